@@ -1,0 +1,212 @@
+//! Element types.
+
+use half::{bf16, f16};
+use num_complex::Complex;
+use std::fmt;
+
+/// The type of a tensor's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum DType {
+    Bool,
+    U8,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    C64,
+    C128,
+}
+
+/// Rank of a dtype in promotion: a higher category wins whatever the widths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    Bool,
+    Integer,
+    Float,
+    Complex,
+}
+
+impl DType {
+    pub const ALL: [DType; 12] = [
+        DType::Bool,
+        DType::U8,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+        DType::C64,
+        DType::C128,
+    ];
+
+    /// Bytes per element.
+    #[inline]
+    pub const fn size(self) -> usize {
+        const SIZES: [u8; 12] = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16];
+        SIZES[self as usize] as usize
+    }
+
+    /// The public name, as in `pullback.float32`.
+    pub const fn name(self) -> &'static str {
+        const NAMES: [&str; 12] = [
+            "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+            "complex64", "complex128",
+        ];
+        NAMES[self as usize]
+    }
+
+    /// The dtype with this public name.
+    pub fn from_name(name: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|d| d.name() == name)
+    }
+
+    #[inline]
+    pub const fn category(self) -> Category {
+        match self {
+            DType::Bool => Category::Bool,
+            DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => Category::Integer,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Category::Float,
+            DType::C64 | DType::C128 => Category::Complex,
+        }
+    }
+
+    #[inline]
+    pub const fn is_float(self) -> bool {
+        matches!(self.category(), Category::Float)
+    }
+    #[inline]
+    pub const fn is_complex(self) -> bool {
+        matches!(self.category(), Category::Complex)
+    }
+    /// Integers, without bool.
+    #[inline]
+    pub const fn is_integer(self) -> bool {
+        matches!(self.category(), Category::Integer)
+    }
+    #[inline]
+    pub const fn is_half(self) -> bool {
+        matches!(self, DType::F16 | DType::BF16)
+    }
+    /// Whether tensors of this dtype can carry derivatives.
+    #[inline]
+    pub const fn is_differentiable(self) -> bool {
+        matches!(self.category(), Category::Float | Category::Complex)
+    }
+    #[inline]
+    pub const fn is_signed(self) -> bool {
+        !matches!(self, DType::Bool | DType::U8)
+    }
+
+    /// The dtype of the real and imaginary parts; floats are their own.
+    pub const fn real(self) -> DType {
+        match self {
+            DType::C64 => DType::F32,
+            DType::C128 => DType::F64,
+            d => d,
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A Rust type that elements are stored as. `bool` is stored as one byte, 0 or 1.
+pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
+    const DTYPE: DType;
+    fn zero() -> Self;
+    fn one() -> Self;
+}
+
+macro_rules! element {
+    ($($t:ty => $d:ident, $zero:expr, $one:expr;)*) => {$(
+        impl Element for $t {
+            const DTYPE: DType = DType::$d;
+            fn zero() -> Self { $zero }
+            fn one() -> Self { $one }
+        }
+    )*};
+}
+
+element! {
+    bool => Bool, false, true;
+    u8 => U8, 0, 1;
+    i8 => I8, 0, 1;
+    i16 => I16, 0, 1;
+    i32 => I32, 0, 1;
+    i64 => I64, 0, 1;
+    f16 => F16, f16::ZERO, f16::ONE;
+    bf16 => BF16, bf16::ZERO, bf16::ONE;
+    f32 => F32, 0.0, 1.0;
+    f64 => F64, 0.0, 1.0;
+    Complex<f32> => C64, Complex::new(0.0, 0.0), Complex::new(1.0, 0.0);
+    Complex<f64> => C128, Complex::new(0.0, 0.0), Complex::new(1.0, 0.0);
+}
+
+/// Runs a generic body with `$T` bound to the storage type of a dtype, for the listed groups:
+/// `match_dtype!(d, T => body)` for all, `match_dtype!(d, real T => body, else other)` for a part.
+#[macro_export]
+macro_rules! match_dtype {
+    ($d:expr, $T:ident => $body:expr) => {
+        match $d {
+            $crate::base::DType::Bool => { type $T = bool; $body }
+            $crate::base::DType::U8 => { type $T = u8; $body }
+            $crate::base::DType::I8 => { type $T = i8; $body }
+            $crate::base::DType::I16 => { type $T = i16; $body }
+            $crate::base::DType::I32 => { type $T = i32; $body }
+            $crate::base::DType::I64 => { type $T = i64; $body }
+            $crate::base::DType::F16 => { type $T = half::f16; $body }
+            $crate::base::DType::BF16 => { type $T = half::bf16; $body }
+            $crate::base::DType::F32 => { type $T = f32; $body }
+            $crate::base::DType::F64 => { type $T = f64; $body }
+            $crate::base::DType::C64 => { type $T = num_complex::Complex<f32>; $body }
+            $crate::base::DType::C128 => { type $T = num_complex::Complex<f64>; $body }
+        }
+    };
+    // Integers and the two wide floats: what arithmetic kernels are compiled for.
+    ($d:expr, number $T:ident => $body:expr, else $other:expr) => {
+        match $d {
+            $crate::base::DType::U8 => { type $T = u8; $body }
+            $crate::base::DType::I8 => { type $T = i8; $body }
+            $crate::base::DType::I16 => { type $T = i16; $body }
+            $crate::base::DType::I32 => { type $T = i32; $body }
+            $crate::base::DType::I64 => { type $T = i64; $body }
+            $crate::base::DType::F32 => { type $T = f32; $body }
+            $crate::base::DType::F64 => { type $T = f64; $body }
+            _ => $other,
+        }
+    };
+    ($d:expr, float $T:ident => $body:expr, else $other:expr) => {
+        match $d {
+            $crate::base::DType::F32 => { type $T = f32; $body }
+            $crate::base::DType::F64 => { type $T = f64; $body }
+            _ => $other,
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_sizes_match_storage() {
+        for d in DType::ALL {
+            assert_eq!(DType::from_name(d.name()), Some(d));
+            match_dtype!(d, T => {
+                assert_eq!(size_of::<T>(), d.size());
+                assert_eq!(T::DTYPE, d);
+            });
+        }
+    }
+}

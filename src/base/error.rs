@@ -1,0 +1,137 @@
+//! One error type for the whole crate; `py` maps each [`Kind`] to a Python class in one place.
+
+use std::any::Any;
+use std::fmt;
+
+/// What went wrong, as a class that callers can match on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The operation cannot be carried out (shapes, levels, freed graphs, memory).
+    Runtime,
+    /// An argument has the right type and a wrong value.
+    Value,
+    /// An argument has the wrong type.
+    Type,
+    /// An index or a dimension is out of range.
+    Index,
+    /// The operator has no kernel or rule for these arguments.
+    NotImplemented,
+    /// A decomposition failed (singular or non-convergent input).
+    LinAlg,
+    /// A bug in this library.
+    Internal,
+    /// An exception of another language, carried through unchanged.
+    Foreign,
+}
+
+struct Inner {
+    kind: Kind,
+    message: String,
+    foreign: Option<Box<dyn Any + Send + Sync>>,
+}
+
+/// The error of every fallible function of this crate. One pointer wide, so that results stay small.
+pub struct Error(Box<Inner>);
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    #[cold]
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner { kind, message: message.into(), foreign: None }))
+    }
+    #[cold]
+    pub fn runtime(message: impl Into<String>) -> Self {
+        Self::new(Kind::Runtime, message)
+    }
+    #[cold]
+    pub fn value(message: impl Into<String>) -> Self {
+        Self::new(Kind::Value, message)
+    }
+    #[cold]
+    pub fn type_(message: impl Into<String>) -> Self {
+        Self::new(Kind::Type, message)
+    }
+    #[cold]
+    pub fn index(message: impl Into<String>) -> Self {
+        Self::new(Kind::Index, message)
+    }
+    #[cold]
+    pub fn not_implemented(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotImplemented, message)
+    }
+    #[cold]
+    pub fn linalg(message: impl Into<String>) -> Self {
+        Self::new(Kind::LinAlg, message)
+    }
+    #[cold]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+    /// Carries an exception of another language; [`Error::into_foreign`] gives it back.
+    #[cold]
+    pub fn foreign(message: impl Into<String>, payload: Box<dyn Any + Send + Sync>) -> Self {
+        Error(Box::new(Inner { kind: Kind::Foreign, message: message.into(), foreign: Some(payload) }))
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// The carried exception, or the error itself if it carries none.
+    pub fn into_foreign(self) -> std::result::Result<Box<dyn Any + Send + Sync>, Error> {
+        let mut inner = self.0;
+        match inner.foreign.take() {
+            Some(payload) => Ok(payload),
+            None => Err(Error(inner)),
+        }
+    }
+    /// The same error with `prefix: ` before its message; foreign errors stay as they are.
+    pub fn context(mut self, prefix: &str) -> Self {
+        if self.0.kind != Kind::Foreign {
+            self.0.message = format!("{prefix}: {}", self.0.message);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}Error: {}", self.0.kind, self.0.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// `bail!(Value, "op(): argument 'dim' …")` returns an error of that kind.
+#[macro_export]
+macro_rules! bail {
+    ($kind:ident, $($arg:tt)*) => {
+        return Err($crate::base::Error::new($crate::base::Kind::$kind, format!($($arg)*)))
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_errors_come_back_unchanged() {
+        let e = Error::foreign("boom", Box::new(7_i32)).context("add()");
+        assert_eq!(e.message(), "boom");
+        assert_eq!(*e.into_foreign().unwrap().downcast::<i32>().unwrap(), 7);
+    }
+
+    #[test]
+    fn results_stay_small() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,14 @@
+//! L0: errors, dtypes and promotion, scalars, shapes and layouts. No data.
+
+pub mod dtype;
+pub mod error;
+pub mod layout;
+pub mod promote;
+pub mod scalar;
+pub mod shape;
+
+pub use dtype::{DType, Element};
+pub use error::{Error, Kind, Result};
+pub use layout::Layout;
+pub use scalar::Scalar;
+pub use shape::{Shape, Strides};

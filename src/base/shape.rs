@@ -1,0 +1,236 @@
+//! Shapes and strides, inline up to six dimensions, and the algebra of dimensions.
+
+use super::error::{Error, Result};
+use smallvec::SmallVec;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// Element strides, one per dimension. Zero and negative strides are legal.
+pub type Strides = SmallVec<[isize; 6]>;
+
+/// The largest number of dimensions of a tensor.
+pub const MAX_RANK: usize = 64;
+
+/// Sizes of the dimensions of a tensor; derefs to a slice.
+#[derive(Clone, Default, Hash)]
+pub struct Shape(SmallVec<[usize; 6]>);
+
+impl Shape {
+    #[inline]
+    pub fn new(dims: &[usize]) -> Self {
+        Shape(SmallVec::from_slice(dims))
+    }
+    #[inline]
+    pub fn scalar() -> Self {
+        Shape(SmallVec::new_const())
+    }
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+    /// Number of elements; shapes of stored tensors never overflow.
+    #[inline]
+    pub fn numel(&self) -> usize {
+        self.0.iter().product()
+    }
+    /// Number of elements, `None` if it overflows.
+    pub fn checked_numel(&self) -> Option<usize> {
+        if self.0.contains(&0) {
+            return Some(0);
+        }
+        self.0.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize)
+    }
+    pub fn push(&mut self, dim: usize) {
+        self.0.push(dim);
+    }
+    pub fn insert(&mut self, at: usize, dim: usize) {
+        self.0.insert(at, dim);
+    }
+    pub fn remove(&mut self, at: usize) -> usize {
+        self.0.remove(at)
+    }
+    /// The shape with `dim` put before the first dimension.
+    pub fn prepend(&self, dim: usize) -> Shape {
+        let mut v = SmallVec::with_capacity(self.0.len() + 1);
+        v.push(dim);
+        v.extend_from_slice(&self.0);
+        Shape(v)
+    }
+    /// The shape with `dim` added after the last dimension.
+    pub fn append(&self, dim: usize) -> Shape {
+        let mut s = self.clone();
+        s.push(dim);
+        s
+    }
+    /// The shape without dimension `at`.
+    pub fn without(&self, at: usize) -> Shape {
+        let mut s = self.clone();
+        s.remove(at);
+        s
+    }
+    /// The shape with dimension `at` replaced.
+    pub fn with(&self, at: usize, dim: usize) -> Shape {
+        let mut s = self.clone();
+        s[at] = dim;
+        s
+    }
+    /// Row-major strides.
+    #[inline]
+    pub fn contiguous_strides(&self) -> Strides {
+        let mut strides: Strides = SmallVec::from_elem(1, self.rank());
+        let mut acc = 1isize;
+        for i in (0..self.rank()).rev() {
+            strides[i] = acc;
+            acc = acc.wrapping_mul(self.0[i].max(1) as isize);
+        }
+        strides
+    }
+}
+
+impl Deref for Shape {
+    type Target = [usize];
+    #[inline]
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+impl DerefMut for Shape {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [usize] {
+        &mut self.0
+    }
+}
+impl PartialEq for Shape {
+    #[inline]
+    fn eq(&self, other: &Shape) -> bool {
+        let (a, b) = (&self.0[..], &other.0[..]);
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x == y)
+    }
+}
+impl Eq for Shape {}
+impl PartialEq<[usize]> for Shape {
+    fn eq(&self, other: &[usize]) -> bool {
+        self.0[..] == *other
+    }
+}
+impl From<&[usize]> for Shape {
+    fn from(dims: &[usize]) -> Self {
+        Shape::new(dims)
+    }
+}
+impl<const N: usize> From<[usize; N]> for Shape {
+    fn from(dims: [usize; N]) -> Self {
+        Shape::new(&dims)
+    }
+}
+impl<const N: usize> From<&[usize; N]> for Shape {
+    fn from(dims: &[usize; N]) -> Self {
+        Shape::new(dims)
+    }
+}
+impl From<Vec<usize>> for Shape {
+    fn from(dims: Vec<usize>) -> Self {
+        Shape(dims.into())
+    }
+}
+impl FromIterator<usize> for Shape {
+    fn from_iter<I: IntoIterator<Item = usize>>(iter: I) -> Self {
+        Shape(iter.into_iter().collect())
+    }
+}
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+impl fmt::Display for Shape {
+    /// Prints as PyTorch's error messages do: `[2, 3]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter()).finish()
+    }
+}
+
+/// The shape that two shapes broadcast to.
+pub fn broadcast2(op: &str, a: &Shape, b: &Shape) -> Result<Shape> {
+    if a == b {
+        return Ok(a.clone());
+    }
+    let rank = a.rank().max(b.rank());
+    let mut out: SmallVec<[usize; 6]> = SmallVec::from_elem(1, rank);
+    for i in 0..rank {
+        let x = if i < a.rank() { a[a.rank() - 1 - i] } else { 1 };
+        let y = if i < b.rank() { b[b.rank() - 1 - i] } else { 1 };
+        out[rank - 1 - i] = match (x, y) {
+            _ if x == y => x,
+            (1, _) => y,
+            (_, 1) => x,
+            _ => {
+                return Err(Error::runtime(format!(
+                    "{op}(): the size of tensor a ({x}) must match the size of tensor b ({y}) at dimension {}; \
+                     shapes {a} and {b} do not broadcast",
+                    rank - 1 - i
+                )));
+            }
+        };
+    }
+    Ok(Shape(out))
+}
+
+/// The shape that all shapes broadcast to.
+pub fn broadcast_all<'a>(op: &str, shapes: impl IntoIterator<Item = &'a Shape>) -> Result<Shape> {
+    shapes.into_iter().try_fold(Shape::scalar(), |acc, s| broadcast2(op, &acc, s))
+}
+
+/// A dimension given by the user, wrapped to `0..rank`. Rank 0 accepts 0 and -1.
+pub fn wrap_dim(op: &str, dim: i64, rank: usize) -> Result<usize> {
+    let r = rank.max(1) as i64;
+    if dim < -r || dim >= r {
+        return Err(Error::index(format!(
+            "{op}(): argument 'dim': Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+            -r,
+            r - 1
+        )));
+    }
+    Ok(if dim < 0 { (dim + r) as usize } else { dim as usize })
+}
+
+/// Dimensions given by the user, wrapped; a repeated one is an error.
+pub fn wrap_dims(op: &str, dims: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
+    let mut out: SmallVec<[usize; 6]> = SmallVec::new();
+    for &d in dims {
+        let d = wrap_dim(op, d, rank)?;
+        if out.contains(&d) {
+            return Err(Error::runtime(format!("{op}(): dim {d} appears multiple times in the list of dims")));
+        }
+        out.push(d);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broadcast_follows_trailing_dimensions() {
+        let s = broadcast2("add", &[3, 1].into(), &[2, 1, 4].into()).unwrap();
+        assert_eq!(&s[..], &[2, 3, 4]);
+        let e = broadcast2("add", &[3].into(), &[4].into()).unwrap_err();
+        assert!(e.message().contains("add(): the size of tensor a (3)"));
+        assert_eq!(&broadcast2("add", &[0].into(), &[1].into()).unwrap()[..], &[0]);
+    }
+
+    #[test]
+    fn dims_wrap_and_report_their_range() {
+        assert_eq!(wrap_dim("sum", -1, 3).unwrap(), 2);
+        assert_eq!(wrap_dim("sum", -1, 0).unwrap(), 0);
+        assert!(wrap_dim("sum", 3, 3).unwrap_err().message().contains("[-3, 2], but got 3"));
+        assert!(wrap_dims("sum", &[0, -2], 2).is_err());
+    }
+
+    #[test]
+    fn huge_shapes_are_caught() {
+        assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
+        assert_eq!(Shape::from([usize::MAX, 0]).checked_numel(), Some(0));
+    }
+}

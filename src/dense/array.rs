@@ -1,0 +1,347 @@
+//! A dense strided array: a dtype, a shape, and where the elements are.
+
+use super::buffer::Buffer;
+use super::copy;
+use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
+use crate::{bail, match_dtype};
+use std::sync::Arc;
+
+/// Payloads up to this many bytes live inside the array itself.
+pub const INLINE_BYTES: usize = 64;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+pub struct Inline([u64; 8]);
+
+/// Where the elements are.
+#[derive(Clone)]
+enum Data {
+    /// Contiguous, inside the array.
+    Inline(Inline),
+    /// Contiguous in a buffer, from this byte on.
+    Contiguous { buffer: Arc<Buffer>, byte_offset: usize },
+    /// Strided in a buffer; the first element is at this byte.
+    Strided { buffer: Arc<Buffer>, byte_offset: usize, strides: Strides },
+}
+
+/// An immutable array. Cloning is cheap and shares the elements.
+#[derive(Clone)]
+pub struct Array {
+    dtype: DType,
+    shape: Shape,
+    data: Data,
+}
+
+impl Array {
+    /// A new contiguous array whose elements `fill` writes, all of them.
+    ///
+    /// Sizes that overflow or exceed memory are a `Runtime` error before anything is touched.
+    #[inline]
+    pub fn build<T: Element>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Array> {
+        Array::build_bytes(T::DTYPE, shape, |ptr, n| {
+            // SAFETY: the block holds `n` elements, is aligned to 16 at least and ours alone; every
+            // bit pattern that `fill` can see or write is overwritten by it before it is read.
+            fill(unsafe { std::slice::from_raw_parts_mut(ptr.cast::<T>(), n) })
+        })
+    }
+
+    /// As [`Array::build`], fallible and for any dtype: `fill(first byte, number of elements)`.
+    #[inline]
+    pub fn build_bytes(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
+        let n = shape.numel();
+        if n * dtype.size() <= INLINE_BYTES && shape.rank() <= 6 && shape.iter().all(|&d| d <= INLINE_BYTES) {
+            let mut inline = Inline([0; 8]);
+            fill(inline.0.as_mut_ptr().cast(), n);
+            return Ok(Array { dtype, shape, data: Data::Inline(inline) });
+        }
+        Array::build_buffer(dtype, shape, fill)
+    }
+
+    /// As [`Array::build_bytes`], always in a buffer of its own.
+    pub fn build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
+        let Some(bytes) = shape.checked_numel().and_then(|n| n.checked_mul(dtype.size())) else {
+            bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
+        };
+        super::memory::check_available(bytes)?;
+        let buffer = Buffer::alloc(bytes)?;
+        fill(buffer.ptr(), shape.numel());
+        Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
+    }
+
+    pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Array> {
+        let shape = shape.into();
+        if shape.checked_numel() != Some(values.len()) {
+            bail!(Value, "{} values do not fill shape {shape}", values.len());
+        }
+        Array::build(shape, |out| out.copy_from_slice(values))
+    }
+
+    /// All elements equal to `value`, converted to `dtype`.
+    pub fn full(dtype: DType, shape: Shape, value: Scalar) -> Result<Array> {
+        if shape.rank() > 0 && shape.checked_numel().is_some() && copy::is_zero_bits(dtype, value) {
+            return Array::zeros(dtype, shape);
+        }
+        match_dtype!(dtype, T => {
+            let x: T = copy::from_scalar(value);
+            Array::build::<T>(shape, |out| out.fill(x))
+        })
+    }
+
+    pub fn zeros(dtype: DType, shape: Shape) -> Result<Array> {
+        Array::build_bytes(dtype, shape, |ptr, n| {
+            // SAFETY: the block holds n elements; zero bytes are zero in every dtype.
+            unsafe { std::ptr::write_bytes(ptr, 0, n * dtype.size()) }
+        })
+    }
+
+    /// A 0-d array.
+    pub fn scalar(dtype: DType, value: Scalar) -> Array {
+        let mut inline = Inline([0; 8]);
+        match_dtype!(dtype, T => {
+            let x: T = copy::from_scalar(value);
+            // SAFETY: 64 bytes hold one element of any dtype, aligned to 16.
+            unsafe { inline.0.as_mut_ptr().cast::<T>().write(x) }
+        });
+        Array { dtype, shape: Shape::scalar(), data: Data::Inline(inline) }
+    }
+
+    /// An array over an existing buffer.
+    ///
+    /// The layout must stay inside the buffer; a layout that does not is an internal error.
+    pub fn from_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Result<Array> {
+        let size = dtype.size() as isize;
+        if let Some((lo, hi)) = layout.extent()
+            && (lo < 0 || (hi + 1) * size > buffer.bytes() as isize)
+        {
+            bail!(Internal, "layout {layout:?} leaves its buffer of {} bytes", buffer.bytes());
+        }
+        Ok(Array::of_buffer(buffer, dtype, layout))
+    }
+
+    fn of_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Array {
+        let byte_offset = layout.offset * dtype.size();
+        let data = if layout.is_contiguous() {
+            Data::Contiguous { buffer, byte_offset }
+        } else {
+            Data::Strided { buffer, byte_offset, strides: layout.strides }
+        };
+        Array { dtype, shape: layout.shape, data }
+    }
+
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+    #[inline]
+    pub fn numel(&self) -> usize {
+        self.shape.numel()
+    }
+    #[inline]
+    pub fn is_contiguous(&self) -> bool {
+        !matches!(self.data, Data::Strided { .. })
+    }
+    /// The buffer, unless the elements are inline.
+    pub fn buffer(&self) -> Option<&Arc<Buffer>> {
+        match &self.data {
+            Data::Inline(_) => None,
+            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => Some(buffer),
+        }
+    }
+    /// The first element.
+    #[inline]
+    pub fn ptr(&self) -> *const u8 {
+        match &self.data {
+            Data::Inline(x) => x.0.as_ptr().cast(),
+            Data::Contiguous { buffer, byte_offset } | Data::Strided { buffer, byte_offset, .. } => {
+                // SAFETY: the constructors checked that the offset lies inside the buffer.
+                unsafe { buffer.ptr().add(*byte_offset) }
+            }
+        }
+    }
+    /// Element strides.
+    #[inline]
+    pub fn strides(&self) -> Strides {
+        match &self.data {
+            Data::Strided { strides, .. } => strides.clone(),
+            _ => self.shape.contiguous_strides(),
+        }
+    }
+    /// Offset of the first element in its buffer, in elements.
+    pub fn storage_offset(&self) -> usize {
+        match &self.data {
+            Data::Inline(_) => 0,
+            Data::Contiguous { byte_offset, .. } | Data::Strided { byte_offset, .. } => byte_offset / self.dtype.size(),
+        }
+    }
+    pub fn layout(&self) -> Layout {
+        Layout { shape: self.shape.clone(), strides: self.strides(), offset: self.storage_offset() }
+    }
+
+    /// The elements in row-major order, if they lie so and have type `T`.
+    #[inline]
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        if T::DTYPE != self.dtype || !self.is_contiguous() {
+            return None;
+        }
+        // SAFETY: contiguous, of this type, inside the buffer; not written while we borrow it.
+        Some(unsafe { std::slice::from_raw_parts(self.ptr().cast(), self.numel()) })
+    }
+
+    /// The same values in row-major order; shares the elements if they already are.
+    #[inline]
+    pub fn contiguous(&self) -> Result<Array> {
+        if self.is_contiguous() { Ok(self.clone()) } else { copy::gather(self) }
+    }
+
+    /// The elements in row-major order as a vector of `T`, converted if needed.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let a = copy::cast(self, T::DTYPE)?.contiguous()?;
+        match a.as_slice::<T>() {
+            Some(s) => Ok(s.to_vec()),
+            None => bail!(Internal, "cast() gave dtype {} instead of {}", a.dtype, T::DTYPE),
+        }
+    }
+
+    /// The value of the only element.
+    pub fn item(&self) -> Result<Scalar> {
+        if self.numel() != 1 {
+            bail!(Runtime, "a Tensor with {} elements cannot be converted to Scalar", self.numel());
+        }
+        // SAFETY: there is one element, of this type.
+        Ok(match_dtype!(self.dtype, T => copy::to_scalar::<T>(unsafe { self.ptr().cast::<T>().read() })))
+    }
+
+    /// A view with another layout of the same buffer. `relayout` maps the present layout to the new one, which
+    /// must name only elements that the present one reaches. Inline arrays are moved to a buffer if needed.
+    pub fn view(&self, relayout: impl FnOnce(&Layout) -> Layout) -> Result<Array> {
+        let layout = relayout(&self.layout());
+        match &self.data {
+            Data::Inline(x) => {
+                if layout.is_contiguous() && layout.offset == 0 {
+                    return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
+                }
+                if layout.shape.numel() * self.dtype.size() <= INLINE_BYTES {
+                    return copy::gather_from(self.ptr(), self.dtype, &layout);
+                }
+                let moved = self.to_buffer()?;
+                match moved.buffer() {
+                    Some(b) => Array::from_buffer(b.clone(), self.dtype, layout),
+                    None => bail!(Internal, "to_buffer() left the elements inline"),
+                }
+            }
+            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
+                debug_assert!(layout.extent().is_none_or(|(lo, hi)| {
+                    lo >= 0 && (hi as usize + 1) * self.dtype.size() <= buffer.bytes()
+                }));
+                Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
+            }
+        }
+    }
+
+    /// The same array with its elements in a buffer, so that others can refer to the memory.
+    pub fn to_buffer(&self) -> Result<Array> {
+        match &self.data {
+            Data::Inline(x) => Array::build_buffer(self.dtype, self.shape.clone(), |out, n| {
+                // SAFETY: both blocks hold n elements.
+                unsafe { std::ptr::copy_nonoverlapping(x.0.as_ptr().cast(), out, n * self.dtype.size()) }
+            }),
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// The same shape-and-element count under another shape; copies only if the strides force it.
+    pub fn reshape(&self, shape: &Shape) -> Result<Array> {
+        if let Data::Strided { .. } = self.data {
+            return match self.layout().reshape(shape) {
+                Some(layout) => self.view(|_| layout),
+                None => self.contiguous()?.reshape(shape),
+            };
+        }
+        Ok(Array { dtype: self.dtype, shape: shape.clone(), data: self.data.clone() })
+    }
+
+    /// Broadcast to `shape` without copying.
+    pub fn expand(&self, shape: &Shape) -> Result<Array> {
+        if self.shape == *shape {
+            return Ok(self.clone());
+        }
+        self.view(|l| l.expand(shape))
+    }
+
+    pub fn permute(&self, order: &[usize]) -> Result<Array> {
+        self.view(|l| l.permute(order))
+    }
+
+    /// Whether this handle is the only one on the elements, and nobody outside sees them.
+    pub fn is_unique(&mut self) -> bool {
+        match &mut self.data {
+            Data::Inline(_) => true,
+            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
+                Arc::get_mut(buffer).is_some_and(|b| !b.is_exported())
+            }
+        }
+    }
+
+    /// First element for writing. The caller must know that it may write: [`Array::is_unique`], or foreign memory
+    /// under its owner's lock.
+    pub fn ptr_mut(&mut self) -> *mut u8 {
+        match &mut self.data {
+            Data::Inline(x) => x.0.as_mut_ptr().cast(),
+            _ => self.ptr().cast_mut(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Array {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let c = self.contiguous().map_err(|_| std::fmt::Error)?;
+        write!(f, "Array({}, {}, ", self.dtype, self.shape)?;
+        match_dtype!(self.dtype, T => match c.as_slice::<T>() {
+            Some(s) if s.len() <= 64 => write!(f, "{s:?})"),
+            _ => write!(f, "…)"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arange(n: usize) -> Array {
+        Array::build::<f32>([n].into(), |o| o.iter_mut().enumerate().for_each(|(i, x)| *x = i as f32)).unwrap()
+    }
+
+    #[test]
+    fn small_arrays_live_inline_and_views_of_them_work() {
+        let a = arange(6).reshape(&[2, 3].into()).unwrap();
+        assert!(a.buffer().is_none());
+        assert_eq!(a.permute(&[1, 0]).unwrap().to_vec::<f32>().unwrap(), [0., 3., 1., 4., 2., 5.]);
+        let big = a.expand(&[100, 2, 3].into()).unwrap();
+        assert_eq!(big.strides()[0], 0);
+        assert_eq!(big.to_vec::<f32>().unwrap()[599], 5.0);
+    }
+
+    #[test]
+    fn views_share_and_reshape_copies_only_when_it_must() {
+        let a = arange(600).reshape(&[20, 30].into()).unwrap();
+        let t = a.permute(&[1, 0]).unwrap();
+        assert_eq!(t.ptr(), a.ptr());
+        assert_eq!(t.reshape(&[600].into()).unwrap().to_vec::<f32>().unwrap()[1], 30.0);
+        let r = a.view(|l| l.slice(0, 19, 20, -1)).unwrap();
+        assert_eq!(r.to_vec::<f32>().unwrap()[0], 570.0);
+    }
+
+    #[test]
+    fn impossible_sizes_are_errors() {
+        assert!(Array::zeros(DType::F64, [usize::MAX / 4, 4].into()).is_err());
+        assert!(Array::zeros(DType::F64, [1 << 45].into()).is_err());
+    }
+}

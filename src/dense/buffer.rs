@@ -1,0 +1,97 @@
+//! Blocks of memory that arrays share.
+
+use super::memory;
+use crate::base::{Error, Result};
+use std::any::Any;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+enum Owner {
+    /// From our allocator.
+    Own,
+    /// Of someone else (NumPy, DLPack): kept alive by the guard, visible to its owner, written in place.
+    Foreign { _guard: Box<dyn Any + Send + Sync>, writable: bool },
+}
+
+/// A block of memory. Immutable while shared, except foreign memory, which others see.
+pub struct Buffer {
+    ptr: *mut u8,
+    bytes: usize,
+    owner: Owner,
+    /// Someone outside the library (a NumPy view) may write to this memory behind our back.
+    exported: std::sync::atomic::AtomicBool,
+    version: AtomicU32,
+}
+
+// SAFETY: the bytes are only written through `&mut Buffer`, a fresh buffer's builder, or the skin's
+// in-place writes, which L7 runs under the owner's lock.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// Uninitialised memory, 64-byte aligned.
+    #[inline]
+    pub fn alloc(bytes: usize) -> Result<Buffer> {
+        let ptr = memory::alloc(bytes)
+            .ok_or_else(|| Error::runtime(format!("not enough memory: tried to allocate {bytes} bytes")))?;
+        Ok(Buffer {
+            ptr,
+            bytes,
+            owner: Owner::Own,
+            exported: false.into(),
+            version: AtomicU32::new(0),
+        })
+    }
+
+    /// Memory of another owner.
+    ///
+    /// # Safety
+    /// `ptr .. ptr + bytes` must stay valid while `guard` lives, and be writable if `writable`.
+    pub unsafe fn foreign(ptr: *mut u8, bytes: usize, writable: bool, guard: Box<dyn Any + Send + Sync>) -> Buffer {
+        Buffer {
+            ptr,
+            bytes,
+            owner: Owner::Foreign { _guard: guard, writable },
+            exported: true.into(),
+            version: AtomicU32::new(0),
+        }
+    }
+
+    #[inline]
+    pub fn ptr(&self) -> *mut u8 {
+        self.ptr
+    }
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+    /// Whether code outside the library can see this memory.
+    #[inline]
+    pub fn is_exported(&self) -> bool {
+        self.exported.load(Relaxed)
+    }
+    /// Marks the memory as visible outside, for good.
+    pub fn mark_exported(&self) {
+        self.exported.store(true, Relaxed);
+    }
+    pub fn is_writable(&self) -> bool {
+        !matches!(self.owner, Owner::Foreign { writable: false, .. })
+    }
+    /// Counts the writes that we made to shared memory.
+    pub fn version(&self) -> u32 {
+        self.version.load(Relaxed)
+    }
+    pub fn bump_version(&self) {
+        self.version.fetch_add(1, Relaxed);
+    }
+}
+
+impl Drop for Buffer {
+    #[inline]
+    fn drop(&mut self) {
+        if matches!(self.owner, Owner::Own) {
+            // SAFETY: `ptr` came from `memory::alloc` with this size and nothing refers to it any more.
+            unsafe { memory::free(self.ptr, self.bytes) }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Gathering strided elements and converting between dtypes.
+
+use super::array::Array;
+use crate::base::{DType, Element, Layout, Result, Scalar};
+use crate::match_dtype;
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// Value conversions as PyTorch does them: floats truncate to integers, integers wrap, anything non-zero is true,
+/// complex to real drops the imaginary part.
+pub trait Convert: Element {
+    fn to_f64(self) -> f64;
+    fn to_i64(self) -> i64;
+    fn to_complex(self) -> Complex<f64>;
+    fn to_bool(self) -> bool;
+    fn of_f64(x: f64) -> Self;
+    fn of_i64(x: i64) -> Self;
+    fn of_complex(z: Complex<f64>) -> Self;
+}
+
+macro_rules! convert_int {
+    ($($t:ty),*) => {$(impl Convert for $t {
+        fn to_f64(self) -> f64 { self as f64 }
+        fn to_i64(self) -> i64 { self as i64 }
+        fn to_complex(self) -> Complex<f64> { Complex::new(self as f64, 0.0) }
+        fn to_bool(self) -> bool { self != 0 }
+        fn of_f64(x: f64) -> Self { x as i64 as $t }
+        fn of_i64(x: i64) -> Self { x as $t }
+        fn of_complex(z: Complex<f64>) -> Self { z.re as i64 as $t }
+    })*};
+}
+convert_int!(u8, i8, i16, i32, i64);
+
+macro_rules! convert_float {
+    ($($t:ty, $to:expr, $of:expr);*) => {$(impl Convert for $t {
+        fn to_f64(self) -> f64 { let f: fn($t) -> f64 = $to; f(self) }
+        fn to_i64(self) -> i64 { self.to_f64() as i64 }
+        fn to_complex(self) -> Complex<f64> { Complex::new(self.to_f64(), 0.0) }
+        fn to_bool(self) -> bool { self.to_f64() != 0.0 }
+        fn of_f64(x: f64) -> Self { let f: fn(f64) -> $t = $of; f(x) }
+        fn of_i64(x: i64) -> Self { Self::of_f64(x as f64) }
+        fn of_complex(z: Complex<f64>) -> Self { Self::of_f64(z.re) }
+    })*};
+}
+convert_float!(f32, |x| x as f64, |x| x as f32; f64, |x| x, |x| x; f16, f16::to_f64, f16::from_f64;
+    bf16, bf16::to_f64, bf16::from_f64);
+
+impl Convert for bool {
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+    fn to_i64(self) -> i64 {
+        self as i64
+    }
+    fn to_complex(self) -> Complex<f64> {
+        Complex::new(self.to_f64(), 0.0)
+    }
+    fn to_bool(self) -> bool {
+        self
+    }
+    fn of_f64(x: f64) -> Self {
+        x != 0.0
+    }
+    fn of_i64(x: i64) -> Self {
+        x != 0
+    }
+    fn of_complex(z: Complex<f64>) -> Self {
+        z != Complex::new(0.0, 0.0)
+    }
+}
+
+macro_rules! convert_complex {
+    ($($t:ty),*) => {$(impl Convert for Complex<$t> {
+        fn to_f64(self) -> f64 { self.re as f64 }
+        fn to_i64(self) -> i64 { self.re as i64 }
+        fn to_complex(self) -> Complex<f64> { Complex::new(self.re as f64, self.im as f64) }
+        fn to_bool(self) -> bool { self.re != 0.0 || self.im != 0.0 }
+        fn of_f64(x: f64) -> Self { Complex::new(x as $t, 0.0) }
+        fn of_i64(x: i64) -> Self { Complex::new(x as $t, 0.0) }
+        fn of_complex(z: Complex<f64>) -> Self { Complex::new(z.re as $t, z.im as $t) }
+    })*};
+}
+convert_complex!(f32, f64);
+
+/// A number as an element.
+pub fn from_scalar<T: Convert>(s: Scalar) -> T {
+    match s {
+        Scalar::Bool(b) => T::of_i64(b as i64),
+        Scalar::Int(i) => T::of_i64(i),
+        Scalar::Float(x) => T::of_f64(x),
+        Scalar::Complex(z) => T::of_complex(z),
+    }
+}
+
+/// An element as a number.
+pub fn to_scalar<T: Convert>(x: T) -> Scalar {
+    match T::DTYPE {
+        DType::Bool => Scalar::Bool(x.to_bool()),
+        d if d.is_integer() => Scalar::Int(x.to_i64()),
+        d if d.is_float() => Scalar::Float(x.to_f64()),
+        _ => Scalar::Complex(x.to_complex()),
+    }
+}
+
+/// Whether `value` is stored as zero bytes.
+pub fn is_zero_bits(dtype: DType, value: Scalar) -> bool {
+    match value {
+        Scalar::Float(x) => x == 0.0 && (x.is_sign_positive() || !dtype.is_differentiable()),
+        Scalar::Complex(_) => false,
+        s => s.is_zero(),
+    }
+}
+
+/// A contiguous copy of a strided array.
+pub fn gather(a: &Array) -> Result<Array> {
+    let mut layout = a.layout();
+    layout.offset = 0;
+    gather_from(a.ptr(), a.dtype(), &layout)
+}
+
+/// A contiguous copy of the elements that `layout` names, its offset counted from `base`.
+pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Array> {
+    macro_rules! by_width {
+        ($t:ty) => {
+            Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
+                // SAFETY: `layout` names elements inside the source; `out` holds n elements of this width.
+                unsafe {
+                    let out = std::slice::from_raw_parts_mut(out.cast::<$t>(), n);
+                    gather_rows(base.cast::<$t>().add(layout.offset), layout, out)
+                }
+            })
+        };
+    }
+    match dtype.size() {
+        1 => by_width!(u8),
+        2 => by_width!(u16),
+        4 => by_width!(u32),
+        8 => by_width!(u64),
+        _ => by_width!([u64; 2]),
+    }
+}
+
+/// # Safety
+/// `base` plus any offset that `layout` reaches must be readable; `out` has the layout's number of elements.
+unsafe fn gather_rows<T: Copy>(base: *const T, layout: &Layout, out: &mut [T]) {
+    if out.is_empty() {
+        return;
+    }
+    let mut dims = layout.collapse();
+    let (inner, step) = dims.pop().unwrap_or((1, 1));
+    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, dims.len());
+    let mut at = 0isize;
+    for row in out.chunks_exact_mut(inner) {
+        // SAFETY: by the contract every element of the row is readable.
+        unsafe {
+            let src = base.offset(at);
+            if step == 1 {
+                std::ptr::copy_nonoverlapping(src, row.as_mut_ptr(), inner);
+            } else {
+                for (i, x) in row.iter_mut().enumerate() {
+                    *x = *src.offset(i as isize * step);
+                }
+            }
+        }
+        for d in (0..dims.len()).rev() {
+            index[d] += 1;
+            at += dims[d].1;
+            if index[d] < dims[d].0 {
+                break;
+            }
+            at -= dims[d].1 * dims[d].0 as isize;
+            index[d] = 0;
+        }
+    }
+}
+
+/// The same values in another dtype; shares the elements if the dtype is the same.
+pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
+    if a.dtype() == dtype {
+        return Ok(a.clone());
+    }
+    let a = a.contiguous()?;
+    match_dtype!(a.dtype(), S => match_dtype!(dtype, D => {
+        let src: &[S] = a.as_slice().unwrap_or(&[]);
+        Array::build::<D>(a.shape().clone(), |out| {
+            for (o, &x) in out.iter_mut().zip(src) {
+                *o = convert::<S, D>(x);
+            }
+        })
+    }))
+}
+
+#[inline(always)]
+pub fn convert<S: Convert, D: Convert>(x: S) -> D {
+    match (S::DTYPE.category(), D::DTYPE.category()) {
+        (_, crate::base::dtype::Category::Bool) => D::of_i64(x.to_bool() as i64),
+        (crate::base::dtype::Category::Complex, _) => D::of_complex(x.to_complex()),
+        (crate::base::dtype::Category::Float, _) => D::of_f64(x.to_f64()),
+        _ => D::of_i64(x.to_i64()),
+    }
+}

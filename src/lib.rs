@@ -1,0 +1,4 @@
+//! Differentiable array programming on the CPU.
+
+pub mod base;
+pub mod dense;
