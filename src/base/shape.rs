@@ -22,7 +22,7 @@ impl Shape {
     }
     #[inline]
     pub fn scalar() -> Self {
-        Shape(SmallVec::new_const())
+        Shape(SmallVec::new())
     }
     #[inline]
     pub fn rank(&self) -> usize {
