@@ -57,8 +57,18 @@ impl DType {
     /// The public name, as in `pullback.float32`.
     pub const fn name(self) -> &'static str {
         const NAMES: [&str; 12] = [
-            "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-            "complex64", "complex128",
+            "bool",
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "float16",
+            "bfloat16",
+            "float32",
+            "float64",
+            "complex64",
+            "complex128",
         ];
         NAMES[self as usize]
     }
@@ -159,37 +169,100 @@ element! {
 macro_rules! match_dtype {
     ($d:expr, $T:ident => $body:expr) => {
         match $d {
-            $crate::base::DType::Bool => { type $T = bool; $body }
-            $crate::base::DType::U8 => { type $T = u8; $body }
-            $crate::base::DType::I8 => { type $T = i8; $body }
-            $crate::base::DType::I16 => { type $T = i16; $body }
-            $crate::base::DType::I32 => { type $T = i32; $body }
-            $crate::base::DType::I64 => { type $T = i64; $body }
-            $crate::base::DType::F16 => { type $T = half::f16; $body }
-            $crate::base::DType::BF16 => { type $T = half::bf16; $body }
-            $crate::base::DType::F32 => { type $T = f32; $body }
-            $crate::base::DType::F64 => { type $T = f64; $body }
-            $crate::base::DType::C64 => { type $T = num_complex::Complex<f32>; $body }
-            $crate::base::DType::C128 => { type $T = num_complex::Complex<f64>; $body }
+            $crate::base::DType::Bool => {
+                type $T = bool;
+                $body
+            }
+            $crate::base::DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::base::DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::base::DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::base::DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::base::DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::base::DType::F16 => {
+                type $T = half::f16;
+                $body
+            }
+            $crate::base::DType::BF16 => {
+                type $T = half::bf16;
+                $body
+            }
+            $crate::base::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::base::DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            $crate::base::DType::C64 => {
+                type $T = num_complex::Complex<f32>;
+                $body
+            }
+            $crate::base::DType::C128 => {
+                type $T = num_complex::Complex<f64>;
+                $body
+            }
         }
     };
     // Integers and the two wide floats: what arithmetic kernels are compiled for.
     ($d:expr, number $T:ident => $body:expr, else $other:expr) => {
         match $d {
-            $crate::base::DType::U8 => { type $T = u8; $body }
-            $crate::base::DType::I8 => { type $T = i8; $body }
-            $crate::base::DType::I16 => { type $T = i16; $body }
-            $crate::base::DType::I32 => { type $T = i32; $body }
-            $crate::base::DType::I64 => { type $T = i64; $body }
-            $crate::base::DType::F32 => { type $T = f32; $body }
-            $crate::base::DType::F64 => { type $T = f64; $body }
+            $crate::base::DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::base::DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::base::DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::base::DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::base::DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::base::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::base::DType::F64 => {
+                type $T = f64;
+                $body
+            }
             _ => $other,
         }
     };
     ($d:expr, float $T:ident => $body:expr, else $other:expr) => {
         match $d {
-            $crate::base::DType::F32 => { type $T = f32; $body }
-            $crate::base::DType::F64 => { type $T = f64; $body }
+            $crate::base::DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::base::DType::F64 => {
+                type $T = f64;
+                $body
+            }
             _ => $other,
         }
     };

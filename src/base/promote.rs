@@ -100,7 +100,11 @@ pub fn with_number(tensor: DType, number: super::Scalar) -> DType {
     }
     match number.category() {
         Category::Complex if tensor.is_float() => {
-            if tensor == DType::F64 { DType::C128 } else { DType::C64 }
+            if tensor == DType::F64 {
+                DType::C128
+            } else {
+                DType::C64
+            }
         }
         _ => number.dtype(default_float()),
     }

@@ -238,9 +238,11 @@ impl Array {
                 }
             }
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
-                debug_assert!(layout.extent().is_none_or(|(lo, hi)| {
-                    lo >= 0 && (hi as usize + 1) * self.dtype.size() <= buffer.bytes()
-                }));
+                debug_assert!(
+                    layout
+                        .extent()
+                        .is_none_or(|(lo, hi)| { lo >= 0 && (hi as usize + 1) * self.dtype.size() <= buffer.bytes() })
+                );
                 Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
             }
         }

@@ -34,13 +34,7 @@ impl Buffer {
     pub fn alloc(bytes: usize) -> Result<Buffer> {
         let ptr = memory::alloc(bytes)
             .ok_or_else(|| Error::runtime(format!("not enough memory: tried to allocate {bytes} bytes")))?;
-        Ok(Buffer {
-            ptr,
-            bytes,
-            owner: Owner::Own,
-            exported: false.into(),
-            version: AtomicU32::new(0),
-        })
+        Ok(Buffer { ptr, bytes, owner: Owner::Own, exported: false.into(), version: AtomicU32::new(0) })
     }
 
     /// Memory of another owner.

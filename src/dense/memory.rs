@@ -27,7 +27,11 @@ pub unsafe fn free(ptr: *mut u8, bytes: usize) {
 #[inline]
 pub fn check_available(bytes: usize) -> crate::base::Result<()> {
     if bytes >= 1 << 28 && bytes > physical_bytes() {
-        crate::bail!(Runtime, "not enough memory: tried to allocate {bytes} bytes, the machine has {}", physical_bytes());
+        crate::bail!(
+            Runtime,
+            "not enough memory: tried to allocate {bytes} bytes, the machine has {}",
+            physical_bytes()
+        );
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 pub mod array;
 pub mod buffer;
 pub mod copy;
+pub mod matmul;
 pub mod memory;
 
 pub use array::Array;
