@@ -1,0 +1,97 @@
+# make demo | test | lint | bench | peers | dev | clean.   `demo` and `test` need only cargo and Python >= 3.10.
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-rust test-python test-guard lint bench peers dev lock clean tools-present
+
+VENV := .venv
+PEERS := .venv-peers
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
+CHECKED := --locked --profile iter
+RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock
+PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+GUARD := target/guard
+
+help:
+	@sed -n '1s/^# //p' Makefile
+
+# ---------------------------------------------------------------- the environment
+tools-present:
+	@command -v cargo >/dev/null || { echo "pullback: install Rust 1.90 or later (rustup, which brings cargo)"; exit 1; }
+	@command -v cc >/dev/null || { echo "pullback: install a C compiler (gcc or clang), which Rust links with"; exit 1; }
+	@tools/find-python.sh >/dev/null
+
+$(BIN)/python: | tools-present
+	@python=$$(tools/find-python.sh) && echo "creating $(VENV) with $$python" && "$$python" -m venv $(VENV)
+
+$(VENV)/.build $(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: requirements/%.txt | $(BIN)/python
+	@echo "installing $<"
+	@$(PIP) -r $<
+	@touch $@
+
+# The wheel, installed. Only changed sources build it again.
+$(VENV)/.wheel: $(RUST) $(PYTHON_SOURCES) pyproject.toml | $(VENV)/.build
+	@rm -rf target/wheels
+	$(BIN)/maturin build --release --locked --features python --interpreter $(BIN)/python --out target/wheels
+	@$(BIN)/python tools/wheel_size.py target/wheels
+	@$(PIP) --no-deps --force-reinstall target/wheels/*.whl
+	@touch $@
+
+# ---------------------------------------------------------------- what a newcomer types
+demo: tools-present $(VENV)/.demo $(VENV)/.wheel
+	$(BIN)/python examples/digits.py
+
+test: tools-present test-python test-guard test-rust
+
+test-python: $(VENV)/.dev $(VENV)/.wheel
+	$(BIN)/python -m pytest
+
+# No Python here: the crate stands alone.
+test-rust: tools-present
+	cargo test $(CHECKED)
+
+# The fuzz test once more, with guard words around every buffer and checked offsets.
+test-guard: $(VENV)/.dev $(GUARD)/.built
+	PULLBACK_FUZZ_PATH=$(GUARD) $(BIN)/python -m pytest -q tests/test_fuzz.py
+
+$(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
+		cargo build $(CHECKED) --lib --features python,debug-guard
+	@rm -rf $(GUARD) && mkdir -p $(GUARD) && cp -r python/pullback $(GUARD)/pullback
+	@cp target/iter/libpullback.so $(GUARD)/pullback/_core.so
+	@touch $@
+
+# ---------------------------------------------------------------- checks
+lint: tools-present $(VENV)/.dev $(VENV)/.wheel
+	cargo fmt --check
+	cargo clippy $(CHECKED) --all-targets -- -D warnings
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
+		cargo clippy $(CHECKED) --all-targets --features python -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pullback._stubs --check python/pullback/_core.pyi
+	$(BIN)/mypy
+	$(BIN)/python tools/layers.py
+	$(BIN)/python tools/sizes.py
+
+# ---------------------------------------------------------------- measurements
+# Runs beside PyTorch if `make peers` was run before; otherwise its columns stay empty.
+bench: tools-present $(VENV)/.demo $(VENV)/.wheel
+	@if [ -x $(PEERS)/bin/python ]; then $(PEERS)/bin/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl; fi
+	@python=$(BIN)/python; [ ! -x $(PEERS)/bin/python ] || python=$(PEERS)/bin/python; $$python benches/run.py
+
+peers: tools-present
+	@python=$$(tools/find-python.sh) && "$$python" -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --disable-pip-version-check -r requirements/peers.txt
+
+# ---------------------------------------------------------------- for contributors
+dev: tools-present $(VENV)/.dev
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile iter --features python
+	@rm -f $(VENV)/.wheel
+
+lock:
+	tools/lock.sh
+
+clean:
+	rm -rf target $(VENV) $(PEERS) dist .pytest_cache .ruff_cache .mypy_cache .hypothesis digits.png
+	rm -f python/pullback/_core*.so
