@@ -1,0 +1,36 @@
+"""Settings shared by all tests. Warnings are errors and xfail is strict: see pyproject.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import pullback as pb
+
+
+@pytest.fixture(autouse=True)
+def clean_state() -> Iterator[None]:
+    """Each test starts from the same seed and default dtype, and must leave the modes as it found them."""
+    pb.manual_seed(0)
+    yield
+    assert pb.is_grad_enabled(), "the test left gradients disabled"
+    assert pb.get_default_dtype() is pb.float32, "the test left another default dtype"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many reference checks ran, and how many of those hold at which PyTorch itself fails."""
+    checks, beyond = 0, {"pass": 0, "fail": 0}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, value in getattr(report, "user_properties", []) if getattr(report, "when", "") == "call" else []:
+                if name == "checks":
+                    checks += value
+                elif name == "beyond_torch":
+                    beyond[value.partition(" ")[0]] += 1
+    if checks:
+        total = sum(beyond.values())
+        terminalreporter.write_line(
+            f"reference: {checks} checks, and beyond PyTorch {beyond['pass']} of {total} where it fails itself"
+        )
