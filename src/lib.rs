@@ -2,3 +2,5 @@
 
 pub mod base;
 pub mod dense;
+#[cfg(feature = "python")]
+pub mod py;

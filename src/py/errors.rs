@@ -1,0 +1,106 @@
+//! Errors across the border, and the user's line in the Python program.
+
+use crate::base::{Error, Kind};
+use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyFrame, PyFrameMethods, PyString};
+use pyo3::{create_exception, ffi, intern};
+
+create_exception!(
+    pullback.linalg,
+    LinAlgError,
+    PyRuntimeError,
+    "A decomposition or a solve failed: the input is singular, or the iteration did not converge."
+);
+create_exception!(
+    pullback,
+    InternalError,
+    PyRuntimeError,
+    "A bug in pullback itself. Please report it with the program that shows it."
+);
+
+/// Adds the exception classes to `_core`.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("LinAlgError", m.py().get_type::<LinAlgError>())?;
+    m.add("InternalError", m.py().get_type::<InternalError>())
+}
+
+impl From<Error> for PyErr {
+    #[cold]
+    fn from(error: Error) -> PyErr {
+        let kind = error.kind();
+        let error = match error.into_foreign() {
+            Ok(payload) => {
+                return match payload.downcast::<PyErr>() {
+                    Ok(python) => *python,
+                    Err(_) => InternalError::new_err("an exception of an unknown language reached Python"),
+                };
+            }
+            Err(error) => error,
+        };
+        let message = error.message().to_owned();
+        match kind {
+            Kind::Runtime | Kind::Foreign => PyRuntimeError::new_err(message),
+            Kind::Value => PyValueError::new_err(message),
+            Kind::Type => PyTypeError::new_err(message),
+            Kind::Index => PyIndexError::new_err(message),
+            Kind::NotImplemented => PyNotImplementedError::new_err(message),
+            Kind::LinAlg => LinAlgError::new_err(message),
+            Kind::Internal => InternalError::new_err(message),
+        }
+    }
+}
+
+/// Wraps a Python exception so that Rust code can carry it; turning it back gives the same object.
+#[cold]
+pub fn to_error(error: PyErr) -> Error {
+    Error::foreign(error.to_string(), Box::new(error))
+}
+
+/// A line of the user's program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    pub file: String,
+    pub line: u32,
+    pub function: String,
+}
+
+/// The innermost Python frame that is not part of the package: the line that the user wrote.
+pub fn user_location(py: Python<'_>) -> Option<Location> {
+    // SAFETY: attached; the call gives a borrowed frame of this thread, or null outside Python.
+    let mut frame = unsafe {
+        Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>())?
+            .cast_into_unchecked::<PyFrame>()
+    };
+    while is_ours(&frame) {
+        frame = frame.outer()?;
+    }
+    let line = u32::try_from(frame.line_number()).unwrap_or(0);
+    let code = frame.code();
+    let text = |name: &Bound<'_, PyString>| code.getattr(name).ok()?.extract::<String>().ok();
+    Some(Location {
+        file: text(intern!(py, "co_filename"))?,
+        line,
+        function: text(intern!(py, "co_name")).unwrap_or_default(),
+    })
+}
+
+/// Whether a frame runs a module of the package. Modules are told by name: a checkout may lie anywhere.
+fn is_ours(frame: &Bound<'_, PyFrame>) -> bool {
+    let py = frame.py();
+    let Ok(globals) = frame.getattr(intern!(py, "f_globals")) else { return false };
+    let Ok(name) = globals.get_item(intern!(py, "__name__")) else { return false };
+    let Ok(name) = name.cast::<PyString>() else { return false };
+    name.to_str().is_ok_and(|n| n == "pullback" || n.starts_with("pullback."))
+}
+
+/// `file.py:12` for the user's line, relative to the working directory where it lies below it.
+/// For [`crate::core::origin::set_locator`].
+pub fn locator() -> Option<String> {
+    Python::try_attach(|py| {
+        let place = user_location(py)?;
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let path = std::path::Path::new(&place.file);
+        Some(format!("{}:{}", path.strip_prefix(cwd).unwrap_or(path).display(), place.line))
+    })?
+}
