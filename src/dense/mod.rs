@@ -2,9 +2,13 @@
 
 pub mod array;
 pub mod buffer;
+pub mod convert;
 pub mod copy;
+pub mod isa;
+pub mod math;
 pub mod matmul;
 pub mod memory;
+pub mod pointwise;
 
 pub use array::Array;
 pub use buffer::Buffer;

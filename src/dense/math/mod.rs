@@ -1,0 +1,30 @@
+//! Scalar mathematics for kernels: bodies without branches that the compiler turns into SIMD loops, and accurate
+//! scalar functions for what is rare.
+
+pub mod fp;
+pub mod integer;
+pub mod lane;
+pub mod real;
+pub mod scalar;
+
+pub use fp::Fp;
+pub use integer::{Int, Logic, W};
+pub use lane::{Lane, Raw, V};
+pub use real::Real;
+
+/// `if cond { a } else { b }` of two values that are both computed, so that loops stay free of branches.
+#[inline(always)]
+pub fn select<T>(cond: bool, a: T, b: T) -> T {
+    if cond { a } else { b }
+}
+
+/// A constant in a `float` body.
+#[inline(always)]
+pub fn lit<R: Real>(x: f64) -> R {
+    R::of(x)
+}
+
+/// What bodies of [`crate::pointwise_kernel`] see.
+pub mod prelude {
+    pub use super::{Int, Lane, Logic, Real, lit, select};
+}

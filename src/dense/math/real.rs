@@ -1,0 +1,427 @@
+//! Floats in pointwise bodies.
+
+use super::fp::Fp;
+use super::lane::V;
+use super::scalar;
+use std::cmp::Ordering;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// What a `float` body can do with its variables. `x * 2.0` and the like take a constant on the right.
+pub trait Real:
+    Copy
+    + PartialEq
+    + PartialOrd
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+    + Div<f64, Output = Self>
+{
+    /// A constant; the receiver only names the type.
+    fn lit(self, x: f64) -> Self;
+    /// The constant `x`.
+    fn of(x: f64) -> Self;
+    /// `if cond { a } else { b }` without a branch; the receiver only names the type.
+    #[inline(always)]
+    fn select(self, cond: bool, a: Self, b: Self) -> Self {
+        if cond { a } else { b }
+    }
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    fn recip(self) -> Self;
+    fn square(self) -> Self;
+    fn abs(self) -> Self;
+    /// -1, 0 or 1; NaN stays.
+    fn sign(self) -> Self;
+    fn copysign(self, sign: Self) -> Self;
+    fn sqrt(self) -> Self;
+    fn rsqrt(self) -> Self;
+    fn floor(self) -> Self;
+    fn ceil(self) -> Self;
+    fn trunc(self) -> Self;
+    /// To the nearest integer, half to even.
+    fn round(self) -> Self;
+
+    fn exp(self) -> Self;
+    fn exp2(self) -> Self;
+    fn expm1(self) -> Self;
+    fn log(self) -> Self;
+    fn log1p(self) -> Self;
+    fn log2(self) -> Self;
+    fn log10(self) -> Self;
+    fn pow(self, y: Self) -> Self;
+    fn hypot(self, y: Self) -> Self;
+
+    fn sin(self) -> Self;
+    fn cos(self) -> Self;
+    fn tan(self) -> Self;
+    fn asin(self) -> Self;
+    fn acos(self) -> Self;
+    fn atan(self) -> Self;
+    /// The angle of the point (x, `self`).
+    fn atan2(self, x: Self) -> Self;
+    fn sinh(self) -> Self;
+    fn cosh(self) -> Self;
+    fn tanh(self) -> Self;
+    fn asinh(self) -> Self;
+    fn acosh(self) -> Self;
+    fn atanh(self) -> Self;
+
+    /// 1 / (1 + exp(-x)), accurate in both tails.
+    fn sigmoid(self) -> Self;
+    /// log(sigmoid(x)).
+    fn log_sigmoid(self) -> Self;
+    /// log(1 + exp(x)).
+    fn softplus(self) -> Self;
+    /// log(exp(x) + exp(y)).
+    fn logaddexp(self, y: Self) -> Self;
+
+    fn erf(self) -> Self;
+    fn erfc(self) -> Self;
+    /// exp(x²) erfc(x).
+    fn erfcx(self) -> Self;
+    fn erfinv(self) -> Self;
+    /// Quantile of the standard normal distribution.
+    fn ndtri(self) -> Self;
+    /// log(|Γ(x)|)
+    fn lgamma(self) -> Self;
+    /// Derivative of `lgamma`.
+    fn digamma(self) -> Self;
+    /// Derivative of `digamma`.
+    fn trigamma(self) -> Self;
+
+    /// Remainder with the sign of the dividend, exact.
+    fn fmod(self, y: Self) -> Self;
+    /// Remainder with the sign of the divisor.
+    fn remainder(self, y: Self) -> Self;
+    /// The quotient rounded down, consistent with [`Real::remainder`].
+    fn floor_div(self, y: Self) -> Self;
+    /// The quotient rounded towards zero.
+    #[inline(always)]
+    fn trunc_div(self, y: Self) -> Self {
+        (self / y).trunc()
+    }
+    /// The larger; NaN if either is.
+    fn max(self, y: Self) -> Self;
+    /// The smaller; NaN if either is.
+    fn min(self, y: Self) -> Self;
+    /// The larger; the other if one is NaN.
+    fn fmax(self, y: Self) -> Self;
+    /// The smaller; the other if one is NaN.
+    fn fmin(self, y: Self) -> Self;
+    /// The next float towards `y`.
+    fn nextafter(self, y: Self) -> Self;
+
+    fn is_nan(self) -> bool;
+    fn is_inf(self) -> bool;
+    fn is_finite(self) -> bool;
+    /// Whether the sign bit is set.
+    fn is_negative(self) -> bool;
+    #[inline(always)]
+    fn is_zero(self) -> bool {
+        self == Self::of(0.0)
+    }
+    #[inline(always)]
+    fn lt(self, y: Self) -> bool {
+        self < y
+    }
+    #[inline(always)]
+    fn le(self, y: Self) -> bool {
+        self <= y
+    }
+    #[inline(always)]
+    fn gt(self, y: Self) -> bool {
+        self > y
+    }
+    #[inline(always)]
+    fn ge(self, y: Self) -> bool {
+        self >= y
+    }
+    #[inline(always)]
+    fn eq(self, y: Self) -> bool {
+        self == y
+    }
+    #[inline(always)]
+    fn ne(self, y: Self) -> bool {
+        self != y
+    }
+}
+
+impl<T: PartialEq, const F: bool, const E: bool> PartialEq for V<T, F, E> {
+    #[inline(always)]
+    fn eq(&self, y: &Self) -> bool {
+        self.x == y.x
+    }
+}
+impl<T: PartialOrd, const F: bool, const E: bool> PartialOrd for V<T, F, E> {
+    #[inline(always)]
+    fn partial_cmp(&self, y: &Self) -> Option<Ordering> {
+        self.x.partial_cmp(&y.x)
+    }
+    // Spelled out because the defaults go through `partial_cmp`, which hinders vectorisation.
+    #[inline(always)]
+    fn lt(&self, y: &Self) -> bool {
+        self.x < y.x
+    }
+    #[inline(always)]
+    fn le(&self, y: &Self) -> bool {
+        self.x <= y.x
+    }
+    #[inline(always)]
+    fn gt(&self, y: &Self) -> bool {
+        self.x > y.x
+    }
+    #[inline(always)]
+    fn ge(&self, y: &Self) -> bool {
+        self.x >= y.x
+    }
+}
+
+macro_rules! operators {
+    ($($trait:ident $op:ident $sign:tt),*) => {$(
+        impl<T: Fp, const F: bool, const E: bool> $trait for V<T, F, E> {
+            type Output = Self;
+            #[inline(always)]
+            fn $op(self, y: Self) -> Self {
+                V { x: self.x $sign y.x, hard: self.hard | y.hard }
+            }
+        }
+        impl<T: Fp, const F: bool, const E: bool> $trait<f64> for V<T, F, E> {
+            type Output = Self;
+            #[inline(always)]
+            fn $op(self, y: f64) -> Self {
+                V { x: self.x $sign T::of(y), hard: self.hard }
+            }
+        }
+    )*};
+}
+operators!(Add add +, Sub sub -, Mul mul *, Div div /);
+
+impl<T: Fp, const F: bool, const E: bool> Neg for V<T, F, E> {
+    type Output = Self;
+    #[inline(always)]
+    fn neg(self) -> Self {
+        V { x: -self.x, hard: self.hard }
+    }
+}
+
+impl<T: Fp, const F: bool, const E: bool> V<T, F, E> {
+    #[inline(always)]
+    fn map(self, x: T) -> Self {
+        V { x, hard: self.hard }
+    }
+    #[inline(always)]
+    fn map2(self, y: Self, x: T) -> Self {
+        V { x, hard: self.hard | y.hard }
+    }
+    /// A function computed in double precision, one element at a time.
+    #[inline(always)]
+    fn wide(self, f: impl Fn(f64) -> f64) -> Self {
+        self.map(T::of(f(self.x.to_f64())))
+    }
+    #[inline(always)]
+    fn wide2(self, y: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        self.map2(y, T::of(f(self.x.to_f64(), y.x.to_f64())))
+    }
+}
+
+macro_rules! via {
+    ($($name:ident => $f:path;)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            self.wide($f)
+        }
+    )*};
+}
+
+impl<T: Fp, const F: bool, const E: bool> Real for V<T, F, E> {
+    #[inline(always)]
+    fn lit(self, x: f64) -> Self {
+        Self::of(x)
+    }
+    #[inline(always)]
+    fn of(x: f64) -> Self {
+        V { x: T::of(x), hard: false }
+    }
+    #[inline(always)]
+    fn mul_add(self, b: Self, c: Self) -> Self {
+        V { x: self.x.fma::<F>(b.x, c.x), hard: self.hard | b.hard | c.hard }
+    }
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::of(1.0) / self
+    }
+    #[inline(always)]
+    fn square(self) -> Self {
+        self * self
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.map(self.x.abs())
+    }
+    #[inline(always)]
+    fn sign(self) -> Self {
+        let one = T::of(1.0).copysign(self.x);
+        self.map(if self.x.abs() > T::of(0.0) { one } else { self.x })
+    }
+    #[inline(always)]
+    fn copysign(self, sign: Self) -> Self {
+        self.map2(sign, self.x.copysign(sign.x))
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        self.map(self.x.sqrt())
+    }
+    #[inline(always)]
+    fn rsqrt(self) -> Self {
+        self.map(T::of(1.0) / self.x.sqrt())
+    }
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self.map(self.x.floor())
+    }
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        self.map(self.x.ceil())
+    }
+    #[inline(always)]
+    fn trunc(self) -> Self {
+        self.map(self.x.trunc())
+    }
+    #[inline(always)]
+    fn round(self) -> Self {
+        self.map(self.x.round_ties_even())
+    }
+
+    via! {
+        exp => f64::exp;
+        exp2 => f64::exp2;
+        expm1 => f64::exp_m1;
+        log => f64::ln;
+        log1p => f64::ln_1p;
+        log2 => f64::log2;
+        log10 => f64::log10;
+        sin => f64::sin;
+        cos => f64::cos;
+        tan => f64::tan;
+        asin => f64::asin;
+        acos => f64::acos;
+        atan => f64::atan;
+        sinh => f64::sinh;
+        cosh => f64::cosh;
+        tanh => f64::tanh;
+        asinh => f64::asinh;
+        acosh => f64::acosh;
+        atanh => f64::atanh;
+        erf => scalar::erf;
+        erfc => scalar::erfc;
+        erfcx => scalar::erfcx;
+        erfinv => scalar::erfinv;
+        ndtri => scalar::ndtri;
+        lgamma => scalar::lgamma;
+        digamma => scalar::digamma;
+        trigamma => scalar::trigamma;
+    }
+
+    #[inline(always)]
+    fn pow(self, y: Self) -> Self {
+        self.wide2(y, f64::powf)
+    }
+    #[inline(always)]
+    fn hypot(self, y: Self) -> Self {
+        self.wide2(y, f64::hypot)
+    }
+    #[inline(always)]
+    fn atan2(self, x: Self) -> Self {
+        self.wide2(x, f64::atan2)
+    }
+    #[inline(always)]
+    fn sigmoid(self) -> Self {
+        let e = (-self.abs()).exp();
+        let top = if self.x >= T::of(0.0) { Self::of(1.0) } else { e };
+        top / (e + 1.0)
+    }
+    #[inline(always)]
+    fn log_sigmoid(self) -> Self {
+        self.min(Self::of(0.0)) - (-self.abs()).exp().log1p()
+    }
+    #[inline(always)]
+    fn softplus(self) -> Self {
+        self.max(Self::of(0.0)) + (-self.abs()).exp().log1p()
+    }
+    #[inline(always)]
+    fn logaddexp(self, y: Self) -> Self {
+        let (hi, d) = (self.max(y), (self - y).abs());
+        // Equal infinities have no difference.
+        let tail = (-d).exp().log1p();
+        if self.x == y.x { hi + std::f64::consts::LN_2 } else { hi + tail }
+    }
+    #[inline(always)]
+    fn fmod(self, y: Self) -> Self {
+        self.map2(y, self.x.fmod(y.x))
+    }
+    #[inline(always)]
+    fn remainder(self, y: Self) -> Self {
+        let r = self.x.fmod(y.x);
+        let zero = T::of(0.0);
+        let other_side = r != zero && (r < zero) != (y.x < zero);
+        self.map2(y, if other_side { r + y.x } else { r })
+    }
+    #[inline(always)]
+    fn floor_div(self, y: Self) -> Self {
+        let (zero, half, one) = (T::of(0.0), T::of(0.5), T::of(1.0));
+        let q = self.x / y.x;
+        let r = self.x.fmod(y.x);
+        let mut d = (self.x - r) / y.x;
+        if r != zero && (y.x < zero) != (r < zero) {
+            d = d - one;
+        }
+        let f = d.floor();
+        let f = if d - f > half { f + one } else { f };
+        let f = if d == zero { zero.copysign(q) } else { f };
+        self.map2(y, if y.x == zero { q } else { f })
+    }
+    #[inline(always)]
+    fn max(self, y: Self) -> Self {
+        let m = if self.x > y.x { self.x } else { y.x };
+        self.map2(y, if self.x == self.x { m } else { self.x })
+    }
+    #[inline(always)]
+    fn min(self, y: Self) -> Self {
+        let m = if self.x < y.x { self.x } else { y.x };
+        self.map2(y, if self.x == self.x { m } else { self.x })
+    }
+    #[inline(always)]
+    fn fmax(self, y: Self) -> Self {
+        let m = if self.x < y.x { y.x } else { self.x };
+        self.map2(y, if self.x == self.x { m } else { y.x })
+    }
+    #[inline(always)]
+    fn fmin(self, y: Self) -> Self {
+        let m = if self.x > y.x { y.x } else { self.x };
+        self.map2(y, if self.x == self.x { m } else { y.x })
+    }
+    #[inline(always)]
+    fn nextafter(self, y: Self) -> Self {
+        self.map2(y, self.x.next_towards(y.x))
+    }
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        self.x != self.x
+    }
+    #[inline(always)]
+    fn is_inf(self) -> bool {
+        self.x.abs() == T::INFINITY
+    }
+    #[inline(always)]
+    fn is_finite(self) -> bool {
+        self.x.abs() < T::INFINITY
+    }
+    #[inline(always)]
+    fn is_negative(self) -> bool {
+        self.x.is_negative()
+    }
+}

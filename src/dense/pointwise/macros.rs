@@ -1,0 +1,113 @@
+//! `pointwise_kernel!`: a kernel from scalar bodies.
+
+/// Declares a `static` [`Kernel`](crate::dense::pointwise::Kernel).
+///
+/// ```ignore
+/// pointwise_kernel! { SIN(x) { float => x.sin() } }
+/// pointwise_kernel! { pub MUL(a, b) { float => a * b, int => a * b, bool => a & b } }
+/// pointwise_kernel! { LT(a, b) -> bool { float => a.lt(b), int => a.lt(b), bool => a.lt(b) } }
+/// pointwise_kernel! { WHERE(c: bool, a, b) { any => if c { a } else { b } } }
+/// ```
+///
+/// The groups: `float` is f32 and f64 (half precision through f32), variables are
+/// [`Real`](crate::dense::math::Real); `int` is the five integer dtypes, variables are
+/// [`Int`](crate::dense::math::Int); `bool` has plain bools; `any` is every dtype, for bodies that only move values.
+/// `-> bool` makes a predicate. The name in error messages is the lower-cased identifier.
+#[macro_export]
+macro_rules! pointwise_kernel {
+    ($(#[$meta:meta])* $vis:vis $name:ident $args:tt { $($group:ident => $body:expr),+ $(,)? }) => {
+        $crate::pointwise_kernel!(@kernel [$(#[$meta])* $vis] $name $args Same { $($group => $body),+ });
+    };
+    ($(#[$meta:meta])* $vis:vis $name:ident $args:tt -> bool { $($group:ident => $body:expr),+ $(,)? }) => {
+        $crate::pointwise_kernel!(@kernel [$(#[$meta])* $vis] $name $args Bool { $($group => $body),+ });
+    };
+    (@kernel [$($front:tt)*] $name:ident $args:tt $out:ident { $($group:ident => $body:expr),+ }) => {
+        $($front)* static $name: $crate::dense::pointwise::Kernel = {
+            const UPPER: &str = stringify!($name);
+            const LOWER: [u8; UPPER.len()] = $crate::dense::pointwise::lowercase(UPPER);
+            const NAME: &str = match std::str::from_utf8(&LOWER) {
+                Ok(s) => s,
+                Err(_) => UPPER,
+            };
+            const ARITY: u8 = $crate::pointwise_kernel!(@arity $args);
+            const CONDITION: bool = $crate::pointwise_kernel!(@condition $args);
+            let kernel = $crate::dense::pointwise::Kernel::new(
+                NAME, ARITY, $crate::dense::pointwise::Out::$out, CONDITION,
+            );
+            $(let kernel = $crate::pointwise_kernel!(@group $group kernel $args $out $body);)+
+            kernel
+        };
+    };
+    (@arity ($a:ident $(: bool)?)) => { 1 };
+    (@arity ($a:ident $(: bool)?, $b:ident)) => { 2 };
+    (@arity ($a:ident $(: bool)?, $b:ident, $c:ident)) => { 3 };
+    (@condition ($a:ident : bool $($rest:tt)*)) => { true };
+    (@condition $args:tt) => { false };
+
+    // A body: one generic implementation, and rows for each dtype of the group.
+    (@group float $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Real] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(
+            @rows $kernel $args F32 $crate::dense::math::V<f32, false, false>, $crate::dense::math::V<f32, true, false>);
+        $crate::pointwise_kernel!(
+            @rows kernel $args F64 $crate::dense::math::V<f64, false, false>, $crate::dense::math::V<f64, true, false>)
+    }};
+    (@group int $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Int] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(@rows $kernel $args U8 $crate::dense::math::W<u8>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I8 $crate::dense::math::W<i8>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I16 $crate::dense::math::W<i16>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I32 $crate::dense::math::W<i32>);
+        $crate::pointwise_kernel!(@rows kernel $args I64 $crate::dense::math::W<i64>)
+    }};
+    (@group bool $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body [] bool $args $out $body);
+        $crate::pointwise_kernel!(@rows $kernel $args Bool bool)
+    }};
+    (@group any $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Lane] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(@rows $kernel $args Bool $crate::dense::math::Raw<u8>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args U8 $crate::dense::math::Raw<u8>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I8 $crate::dense::math::Raw<u8>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I16 $crate::dense::math::Raw<u16>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args F16 $crate::dense::math::Raw<u16>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args BF16 $crate::dense::math::Raw<u16>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I32 $crate::dense::math::Raw<u32>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args F32 $crate::dense::math::Raw<u32>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args I64 $crate::dense::math::Raw<u64>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args F64 $crate::dense::math::Raw<u64>);
+        let kernel = $crate::pointwise_kernel!(@rows kernel $args C64 $crate::dense::math::Raw<u64>);
+        $crate::pointwise_kernel!(@rows kernel $args C128 $crate::dense::math::Raw<[u64; 2]>)
+    }};
+
+    (@body [$($generics:tt)*] $var:ident ($($arg:ident $(: $ty:ident)?),+) $out:ident $body:expr) => {
+        impl<$($generics)*> $crate::dense::pointwise::Body<($($crate::pointwise_kernel!(@ty $var $($ty)?),)+)> for K {
+            type Out = $crate::pointwise_kernel!(@out $var $out);
+            #[inline(always)]
+            #[allow(unused_variables, unused_imports)]
+            fn call(($($arg,)+): ($($crate::pointwise_kernel!(@ty $var $($ty)?),)+)) -> Self::Out {
+                use $crate::dense::math::prelude::*;
+                $body
+            }
+        }
+    };
+    (@rows $kernel:ident $args:tt $dtype:ident $lane:ty) => {
+        $crate::pointwise_kernel!(@rows $kernel $args $dtype $lane, $lane)
+    };
+    (@rows $kernel:ident ($($arg:ident $(: $ty:ident)?),+) $dtype:ident $base:ty, $fused:ty) => {
+        $kernel.with::<
+            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $base, $($ty)?),)+)>,
+            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $fused, $($ty)?),)+)>,
+        >($crate::base::DType::$dtype)
+    };
+    (@ty $var:ident) => { $var };
+    (@ty $var:ident bool) => { bool };
+    (@ty $var:ty,) => { $var };
+    (@ty $var:ty, bool) => { bool };
+    (@out $var:ident Same) => { $var };
+    (@out $var:ident Bool) => { bool };
+}
