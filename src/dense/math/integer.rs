@@ -162,13 +162,13 @@ macro_rules! integer {
                 acc
             }
             fn gcd(x: $t, y: $t) -> $t {
-        let (mut a, mut b) = (x, y);
-        while b != 0 {
+                let (mut a, mut b) = (x, y);
+                while b != 0 {
                     (a, b) = (b, a.wrapping_rem(b));
                 }
                 magnitude(a)
             }
-            operators!($t: Add add add, Sub sub sub, Mul mul mul, BitAnd bitand and, BitOr bitor or,
+    operators!($t: Add add add, Sub sub sub, Mul mul mul, BitAnd bitand and, BitOr bitor or,
                         BitXor bitxor xor, Shl shl shl, Shr shr shr);
 
             impl Neg for W<$t> {
