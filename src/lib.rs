@@ -1,6 +1,6 @@
 //! Differentiable array programming on the CPU.
 
 pub mod base;
+pub mod core;
 pub mod dense;
-#[cfg(feature = "python")]
-pub mod py;
+pub mod rules;

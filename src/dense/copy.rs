@@ -199,3 +199,39 @@ pub fn convert<S: Convert, D: Convert>(x: S) -> D {
         _ => D::of_i64(x.to_i64()),
     }
 }
+
+/// Zeros of size `size` along `dim` with the elements of `a` at `start + step * i`: the transpose of a slice.
+pub fn unslice(a: &Array, size: usize, dim: usize, start: usize, step: isize) -> Result<Array> {
+    let shape = a.shape().with(dim, size);
+    let mut out = Array::zeros(a.dtype(), shape)?;
+    let target = Layout::contiguous(out.shape().clone()).slice(dim, start, a.shape()[dim], step);
+    let base = out.ptr_mut();
+    scatter_to(a, base, &target);
+    Ok(out)
+}
+
+/// Writes the elements of `a` where `layout`, of the same shape, names them, its offset counted from `base`.
+fn scatter_to(a: &Array, base: *mut u8, layout: &Layout) {
+    let mut source = a.layout();
+    source.offset = 0;
+    let size = a.dtype().size();
+    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, a.rank());
+    for _ in 0..a.numel() {
+        let at = |l: &Layout| -> isize {
+            l.offset as isize + index.iter().zip(&l.strides).map(|(&i, &s)| i as isize * s).sum::<isize>()
+        };
+        // SAFETY: both layouts name elements of their own arrays, which do not overlap.
+        unsafe {
+            let src = a.ptr().offset(at(&source) * size as isize);
+            let dst = base.offset(at(layout) * size as isize);
+            std::ptr::copy_nonoverlapping(src, dst, size);
+        }
+        for d in (0..index.len()).rev() {
+            index[d] += 1;
+            if index[d] < a.shape()[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+    }
+}

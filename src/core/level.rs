@@ -1,0 +1,335 @@
+//! The stack of levels: which transforms are live on this thread, and the modes that they see.
+//!
+//! NOTE levels. A level is (depth, serial). Depth orders values: an operator runs at the highest level among its
+//! arguments. The serial is unique in the process, so a value that outlives its transform is recognised: depth says
+//! where its level was, the serial says that another one lives there now.
+//!
+//! NOTE grad mode. It is one flag per thread. Entering a tape level saves it as `prev` and turns it on. Tape k records
+//! if the flag and every `prev` of the tape levels above k are on. So `no_grad` inside a function cuts all live levels,
+//! and `no_grad` around `grad(f)` cuts only the outer ones:
+//! ```text
+//! grad(grad(f)):  flag on ── tape 1 (prev on) ── tape 2 (prev on) ── f says no_grad: flag off, nothing records
+//! no_grad; grad(f):  flag off ── tape 1 (prev off, flag on): tape 1 records, the ambient tape does not
+//! ```
+
+use super::origin::{self, Origin};
+use super::trace::Recorder;
+use crate::base::{Error, Result};
+use smallvec::SmallVec;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// (depth, serial) in one word; ordered by depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LevelId(u64);
+
+impl LevelId {
+    /// Not a level: plain arrays.
+    pub const DENSE: LevelId = LevelId(0);
+    /// The tape of `requires_grad`, always live, below every other level.
+    pub const AMBIENT: LevelId = LevelId(1);
+
+    #[inline]
+    fn new(depth: usize, serial: u32) -> LevelId {
+        LevelId((depth as u64) << 32 | u64::from(serial))
+    }
+    #[inline]
+    pub fn depth(self) -> usize {
+        (self.0 >> 32) as usize
+    }
+    #[inline]
+    pub fn serial(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl std::fmt::Display for LevelId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "level {}", self.depth())
+    }
+}
+
+/// What random operators do under `vmap`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Randomness {
+    /// They raise.
+    Error,
+    /// Each member of the batch draws its own numbers.
+    Different,
+    /// All members get the same numbers.
+    Same,
+}
+
+/// Which interpreter a level runs.
+#[derive(Clone)]
+pub enum LevelKind {
+    Batch { size: usize, randomness: Randomness },
+    Dual { prev: bool },
+    Tape { prev: bool },
+    Trace(Arc<Recorder>),
+}
+
+#[derive(Clone)]
+pub struct Level {
+    pub id: LevelId,
+    pub kind: LevelKind,
+    pub origin: Origin,
+}
+
+impl Level {
+    pub fn transform(&self) -> &'static str {
+        match self.kind {
+            LevelKind::Batch { .. } => "vmap",
+            LevelKind::Dual { .. } => "jvp",
+            LevelKind::Tape { .. } => "grad",
+            LevelKind::Trace(_) => "trace",
+        }
+    }
+}
+
+const SLOTS: usize = 4096;
+/// Serials of all live levels of the process, by serial modulo the size.
+static LIVE: [AtomicU32; SLOTS] = [const { AtomicU32::new(0) }; SLOTS];
+static NEXT: AtomicU32 = AtomicU32::new(2);
+
+thread_local! {
+    /// Live levels by depth - 1; `None` where a level closed below one that still lives.
+    static STACK: RefCell<Vec<Option<Level>>> = const { RefCell::new(Vec::new()) };
+    /// Depth of the highest level that creation, random operators and modes can see.
+    static VISIBLE: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// The highest visible trace level; operators are recorded there whatever their arguments.
+    static TRACE: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
+    static GRAD: Cell<bool> = const { Cell::new(true) };
+    static FORWARD: Cell<bool> = const { Cell::new(true) };
+}
+
+fn new_serial() -> u32 {
+    loop {
+        let s = NEXT.fetch_add(1, Relaxed);
+        if s > 1 && LIVE[s as usize % SLOTS].compare_exchange(0, s, Relaxed, Relaxed).is_ok() {
+            return s;
+        }
+    }
+}
+
+/// A live level; closes when dropped, also while unwinding. Dropping never closes another level.
+#[must_use]
+pub struct Guard {
+    id: LevelId,
+    /// The stack is thread-local: a guard must close its level where it was opened.
+    _not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl Guard {
+    #[inline]
+    pub fn id(&self) -> LevelId {
+        self.id
+    }
+}
+
+/// Opens a batch level.
+pub fn push_batch(size: usize, randomness: Randomness, origin: Origin) -> Guard {
+    push(LevelKind::Batch { size, randomness }, origin)
+}
+/// Opens a level of dual numbers and turns forward mode on.
+pub fn push_dual(origin: Origin) -> Guard {
+    push(LevelKind::Dual { prev: FORWARD.replace(true) }, origin)
+}
+/// Opens a tape and turns grad mode on.
+pub fn push_tape(origin: Origin) -> Guard {
+    push(LevelKind::Tape { prev: GRAD.replace(true) }, origin)
+}
+/// Opens a trace level.
+pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
+    let g = push(LevelKind::Trace(recorder), origin);
+    refresh_trace();
+    g
+}
+
+#[inline]
+fn push(kind: LevelKind, origin: Origin) -> Guard {
+    let serial = new_serial();
+    origin::remember(serial, origin);
+    let id = STACK.with_borrow_mut(|stack| {
+        let id = LevelId::new(stack.len() + 1, serial);
+        stack.push(Some(Level { id, kind, origin }));
+        id
+    });
+    Guard { id, _not_send: std::marker::PhantomData }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let closed = STACK.with_borrow_mut(|stack| {
+            let closed = stack.get_mut(self.id.depth() - 1).and_then(Option::take);
+            while matches!(stack.last(), Some(None)) {
+                stack.pop();
+            }
+            closed
+        });
+        LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
+        match closed.map(|l| l.kind) {
+            Some(LevelKind::Tape { prev }) => GRAD.set(prev),
+            Some(LevelKind::Dual { prev }) => FORWARD.set(prev),
+            Some(LevelKind::Trace(_)) => refresh_trace(),
+            _ => {}
+        }
+    }
+}
+
+fn refresh_trace() {
+    let visible = VISIBLE.get();
+    TRACE.set(STACK.with_borrow(|stack| {
+        let traces = |l: &&Level| l.id.depth() <= visible && matches!(l.kind, LevelKind::Trace(_));
+        stack.iter().rev().flatten().find(traces).map_or(LevelId::DENSE, |l| l.id)
+    }));
+}
+
+/// The highest visible trace level, or `DENSE`.
+#[inline]
+pub fn tracing() -> LevelId {
+    TRACE.get()
+}
+
+/// The level with this id, if it is live on this thread.
+#[inline]
+pub fn find(id: LevelId) -> Option<Level> {
+    with(id, Level::clone)
+}
+
+/// Runs `f` on the level with this id, if it is live on this thread. `f` must not use the stack.
+#[inline]
+pub fn with<R>(id: LevelId, f: impl FnOnce(&Level) -> R) -> Option<R> {
+    STACK.with_borrow(|stack| match stack.get(id.depth().wrapping_sub(1)) {
+        Some(Some(l)) if l.id == id => Some(f(l)),
+        _ => None,
+    })
+}
+
+/// Whether this level is live on this thread. The ambient tape always is.
+#[inline]
+pub fn is_live(id: LevelId) -> bool {
+    id <= LevelId::AMBIENT || with(id, |_| ()).is_some()
+}
+
+/// Whether this level is live on some thread.
+pub fn is_live_anywhere(id: LevelId) -> bool {
+    id <= LevelId::AMBIENT || LIVE[id.serial() as usize % SLOTS].load(Relaxed) == id.serial()
+}
+
+/// All visible levels, from the top down.
+pub fn visible() -> SmallVec<[Level; 4]> {
+    let top = VISIBLE.get();
+    STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| l.id.depth() <= top).cloned().collect())
+}
+
+/// The highest visible level, or `DENSE`; a buffer made now is born there.
+#[inline]
+pub fn current() -> LevelId {
+    let top = VISIBLE.get();
+    STACK.with_borrow(|s| s.iter().rev().flatten().find(|l| l.id.depth() <= top).map_or(LevelId::DENSE, |l| l.id))
+}
+
+/// Number of slots of the stack; equal before and after a transform that has been left.
+pub fn height() -> usize {
+    STACK.with_borrow(|s| s.len())
+}
+
+/// Whether tape `id` records now.
+#[inline]
+pub fn records(id: LevelId) -> bool {
+    GRAD.get() && prevs_above(id.depth())
+}
+
+fn prevs_above(depth: usize) -> bool {
+    let top = VISIBLE.get();
+    STACK.with_borrow(|s| {
+        s.iter().skip(depth).flatten().all(|l| match l.kind {
+            LevelKind::Tape { prev } => prev || l.id.depth() > top,
+            _ => true,
+        })
+    })
+}
+
+#[inline]
+pub fn grad_enabled() -> bool {
+    GRAD.get()
+}
+/// Sets the grad mode of this thread and returns the old one.
+#[inline]
+pub fn set_grad_enabled(on: bool) -> bool {
+    GRAD.replace(on)
+}
+/// Whether dual numbers propagate.
+#[inline]
+pub fn forward_enabled() -> bool {
+    FORWARD.get()
+}
+pub fn set_forward_enabled(on: bool) -> bool {
+    FORWARD.replace(on)
+}
+
+/// Grad mode that is put back when dropped.
+pub struct GradMode(bool);
+impl GradMode {
+    pub fn set(on: bool) -> GradMode {
+        GradMode(GRAD.replace(on))
+    }
+}
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        GRAD.set(self.0);
+    }
+}
+
+/// Hides a level and everything above it from creation, random operators, modes and births, while dropped not.
+pub struct Below {
+    visible: usize,
+    grad: bool,
+}
+
+impl Below {
+    /// The grad mode becomes the one that the levels below `id` see.
+    pub fn enter(id: LevelId) -> Below {
+        let depth = id.depth().saturating_sub(1);
+        let grad = GRAD.get();
+        GRAD.set(grad && prevs_above(depth));
+        let visible = VISIBLE.replace(VISIBLE.get().min(depth));
+        refresh_trace();
+        Below { visible, grad }
+    }
+}
+
+impl Drop for Below {
+    fn drop(&mut self) {
+        VISIBLE.set(self.visible);
+        GRAD.set(self.grad);
+        refresh_trace();
+    }
+}
+
+/// The error for a batched or traced value whose transform has returned, or that belongs to another thread.
+#[cold]
+pub fn escaped(id: LevelId, transform: &str) -> Error {
+    let origin = origin::of_serial(id.serial()).unwrap_or_else(|| transform.to_string());
+    let line = origin::at_here();
+    if is_live_anywhere(id) {
+        return Error::runtime(format!(
+            "a value of {origin} is used on another thread than the one that runs the transform{line}; \
+             run the whole transform on one thread"
+        ));
+    }
+    Error::runtime(format!(
+        "a value of {origin} escaped: the transform has already returned, so its batch or trace is gone{line}; \
+         return the value from the function instead of keeping it elsewhere"
+    ))
+}
+
+/// Closes nothing and checks that every level is gone: for tests and for the door after an exception.
+pub fn assert_clean(height_before: usize) -> Result<()> {
+    if height() == height_before {
+        return Ok(());
+    }
+    Err(Error::internal(format!("the level stack has height {} instead of {height_before}", height())))
+}

@@ -1,0 +1,18 @@
+//! L2: values, levels, primitives and the dispatcher. It knows no operator.
+
+pub mod batch;
+pub mod call;
+pub mod level;
+pub mod node;
+pub mod origin;
+pub mod params;
+pub mod primitive;
+pub mod tensor;
+pub mod trace;
+
+pub use call::{call, call_many};
+pub use level::{LevelId, Randomness};
+pub use node::{Edge, Node};
+pub use params::Params;
+pub use primitive::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Point, Prim, Primitive, Tangents};
+pub use tensor::Tensor;

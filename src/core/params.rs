@@ -1,0 +1,132 @@
+//! Parameters of a primitive that are not tensors.
+
+use crate::base::{DType, Scalar, Shape};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Integers such as a permutation or slice bounds.
+pub type Ints = SmallVec<[i64; 6]>;
+/// Dimensions, already wrapped to `0..rank`.
+pub type Dims = SmallVec<[usize; 6]>;
+
+/// Parameters by shape, not by operator. Anything else is an [`Params::Other`].
+#[derive(Clone, Debug, Default)]
+pub enum Params {
+    #[default]
+    None,
+    /// A target shape (expand, reshape, fill).
+    Shape(Shape),
+    /// Dimensions to work along, and whether to keep them.
+    Dims { dims: Dims, keep: bool },
+    /// A permutation: dimension i of the result is dimension `order[i]` of the input.
+    Order(Dims),
+    /// One dimension.
+    Dim(usize),
+    /// `start + step * i`, i in 0..len, along a dimension.
+    Slice { dim: usize, start: usize, len: usize, step: isize },
+    /// A dtype to convert to.
+    DType(DType),
+    /// A value, a dtype and a shape (creation).
+    Fill { value: Scalar, dtype: DType, shape: Shape },
+    Ints(Ints),
+    Float(f64),
+    /// Operator-specific parameters; see [`Params::other`].
+    Other(Arc<dyn Parameters>),
+}
+
+/// Operator-specific parameters: printable, and recovered by type.
+pub trait Parameters: Any + Debug + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+}
+impl<T: Any + Debug + Send + Sync> Parameters for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Params {
+    pub fn other(p: impl Parameters) -> Params {
+        Params::Other(Arc::new(p))
+    }
+
+    /// The operator-specific parameters of type `T`.
+    ///
+    /// # Panics
+    /// If the entry that made them gave another type: a mistake in the operator table.
+    pub fn get<T: Any>(&self) -> &T {
+        match self {
+            Params::Other(p) => match (**p).as_any().downcast_ref() {
+                Some(t) => t,
+                None => mismatch(self, std::any::type_name::<T>()),
+            },
+            _ => mismatch(self, std::any::type_name::<T>()),
+        }
+    }
+    /// The same parameters for a value with one more dimension in front, where dimensions are all they name.
+    pub fn shifted(&self) -> Option<Params> {
+        Some(match self {
+            Params::None | Params::DType(_) | Params::Float(_) => self.clone(),
+            Params::Dims { dims, keep } => Params::Dims { dims: dims.iter().map(|d| d + 1).collect(), keep: *keep },
+            Params::Order(o) => Params::Order(std::iter::once(0).chain(o.iter().map(|d| d + 1)).collect()),
+            Params::Dim(d) => Params::Dim(d + 1),
+            Params::Slice { dim, start, len, step } => {
+                Params::Slice { dim: dim + 1, start: *start, len: *len, step: *step }
+            }
+            _ => return None,
+        })
+    }
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        match self {
+            Params::Shape(s) | Params::Fill { shape: s, .. } => s,
+            _ => mismatch(self, "Shape"),
+        }
+    }
+    #[inline]
+    pub fn dims(&self) -> (&[usize], bool) {
+        match self {
+            Params::Dims { dims, keep } => (dims, *keep),
+            _ => mismatch(self, "Dims"),
+        }
+    }
+    #[inline]
+    pub fn order(&self) -> &[usize] {
+        match self {
+            Params::Order(o) => o,
+            _ => mismatch(self, "Order"),
+        }
+    }
+    #[inline]
+    pub fn dim(&self) -> usize {
+        match self {
+            Params::Dim(d) | Params::Slice { dim: d, .. } => *d,
+            _ => mismatch(self, "Dim"),
+        }
+    }
+    pub fn dtype(&self) -> DType {
+        match self {
+            Params::DType(d) | Params::Fill { dtype: d, .. } => *d,
+            _ => mismatch(self, "DType"),
+        }
+    }
+    pub fn ints(&self) -> &[i64] {
+        match self {
+            Params::Ints(v) => v,
+            _ => mismatch(self, "Ints"),
+        }
+    }
+    pub fn float(&self) -> f64 {
+        match self {
+            Params::Float(x) => *x,
+            _ => mismatch(self, "Float"),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn mismatch(p: &Params, want: &str) -> ! {
+    unreachable!("the operator table gave parameters {p:?} where {want} is declared")
+}

@@ -1,0 +1,180 @@
+//! What an interpreter needs of an operator.
+
+use super::level::{LevelId, Randomness};
+use super::node::{Meta, Node};
+use super::params::Params;
+use super::tensor::Tensor;
+use crate::base::{DType, Error, Result, Shape};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+/// A set of arguments or outputs, by bit. Positions from 63 on share the last bit.
+pub type Mask = u64;
+pub type Outputs = SmallVec<[Tensor; 2]>;
+/// Tangents or cotangents; `None` is zero and stays symbolic.
+pub type Tangents = SmallVec<[Option<Tensor>; 2]>;
+
+/// Which values a rule reads: bits of inputs and of outputs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Saves {
+    pub inputs: Mask,
+    pub outputs: Mask,
+}
+
+/// An operator of the table, or one made at run time.
+#[derive(Clone, Copy)]
+pub enum Prim<'a> {
+    Static(&'static dyn Primitive),
+    Shared(&'a Arc<dyn Primitive>),
+}
+
+impl std::ops::Deref for Prim<'_> {
+    type Target = dyn Primitive;
+    #[inline]
+    fn deref(&self) -> &dyn Primitive {
+        match self {
+            Prim::Static(p) => *p,
+            Prim::Shared(p) => &***p,
+        }
+    }
+}
+
+impl Prim<'_> {
+    pub fn to_owned(self) -> PrimBuf {
+        match self {
+            Prim::Static(p) => PrimBuf::Static(p),
+            Prim::Shared(p) => PrimBuf::Shared(p.clone()),
+        }
+    }
+}
+
+/// An owned [`Prim`].
+#[derive(Clone)]
+pub enum PrimBuf {
+    Static(&'static dyn Primitive),
+    Shared(Arc<dyn Primitive>),
+}
+
+impl PrimBuf {
+    #[inline]
+    pub fn as_prim(&self) -> Prim<'_> {
+        match self {
+            PrimBuf::Static(p) => Prim::Static(*p),
+            PrimBuf::Shared(p) => Prim::Shared(p),
+        }
+    }
+}
+
+/// An argument of a batching rule: the value below the level, and where its batch dimension is.
+pub struct BatchArg<'a> {
+    pub value: &'a Tensor,
+    pub dim: Option<usize>,
+}
+
+impl BatchArg<'_> {
+    /// Rank of one member.
+    pub fn logical_rank(&self) -> usize {
+        self.value.rank() - usize::from(self.dim.is_some())
+    }
+    /// Shape of one member.
+    pub fn logical_shape(&self) -> Shape {
+        match self.dim {
+            Some(d) => self.value.shape().without(d),
+            None => self.value.shape().clone(),
+        }
+    }
+}
+
+/// What a batching rule knows of its level.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchInfo {
+    pub level: LevelId,
+    pub size: usize,
+    pub randomness: Randomness,
+}
+
+/// Outputs of a batching rule with their batch dimensions; `None` is an output without one.
+pub type BatchOut = SmallVec<[(Tensor, Option<usize>); 2]>;
+
+/// The point that a derivative is taken at: the values that the rule asked for.
+pub struct Point<'a> {
+    pub inputs: SmallVec<[Option<&'a Tensor>; 4]>,
+    pub outputs: SmallVec<[Option<&'a Tensor>; 2]>,
+    pub node: Option<&'a Node>,
+}
+
+impl<'a> Point<'a> {
+    /// Input `i`, which the rule must have declared.
+    pub fn input(&self, i: usize) -> Result<&'a Tensor> {
+        self.inputs.get(i).copied().flatten().ok_or_else(|| Error::internal(format!("input {i} was not saved")))
+    }
+    /// Output `i`, which the rule must have declared.
+    pub fn output(&self, i: usize) -> Result<&'a Tensor> {
+        self.outputs.get(i).copied().flatten().ok_or_else(|| Error::internal(format!("output {i} was not saved")))
+    }
+    fn meta(&self, i: usize) -> Option<(DType, &Shape)> {
+        if let Some(Some(x)) = self.inputs.get(i) {
+            return Some((x.dtype(), x.shape()));
+        }
+        self.node.and_then(|n| n.input_meta(i)).map(|m: &Meta| (m.dtype, &m.shape))
+    }
+    /// Shape of input `i`; known for differentiated and for saved inputs.
+    pub fn in_shape(&self, i: usize) -> Result<&Shape> {
+        self.meta(i).map(|m| m.1).ok_or_else(|| Error::internal(format!("shape of input {i} is not known")))
+    }
+    /// Dtype of input `i`; known for differentiated and for saved inputs.
+    pub fn in_dtype(&self, i: usize) -> Result<DType> {
+        self.meta(i).map(|m| m.0).ok_or_else(|| Error::internal(format!("dtype of input {i} is not known")))
+    }
+}
+
+/// An operator as the interpreters see it. Rules are written in operators, never on raw data, and run on values of the
+/// levels below the interpreter's.
+pub trait Primitive: Send + Sync + 'static {
+    fn name(&self) -> &str;
+
+    /// The only output, from dense arguments.
+    fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor>;
+
+    /// All outputs, from dense arguments.
+    fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
+        Ok(smallvec![self.eval(params, args)?])
+    }
+
+    /// Whether the outputs are constants for every derivative, whatever their dtype.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
+    /// Which values the reverse rule reads when the inputs in `needs` are differentiated.
+    fn saves(&self, _params: &Params, _needs: Mask) -> Saves {
+        Saves::default()
+    }
+
+    /// Tangents of the outputs.
+    fn jvp(&self, me: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents>;
+
+    /// Cotangents of the inputs in `needs`, given those of the outputs.
+    fn vjp(
+        &self,
+        me: Prim<'_>,
+        params: &Params,
+        point: &Point<'_>,
+        cotangents: &[Option<Tensor>],
+        needs: Mask,
+    ) -> Result<Tangents>;
+
+    /// The operator over a batch.
+    fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut>;
+
+    /// Custom functions take over what the interpreters do for table operators.
+    fn custom(&self) -> Option<&dyn super::call::Custom> {
+        None
+    }
+}
+
+/// The error for an operator without a rule, raised when the rule is asked for.
+#[cold]
+pub fn no_rule(name: &str, rule: &str) -> Error {
+    Error::not_implemented(format!("{name}(): has no {rule} rule{}", super::origin::at_here()))
+}

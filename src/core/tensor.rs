@@ -1,0 +1,195 @@
+//! The immutable value: a dense array, or a value of a level wrapped around a value of the levels below.
+
+use super::level::LevelId;
+use super::node::Node;
+use crate::base::{DType, Element, Result, Scalar, Shape};
+use crate::bail;
+use crate::dense::Array;
+use std::sync::Arc;
+
+/// An immutable tensor. Cloning shares it.
+#[derive(Clone)]
+pub struct Tensor(Arc<Repr>);
+
+enum Repr {
+    Dense(Array),
+    Wrapped(Wrapped),
+}
+
+/// A value of a level. Shape and dtype are the logical ones, so that reading them walks nowhere.
+pub struct Wrapped {
+    level: LevelId,
+    dtype: DType,
+    shape: Shape,
+    payload: Payload,
+}
+
+/// What an interpreter keeps for one of its values.
+pub enum Payload {
+    /// One member per index of dimension `dim` of `value`, which the logical shape leaves out.
+    Batched { value: Tensor, dim: usize },
+    /// A dual number.
+    Dual { primal: Tensor, tangent: Tensor },
+    /// Output `slot` of a recorded node.
+    Taped { value: Tensor, node: Arc<Node>, slot: u32 },
+    /// A variable of the program under construction, with the value that it has in this run.
+    Traced { value: Tensor, var: u32 },
+}
+
+impl Tensor {
+    #[inline]
+    pub fn wrap(level: LevelId, dtype: DType, shape: Shape, payload: Payload) -> Tensor {
+        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, payload })))
+    }
+
+    /// A batched value; dimension `dim` of `value` is the batch.
+    pub fn batched(level: LevelId, value: Tensor, dim: usize) -> Tensor {
+        Tensor::wrap(level, value.dtype(), value.shape().without(dim), Payload::Batched { value, dim })
+    }
+
+    #[inline]
+    pub fn dual(level: LevelId, primal: Tensor, tangent: Tensor) -> Tensor {
+        Tensor::wrap(level, primal.dtype(), primal.shape().clone(), Payload::Dual { primal, tangent })
+    }
+
+    #[inline]
+    pub fn taped(level: LevelId, value: Tensor, node: Arc<Node>, slot: u32) -> Tensor {
+        Tensor::wrap(level, value.dtype(), value.shape().clone(), Payload::Taped { value, node, slot })
+    }
+
+    pub fn traced(level: LevelId, value: Tensor, var: u32) -> Tensor {
+        Tensor::wrap(level, value.dtype(), value.shape().clone(), Payload::Traced { value, var })
+    }
+
+    pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
+        Array::from_slice(shape, values).map(Tensor::from)
+    }
+
+    /// A 0-d tensor.
+    #[inline]
+    pub fn scalar(dtype: DType, value: impl Into<Scalar>) -> Tensor {
+        Array::scalar(dtype, value.into()).into()
+    }
+
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        match &*self.0 {
+            Repr::Dense(a) => a.dtype(),
+            Repr::Wrapped(w) => w.dtype,
+        }
+    }
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        match &*self.0 {
+            Repr::Dense(a) => a.shape(),
+            Repr::Wrapped(w) => &w.shape,
+        }
+    }
+    #[inline]
+    pub fn rank(&self) -> usize {
+        self.shape().rank()
+    }
+    #[inline]
+    pub fn numel(&self) -> usize {
+        self.shape().numel()
+    }
+    /// The level that this value belongs to; `LevelId::DENSE` for arrays.
+    #[inline]
+    pub fn level(&self) -> LevelId {
+        match &*self.0 {
+            Repr::Dense(_) => LevelId::DENSE,
+            Repr::Wrapped(w) => w.level,
+        }
+    }
+    /// The wrapper's payload, `None` for dense tensors.
+    #[inline]
+    pub fn payload(&self) -> Option<&Payload> {
+        match &*self.0 {
+            Repr::Dense(_) => None,
+            Repr::Wrapped(w) => Some(&w.payload),
+        }
+    }
+    /// The payload if this is a value of `level`.
+    #[inline]
+    pub fn payload_at(&self, level: LevelId) -> Option<&Payload> {
+        match &*self.0 {
+            Repr::Wrapped(w) if w.level == level => Some(&w.payload),
+            _ => None,
+        }
+    }
+    /// The array of a dense tensor.
+    #[inline]
+    pub fn dense(&self) -> Option<&Array> {
+        match &*self.0 {
+            Repr::Dense(a) => Some(a),
+            Repr::Wrapped(_) => None,
+        }
+    }
+    /// The array; an internal error for wrapped values, whose data no rule may read.
+    #[inline]
+    pub fn array(&self) -> Result<&Array> {
+        match &*self.0 {
+            Repr::Dense(a) => Ok(a),
+            Repr::Wrapped(w) => bail!(Internal, "a kernel was given a value of {}", w.level),
+        }
+    }
+    /// The array for changing it, if this handle is the only one.
+    pub fn array_mut(&mut self) -> Option<&mut Array> {
+        match Arc::get_mut(&mut self.0)? {
+            Repr::Dense(a) => Some(a),
+            Repr::Wrapped(_) => None,
+        }
+    }
+    /// The payload for changing it, if this handle is the only one.
+    pub fn payload_mut(&mut self) -> Option<&mut Payload> {
+        match Arc::get_mut(&mut self.0)? {
+            Repr::Dense(_) => None,
+            Repr::Wrapped(w) => Some(&mut w.payload),
+        }
+    }
+
+    /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
+    #[inline]
+    pub fn below(&self) -> Option<&Tensor> {
+        match self.payload()? {
+            Payload::Batched { value, .. } | Payload::Taped { value, .. } | Payload::Traced { value, .. } => Some(value),
+            Payload::Dual { primal, .. } => Some(primal),
+        }
+    }
+
+    /// Whether both handles are the same value.
+    #[inline]
+    pub fn same(&self, other: &Tensor) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The node that recorded this value at `level`.
+    pub fn node_at(&self, level: LevelId) -> Option<(&Arc<Node>, u32)> {
+        match self.payload_at(level)? {
+            Payload::Taped { node, slot, .. } => Some((node, *slot)),
+            _ => None,
+        }
+    }
+}
+
+impl From<Array> for Tensor {
+    #[inline]
+    fn from(a: Array) -> Tensor {
+        Tensor(Arc::new(Repr::Dense(a)))
+    }
+}
+
+impl std::fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&*self.0, self.payload()) {
+            (Repr::Dense(a), _) => a.fmt(f),
+            (_, Some(Payload::Batched { value, dim })) => write!(f, "Batched({}, dim={dim}, {value:?})", self.level()),
+            (_, Some(Payload::Dual { primal, tangent })) => {
+                write!(f, "Dual({}, {primal:?}, tangent={tangent:?})", self.level())
+            }
+            (_, Some(Payload::Taped { value, .. })) => write!(f, "Taped({}, {value:?})", self.level()),
+            (_, Some(Payload::Traced { value, var })) => write!(f, "Traced({}, %{var}, {value:?})", self.level()),
+            (Repr::Wrapped(_), None) => Ok(()),
+        }
+    }
+}

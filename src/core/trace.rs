@@ -1,0 +1,97 @@
+//! Recording of a straight-line program while it runs.
+
+use super::level::{Below, LevelId};
+use super::params::Params;
+use super::primitive::{Outputs, Prim, PrimBuf};
+use super::tensor::{Payload, Tensor};
+use crate::base::Result;
+use smallvec::SmallVec;
+use std::sync::Mutex;
+
+/// An argument of an instruction.
+#[derive(Clone, Debug)]
+pub enum Atom {
+    Var(u32),
+    /// A value that does not depend on the program's inputs.
+    Const(Tensor),
+}
+
+/// One operator of a program.
+#[derive(Clone)]
+pub struct Instruction {
+    pub prim: PrimBuf,
+    pub params: Params,
+    pub args: SmallVec<[Atom; 3]>,
+    pub outs: SmallVec<[u32; 1]>,
+    /// The user's line, where it is known.
+    pub line: Option<String>,
+}
+
+#[derive(Default)]
+pub struct Recording {
+    pub instructions: Vec<Instruction>,
+    /// Number of variables, inputs first.
+    pub vars: u32,
+}
+
+/// Collects the instructions of one trace level.
+#[derive(Default)]
+pub struct Recorder {
+    state: Mutex<Recording>,
+}
+
+impl Recorder {
+    fn state(&self) -> std::sync::MutexGuard<'_, Recording> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+    /// A new input variable.
+    pub fn new_var(&self) -> u32 {
+        let mut s = self.state();
+        s.vars += 1;
+        s.vars - 1
+    }
+    /// Everything recorded so far.
+    pub fn take(&self) -> Recording {
+        std::mem::take(&mut *self.state())
+    }
+
+    fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outputs: usize) -> u32 {
+        let line = super::origin::here();
+        let mut s = self.state();
+        let first = s.vars;
+        s.vars += outputs as u32;
+        let outs = (first..s.vars).collect();
+        s.instructions.push(Instruction { prim: prim.to_owned(), params: params.clone(), args, outs, line });
+        first
+    }
+}
+
+/// The trace interpreter: runs the operator below and writes it down, whatever its arguments.
+pub(super) fn interpret(
+    recorder: &Recorder,
+    level: LevelId,
+    prim: Prim<'_>,
+    params: &Params,
+    args: &[&Tensor],
+) -> Result<Outputs> {
+    let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    let mut atoms: SmallVec<[Atom; 3]> = SmallVec::new();
+    for a in args {
+        match a.payload_at(level) {
+            Some(Payload::Traced { value, var }) => {
+                values.push(value);
+                atoms.push(Atom::Var(*var));
+            }
+            _ => {
+                values.push(a);
+                atoms.push(Atom::Const((*a).clone()));
+            }
+        }
+    }
+    let outs = {
+        let _below = Below::enter(level);
+        super::call::call_many(prim, params, &values)?
+    };
+    let first = recorder.push(prim, params, atoms, outs.len());
+    Ok(outs.into_iter().enumerate().map(|(i, v)| Tensor::traced(level, v, first + i as u32)).collect())
+}

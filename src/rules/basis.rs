@@ -1,0 +1,335 @@
+//! The entries that rules are written in, and shorthands for calling them. The operator table includes them.
+
+use super::linear::{Batching, Linear};
+use super::pointwise::{Partial, PartialRule, Pointwise};
+use super::{Bilinear, batching};
+use crate::base::{DType, Result, Scalar, Shape};
+use crate::bail;
+use crate::core::params::Dims;
+use crate::core::primitive::Saves;
+use crate::core::{BatchArg, BatchInfo, Params, Prim, Tensor, call};
+use crate::dense::{Array, copy, matmul as kernels, reduce};
+use smallvec::SmallVec;
+
+/// Which of the first two inputs (bits 0, 1) a partial reads.
+const fn reads(inputs: u64) -> Saves {
+    Saves { inputs, outputs: 0 }
+}
+
+crate::pointwise_kernel! { ADD_KERNEL(a, b) { float => a + b, int => a + b, bool => a | b } }
+crate::pointwise_kernel! { SUB_KERNEL(a, b) { float => a - b, int => a - b } }
+crate::pointwise_kernel! { MUL_KERNEL(a, b) { float => a * b, int => a * b, bool => a & b } }
+crate::pointwise_kernel! { NEG_KERNEL(x) { float => -x, int => -x } }
+crate::pointwise_kernel! { WHERE_KERNEL(c: bool, a, b) { any => if c { a } else { b } } }
+
+pub static ADD: Pointwise = Pointwise {
+    name: "add",
+    kernel: &ADD_KERNEL,
+    partials: &[
+        Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
+        Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
+    ],
+};
+pub static SUB: Pointwise = Pointwise {
+    name: "sub",
+    kernel: &SUB_KERNEL,
+    partials: &[
+        Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
+        Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) }),
+    ],
+};
+pub static MUL: Pointwise = Pointwise {
+    name: "mul",
+    kernel: &MUL_KERNEL,
+    partials: &[
+        Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Value(p.input(1)?.clone())) }),
+        Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Value(p.input(0)?.clone())) }),
+    ],
+};
+pub static NEG: Pointwise = Pointwise {
+    name: "neg",
+    kernel: &NEG_KERNEL,
+    partials: &[Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) })],
+};
+/// `where(condition, a, b)`; linear in `a` and `b`.
+pub static WHERE: Pointwise = Pointwise {
+    name: "where",
+    kernel: &WHERE_KERNEL,
+    partials: &[
+        None,
+        Some(PartialRule { saves: reads(1), rule: |p| mask(p.input(0)?, p.in_dtype(1)?) }),
+        Some(PartialRule { saves: reads(1), rule: |p| mask(&not(p.input(0)?)?, p.in_dtype(2)?) }),
+    ],
+};
+
+crate::pointwise_kernel! { NOT_KERNEL(x) { bool => !x } }
+static NOT: Pointwise = Pointwise { name: "logical_not", kernel: &NOT_KERNEL, partials: &[None] };
+
+fn mask(condition: &Tensor, dtype: DType) -> Result<Partial> {
+    Ok(Partial::Value(cast(condition, dtype)?))
+}
+
+/// Conversion to another dtype. Its transpose converts back; complex to real takes the real part.
+pub static CAST: Linear = Linear {
+    name: "to",
+    eval: |p, a| copy::cast(a, p.dtype()),
+    transpose: |_, g, _, dtype| cast(g, dtype),
+    batching: Batching::Shift,
+};
+/// Broadcast without copying.
+pub static EXPAND: Linear = Linear {
+    name: "expand",
+    eval: |p, a| a.expand(p.shape()),
+    transpose: |_, g, shape, _| unbroadcast(g, shape),
+    batching: Batching::With(|p, v| {
+        let lead = p.shape().rank() + 1 - v.rank();
+        let mut aligned = Shape::new(&v.shape()[..1]);
+        (0..lead).for_each(|_| aligned.push(1));
+        v.shape()[1..].iter().for_each(|&d| aligned.push(d));
+        expand(&reshape(v, &aligned)?, &p.shape().prepend(v.shape()[0]))
+    }),
+};
+/// The same elements in another shape.
+pub static RESHAPE: Linear = Linear {
+    name: "reshape",
+    eval: |p, a| a.reshape(p.shape()),
+    transpose: |_, g, shape, _| reshape(g, shape),
+    batching: Batching::With(|p, v| reshape(v, &p.shape().prepend(v.shape()[0]))),
+};
+pub static PERMUTE: Linear = Linear {
+    name: "permute",
+    eval: |p, a| a.permute(p.order()),
+    transpose: |p, g, _, _| permute(g, &inverse(p.order())),
+    batching: Batching::Shift,
+};
+pub static SUM: Linear = Linear {
+    name: "sum",
+    eval: |p, a| {
+        let (dims, keep) = p.dims();
+        reduce::sum(a, dims, keep)
+    },
+    transpose: |p, g, shape, _| {
+        let (dims, keep) = p.dims();
+        let g = if keep { g.clone() } else { unsqueeze_dims(g, dims)? };
+        expand(&g, shape)
+    },
+    batching: Batching::Shift,
+};
+/// Elements `start + step * i` of one dimension; negative steps are legal. Also `flip` and `select`.
+pub static SLICE: Linear = Linear {
+    name: "slice",
+    eval: |p, a| match *p {
+        Params::Slice { dim, start, len, step } => a.view(|l| l.slice(dim, start, len, step)),
+        _ => bail!(Internal, "slice(): parameters {p:?}"),
+    },
+    transpose: |p, g, shape, _| call(Prim::Static(&UNSLICE), &unslice_params(p, shape), &[g]),
+    batching: Batching::Shift,
+};
+/// The transpose of [`SLICE`]: zeros with the given elements at their places.
+pub static UNSLICE: Linear = Linear {
+    name: "unslice",
+    eval: |p, a| {
+        let u = p.get::<Unslice>();
+        crate::dense::copy::unslice(a, u.size, u.dim, u.start, u.step)
+    },
+    transpose: |p, g, _, _| {
+        let u = p.get::<Unslice>();
+        slice(g, u.dim, u.start, u.len, u.step)
+    },
+    batching: Batching::With(|p, v| {
+        let u = p.get::<Unslice>();
+        call(Prim::Static(&UNSLICE), &Params::other(Unslice { dim: u.dim + 1, ..u.clone() }), &[v])
+    }),
+};
+
+/// Parameters of [`UNSLICE`]: the slice, and the size that the dimension had.
+#[derive(Debug, Clone)]
+pub struct Unslice {
+    pub dim: usize,
+    pub size: usize,
+    pub start: usize,
+    pub len: usize,
+    pub step: isize,
+}
+
+fn unslice_params(p: &Params, shape: &Shape) -> Params {
+    match *p {
+        Params::Slice { dim, start, len, step } => {
+            Params::other(Unslice { dim, size: shape[dim], start, len, step })
+        }
+        _ => Params::None,
+    }
+}
+
+/// Batched matrix product of operands of rank two or more; leading dimensions broadcast.
+pub static MATMUL: Bilinear = Bilinear {
+    name: "matmul",
+    eval: |_, a, b| kernels::matmul(a, b),
+    transposes: [
+        |_, g, b, shape| unbroadcast(&matmul(g, &swap_last(b)?)?, shape),
+        |_, g, a, shape| unbroadcast(&matmul(&swap_last(a)?, g)?, shape),
+    ],
+    batch: batch_matmul,
+};
+
+fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<Tensor> {
+    let rank = batching::logical_rank(args);
+    let a = batching::aligned(&args[0], rank)?;
+    let b = batching::aligned(&args[1], rank)?;
+    call(me, params, &[&a, &b])
+}
+
+fn inverse(order: &[usize]) -> Dims {
+    let mut inv: Dims = SmallVec::from_elem(0, order.len());
+    for (i, &d) in order.iter().enumerate() {
+        inv[d] = i;
+    }
+    inv
+}
+
+#[inline]
+pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&ADD), &Params::None, &[a, b])
+}
+#[inline]
+pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SUB), &Params::None, &[a, b])
+}
+#[inline]
+pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&MUL), &Params::None, &[a, b])
+}
+#[inline]
+pub fn neg(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&NEG), &Params::None, &[a])
+}
+/// Logical not of a bool tensor.
+pub fn not(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&NOT), &Params::None, &[a])
+}
+/// `a` where `condition` (bool) holds, `b` elsewhere; all broadcast, dtypes of `a` and `b` are equal.
+pub fn where_(condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&WHERE), &Params::None, &[condition, a, b])
+}
+/// The complex conjugate; real tensors are their own.
+#[inline]
+pub fn conj(a: &Tensor) -> Result<Tensor> {
+    if a.dtype().is_complex() {
+        bail!(NotImplemented, "conj(): arithmetic of {} is not implemented", a.dtype());
+    }
+    Ok(a.clone())
+}
+#[inline]
+pub fn cast(a: &Tensor, dtype: DType) -> Result<Tensor> {
+    if a.dtype() == dtype {
+        return Ok(a.clone());
+    }
+    call(Prim::Static(&CAST), &Params::DType(dtype), &[a])
+}
+#[inline]
+pub fn expand(a: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if a.shape() == shape {
+        return Ok(a.clone());
+    }
+    call(Prim::Static(&EXPAND), &Params::Shape(shape.clone()), &[a])
+}
+#[inline]
+pub fn reshape(a: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if a.shape() == shape {
+        return Ok(a.clone());
+    }
+    call(Prim::Static(&RESHAPE), &Params::Shape(shape.clone()), &[a])
+}
+/// Dimension i of the result is dimension `order[i]`.
+pub fn permute(a: &Tensor, order: &[usize]) -> Result<Tensor> {
+    if order.iter().enumerate().all(|(i, &d)| i == d) {
+        return Ok(a.clone());
+    }
+    call(Prim::Static(&PERMUTE), &Params::Order(SmallVec::from_slice(order)), &[a])
+}
+pub fn move_dim(a: &Tensor, from: usize, to: usize) -> Result<Tensor> {
+    let mut order: Dims = (0..a.rank()).collect();
+    let d = order.remove(from);
+    order.insert(to, d);
+    permute(a, &order)
+}
+pub fn swap_dims(a: &Tensor, i: usize, j: usize) -> Result<Tensor> {
+    let mut order: Dims = (0..a.rank()).collect();
+    order.swap(i, j);
+    permute(a, &order)
+}
+/// The transpose of the trailing matrices.
+pub fn swap_last(a: &Tensor) -> Result<Tensor> {
+    swap_dims(a, a.rank() - 2, a.rank() - 1)
+}
+pub fn sum(a: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    call(Prim::Static(&SUM), &Params::Dims { dims: SmallVec::from_slice(dims), keep }, &[a])
+}
+/// The sum of all elements, 0-d.
+pub fn sum_all(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SUM), &Params::Dims { dims: (0..a.rank()).collect(), keep: false }, &[a])
+}
+/// Elements `start + step * i`, i in 0..len, along `dim`; all must exist.
+pub fn slice(a: &Tensor, dim: usize, start: usize, len: usize, step: isize) -> Result<Tensor> {
+    call(Prim::Static(&SLICE), &Params::Slice { dim, start, len, step }, &[a])
+}
+/// Element `index` along `dim`, without that dimension.
+pub fn select(a: &Tensor, dim: usize, index: usize) -> Result<Tensor> {
+    reshape(&slice(a, dim, index, 1, 1)?, &a.shape().without(dim))
+}
+#[inline]
+pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&MATMUL), &Params::None, &[a, b])
+}
+/// Dimensions of size 1 put at the positions `dims` of the result.
+pub fn unsqueeze_dims(a: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let mut sorted: Dims = SmallVec::from_slice(dims);
+    sorted.sort_unstable();
+    let mut shape = a.shape().clone();
+    for d in sorted {
+        // Reductions of 0-d tensors name dimension 0, which does not exist.
+        if d <= shape.rank() && (a.rank() + dims.len() > d) {
+            shape.insert(d, 1);
+        }
+    }
+    reshape(a, &shape)
+}
+/// Sums what broadcasting from `shape` repeated.
+#[inline]
+pub fn unbroadcast(g: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if g.shape() == shape {
+        return Ok(g.clone());
+    }
+    if g.rank() < shape.rank() || g.numel() < shape.numel() {
+        // A derivative that is constant along a broadcast dimension.
+        return expand(g, shape);
+    }
+    let lead = g.rank() - shape.rank();
+    let dims: Dims =
+        (0..g.rank()).filter(|&i| i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)).collect();
+    let summed = if dims.is_empty() { g.clone() } else { sum(g, &dims, false)? };
+    reshape(&summed, shape)
+}
+/// A tensor of one value. Outside of traces this is a constant.
+pub fn full(shape: &Shape, dtype: DType, value: impl Into<Scalar>) -> Result<Tensor> {
+    Ok(Array::full(dtype, shape.clone(), value.into())?.into())
+}
+pub fn zeros_like(a: &Tensor) -> Result<Tensor> {
+    full(a.shape(), a.dtype(), 0.0)
+}
+pub fn ones_like(a: &Tensor) -> Result<Tensor> {
+    full(a.shape(), a.dtype(), 1.0)
+}
+/// A 0-d constant of the dtype of `like`.
+#[inline]
+pub fn number(like: &Tensor, value: f64) -> Tensor {
+    Tensor::scalar(like.dtype(), value)
+}
+/// `a * value`
+pub fn scale(a: &Tensor, value: f64) -> Result<Tensor> {
+    mul(a, &number(a, value))
+}
+/// `a + value`
+pub fn shift(a: &Tensor, value: f64) -> Result<Tensor> {
+    add(a, &number(a, value))
+}

@@ -1,0 +1,74 @@
+//! Operators that are linear in each of two arguments: matrix products, convolutions.
+
+use crate::base::{Result, Shape};
+use crate::core::primitive::Saves;
+use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::dense::Array;
+use smallvec::{SmallVec, smallvec};
+
+/// Cotangent of one argument from that of the output, the other argument, and the argument's shape.
+pub type Transpose = fn(&Params, g: &Tensor, other: &Tensor, shape: &Shape) -> Result<Tensor>;
+
+/// A bilinear operator.
+pub struct Bilinear {
+    pub name: &'static str,
+    pub eval: fn(&Params, &Array, &Array) -> Result<Array>,
+    pub transposes: [Transpose; 2],
+    /// Result with its batch in front, from the arguments as the level has them.
+    pub batch: fn(Prim<'_>, &Params, &[BatchArg<'_>], BatchInfo) -> Result<Tensor>,
+}
+
+impl Primitive for Bilinear {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
+        Ok((self.eval)(params, args[0].array()?, args[1].array()?)?.into())
+    }
+
+    fn saves(&self, _: &Params, needs: Mask) -> Saves {
+        // The cotangent of one argument needs the other one.
+        Saves { inputs: (needs & 1) << 1 | (needs >> 1 & 1), outputs: 0 }
+    }
+
+    fn jvp(&self, me: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
+        let left = match tangents[0] {
+            Some(t) => Some(call(me, params, &[t, point.input(1)?])?),
+            None => None,
+        };
+        let right = match tangents[1] {
+            Some(t) => Some(call(me, params, &[point.input(0)?, t])?),
+            None => None,
+        };
+        Ok(smallvec![match (left, right) {
+            (Some(a), Some(b)) => Some(super::basis::add(&a, &b)?),
+            (a, b) => a.or(b),
+        }])
+    }
+
+    fn vjp(
+        &self,
+        _: Prim<'_>,
+        params: &Params,
+        point: &Point<'_>,
+        cotangents: &[Option<Tensor>],
+        needs: Mask,
+    ) -> Result<Tangents> {
+        let Some(Some(g)) = cotangents.first() else { return Ok(SmallVec::new()) };
+        let mut grads = Tangents::new();
+        for i in 0..2 {
+            grads.push(if needs >> i & 1 == 1 {
+                let other = super::basis::conj(point.input(1 - i)?)?;
+                Some((self.transposes[i])(params, g, &other, point.in_shape(i)?)?)
+            } else {
+                None
+            });
+        }
+        Ok(grads)
+    }
+
+    fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+        Ok(smallvec![((self.batch)(me, params, args, info)?, Some(0))])
+    }
+}

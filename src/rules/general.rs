@@ -1,0 +1,55 @@
+//! Operators whose rules are all their own: indexing, sorting, decompositions. Any number of arguments and outputs.
+
+use crate::base::Result;
+use crate::bail;
+use crate::core::primitive::Saves;
+use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor};
+
+pub struct General {
+    pub name: &'static str,
+    pub eval: fn(&Params, &[&Tensor]) -> Result<Outputs>,
+    pub saves: fn(&Params, Mask) -> Saves,
+    pub jvp: fn(Prim<'_>, &Params, &Point<'_>, &[Option<&Tensor>]) -> Result<Tangents>,
+    pub vjp: fn(Prim<'_>, &Params, &Point<'_>, &[Option<Tensor>], Mask) -> Result<Tangents>,
+    pub batch: fn(Prim<'_>, &Params, &[BatchArg<'_>], BatchInfo) -> Result<BatchOut>,
+}
+
+impl Primitive for General {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
+        match (self.eval)(params, args)?.into_iter().next() {
+            Some(out) => Ok(out),
+            None => bail!(Internal, "{}(): gave no output", self.name),
+        }
+    }
+
+    fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
+        (self.eval)(params, args)
+    }
+
+    fn saves(&self, params: &Params, needs: Mask) -> Saves {
+        (self.saves)(params, needs)
+    }
+
+    fn jvp(&self, me: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
+        (self.jvp)(me, params, point, tangents)
+    }
+
+    fn vjp(
+        &self,
+        me: Prim<'_>,
+        params: &Params,
+        point: &Point<'_>,
+        cotangents: &[Option<Tensor>],
+        needs: Mask,
+    ) -> Result<Tangents> {
+        (self.vjp)(me, params, point, cotangents, needs)
+    }
+
+    fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+        (self.batch)(me, params, args, info)
+    }
+}

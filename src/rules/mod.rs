@@ -1,0 +1,18 @@
+//! L3: categories. An entry gives its kernel and its derivative once; its category turns them into the forward rule,
+//! the reverse rule and the batching rule.
+
+pub mod basis;
+pub mod batching;
+pub mod bilinear;
+pub mod general;
+pub mod linear;
+pub mod opaque;
+pub mod pointwise;
+pub mod reduction;
+
+pub use bilinear::Bilinear;
+pub use general::General;
+pub use linear::{Batching, Linear};
+pub use opaque::{Opaque, OpaqueBatch};
+pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
+pub use reduction::Reduction;
