@@ -1,6 +1,30 @@
-//! Differentiable array programming on the CPU.
+//! Differentiable array programming on the CPU: tensors with composable function transforms.
+//!
+//! ```
+//! use pullback::{Tensor, grad, hessian, vmap};
+//!
+//! let f = |x: &Tensor| x.sin()?.mul(x)?.sum_all();
+//! let x = Tensor::from_slice([3], &[0.1, 0.2, 0.3])?;
+//! let g = grad(f, &x)?;
+//! let h = hessian(f, &x)?;
+//! let rows = vmap(|row| grad(f, row), &h)?;
+//! assert_eq!(&g.shape()[..], &[3]);
+//! assert_eq!(&rows.shape()[..], &[3, 3]);
+//! # Ok::<(), pullback::Error>(())
+//! ```
 
 pub mod base;
 pub mod core;
 pub mod dense;
+#[macro_use]
+pub mod ops;
+mod methods;
+#[cfg(feature = "python")]
+pub mod py;
 pub mod rules;
+pub mod skin;
+pub mod transforms;
+
+pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
+pub use core::Tensor;
+pub use transforms::{grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap};

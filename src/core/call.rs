@@ -265,7 +265,10 @@ fn dual_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -
         return Ok(out);
     }
     let point =
-        Point { inputs: primals.iter().map(|p| Some(*p)).collect(), outputs: smallvec![Some(&out)], node: None };
+        Point { inputs: primals.iter().map(|p| Some(*p)).collect(), outputs: smallvec![Some(&out)],
+        node: None,
+        recording: false,
+    };
     let tangent = prim.jvp(prim, params, &point, &tangents)?.into_iter().next().flatten();
     drop(point);
     Ok(match tangent {
@@ -284,6 +287,7 @@ fn dual_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
         inputs: primals.iter().map(|p| Some(*p)).collect(),
         outputs: outs.iter().map(Some).collect(),
         node: None,
+        recording: false,
     };
     let tangents = prim.jvp(prim, params, &point, &tangents)?;
     drop(point);

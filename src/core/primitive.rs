@@ -100,7 +100,9 @@ pub type BatchOut = SmallVec<[(Tensor, Option<usize>); 2]>;
 pub struct Point<'a> {
     pub inputs: SmallVec<[Option<&'a Tensor>; 4]>,
     pub outputs: SmallVec<[Option<&'a Tensor>; 2]>,
-    pub node: Option<&'a Node>,
+    pub node: Option<&'a std::sync::Arc<Node>>,
+    /// Whether a reverse sweep records itself: residuals then carry their nodes.
+    pub recording: bool,
 }
 
 impl<'a> Point<'a> {

@@ -94,6 +94,18 @@ impl Array {
         })
     }
 
+    /// `rows` × `cols` zeros with `count` ones on the diagonal that starts at (`row`, `col`).
+    pub fn unit_rows(dtype: DType, rows: usize, cols: usize, row: isize, col: usize, count: usize) -> Result<Array> {
+        match_dtype!(dtype, T => {
+            Array::build::<T>([rows, cols].into(), |out| {
+                out.fill(<T as Element>::zero());
+                for i in 0..count {
+                    out[(row + i as isize) as usize * cols + col + i] = <T as Element>::one();
+                }
+            })
+        })
+    }
+
     /// A 0-d array.
     pub fn scalar(dtype: DType, value: Scalar) -> Array {
         let mut inline = Inline([0; 8]);

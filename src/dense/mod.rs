@@ -4,11 +4,13 @@ pub mod array;
 pub mod buffer;
 pub mod convert;
 pub mod copy;
+pub mod index;
 pub mod isa;
 pub mod math;
 pub mod matmul;
 pub mod memory;
 pub mod pointwise;
+pub mod reduce;
 
 pub use array::Array;
 pub use buffer::Buffer;

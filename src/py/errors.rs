@@ -104,3 +104,14 @@ pub fn locator() -> Option<String> {
         Some(format!("{}:{}", path.strip_prefix(cwd).unwrap_or(path).display(), place.line))
     })?
 }
+
+/// The exception for a panic: a bug of this library.
+#[cold]
+pub fn internal(payload: &(dyn std::any::Any + Send)) -> PyErr {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic".into());
+    InternalError::new_err(format!("internal error of pullback, please report it: {text}"))
+}

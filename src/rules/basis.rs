@@ -2,14 +2,14 @@
 
 use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
-use super::{Bilinear, batching};
+use super::{Bilinear, General, batching};
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::bail;
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, Params, Prim, Tensor, call};
-use crate::dense::{Array, copy, matmul as kernels, reduce};
-use smallvec::SmallVec;
+use crate::core::{BatchArg, BatchInfo, Params, Prim, Tangents, Tensor, call};
+use crate::dense::{Array, copy, index, matmul as kernels, reduce};
+use smallvec::{SmallVec, smallvec};
 
 /// Which of the first two inputs (bits 0, 1) a partial reads.
 const fn reads(inputs: u64) -> Saves {
@@ -179,6 +179,48 @@ fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchIn
     call(me, params, &[&a, &b])
 }
 
+/// Concatenation of any number of tensors along a dimension; linear in each. Its parameters are the dimension and then
+/// the size of each part.
+pub static CAT: General = General {
+    name: "cat",
+    eval: |p, args| {
+        let arrays: SmallVec<[Array; 4]> = args.iter().map(|a| a.array().cloned()).collect::<Result<_>>()?;
+        Ok(smallvec![index::cat(&arrays, p.ints()[0] as usize)?.into()])
+    },
+    saves: |_, _| Saves::default(),
+    jvp: |me, p, point, tangents| {
+        let mut all: SmallVec<[Tensor; 4]> = SmallVec::new();
+        for (i, t) in tangents.iter().enumerate() {
+            all.push(match t {
+                Some(t) => (*t).clone(),
+                None => zeros_like(point.input(i)?)?,
+            });
+        }
+        let refs: SmallVec<[&Tensor; 4]> = all.iter().collect();
+        Ok(smallvec![Some(call(me, p, &refs)?)])
+    },
+    vjp: |_, p, point, cotangents, _| {
+        let [Some(g)] = cotangents else { return Ok(SmallVec::new()) };
+        let (dim, sizes) = (p.ints()[0] as usize, &p.ints()[1..]);
+        let mut start = 0;
+        let mut grads = Tangents::new();
+        for (i, &size) in sizes.iter().enumerate() {
+            let wanted = point.node.is_none_or(|n| n.edges[i].is_some());
+            grads.push(if wanted { Some(slice(g, dim, start, size as usize, 1)?) } else { None });
+            start += size as usize;
+        }
+        Ok(grads)
+    },
+    batch: |me, p, args, info| {
+        let values: SmallVec<[_; 4]> =
+            args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
+        let refs: SmallVec<[&Tensor; 4]> = values.iter().map(|v| &**v).collect();
+        let mut ints: SmallVec<[i64; 6]> = SmallVec::from_slice(p.ints());
+        ints[0] += 1;
+        Ok(smallvec![(call(me, &Params::Ints(ints), &refs)?, Some(0))])
+    },
+};
+
 fn inverse(order: &[usize]) -> Dims {
     let mut inv: Dims = SmallVec::from_elem(0, order.len());
     for (i, &d) in order.iter().enumerate() {
@@ -280,6 +322,11 @@ pub fn select(a: &Tensor, dim: usize, index: usize) -> Result<Tensor> {
 #[inline]
 pub fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&MATMUL), &Params::None, &[a, b])
+}
+/// Tensors of equal dtype and rank joined along `dim`; the other dimensions agree.
+pub fn cat(parts: &[&Tensor], dim: usize) -> Result<Tensor> {
+    let ints = std::iter::once(dim as i64).chain(parts.iter().map(|p| p.shape()[dim] as i64)).collect();
+    call(Prim::Static(&CAT), &Params::Ints(ints), parts)
 }
 /// Dimensions of size 1 put at the positions `dims` of the result.
 pub fn unsqueeze_dims(a: &Tensor, dims: &[usize]) -> Result<Tensor> {

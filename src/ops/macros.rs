@@ -1,0 +1,277 @@
+//! The macros that declare entries. They hold no logic: they name things and hand them to ordinary functions.
+
+/// Declares a table of operators written as Rust functions:
+///
+/// ```text
+/// ops! { TABLE:
+///     /// Documentation, with a runnable Python example.
+///     fn logsumexp = "logsumexp" | "special.logsumexp" (input: &Tensor, dim: &[i64], keepdim: bool = false) -> Tensor
+///         [METHOD] { … body returning Result<Tensor> … }
+/// }
+/// ```
+///
+/// After `;` come keyword-only parameters. The bracket lists [`super::Flags`].
+#[macro_export]
+macro_rules! ops {
+    ($table:ident : $(
+        $(#[doc = $doc:literal])*
+        fn $name:ident = $path:literal $(| $alias:literal)*
+            ( $($p:ident : $t:ty $(= $d:expr)?),* $(,)? $(; $($kp:ident : $kt:ty $(= $kd:expr)?),+ $(,)?)? )
+            -> $ret:ty [ $($flag:ident),* ] $body:block
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name ( $($p: $t,)* $($($kp: $kt,)+)? ) -> $crate::base::Result<$ret> $body
+        )*
+
+        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
+            $crate::ops::Entry {
+                name: $path,
+                aliases: &[$($alias),*],
+                params: &[
+                    $($crate::__param!($p, $t, false $(, $d)?),)*
+                    $($($crate::__param!($kp, $kt, true $(, $kd)?),)+)?
+                ],
+                doc: &[$($doc),*],
+                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                run: |values| {
+                    let mut slots = values.iter();
+                    $($crate::__arg!(slots, $path, $p, $t $(, $d)?);)*
+                    $($($crate::__arg!(slots, $path, $kp, $kt $(, $kd)?);)+)?
+                    let _ = &slots;
+                    $name( $($p,)* $($($kp,)+)? ).map($crate::ops::value::IntoValue::into_value)
+                },
+                fast: $crate::ops::entry::Fast::No,
+            }
+        ),*];
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __param {
+    ($p:ident, $t:ty, $kwonly:literal $(, $d:expr)?) => {
+        $crate::ops::Param {
+            name: {
+                const NAME: &str = stringify!($p);
+                $crate::ops::macros::plain(NAME)
+            },
+            kind: <$t as $crate::ops::Arg<'_>>::KIND,
+            optional: <$t as $crate::ops::Arg<'_>>::OPTIONAL,
+            default: $crate::__default!($($d)?),
+            keyword_only: $kwonly,
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __default {
+    () => {
+        None
+    };
+    ($d:expr) => {
+        Some(stringify!($d))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __arg {
+    ($slots:ident, $path:literal, $p:ident, $t:ty, $d:expr) => {
+        let $p: $t = match $slots.next() {
+            None | Some($crate::ops::Value::Missing) => $d,
+            Some(v) => $crate::ops::macros::argument($path, stringify!($p), v)?,
+        };
+    };
+    ($slots:ident, $path:literal, $p:ident, $t:ty) => {
+        let $p: $t = match $slots.next() {
+            Some(v) => $crate::ops::macros::argument($path, stringify!($p), v)?,
+            None => return Err($crate::ops::macros::missing($path, stringify!($p))),
+        };
+    };
+}
+
+/// The parameter name without a raw-identifier prefix or a trailing underscore, both of which Rust keywords force.
+pub const fn plain(name: &'static str) -> &'static str {
+    let bytes = name.as_bytes();
+    if bytes.len() > 2 && bytes[0] == b'r' && bytes[1] == b'#' {
+        let (_, rest) = name.split_at(2);
+        return rest;
+    }
+    name
+}
+
+#[inline]
+pub fn argument<'a, T: super::Arg<'a>>(op: &str, name: &'static str, v: &'a super::Value) -> crate::base::Result<T> {
+    T::from_value(v).map_err(|e| e.context(&format!("{op}(): argument '{}'", plain(name))))
+}
+
+#[cold]
+pub fn missing(op: &str, name: &'static str) -> crate::base::Error {
+    crate::base::Error::type_(format!("{op}(): missing required argument '{}'", plain(name)))
+}
+
+/// Declares unary pointwise operators. `d[x]` names the values that the derivative reads: `x` the input, `y` the
+/// output, both, or none; the formula is an expression over tensors that gives `Result<Tensor>` or a `Partial`.
+///
+/// ```text
+/// unary! { TABLE:
+///     /// Sine of each element, in radians.
+///     sin = "sin" | "special.sin" { float => x.sin() } (x) d[x] cos(x);
+/// }
+/// ```
+#[macro_export]
+macro_rules! unary {
+    ($table:ident : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* ( $x:ident ) { $($body:tt)* }
+            [ $($flag:ident),* ] d[ $($read:ident)* ] $d:expr ;
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[inline]
+            pub fn $name(input: &$crate::core::Tensor) -> $crate::base::Result<$crate::core::Tensor> {
+                $crate::pointwise_kernel! { KERNEL($x) { $($body)* } }
+                static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
+                    name: $path,
+                    kernel: &KERNEL,
+                    partials: &[Some($crate::rules::PartialRule {
+                        saves: $crate::__reads!($($read)*),
+                        rule: |point| {
+                            let _ = point;
+                            $($crate::__read!(point $read);)*
+                            $crate::rules::IntoPartial::into_partial($d)
+                        },
+                    })],
+                };
+                $crate::ops::promote::unary(&PRIM, input)
+            }
+        )*
+
+        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
+            $crate::ops::Entry {
+                name: $path,
+                aliases: &[$($alias),*],
+                params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
+                doc: &[$($doc),*],
+                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                run: |values| {
+                    let mut slots = values.iter();
+                    $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
+                    $name(input).map($crate::ops::Value::Tensor)
+                },
+                fast: $crate::ops::entry::Fast::Unary($name),
+            }
+        ),*];
+    };
+}
+
+/// Saves of a partial: `x` or `a` is input 0, `b` input 1, `c` input 2, `y` the output.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __reads {
+    ($($read:ident)*) => {
+        $crate::core::primitive::Saves {
+            inputs: 0 $(| $crate::ops::macros::input_bit(stringify!($read)))*,
+            outputs: 0 $(| $crate::ops::macros::output_bit(stringify!($read)))*,
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __read {
+    ($point:ident $x:ident) => {
+        let $x: &$crate::core::Tensor = $crate::ops::macros::read($point, stringify!($x))?;
+    };
+}
+
+/// The value that a derivative reads under this name.
+#[inline(always)]
+pub fn read<'a>(point: &crate::core::Point<'a>, name: &str) -> crate::base::Result<&'a crate::core::Tensor> {
+    match input_bit(name) {
+        0 => point.output(0),
+        bit => point.input(bit.trailing_zeros() as usize),
+    }
+}
+
+pub const fn input_bit(name: &str) -> u64 {
+    match name.as_bytes() {
+        b"x" | b"a" => 1,
+        b"b" => 2,
+        b"c" => 4,
+        _ => 0,
+    }
+}
+pub const fn output_bit(name: &str) -> u64 {
+    matches!(name.as_bytes(), b"y") as u64
+}
+
+/// Declares binary pointwise operators over tensors and numbers. One derivative per argument:
+/// `da[b] b, db[a] a`.
+#[macro_export]
+macro_rules! binary {
+    ($table:ident : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* ( $a:ident, $b:ident ) { $($body:tt)* }
+            $rule:ident [ $($flag:ident),* ]
+            da[ $($ra:ident)* ] $da:expr , db[ $($rb:ident)* ] $db:expr ;
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            #[inline]
+            pub fn $name<'a>(
+                input: impl Into<$crate::ops::value::Operand<'a>>,
+                other: impl Into<$crate::ops::value::Operand<'a>>,
+            ) -> $crate::base::Result<$crate::core::Tensor> {
+                $crate::pointwise_kernel! { KERNEL($a, $b) { $($body)* } }
+                static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
+                    name: $path,
+                    kernel: &KERNEL,
+                    partials: &[
+                        $crate::__partial!([$($ra)*] $da),
+                        $crate::__partial!([$($rb)*] $db),
+                    ],
+                };
+                $crate::ops::promote::binary(&PRIM, $crate::ops::promote::Rule::$rule, input.into(), other.into())
+            }
+        )*
+
+        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
+            $crate::ops::Entry {
+                name: $path,
+                aliases: &[$($alias),*],
+                params: &[
+                    $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
+                    $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
+                ],
+                doc: &[$($doc),*],
+                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                run: |values| {
+                    let mut slots = values.iter();
+                    $crate::__arg!(slots, $path, input, $crate::ops::value::Operand<'_>);
+                    $crate::__arg!(slots, $path, other, $crate::ops::value::Operand<'_>);
+                    $name(input, other).map($crate::ops::Value::Tensor)
+                },
+                fast: $crate::ops::entry::Fast::Binary(|a, b| $name(a, b)),
+            }
+        ),*];
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __partial {
+    ([$($read:ident)*] $d:expr) => {
+        Some($crate::rules::PartialRule {
+            saves: $crate::__reads!($($read)*),
+            rule: |point| {
+                let _ = point;
+                $($crate::__read!(point $read);)*
+                $crate::rules::IntoPartial::into_partial($d)
+            },
+        })
+    };
+}

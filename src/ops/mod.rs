@@ -1,0 +1,30 @@
+//! L4: the table of operators, and composites made of them.
+//!
+//! An operator is one entry. Its Rust function, Python function, method, in-place form, stub and documentation follow
+//! from the entry; its rules follow from the category of the primitives that it is made of.
+
+#[macro_use]
+pub mod macros;
+pub mod arith;
+pub mod entry;
+pub mod matmul;
+pub mod promote;
+pub mod reduce;
+pub mod unary;
+pub mod value;
+
+pub use entry::{Entry, Flags, Param};
+pub use value::{Arg, Kind, Value};
+
+/// All families of the table. Adding a file of entries means adding its line here.
+static FAMILIES: &[&[Entry]] = &[arith::TABLE, matmul::TABLE, reduce::TABLE, unary::TABLE];
+
+/// Every entry of the table, in a fixed order.
+pub fn table() -> impl Iterator<Item = &'static Entry> {
+    FAMILIES.iter().flat_map(|f| f.iter())
+}
+
+/// The entry with this public name, such as `linalg.solve`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    table().find(|e| e.name == name)
+}

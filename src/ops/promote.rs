@@ -1,0 +1,91 @@
+//! Dtype promotion in front of pointwise primitives: on logical ranks, before any batching.
+
+use super::value::Operand;
+use crate::base::promote::{default_float, result_type2, with_number};
+use crate::base::{DType, Result, Scalar};
+use crate::bail;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::rules::{Pointwise, basis};
+
+/// How the common dtype of the operands becomes the dtype that the kernel runs at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// The promoted dtype itself.
+    Same,
+    /// Integers and bools become the default float.
+    Float,
+}
+
+/// The dtype that the kernel computes in.
+pub fn compute_dtype(prim: &Pointwise, rule: Rule, dtype: DType) -> Result<DType> {
+    let d = match rule {
+        Rule::Float if !dtype.is_differentiable() => default_float(),
+        _ => dtype,
+    };
+    if !prim.kernel.supports(d) {
+        bail!(NotImplemented, "{}(): not implemented for {d} tensors", short(prim.name));
+    }
+    Ok(d)
+}
+
+fn short(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(_, last)| last)
+}
+
+/// A unary operator: dtypes that its kernel does not know are converted to the default float if they are integers.
+#[inline]
+pub fn unary(prim: &'static Pointwise, x: &Tensor) -> Result<Tensor> {
+    let d = x.dtype();
+    if prim.kernel.supports(d) {
+        return call(Prim::Static(prim), &Params::None, &[x]);
+    }
+    let x = basis::cast(x, compute_dtype(prim, Rule::Float, d)?)?;
+    call(Prim::Static(prim), &Params::None, &[&x])
+}
+
+/// The dtype of two operands together.
+pub fn common_dtype(a: Operand<'_>, b: Operand<'_>) -> DType {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => result_type2((a.dtype(), a.rank()), (b.dtype(), b.rank())),
+        (Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t)) => {
+            with_number(t.dtype(), n)
+        }
+        (Operand::Number(a), Operand::Number(b)) => {
+            crate::base::promote::promote(a.dtype(default_float()), b.dtype(default_float()))
+        }
+    }
+}
+
+/// A binary operator over tensors and numbers.
+#[inline]
+pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
+        && x.dtype() == y.dtype()
+        && (rule == Rule::Same || x.dtype().is_differentiable())
+        && prim.kernel.supports(x.dtype())
+    {
+        return call(Prim::Static(prim), &Params::None, &[x, y]);
+    }
+    binary_slow(prim, rule, a, b)
+}
+
+#[inline(never)]
+fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let dtype = compute_dtype(prim, rule, common_dtype(a, b))?;
+    let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
+    call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+/// An operand as a tensor of this dtype; numbers become 0-d.
+#[inline]
+pub fn convert(x: Operand<'_>, dtype: DType) -> Result<Tensor> {
+    match x {
+        Operand::Tensor(t) => basis::cast(t, dtype),
+        Operand::Number(n) => number(n, dtype),
+    }
+}
+
+/// A number as a 0-d tensor; integers that the dtype cannot hold are an error, as in PyTorch.
+pub fn number(n: Scalar, dtype: DType) -> Result<Tensor> {
+    Ok(Tensor::scalar(dtype, n))
+}

@@ -1,0 +1,268 @@
+//! Arguments and results of table entries, as a host language passes them.
+
+use crate::base::{DType, Error, Result, Scalar};
+use crate::core::Tensor;
+use crate::core::params::Parameters;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a parameter accepts; the host language converts by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Tensor,
+    /// A tensor, or a number, which is weak in promotion.
+    Operand,
+    Number,
+    Int,
+    Float,
+    Bool,
+    Str,
+    /// One integer or several.
+    Ints,
+    DType,
+    /// A sequence of tensors.
+    Tensors,
+    /// A sequence of tensors or numbers.
+    Operands,
+    /// An index expression: integers, slices, `None`, `...`, tensors.
+    Index,
+    Generator,
+    /// Anything; the entry looks at it.
+    Any,
+}
+
+impl Kind {
+    /// The name in stubs and in the list that Python sees.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Tensor => "Tensor",
+            Kind::Operand => "TensorOrNumber",
+            Kind::Number => "Number",
+            Kind::Int => "int",
+            Kind::Float => "float",
+            Kind::Bool => "bool",
+            Kind::Str => "str",
+            Kind::Ints => "ints",
+            Kind::DType => "dtype",
+            Kind::Tensors => "Tensors",
+            Kind::Operands => "TensorsOrNumbers",
+            Kind::Index => "index",
+            Kind::Generator => "Generator",
+            Kind::Any => "any",
+        }
+    }
+}
+
+/// One item of an index expression.
+#[derive(Debug, Clone)]
+pub enum IndexItem {
+    Int(i64),
+    Slice { start: Option<i64>, stop: Option<i64>, step: Option<i64> },
+    NewAxis,
+    Ellipsis,
+    /// A bool of the host language: a mask without dimensions.
+    Bool(bool),
+    /// Integer or bool tensor.
+    Tensor(Tensor),
+}
+
+/// Values with a field name each, such as `(values, indices)`.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Of the result type, as in `pullback.return_types.max`.
+    pub name: &'static str,
+    pub fields: &'static [&'static str],
+    pub items: Vec<Value>,
+}
+
+/// An argument or a result.
+#[derive(Debug, Clone, Default)]
+pub enum Value {
+    /// Not given: the default applies.
+    #[default]
+    Missing,
+    None,
+    Tensor(Tensor),
+    Number(Scalar),
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(String),
+    Ints(SmallVec<[i64; 6]>),
+    DType(DType),
+    List(Vec<Value>),
+    Tuple(Vec<Value>),
+    Named(Box<Named>),
+    Index(Vec<IndexItem>),
+    /// A generator or another object of the library.
+    Object(Arc<dyn Parameters>),
+}
+
+impl Value {
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Value::Missing)
+    }
+    /// What it is, for messages.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Missing => "nothing",
+            Value::None => "None",
+            Value::Tensor(_) => "Tensor",
+            Value::Number(Scalar::Bool(_)) | Value::Bool(_) => "bool",
+            Value::Number(Scalar::Int(_)) | Value::Int(_) => "int",
+            Value::Number(Scalar::Float(_)) | Value::Float(_) => "float",
+            Value::Number(Scalar::Complex(_)) => "complex",
+            Value::Str(_) => "str",
+            Value::Ints(_) => "tuple of ints",
+            Value::DType(_) => "dtype",
+            Value::List(_) => "list",
+            Value::Tuple(_) | Value::Named(_) => "tuple",
+            Value::Index(_) => "index",
+            Value::Object(_) => "object",
+        }
+    }
+}
+
+/// A Rust parameter type of an entry.
+pub trait Arg<'a>: Sized {
+    const KIND: Kind;
+    /// Whether `None` is accepted.
+    const OPTIONAL: bool = false;
+    fn from_value(v: &'a Value) -> Result<Self>;
+}
+
+#[cold]
+fn wrong(want: Kind, got: &Value) -> Error {
+    Error::type_(format!("expected {}, got {}", want.name(), got.type_name()))
+}
+
+/// A tensor or a number.
+#[derive(Debug, Clone, Copy)]
+pub enum Operand<'a> {
+    Tensor(&'a Tensor),
+    Number(Scalar),
+}
+
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(t: &'a Tensor) -> Self {
+        Operand::Tensor(t)
+    }
+}
+impl<T: Into<Scalar>> From<T> for Operand<'_> {
+    fn from(x: T) -> Self {
+        Operand::Number(x.into())
+    }
+}
+
+macro_rules! arg {
+    ($($t:ty, $kind:ident, $($pat:pat => $out:expr),+;)*) => {$(
+        impl<'a> Arg<'a> for $t {
+            const KIND: Kind = Kind::$kind;
+            #[inline]
+            fn from_value(v: &'a Value) -> Result<Self> {
+                match v { $($pat => Ok($out),)+ other => Err(wrong(Kind::$kind, other)) }
+            }
+        }
+    )*};
+}
+
+arg! {
+    &'a Tensor, Tensor, Value::Tensor(t) => t;
+    Operand<'a>, Operand, Value::Tensor(t) => Operand::Tensor(t), Value::Number(s) => Operand::Number(*s);
+    Scalar, Number, Value::Number(s) => *s, Value::Int(i) => Scalar::Int(*i), Value::Float(x) => Scalar::Float(*x),
+        Value::Bool(b) => Scalar::Bool(*b);
+    i64, Int, Value::Int(i) => *i;
+    f64, Float, Value::Float(x) => *x, Value::Int(i) => *i as f64;
+    bool, Bool, Value::Bool(b) => *b;
+    &'a str, Str, Value::Str(s) => s;
+    &'a [i64], Ints, Value::Ints(v) => v;
+    DType, DType, Value::DType(d) => *d;
+    &'a [IndexItem], Index, Value::Index(v) => v;
+    &'a Arc<dyn Parameters>, Generator, Value::Object(o) => o;
+}
+
+impl<'a> Arg<'a> for &'a Value {
+    const KIND: Kind = Kind::Any;
+    fn from_value(v: &'a Value) -> Result<Self> {
+        Ok(v)
+    }
+}
+
+impl<'a> Arg<'a> for Vec<&'a Tensor> {
+    const KIND: Kind = Kind::Tensors;
+    fn from_value(v: &'a Value) -> Result<Self> {
+        match v {
+            Value::List(items) | Value::Tuple(items) => items.iter().map(<&Tensor>::from_value).collect(),
+            other => Err(wrong(Kind::Tensors, other)),
+        }
+    }
+}
+
+impl<'a> Arg<'a> for Vec<Operand<'a>> {
+    const KIND: Kind = Kind::Operands;
+    fn from_value(v: &'a Value) -> Result<Self> {
+        match v {
+            Value::List(items) | Value::Tuple(items) => items.iter().map(Operand::from_value).collect(),
+            other => Err(wrong(Kind::Operands, other)),
+        }
+    }
+}
+
+impl<'a, T: Arg<'a>> Arg<'a> for Option<T> {
+    const KIND: Kind = T::KIND;
+    const OPTIONAL: bool = true;
+    #[inline]
+    fn from_value(v: &'a Value) -> Result<Self> {
+        match v {
+            Value::None | Value::Missing => Ok(None),
+            v => T::from_value(v).map(Some),
+        }
+    }
+}
+
+/// What an entry's Rust function may return.
+pub trait IntoValue {
+    fn into_value(self) -> Value;
+}
+impl IntoValue for Value {
+    fn into_value(self) -> Value {
+        self
+    }
+}
+impl IntoValue for Tensor {
+    #[inline]
+    fn into_value(self) -> Value {
+        Value::Tensor(self)
+    }
+}
+impl IntoValue for bool {
+    fn into_value(self) -> Value {
+        Value::Bool(self)
+    }
+}
+impl IntoValue for Vec<Tensor> {
+    fn into_value(self) -> Value {
+        Value::Tuple(self.into_iter().map(Value::Tensor).collect())
+    }
+}
+impl IntoValue for (Tensor, Tensor) {
+    fn into_value(self) -> Value {
+        Value::Tuple(vec![Value::Tensor(self.0), Value::Tensor(self.1)])
+    }
+}
+impl IntoValue for (Tensor, Tensor, Tensor) {
+    fn into_value(self) -> Value {
+        Value::Tuple(vec![Value::Tensor(self.0), Value::Tensor(self.1), Value::Tensor(self.2)])
+    }
+}
+impl IntoValue for Named {
+    fn into_value(self) -> Value {
+        Value::Named(Box::new(self))
+    }
+}
+
+impl Named {
+    pub fn new(name: &'static str, fields: &'static [&'static str], items: impl IntoIterator<Item = Tensor>) -> Named {
+        Named { name, fields, items: items.into_iter().map(Value::Tensor).collect() }
+    }
+}

@@ -1,0 +1,272 @@
+//! Arguments and results between Python objects and [`Value`]s.
+
+use super::tensor;
+use crate::base::{DType, Error, Result, Scalar};
+use crate::core::Tensor;
+use crate::ops::value::IndexItem;
+use crate::ops::{Kind, Value};
+use num_complex::Complex;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use smallvec::SmallVec;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Why an object does not fit; the caller adds the operator and the argument.
+#[cold]
+fn mismatch(kind: Kind, o: Any<'_, '_>) -> Error {
+    Error::type_(format!("must be {}, not {}", kind_text(kind), type_name(o)))
+}
+
+pub fn type_name(o: Any<'_, '_>) -> String {
+    o.get_type().name().map(|n| n.to_string()).unwrap_or_else(|_| "object".into())
+}
+
+fn kind_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Operand => "Tensor or Number",
+        Kind::Ints => "tuple of ints",
+        Kind::Tensors => "tuple of Tensors",
+        Kind::Operands => "tuple of Tensors or Numbers",
+        k => k.name(),
+    }
+}
+
+/// A Python number; NumPy scalars count, tensors do not.
+pub fn number(o: Any<'_, '_>) -> Option<Scalar> {
+    if o.is_exact_instance_of::<PyFloat>() {
+        return o.extract().ok().map(Scalar::Float);
+    }
+    if o.is_instance_of::<PyBool>() {
+        return o.extract().ok().map(Scalar::Bool);
+    }
+    if o.is_instance_of::<PyInt>() {
+        return o.extract::<i64>().ok().map(Scalar::Int).or_else(|| o.extract::<f64>().ok().map(Scalar::Float));
+    }
+    if o.is_instance_of::<PyFloat>() {
+        return o.extract().ok().map(Scalar::Float);
+    }
+    if o.is_instance_of::<PyComplex>() {
+        return o.extract::<Complex64>().ok().map(|z| Scalar::Complex(z.0));
+    }
+    foreign_number(o)
+}
+
+struct Complex64(Complex<f64>);
+impl<'py> FromPyObject<'_, 'py> for Complex64 {
+    type Error = PyErr;
+    fn extract(o: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let c = o.cast::<PyComplex>()?;
+        Ok(Complex64(Complex::new(c.real(), c.imag())))
+    }
+}
+
+/// NumPy scalars: anything that is no tensor, has `dtype` and `item`, and no dimensions.
+#[cold]
+fn foreign_number(o: Any<'_, '_>) -> Option<Scalar> {
+    let module = o.get_type().module().ok()?.to_string();
+    if module != "numpy" || o.getattr("ndim").ok()?.extract::<usize>().ok()? != 0 {
+        return None;
+    }
+    if o.hasattr("__array_finalize__").unwrap_or(false) {
+        return None;
+    }
+    number(&o.call_method0("item").ok()?)
+}
+
+fn integer(o: Any<'_, '_>) -> Option<i64> {
+    if o.is_exact_instance_of::<PyInt>() {
+        return o.extract().ok();
+    }
+    if o.is_instance_of::<PyBool>() || o.is_instance_of::<PyFloat>() {
+        return None;
+    }
+    // SAFETY: PyNumber_Index returns a new reference or sets an error, which is cleared.
+    let i = unsafe { Bound::from_owned_ptr_or_opt(o.py(), ffi::PyNumber_Index(o.as_ptr())) };
+    match i {
+        Some(i) => i.extract().ok(),
+        None => {
+            PyErr::take(o.py());
+            None
+        }
+    }
+}
+
+fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
+    if let Ok(t) = o.cast::<PyTuple>() {
+        return Some(t.iter().collect());
+    }
+    o.cast::<PyList>().ok().map(|l| l.iter().collect())
+}
+
+fn integers(o: Any<'_, '_>) -> Option<SmallVec<[i64; 6]>> {
+    if let Some(i) = integer(o) {
+        return Some(SmallVec::from_elem(i, 1));
+    }
+    items(o)?.iter().map(integer).collect()
+}
+
+#[inline]
+pub fn tensor(o: Any<'_, '_>) -> Option<Tensor> {
+    tensor::cell(o.py(), o.as_ptr()).map(|c| c.value())
+}
+
+/// Converts an argument to what the parameter accepts.
+pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> {
+    if o.is_none() && (optional || kind == Kind::Any) {
+        return Ok(Value::None);
+    }
+    let value = match kind {
+        Kind::Tensor => tensor(o).map(Value::Tensor),
+        Kind::Operand => tensor(o).map(Value::Tensor).or_else(|| number(o).map(Value::Number)),
+        Kind::Number => number(o).or_else(|| item(o)).map(Value::Number),
+        Kind::Int => integer(o).map(Value::Int),
+        Kind::Float => number(o).filter(|n| !matches!(n, Scalar::Complex(_))).map(|n| Value::Float(n.as_f64())),
+        Kind::Bool => truth(o).map(Value::Bool),
+        Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(s.to_string_lossy().into_owned())),
+        Kind::Ints => integers(o).map(Value::Ints),
+        Kind::DType => super::dtype::dtype_of(o.as_ptr()).map(Value::DType),
+        Kind::Tensors => items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List),
+        Kind::Operands => items(o).and_then(|v| v.iter().map(operand).collect()).map(Value::List),
+        Kind::Index => return index(o).map(Value::Index),
+        Kind::Generator => super::object(o).map(Value::Object),
+        Kind::Any => any(o),
+    };
+    value.ok_or_else(|| mismatch(kind, o))
+}
+
+/// The number in a 0-d tensor that no derivative or batch follows.
+fn item(o: Any<'_, '_>) -> Option<Scalar> {
+    tensor(o)?.dense()?.item().ok()
+}
+
+fn operand(o: Any<'_, '_>) -> Option<Value> {
+    tensor(o).map(Value::Tensor).or_else(|| number(o).map(Value::Number))
+}
+
+fn truth(o: Any<'_, '_>) -> Option<bool> {
+    if let Ok(b) = o.cast::<PyBool>() {
+        return Some(b.is_true());
+    }
+    integer(o).map(|i| i != 0)
+}
+
+/// Whatever the object is.
+fn any(o: Any<'_, '_>) -> Option<Value> {
+    if let Some(v) = operand(o) {
+        return Some(v);
+    }
+    if let Some(d) = super::dtype::dtype_of(o.as_ptr()) {
+        return Some(Value::DType(d));
+    }
+    if let Ok(s) = o.cast::<PyString>() {
+        return Some(Value::Str(s.to_string_lossy().into_owned()));
+    }
+    let parts = items(o)?.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
+    Some(if o.is_instance_of::<PyTuple>() { Value::Tuple(parts) } else { Value::List(parts) })
+}
+
+/// An index expression, as `__getitem__` gets it.
+pub fn index(o: Any<'_, '_>) -> Result<Vec<IndexItem>> {
+    match o.cast::<PyTuple>() {
+        Ok(t) => t.iter().map(|x| index_item(&x)).collect(),
+        Err(_) => Ok(vec![index_item(o)?]),
+    }
+}
+
+fn bound(o: Any<'_, '_>) -> Result<Option<i64>> {
+    if o.is_none() {
+        return Ok(None);
+    }
+    match integer(o) {
+        Some(i) => Ok(Some(i)),
+        None => Err(Error::type_(format!("slice indices must be integers or None, not {}", type_name(o)))),
+    }
+}
+
+fn index_item(o: Any<'_, '_>) -> Result<IndexItem> {
+    if o.is_none() {
+        return Ok(IndexItem::NewAxis);
+    }
+    if o.is(o.py().Ellipsis().bind(o.py())) {
+        return Ok(IndexItem::Ellipsis);
+    }
+    if let Ok(b) = o.cast::<PyBool>() {
+        return Ok(IndexItem::Bool(b.is_true()));
+    }
+    if let Ok(s) = o.cast::<PySlice>() {
+        let part = |name: &str| -> Result<Option<i64>> {
+            let x = s.getattr(name).map_err(super::errors::to_error)?;
+            bound(&x)
+        };
+        return Ok(IndexItem::Slice { start: part("start")?, stop: part("stop")?, step: part("step")? });
+    }
+    if let Some(t) = tensor(o) {
+        return Ok(IndexItem::Tensor(t));
+    }
+    if let Some(i) = integer(o) {
+        return Ok(IndexItem::Int(i));
+    }
+    // Lists, ranges and NumPy arrays index like tensors.
+    match super::data::tensor_from(o, None) {
+        Ok(t) => Ok(IndexItem::Tensor(index_tensor(t)?)),
+        Err(_) => Err(Error::index(format!(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
+             (got {})",
+            type_name(o)
+        ))),
+    }
+}
+
+/// An empty list indexes nothing, whatever dtype it was given.
+fn index_tensor(t: Tensor) -> Result<Tensor> {
+    if t.numel() == 0 { crate::rules::basis::cast(&t, DType::I64) } else { Ok(t) }
+}
+
+/// A result as a Python object.
+#[inline]
+pub fn to_python(py: Python<'_>, v: Value) -> PyResult<Bound<'_, PyAny>> {
+    match v {
+        Value::Tensor(t) => Ok(tensor::wrap(py, t)?.into_any()),
+        v => other_to_python(py, v),
+    }
+}
+
+fn other_to_python(py: Python<'_>, v: Value) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match v {
+        Value::Missing | Value::None => py.None().into_bound(py),
+        Value::Tensor(t) => tensor::wrap(py, t)?.into_any(),
+        Value::Number(s) => scalar(py, s)?,
+        Value::Bool(b) => PyBool::new(py, b).to_owned().into_any(),
+        Value::Int(i) => PyInt::new(py, i).into_any(),
+        Value::Float(x) => PyFloat::new(py, x).into_any(),
+        Value::Str(s) => PyString::new(py, &s).into_any(),
+        Value::Ints(v) => PyTuple::new(py, v)?.into_any(),
+        Value::DType(d) => super::dtype::object(py, d),
+        Value::List(v) => PyList::new(py, convert_all(py, v)?)?.into_any(),
+        Value::Tuple(v) => PyTuple::new(py, convert_all(py, v)?)?.into_any(),
+        Value::Named(n) => {
+            let n = *n;
+            super::named::instance(py, n.name, n.fields, convert_all(py, n.items)?)?
+        }
+        Value::Index(_) | Value::Object(_) => {
+            return Err(PyTypeError::new_err("the result cannot be shown to Python"));
+        }
+    })
+}
+
+fn convert_all(py: Python<'_>, v: Vec<Value>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    v.into_iter().map(|x| to_python(py, x)).collect()
+}
+
+/// A number as a Python number.
+pub fn scalar(py: Python<'_>, s: Scalar) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match s {
+        Scalar::Bool(b) => PyBool::new(py, b).to_owned().into_any(),
+        Scalar::Int(i) => PyInt::new(py, i).into_any(),
+        Scalar::Float(x) => PyFloat::new(py, x).into_any(),
+        Scalar::Complex(z) => PyComplex::from_doubles(py, z.re, z.im).into_any(),
+    })
+}

@@ -1,0 +1,193 @@
+//! Run-time parsing of a call by an entry's parameter list.
+
+use super::convert;
+use crate::base::{Error, Result};
+use crate::ops::{Entry, Flags, Kind, Value};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+/// The largest number of parameters of an entry.
+pub const MAX_PARAMS: usize = 16;
+
+/// Borrowed argument objects by parameter; null where not given.
+pub type Slots = [*mut ffi::PyObject; MAX_PARAMS];
+
+/// An entry with its parameter names as interned Python strings.
+pub struct Bindable {
+    pub entry: &'static Entry,
+    pub names: Vec<Py<PyString>>,
+    /// Number of parameters that can be given by position.
+    pub positional: usize,
+}
+
+/// Other spellings of parameter names that PyTorch accepts.
+const SYNONYMS: [(&str, &str); 8] = [
+    ("axis", "dim"),
+    ("axes", "dims"),
+    ("keepdims", "keepdim"),
+    ("x", "input"),
+    ("a", "input"),
+    ("x1", "input"),
+    ("x2", "other"),
+    ("axis", "dims"),
+];
+
+impl Bindable {
+    pub fn new(py: Python<'_>, entry: &'static Entry) -> Bindable {
+        Bindable {
+            entry,
+            names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
+            positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+        }
+    }
+
+    #[cold]
+    fn error(&self, message: String) -> Error {
+        Error::type_(format!("{}(): {message}", self.entry.short_name()))
+    }
+
+    /// Puts arguments into slots. Returns the tuple of surplus positional arguments of a variadic entry.
+    ///
+    /// # Safety
+    /// `args` points to `n` objects followed by as many as `kwnames` has names; `slots[0]` may be set already (`self`).
+    #[inline]
+    pub unsafe fn parse<'py>(
+        &self,
+        py: Python<'py>,
+        args: *const *mut ffi::PyObject,
+        n: usize,
+        kwnames: *mut ffi::PyObject,
+        skip: usize,
+        slots: &mut Slots,
+    ) -> Result<Option<Bound<'py, PyTuple>>> {
+        let variadic = self.entry.flags.has(Flags::VARIADIC);
+        let mut rest = None;
+        // SAFETY: by the contract `args` has n objects, and `slots` has room for every parameter.
+        unsafe {
+            let direct = if variadic { n.min(self.positional - 1 - skip) } else { n };
+            if direct + skip > self.positional {
+                return Err(self.error(format!(
+                    "takes {} positional arguments but {} were given",
+                    self.positional,
+                    n + skip
+                )));
+            }
+            for k in 0..direct {
+                slots[k + skip] = *args.add(k);
+            }
+            if variadic && n > direct {
+                rest = self.collect(py, args, direct, n, slots)?;
+            }
+            if !kwnames.is_null() {
+                self.parse_keywords(py, args.add(n), kwnames, slots)?;
+            }
+        }
+        for (p, slot) in self.entry.params.iter().zip(slots.iter()) {
+            if slot.is_null() && p.default.is_none() {
+                return Err(self.error(format!("missing required argument '{}'", p.name)));
+            }
+        }
+        Ok(rest)
+    }
+
+    /// The last positional parameter takes one sequence, or all arguments that are left.
+    ///
+    /// # Safety
+    /// As for [`Bindable::parse`].
+    unsafe fn collect<'py>(
+        &self,
+        py: Python<'py>,
+        args: *const *mut ffi::PyObject,
+        direct: usize,
+        n: usize,
+        slots: &mut Slots,
+    ) -> Result<Option<Bound<'py, PyTuple>>> {
+        let last = self.positional - 1;
+        // SAFETY: args holds n live objects.
+        unsafe {
+            let first = *args.add(direct);
+            let sequence = ffi::PyTuple_Check(first) != 0 || ffi::PyList_Check(first) != 0;
+            if n == direct + 1 && (sequence || first == ffi::Py_None()) {
+                slots[last] = first;
+                return Ok(None);
+            }
+            let items = (direct..n).map(|k| Bound::from_borrowed_ptr(py, *args.add(k)));
+            let tuple = PyTuple::new(py, items.collect::<Vec<_>>()).map_err(super::errors::to_error)?;
+            slots[last] = tuple.as_ptr();
+            Ok(Some(tuple))
+        }
+    }
+
+    /// # Safety
+    /// `values` has one object for each name of the tuple `kwnames`.
+    #[inline(never)]
+    unsafe fn parse_keywords(
+        &self,
+        py: Python<'_>,
+        values: *const *mut ffi::PyObject,
+        kwnames: *mut ffi::PyObject,
+        slots: &mut Slots,
+    ) -> Result<()> {
+        // SAFETY: kwnames is a tuple of strings made by the interpreter.
+        unsafe {
+            for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
+                let name = ffi::PyTuple_GET_ITEM(kwnames, k);
+                let Some(j) = self.find(py, name) else {
+                    let text = Bound::from_borrowed_ptr(py, name).to_string();
+                    if text == "out" {
+                        return Err(self.error("'out' is not supported; assign the result instead".into()));
+                    }
+                    return Err(self.error(format!("got an unexpected keyword argument '{text}'")));
+                };
+                if !slots[j].is_null() {
+                    return Err(self.error(format!("got multiple values for argument '{}'", self.entry.params[j].name)));
+                }
+                slots[j] = *values.offset(k);
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, py: Python<'_>, name: *mut ffi::PyObject) -> Option<usize> {
+        if let Some(j) = self.names.iter().position(|own| own.as_ptr() == name) {
+            return Some(j);
+        }
+        // SAFETY: keyword names are strings.
+        let text = unsafe { Bound::from_borrowed_ptr(py, name) }.to_string();
+        let params = self.entry.params;
+        params.iter().position(|p| p.name == text).or_else(|| {
+            let canonical = |(from, to): &(&str, &'static str)| if *from == text { Some(*to) } else { None };
+            SYNONYMS.iter().filter_map(canonical).find_map(|to| params.iter().position(|p| p.name == to))
+        })
+    }
+
+    /// Slots as values.
+    pub fn values(&self, py: Python<'_>, slots: &Slots) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.entry.params.len());
+        for (i, (p, &slot)) in self.entry.params.iter().zip(slots).enumerate() {
+            if slot.is_null() {
+                values.push(Value::Missing);
+                continue;
+            }
+            // SAFETY: slots hold objects that the caller's frame keeps alive.
+            let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
+            // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
+            let value = convert::from_python(p.kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
+                let message = e.message().to_string();
+                if e.kind() == crate::base::Kind::Type && message.starts_with("must be") {
+                    self.error(format!("argument '{}' (position {}) {message}", p.name, i + 1))
+                } else {
+                    e
+                }
+            })?;
+            values.push(value);
+        }
+        Ok(values)
+    }
+
+    /// Whether all parameters are plain tensors or numbers.
+    pub fn is_pointwise(&self) -> bool {
+        self.entry.params.iter().all(|p| matches!(p.kind, Kind::Tensor | Kind::Operand))
+    }
+}

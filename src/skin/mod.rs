@@ -1,0 +1,5 @@
+//! L6: everything mutable that PyTorch users know, in one thin layer above immutable values.
+
+pub mod slot;
+
+pub use slot::Slot;
