@@ -9,6 +9,7 @@ pub mod math;
 pub mod matmul;
 pub mod memory;
 pub mod pointwise;
+pub mod threads;
 
 pub use array::Array;
 pub use buffer::Buffer;
