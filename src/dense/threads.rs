@@ -5,8 +5,8 @@
 //! jobs on a lazily built rayon pool that claim tasks from a shared counter; the caller waits for claimed tasks only,
 //! never for a helper that has not woken up, so a late (or, after a fork, missing) worker costs nothing.
 
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
