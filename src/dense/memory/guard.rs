@@ -73,6 +73,8 @@ pub unsafe fn leave(user: *mut u8, bytes: usize) -> *mut u8 {
 /// Memory is damaged: nothing that unwinds or allocates much can be trusted any more.
 #[cold]
 fn corrupted(side: &str, user: *mut u8, bytes: usize) -> ! {
-    eprintln!("pullback: the guard {side} a block of {bytes} bytes at {user:p} is damaged (or the block was freed with another size or twice)");
+    eprintln!(
+        "pullback: the guard {side} a block of {bytes} bytes at {user:p} is damaged (or the block was freed with another size or twice)"
+    );
     std::process::abort()
 }

@@ -118,7 +118,11 @@ impl Class {
         // SAFETY: `span` is in the list, its neighbours are alive.
         unsafe {
             let (next, prev) = ((*span).next, (*span).prev);
-            if prev.is_null() { self.first = next } else { (*prev).next = next }
+            if prev.is_null() {
+                self.first = next
+            } else {
+                (*prev).next = next
+            }
             if !next.is_null() {
                 (*next).prev = prev;
             }
