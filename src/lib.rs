@@ -28,3 +28,8 @@ pub mod transforms;
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::Tensor;
 pub use transforms::{grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap};
+
+/// Headers and tape nodes of the Python module come from lists of small blocks. Rust programs keep their allocator.
+#[cfg(feature = "python")]
+#[global_allocator]
+static ALLOCATOR: dense::memory::SmallBlocks = dense::memory::SmallBlocks;

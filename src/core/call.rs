@@ -7,8 +7,8 @@ use super::params::Params;
 use super::primitive::{Mask, Outputs, Point, Prim, Saves};
 use super::tensor::{Payload, Tensor};
 use super::{batch, trace};
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -264,8 +264,9 @@ fn dual_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -
     if !level::forward_enabled() || prim.is_constant() || !out.dtype().is_differentiable() {
         return Ok(out);
     }
-    let point =
-        Point { inputs: primals.iter().map(|p| Some(*p)).collect(), outputs: smallvec![Some(&out)],
+    let point = Point {
+        inputs: primals.iter().map(|p| Some(*p)).collect(),
+        outputs: smallvec![Some(&out)],
         node: None,
         recording: false,
     };

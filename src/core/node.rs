@@ -69,7 +69,10 @@ pub struct Saved {
 pub enum NodeKind {
     /// An input of the differentiated function.
     Leaf(Option<Arc<dyn Sink>>),
-    Op { prim: PrimBuf, params: Params },
+    Op {
+        prim: PrimBuf,
+        params: Params,
+    },
 }
 
 /// A gradient hook: may replace the gradient of an output.

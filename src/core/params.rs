@@ -19,17 +19,29 @@ pub enum Params {
     /// A target shape (expand, reshape, fill).
     Shape(Shape),
     /// Dimensions to work along, and whether to keep them.
-    Dims { dims: Dims, keep: bool },
+    Dims {
+        dims: Dims,
+        keep: bool,
+    },
     /// A permutation: dimension i of the result is dimension `order[i]` of the input.
     Order(Dims),
     /// One dimension.
     Dim(usize),
     /// `start + step * i`, i in 0..len, along a dimension.
-    Slice { dim: usize, start: usize, len: usize, step: isize },
+    Slice {
+        dim: usize,
+        start: usize,
+        len: usize,
+        step: isize,
+    },
     /// A dtype to convert to.
     DType(DType),
     /// A value, a dtype and a shape (creation).
-    Fill { value: Scalar, dtype: DType, shape: Shape },
+    Fill {
+        value: Scalar,
+        dtype: DType,
+        shape: Shape,
+    },
     Ints(Ints),
     Float(f64),
     /// Operator-specific parameters; see [`Params::other`].

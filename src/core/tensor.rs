@@ -2,8 +2,8 @@
 
 use super::level::LevelId;
 use super::node::Node;
-use crate::base::{DType, Element, Result, Scalar, Shape};
 use crate::bail;
+use crate::base::{DType, Element, Result, Scalar, Shape};
 use crate::dense::Array;
 use std::sync::Arc;
 
@@ -152,7 +152,9 @@ impl Tensor {
     #[inline]
     pub fn below(&self) -> Option<&Tensor> {
         match self.payload()? {
-            Payload::Batched { value, .. } | Payload::Taped { value, .. } | Payload::Traced { value, .. } => Some(value),
+            Payload::Batched { value, .. } | Payload::Taped { value, .. } | Payload::Traced { value, .. } => {
+                Some(value)
+            }
             Payload::Dual { primal, .. } => Some(primal),
         }
     }

@@ -1,16 +1,35 @@
-//! Where buffers come from.
+//! Where buffers come from: a caching allocator, because page faults cost more than arithmetic.
+//!
+//! - up to 4 KiB: blocks carved from spans of 64 KiB ([`spans`]), handed out through thread-local lists ([`local`]);
+//! - up to 1 MiB: single blocks, in the same thread-local lists, backed by the shared cache;
+//! - above: a shared, bounded cache of large blocks ([`large`]), with huge pages from 8 MiB on.
+//!
+//! Sizes are rounded to classes ([`classes`]). A block may be freed on any thread. What a thread holds goes back to
+//! the shared lists when it ends. Locks are held across `fork`, so a child finds them free and its lists whole.
 
-use std::alloc::Layout;
+mod classes;
+mod global;
+mod guard;
+mod large;
+mod local;
+mod lock;
+mod os;
+mod spans;
 
-const ALIGN: usize = 64;
+pub use global::SmallBlocks;
+pub use large::set_cache_limit;
+
+use classes::{LOCAL_MAX, local_class};
+
+/// Every block begins at a multiple of this.
+pub const ALIGN: usize = 64;
 
 /// Uninitialised memory of at least `bytes` bytes, 64-byte aligned; `None` if there is not enough.
 #[inline]
 pub fn alloc(bytes: usize) -> Option<*mut u8> {
-    let layout = Layout::from_size_align(bytes.max(1), ALIGN).ok()?;
-    // SAFETY: the layout has a non-zero size.
-    let ptr = unsafe { std::alloc::alloc(layout) };
-    (!ptr.is_null()).then_some(ptr)
+    let ptr = alloc_rounded(guard::outer_size(bytes)?)?;
+    // SAFETY: the block has the outer size.
+    Some(unsafe { guard::enter(ptr, bytes) })
 }
 
 /// Gives memory back.
@@ -19,8 +38,89 @@ pub fn alloc(bytes: usize) -> Option<*mut u8> {
 /// `ptr` must come from [`alloc`] with the same `bytes`, and must not be used again.
 #[inline]
 pub unsafe fn free(ptr: *mut u8, bytes: usize) {
-    // SAFETY: by the contract this is the layout of the allocation.
-    unsafe { std::alloc::dealloc(ptr, Layout::from_size_align_unchecked(bytes.max(1), ALIGN)) }
+    // SAFETY: by the contract this is the block that `alloc` made of these sizes.
+    unsafe {
+        let ptr = guard::leave(ptr, bytes);
+        // The outer size did not overflow when the block was made.
+        free_rounded(ptr, guard::outer_size(bytes).unwrap_unchecked());
+    }
+}
+
+/// `n` is a positive multiple of [`ALIGN`].
+#[inline]
+fn alloc_rounded(n: usize) -> Option<*mut u8> {
+    if n <= LOCAL_MAX {
+        let ptr = local::alloc(local_class(n));
+        if !ptr.is_null() {
+            return Some(ptr);
+        }
+    }
+    alloc_slow(n)
+}
+
+#[cold]
+#[inline(never)]
+fn alloc_slow(n: usize) -> Option<*mut u8> {
+    if n > LOCAL_MAX
+        && let Some(ptr) = large::alloc(n)
+    {
+        return Some(ptr);
+    }
+    // The system refused, or the size is absurd: give back what we hoard and try once more.
+    empty_cache();
+    if n > LOCAL_MAX {
+        return large::alloc(n);
+    }
+    let ptr = local::alloc(local_class(n));
+    (!ptr.is_null()).then_some(ptr)
+}
+
+#[inline]
+unsafe fn free_rounded(ptr: *mut u8, n: usize) {
+    // SAFETY: passed on.
+    unsafe { if n <= LOCAL_MAX { local::free(ptr, local_class(n)) } else { large::free(ptr, n) } }
+}
+
+/// Returns all cached memory to the system: this thread's lists, the large blocks and the empty spans. Memory in use
+/// is not touched; lists of other threads (a few MiB each at most) stay.
+pub fn empty_cache() {
+    local::flush();
+    large::release_all();
+    spans::release_all();
+}
+
+/// Figures about the allocator, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stats {
+    /// Obtained from the system and not given back.
+    pub reserved: usize,
+    /// Of these, free and ready to be used again. What threads hold in their own lists counts as in use.
+    pub cached: usize,
+    /// Upper bound for the shared cache of blocks above 4 KiB.
+    pub cache_limit: usize,
+    /// How many blocks above 4 KiB came from the shared cache.
+    pub hits: usize,
+    /// How many had to be asked from the system.
+    pub misses: usize,
+}
+
+impl Stats {
+    pub fn in_use(&self) -> usize {
+        self.reserved.saturating_sub(self.cached)
+    }
+}
+
+/// The present figures. Taken one after the other: exact only while no other thread allocates.
+pub fn stats() -> Stats {
+    let (spans_reserved, spans_used) = spans::stats();
+    let large = large::stats();
+    Stats {
+        reserved: spans_reserved + large.reserved,
+        cached: spans_reserved.saturating_sub(spans_used) + large.cached,
+        cache_limit: large::limit(),
+        hits: large.hits,
+        misses: large.misses,
+    }
 }
 
 /// A `Runtime` error if `bytes` exceed what the machine has.
@@ -36,12 +136,12 @@ pub fn check_available(bytes: usize) -> crate::base::Result<()> {
     Ok(())
 }
 
-/// Physical memory of the machine.
+/// Memory that this process may use: that of the machine, or less if its control group says so.
 pub fn physical_bytes() -> usize {
     static BYTES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
     *BYTES.get_or_init(|| {
-        // SAFETY: sysconf only reads system configuration.
-        let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        if pages > 0 && size > 0 { pages as usize * size as usize } else { usize::MAX }
+        let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
+        let group = group.ok().and_then(|text| text.trim().parse().ok());
+        os::physical_bytes().min(group.unwrap_or(usize::MAX))
     })
 }

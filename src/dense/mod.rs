@@ -11,6 +11,7 @@ pub mod matmul;
 pub mod memory;
 pub mod pointwise;
 pub mod reduce;
+pub mod threads;
 
 pub use array::Array;
 pub use buffer::Buffer;

@@ -1,9 +1,9 @@
 //! Dtype promotion in front of pointwise primitives: on logical ranks, before any batching.
 
 use super::value::Operand;
+use crate::bail;
 use crate::base::promote::{default_float, result_type2, with_number};
 use crate::base::{DType, Result, Scalar};
-use crate::bail;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::rules::{Pointwise, basis};
 

@@ -31,4 +31,3 @@ unary! { TABLE:
     /// tensor([0.])
     tanh = "tanh" (x) { float => x.tanh() } [METHOD, INPLACE] d[y] sub(&number(y, 1.0), &mul(y, y)?);
 }
-

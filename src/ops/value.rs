@@ -57,7 +57,11 @@ impl Kind {
 #[derive(Debug, Clone)]
 pub enum IndexItem {
     Int(i64),
-    Slice { start: Option<i64>, stop: Option<i64>, step: Option<i64> },
+    Slice {
+        start: Option<i64>,
+        stop: Option<i64>,
+        step: Option<i64>,
+    },
     NewAxis,
     Ellipsis,
     /// A bool of the host language: a mask without dimensions.

@@ -128,7 +128,9 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(s.to_string_lossy().into_owned())),
         Kind::Ints => integers(o).map(Value::Ints),
         Kind::DType => super::dtype::dtype_of(o.as_ptr()).map(Value::DType),
-        Kind::Tensors => items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List),
+        Kind::Tensors => {
+            items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List)
+        }
         Kind::Operands => items(o).and_then(|v| v.iter().map(operand).collect()).map(Value::List),
         Kind::Index => return index(o).map(Value::Index),
         Kind::Generator => super::object(o).map(Value::Object),
@@ -164,7 +166,8 @@ fn any(o: Any<'_, '_>) -> Option<Value> {
     if let Ok(s) = o.cast::<PyString>() {
         return Some(Value::Str(s.to_string_lossy().into_owned()));
     }
-    let parts = items(o)?.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
+    let parts =
+        items(o)?.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
     Some(if o.is_instance_of::<PyTuple>() { Value::Tuple(parts) } else { Value::List(parts) })
 }
 

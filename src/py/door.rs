@@ -141,11 +141,21 @@ unsafe extern "C" fn trampoline<const HI: usize, const LO: usize, const FORM: u8
 macro_rules! row {
     ($hi:literal, $form:literal) => {
         [
-            trampoline::<$hi, 0, $form>, trampoline::<$hi, 1, $form>, trampoline::<$hi, 2, $form>,
-            trampoline::<$hi, 3, $form>, trampoline::<$hi, 4, $form>, trampoline::<$hi, 5, $form>,
-            trampoline::<$hi, 6, $form>, trampoline::<$hi, 7, $form>, trampoline::<$hi, 8, $form>,
-            trampoline::<$hi, 9, $form>, trampoline::<$hi, 10, $form>, trampoline::<$hi, 11, $form>,
-            trampoline::<$hi, 12, $form>, trampoline::<$hi, 13, $form>, trampoline::<$hi, 14, $form>,
+            trampoline::<$hi, 0, $form>,
+            trampoline::<$hi, 1, $form>,
+            trampoline::<$hi, 2, $form>,
+            trampoline::<$hi, 3, $form>,
+            trampoline::<$hi, 4, $form>,
+            trampoline::<$hi, 5, $form>,
+            trampoline::<$hi, 6, $form>,
+            trampoline::<$hi, 7, $form>,
+            trampoline::<$hi, 8, $form>,
+            trampoline::<$hi, 9, $form>,
+            trampoline::<$hi, 10, $form>,
+            trampoline::<$hi, 11, $form>,
+            trampoline::<$hi, 12, $form>,
+            trampoline::<$hi, 13, $form>,
+            trampoline::<$hi, 14, $form>,
             trampoline::<$hi, 15, $form>,
         ]
     };
@@ -236,7 +246,13 @@ fn descriptor<'py>(
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), def)) }
 }
 
-fn add_method(py: Python<'_>, class: &Bound<'_, pyo3::types::PyType>, e: &Entry, name: &str, f: FastCall) -> PyResult<()> {
+fn add_method(
+    py: Python<'_>,
+    class: &Bound<'_, pyo3::types::PyType>,
+    e: &Entry,
+    name: &str,
+    f: FastCall,
+) -> PyResult<()> {
     class.setattr(name, descriptor(py, class, e, name, f)?)
 }
 

@@ -23,9 +23,7 @@ static OBJECTS: PyOnceLock<Vec<Py<PyDType>>> = PyOnceLock::new();
 
 /// The object of a dtype.
 pub fn object(py: Python<'_>, d: DType) -> Bound<'_, PyAny> {
-    let all = OBJECTS.get_or_init(py, || {
-        DType::ALL.iter().filter_map(|&d| Py::new(py, PyDType(d)).ok()).collect()
-    });
+    let all = OBJECTS.get_or_init(py, || DType::ALL.iter().filter_map(|&d| Py::new(py, PyDType(d)).ok()).collect());
     all[d as usize].bind(py).clone().into_any()
 }
 

@@ -3,8 +3,8 @@
 use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
 use super::{Bilinear, General, batching};
-use crate::base::{DType, Result, Scalar, Shape};
 use crate::bail;
+use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, Params, Prim, Tangents, Tensor, call};
@@ -154,9 +154,7 @@ pub struct Unslice {
 
 fn unslice_params(p: &Params, shape: &Shape) -> Params {
     match *p {
-        Params::Slice { dim, start, len, step } => {
-            Params::other(Unslice { dim, size: shape[dim], start, len, step })
-        }
+        Params::Slice { dim, start, len, step } => Params::other(Unslice { dim, size: shape[dim], start, len, step }),
         _ => Params::None,
     }
 }
@@ -212,8 +210,7 @@ pub static CAT: General = General {
         Ok(grads)
     },
     batch: |me, p, args, info| {
-        let values: SmallVec<[_; 4]> =
-            args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
+        let values: SmallVec<[_; 4]> = args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
         let refs: SmallVec<[&Tensor; 4]> = values.iter().map(|v| &**v).collect();
         let mut ints: SmallVec<[i64; 6]> = SmallVec::from_slice(p.ints());
         ints[0] += 1;
@@ -352,8 +349,7 @@ pub fn unbroadcast(g: &Tensor, shape: &Shape) -> Result<Tensor> {
         return expand(g, shape);
     }
     let lead = g.rank() - shape.rank();
-    let dims: Dims =
-        (0..g.rank()).filter(|&i| i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)).collect();
+    let dims: Dims = (0..g.rank()).filter(|&i| i < lead || (shape[i - lead] == 1 && g.shape()[i] != 1)).collect();
     let summed = if dims.is_empty() { g.clone() } else { sum(g, &dims, false)? };
     reshape(&summed, shape)
 }

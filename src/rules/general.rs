@@ -1,7 +1,7 @@
 //! Operators whose rules are all their own: indexing, sorting, decompositions. Any number of arguments and outputs.
 
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor};
 

@@ -1,8 +1,8 @@
 //! Operators that are linear in their only argument: views, sums, casts, cumulative sums, padding, …
 
 use super::batching;
-use crate::base::{DType, Result, Shape};
 use crate::bail;
+use crate::base::{DType, Result, Shape};
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::Array;
 use smallvec::{SmallVec, smallvec};

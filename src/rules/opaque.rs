@@ -1,8 +1,8 @@
 //! Operators without a derivative: comparisons, argmax, creation. Their outputs are constants for every tape.
 
 use super::batching;
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
 };
@@ -49,14 +49,7 @@ impl Primitive for Opaque {
         Ok(point.outputs.iter().map(|_| None).collect())
     }
 
-    fn vjp(
-        &self,
-        _: Prim<'_>,
-        _: &Params,
-        _: &Point<'_>,
-        _: &[Option<Tensor>],
-        _: Mask,
-    ) -> Result<Tangents> {
+    fn vjp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
         Ok(SmallVec::new())
     }
 

@@ -2,8 +2,8 @@
 
 use super::basis;
 use super::batching;
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::primitive::{Saves, no_rule};
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::pointwise::{self, Kernel};

@@ -1,8 +1,8 @@
 //! Reductions over dimensions whose derivative is a weight on each element: amax, prod, norm, logsumexp, …
 
 use super::{basis, batching};
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::Array;

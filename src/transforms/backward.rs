@@ -1,7 +1,7 @@
 //! The reverse sweep over a tape. It knows no operator: it needs to add cotangents and to cast them.
 
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::level::GradMode;
 use crate::core::node::{Node, NodeKind};
 use crate::core::{Edge, Point, Tangents, Tensor};

@@ -5,9 +5,9 @@ use super::jvp::Duals;
 use super::reverse::{Pullback, Tape, check_differentiable};
 use super::vmap::Batch;
 use crate::base::{Result, Shape};
+use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::core::origin::Origin;
-use crate::core::Tensor;
 use crate::dense::Array;
 use crate::rules::basis;
 use smallvec::SmallVec;
@@ -38,7 +38,14 @@ fn basis_rows(like: &[(Shape, crate::base::DType)], start: usize, len: usize) ->
         let n = shape.numel();
         let (from, to) = (start.max(offset), (start + len).min(offset + n));
         out.push(if from < to || like.len() == 1 {
-            let rows = Array::unit_rows(*dtype, len, n, from as isize - start as isize, from - offset, to.saturating_sub(from))?;
+            let rows = Array::unit_rows(
+                *dtype,
+                len,
+                n,
+                from as isize - start as isize,
+                from - offset,
+                to.saturating_sub(from),
+            )?;
             Some(Tensor::from(rows.reshape(&shape.prepend(len))?))
         } else {
             None
@@ -55,7 +62,11 @@ fn chunks(total: usize, size: Option<usize>) -> impl Iterator<Item = (usize, usi
 
 /// Reverse-mode Jacobians: for each output a list with one Jacobian per input, of shape `output.shape + input.shape`.
 /// Also returns the outputs.
-pub fn jacrev_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
+pub fn jacrev_many(
+    f: Function<'_>,
+    xs: &[Tensor],
+    options: JacobianOptions,
+) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
     let mut tape = Tape::open(options.origin);
     for x in xs {
         check_differentiable("jacrev", x)?;
@@ -70,7 +81,12 @@ pub fn jacrev_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> 
     Ok((values, jacobians))
 }
 
-fn rows_of(pullback: &Pullback, values: &[Tensor], xs: &[Tensor], options: JacobianOptions) -> Result<Vec<Vec<Tensor>>> {
+fn rows_of(
+    pullback: &Pullback,
+    values: &[Tensor],
+    xs: &[Tensor],
+    options: JacobianOptions,
+) -> Result<Vec<Vec<Tensor>>> {
     let sweep = Options { retain: true, create_graph: true };
     values
         .iter()
@@ -109,7 +125,11 @@ fn concatenate(mut parts: SmallVec<[Tensor; 1]>) -> Result<Tensor> {
 }
 
 /// Forward-mode Jacobians, as [`jacrev_many`].
-pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
+pub fn jacfwd_many(
+    f: Function<'_>,
+    xs: &[Tensor],
+    options: JacobianOptions,
+) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
     for x in xs {
         check_differentiable("jacfwd", x)?;
     }
@@ -136,7 +156,8 @@ pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> 
             values.push(unbatched(&batch, primal)?);
         }
     }
-    let jacobians = values.iter().zip(parts).map(|(y, part)| columns(y, concatenate(part)?, xs)).collect::<Result<_>>()?;
+    let jacobians =
+        values.iter().zip(parts).map(|(y, part)| columns(y, concatenate(part)?, xs)).collect::<Result<_>>()?;
     Ok((values, jacobians))
 }
 
@@ -194,4 +215,3 @@ pub fn jacfwd(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tenso
 pub fn hessian(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
     jacfwd(|x| jacrev(&f, x), x)
 }
-

@@ -1,8 +1,8 @@
 //! `jvp`: run a function on dual numbers.
 
 use super::reverse::check_differentiable;
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::level::{self, Guard};
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;

@@ -1,8 +1,8 @@
 //! `grad` and `vjp`: run a function on a tape, then sweep it.
 
 use super::backward::{self, Options};
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::level::{self, Guard};
 use crate::core::node::Meta;
 use crate::core::origin::Origin;

@@ -1,7 +1,7 @@
 //! `vmap`: run a function on all members of a batch at once.
 
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::core::level::{self, Guard, Randomness};
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;

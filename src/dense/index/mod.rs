@@ -1,7 +1,7 @@
 //! Moving elements by index.
 
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use crate::dense::Array;
 
 /// Concatenation along a dimension.

@@ -1,12 +1,14 @@
 //! Scalar mathematics for kernels: bodies without branches that the compiler turns into SIMD loops, and accurate
 //! scalar functions for what is rare.
 
+pub mod complex;
 pub mod fp;
 pub mod integer;
 pub mod lane;
 pub mod real;
 pub mod scalar;
 
+pub use complex::{Cplx, Z};
 pub use fp::Fp;
 pub use integer::{Int, Logic, W};
 pub use lane::{Lane, Raw, V};
@@ -24,7 +26,13 @@ pub fn lit<R: Real>(x: f64) -> R {
     R::of(x)
 }
 
+/// The complex number `re + i im`, in bodies that make complex results.
+#[inline(always)]
+pub fn complex<R: Real>(re: R, im: R) -> Z<R> {
+    Z { re, im }
+}
+
 /// What bodies of [`crate::pointwise_kernel`] see.
 pub mod prelude {
-    pub use super::{Int, Lane, Logic, Real, lit, select};
+    pub use super::{Cplx, Int, Lane, Logic, Real, complex, lit, select};
 }

@@ -21,6 +21,8 @@ pub enum Out {
     Bool,
     /// The real dtype of the same precision.
     Real,
+    /// The complex dtype of the same precision.
+    Complex,
 }
 
 /// An elementwise function of one to three operands; made by [`crate::pointwise_kernel`].
@@ -54,7 +56,8 @@ impl Kernel {
 
     /// Whether the kernel has rows for `dtype`. Half precision runs in single precision.
     pub fn supports(&self, dtype: DType) -> bool {
-        self.row(Isa::V1, dtype).is_some() || (dtype.is_half() && self.row(Isa::V1, DType::F32).is_some())
+        let through_single = dtype.is_half() && self.out != Out::Complex;
+        self.row(Isa::V1, dtype).is_some() || (through_single && self.row(Isa::V1, DType::F32).is_some())
     }
 
     /// The row for a dtype under an instruction set.
@@ -76,6 +79,8 @@ impl Kernel {
             Out::Same => dtype,
             Out::Bool => DType::Bool,
             Out::Real => dtype.real(),
+            Out::Complex if dtype == DType::F64 => DType::C128,
+            Out::Complex => DType::C64,
         }
     }
 }

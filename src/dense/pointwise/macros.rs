@@ -11,8 +11,10 @@
 ///
 /// The groups: `float` is f32 and f64 (half precision through f32), variables are
 /// [`Real`](crate::dense::math::Real); `int` is the five integer dtypes, variables are
-/// [`Int`](crate::dense::math::Int); `bool` has plain bools; `any` is every dtype, for bodies that only move values.
-/// `-> bool` makes a predicate. The name in error messages is the lower-cased identifier.
+/// [`Int`](crate::dense::math::Int); `bool` has plain bools; `complex` is complex64 and complex128, variables are
+/// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values.
+/// `-> bool` makes a predicate, `-> real` gives the real dtype of a complex one (floats stay), `-> complex` the complex
+/// dtype of a float one. The name in error messages is the lower-cased identifier.
 #[macro_export]
 macro_rules! pointwise_kernel {
     ($(#[$meta:meta])* $vis:vis $name:ident $args:tt { $($group:ident => $body:expr),+ $(,)? }) => {
@@ -20,6 +22,12 @@ macro_rules! pointwise_kernel {
     };
     ($(#[$meta:meta])* $vis:vis $name:ident $args:tt -> bool { $($group:ident => $body:expr),+ $(,)? }) => {
         $crate::pointwise_kernel!(@kernel [$(#[$meta])* $vis] $name $args Bool { $($group => $body),+ });
+    };
+    ($(#[$meta:meta])* $vis:vis $name:ident $args:tt -> real { $($group:ident => $body:expr),+ $(,)? }) => {
+        $crate::pointwise_kernel!(@kernel [$(#[$meta])* $vis] $name $args Real { $($group => $body),+ });
+    };
+    ($(#[$meta:meta])* $vis:vis $name:ident $args:tt -> complex { $($group:ident => $body:expr),+ $(,)? }) => {
+        $crate::pointwise_kernel!(@kernel [$(#[$meta])* $vis] $name $args Complex { $($group => $body),+ });
     };
     (@kernel [$($front:tt)*] $name:ident $args:tt $out:ident { $($group:ident => $body:expr),+ }) => {
         $($front)* static $name: $crate::dense::pointwise::Kernel = {
@@ -47,15 +55,25 @@ macro_rules! pointwise_kernel {
     // A body: one generic implementation, and rows for each dtype of the group.
     (@group float $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
-        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Real] R $args $out $body);
+        $crate::pointwise_kernel!(@body Real [R: $crate::dense::math::Real] R $args $out $body);
         let kernel = $crate::pointwise_kernel!(
             @rows $kernel $args F32 $crate::dense::math::V<f32, false, false>, $crate::dense::math::V<f32, true, false>);
         $crate::pointwise_kernel!(
             @rows kernel $args F64 $crate::dense::math::V<f64, false, false>, $crate::dense::math::V<f64, true, false>)
     }};
+    (@group complex $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body Cplx [R: $crate::dense::math::Cplx] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(
+            @rows $kernel $args C64 $crate::dense::math::Z<$crate::dense::math::V<f32, false, true>>,
+            $crate::dense::math::Z<$crate::dense::math::V<f32, true, true>>);
+        $crate::pointwise_kernel!(
+            @rows kernel $args C128 $crate::dense::math::Z<$crate::dense::math::V<f64, false, true>>,
+            $crate::dense::math::Z<$crate::dense::math::V<f64, true, true>>)
+    }};
     (@group int $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
-        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Int] R $args $out $body);
+        $crate::pointwise_kernel!(@body Int [R: $crate::dense::math::Int] R $args $out $body);
         let kernel = $crate::pointwise_kernel!(@rows $kernel $args U8 $crate::dense::math::W<u8>);
         let kernel = $crate::pointwise_kernel!(@rows kernel $args I8 $crate::dense::math::W<i8>);
         let kernel = $crate::pointwise_kernel!(@rows kernel $args I16 $crate::dense::math::W<i16>);
@@ -64,12 +82,12 @@ macro_rules! pointwise_kernel {
     }};
     (@group bool $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
-        $crate::pointwise_kernel!(@body [] bool $args $out $body);
+        $crate::pointwise_kernel!(@body Bool [] bool $args $out $body);
         $crate::pointwise_kernel!(@rows $kernel $args Bool bool)
     }};
     (@group any $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
-        $crate::pointwise_kernel!(@body [R: $crate::dense::math::Lane] R $args $out $body);
+        $crate::pointwise_kernel!(@body Any [R: $crate::dense::math::Lane] R $args $out $body);
         let kernel = $crate::pointwise_kernel!(@rows $kernel $args Bool $crate::dense::math::Raw<u8>);
         let kernel = $crate::pointwise_kernel!(@rows kernel $args U8 $crate::dense::math::Raw<u8>);
         let kernel = $crate::pointwise_kernel!(@rows kernel $args I8 $crate::dense::math::Raw<u8>);
@@ -84,9 +102,9 @@ macro_rules! pointwise_kernel {
         $crate::pointwise_kernel!(@rows kernel $args C128 $crate::dense::math::Raw<[u64; 2]>)
     }};
 
-    (@body [$($generics:tt)*] $var:ident ($($arg:ident $(: $ty:ident)?),+) $out:ident $body:expr) => {
+    (@body $kind:ident [$($generics:tt)*] $var:ident ($($arg:ident $(: $ty:ident)?),+) $out:ident $body:expr) => {
         impl<$($generics)*> $crate::dense::pointwise::Body<($($crate::pointwise_kernel!(@ty $var $($ty)?),)+)> for K {
-            type Out = $crate::pointwise_kernel!(@out $var $out);
+            type Out = $crate::pointwise_kernel!(@out $kind $var $out);
             #[inline(always)]
             #[allow(unused_variables, unused_imports)]
             fn call(($($arg,)+): ($($crate::pointwise_kernel!(@ty $var $($ty)?),)+)) -> Self::Out {
@@ -108,6 +126,11 @@ macro_rules! pointwise_kernel {
     (@ty $var:ident bool) => { bool };
     (@ty $var:ty,) => { $var };
     (@ty $var:ty, bool) => { bool };
-    (@out $var:ident Same) => { $var };
-    (@out $var:ident Bool) => { bool };
+    (@out Real $var:ident Same) => { $var };
+    (@out Real $var:ident Real) => { $var };
+    (@out Real $var:ident Complex) => { $crate::dense::math::Z<$var> };
+    (@out Cplx $var:ident Same) => { $var };
+    (@out Cplx $var:ident Real) => { <$var as $crate::dense::math::Cplx>::Re };
+    (@out $kind:ident $var:ident Same) => { $var };
+    (@out $kind:ident $var:ident Bool) => { bool };
 }

@@ -122,7 +122,7 @@ fn plan(k: &Kernel, dtype: DType) -> Result<SmallVec<[Step; 4]>> {
     if let Some(row) = k.native_row(dtype) {
         return Ok(smallvec![Step { row, dst: Reg::Output(0), src: sources(args) }]);
     }
-    let (Some(row), true) = (k.native_row(DType::F32), dtype.is_half()) else {
+    let (Some(row), true) = (k.native_row(DType::F32), k.supports(dtype)) else {
         return Err(unsupported(k, dtype));
     };
     let mut steps = SmallVec::new();

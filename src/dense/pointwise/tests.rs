@@ -16,6 +16,10 @@ pointwise_kernel! { LT(a, b) -> bool { float => a.lt(b), int => a.lt(b), bool =>
 pointwise_kernel! { FLOOR_DIV(a, b) { float => a.floor_div(b), int => a.floor_div(b) } }
 pointwise_kernel! { LERP(a, b, w) { float => w * (b - a) + a } }
 pointwise_kernel! { WHERE(c: bool, a, b) { any => if c { a } else { b } } }
+pointwise_kernel! { ABS(x) -> real { float => x.abs(), complex => x.abs() } }
+pointwise_kernel! { POLAR(r, t) -> complex { float => complex(r * t.cos(), r * t.sin()) } }
+pointwise_kernel! { ACOS(x) { float => x.acos(), complex => x.acos() } }
+pointwise_kernel! { IS_NAN(x) -> bool { float => x.is_nan(), complex => x.is_nan(), int => false, bool => false } }
 
 /// A view of a fresh array: permuted, sliced with steps, reversed, expanded.
 #[derive(Debug, Clone)]
@@ -181,4 +185,17 @@ fn half_precision_predicates_and_scalars() {
     let two = Array::from_slice([], &[f16::from_f64(2.0)]).unwrap();
     assert_eq!(binary(&LT, &a, &two).unwrap().to_vec::<bool>().unwrap(), [true, false, false, false]);
     assert_eq!(binary(&SUB, &two, &a).unwrap().to_vec::<f32>().unwrap()[..3], [1.0, 0.0, -1.0]);
+}
+
+#[test]
+fn complex_kernels_have_real_and_complex_results() {
+    let a = Array::from_slice([2], &[Complex::new(3f32, 4.0), Complex::new(0.0, f32::NAN)]).unwrap();
+    let abs = unary(&ABS, &a).unwrap();
+    assert_eq!((abs.dtype(), abs.to_vec::<f32>().unwrap()[0]), (DType::F32, 5.0));
+    assert_eq!(unary(&IS_NAN, &a).unwrap().to_vec::<bool>().unwrap(), [false, true]);
+    let z = binary(&POLAR, &Array::scalar(DType::F64, 2.0.into()), &Array::scalar(DType::F64, 0.5.into())).unwrap();
+    assert_eq!(z.to_vec::<Complex<f64>>().unwrap()[0], Complex::from_polar(2.0, 0.5));
+    let w = unary(&ACOS, &z).unwrap().to_vec::<Complex<f64>>().unwrap()[0];
+    assert!((w.cos() - Complex::from_polar(2.0, 0.5)).norm() < 1e-15);
+    assert!(!POLAR.supports(DType::F16));
 }

@@ -1,7 +1,7 @@
 //! Reductions.
 
-use crate::base::{Result, Shape};
 use crate::bail;
+use crate::base::{Result, Shape};
 use crate::dense::Array;
 use smallvec::SmallVec;
 

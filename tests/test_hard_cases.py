@@ -1,0 +1,312 @@
+"""Programs that decide whether levels, modes, views and custom functions mean what they should.
+
+Each has one right answer. Where PyTorch 2.13 gives another one, the test says so.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback.func import grad, jacfwd, jvp, vjp, vmap
+
+same = pb.testing.assert_close
+
+
+def numbers(*values: float, dtype: Any = None) -> Any:
+    return pb.tensor(list(values), dtype=dtype)
+
+
+def scalar(value: float) -> Any:
+    return pb.tensor(value)
+
+
+# ---------------------------------------------------------------- gradient modes
+def product_with_constant(u: Any) -> Any:
+    with pb.no_grad():
+        c = u * u
+    return u * c
+
+
+def test_no_grad_cuts_every_live_level() -> None:
+    same(grad(product_with_constant)(scalar(3.0)), scalar(9.0))
+    same(grad(grad(product_with_constant))(scalar(3.0)), scalar(0.0))
+
+
+def test_no_grad_outside_does_not_reach_into_grad() -> None:
+    with pb.no_grad():
+        g = grad(product_with_constant)(scalar(3.0))
+        assert not pb.is_grad_enabled()
+    same(g, scalar(9.0))
+    assert not g.requires_grad
+
+
+def test_update_under_no_grad_keeps_the_leaf() -> None:
+    w = numbers(1.0, 2.0).requires_grad_()
+    original = w
+    for _ in range(2):
+        w.grad = None
+        (w * w).sum().backward()
+        with pb.no_grad():
+            w -= 0.25 * w.grad
+    assert w is original and w.is_leaf and w.requires_grad and w.grad_fn is None
+    same(w.detach(), numbers(0.25, 0.5))
+    same(w.grad, numbers(1.0, 2.0))
+
+
+# ---------------------------------------------------------------- randomness under vmap
+def noisy(v: Any) -> Any:
+    return pb.bernoulli(pb.full((6,), 0.5)) + v
+
+
+def test_random_operators_ask_the_level() -> None:
+    x = pb.zeros(8, 1)
+    rows = vmap(noisy, randomness="different")(x)
+    assert rows.shape == (8, 6)
+    assert (rows != rows[0]).any()
+    equal = vmap(noisy, randomness="same")(x)
+    assert (equal == equal[0]).all()
+    with pytest.raises(RuntimeError, match="random"):
+        vmap(noisy, randomness="error")(x)
+    with pytest.raises(RuntimeError, match="random"):
+        vmap(noisy)(x)
+
+
+class Jitter(pb.autograd.Function):
+    """Adds noise in its own vmap rule and leaves the noise where the test can look at it."""
+
+    drawn: list[Any] = []
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+        noise = pb.randn(info.batch_size, 4)
+        Jitter.drawn.append(noise)
+        return x.movedim(in_dims[0], 0) + noise, 0
+
+
+def test_noise_of_a_vmap_rule_is_a_plain_tensor() -> None:
+    Jitter.drawn.clear()
+    out = vmap(Jitter.apply, randomness="different")(pb.zeros(3, 4))
+    (noise,) = Jitter.drawn
+    assert noise.shape == (3, 4)
+    same(noise + 0, out)
+    assert (out[0] != out[1]).any()
+
+
+def test_noise_of_a_vmap_rule_belongs_to_the_level_outside() -> None:
+    inner = vmap(Jitter.apply, randomness="different")
+    Jitter.drawn.clear()
+    out = vmap(inner, randomness="different")(pb.zeros(2, 3, 4))
+    assert out.shape == (2, 3, 4)
+    assert (out[0] != out[1]).any()
+
+
+# ---------------------------------------------------------------- promotion
+def test_batched_scalar_stays_weak() -> None:
+    s = pb.ones(3, dtype=pb.float64)
+    out = vmap(lambda s, v: s * v)(s, pb.ones(3, 4))
+    assert out.dtype == pb.float32
+    same(out, pb.ones(3, 4))
+
+
+# ---------------------------------------------------------------- mixtures of the tape and the transforms
+def test_sweep_below_a_batch_raises() -> None:
+    w = scalar(2.0).requires_grad_()
+    a = numbers(1.0, 2.0)
+    with pytest.raises(RuntimeError):
+        vmap(lambda b: pb.autograd.grad(w * b, w)[0])(a)
+    assert w.grad is None
+
+
+def run_in_thread(f: Callable[[], Any]) -> Any:
+    box: list[Any] = []
+
+    def work() -> None:
+        try:
+            box.append(f())
+        except Exception as error:
+            box.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    if isinstance(box[0], Exception):
+        raise box[0]
+    return box[0]
+
+
+def test_level_of_another_thread_is_right_or_raises() -> None:
+    t, s = scalar(2.0), scalar(3.0)
+    try:
+        g = grad(lambda x: run_in_thread(lambda: grad(lambda u: u * x)(t)))(s)
+    except RuntimeError as error:
+        assert "thread" in str(error)
+    else:
+        same(g, scalar(1.0))
+    same(grad(lambda x: x * x)(s), scalar(6.0))
+
+
+def test_second_derivative_of_logsumexp() -> None:
+    x = numbers(0.5, -1.0, 2.0, dtype=pb.float64).requires_grad_()
+    (g,) = pb.autograd.grad(pb.logsumexp(x, 0), x, create_graph=True)
+    (second,) = pb.autograd.grad(g[0], x)
+    p = pb.softmax(x.detach(), 0)
+    same(second, p[0] * (numbers(1.0, 0.0, 0.0, dtype=pb.float64) - p))
+
+
+# ---------------------------------------------------------------- in place
+def test_writes_to_arguments() -> None:
+    x = pb.ones(3, 2)
+    vmap(lambda v: v.mul_(2))(x)
+    same(x, pb.full((3, 2), 2.0))
+    x = pb.ones(3)
+    _, tangent = jvp(lambda v: v.mul_(2), (x,), (pb.ones(3),))
+    same(x, pb.full((3,), 2.0))
+    same(tangent, pb.full((3,), 2.0))
+    x = pb.ones(3)
+    with pytest.raises(RuntimeError, match="leaf"):
+        grad(lambda v: v.mul_(2).sum())(x)
+    same(x, pb.ones(3))
+
+
+# ---------------------------------------------------------------- levels
+def test_no_confusion_of_perturbations() -> None:
+    one = scalar(1.0)
+    same(grad(lambda u: jvp(lambda v: u * v, (scalar(3.0),), (one,))[1])(scalar(2.0)), one)
+    same(grad(lambda u: u * grad(lambda v: u + v)(one))(one), one)
+    same(jvp(lambda u: u * jvp(lambda v: u + v, (one,), (one,))[1], (one,), (one,))[1], one)
+
+
+def cubes(x: Any) -> Any:
+    return x**3
+
+
+def test_pullback_outlives_its_transform() -> None:
+    x = numbers(1.0, 2.0)
+    _, pull = vjp(cubes, x)
+    slope = 3 * x**2
+    same(pull(pb.ones(2))[0], slope)
+    same(pull(numbers(1.0, 10.0))[0], slope * numbers(1.0, 10.0))
+    same(vmap(lambda c: pull(c)[0])(pb.eye(2)), slope * pb.eye(2))
+    same(vmap(lambda c: pull(c)[0], in_dims=1)(pb.eye(2)), slope * pb.eye(2))
+
+    def penalty(u: Any) -> Any:
+        _, inner = vjp(cubes, u)
+        (first,) = inner(pb.ones(2))
+        (again,) = inner(pb.ones(2))
+        return (first * again).sum()
+
+    same(grad(penalty)(x), 36 * x**3)
+    same(grad(lambda c: (pull(c)[0] ** 2).sum())(pb.ones(2)), 2 * slope**2)
+
+
+# ---------------------------------------------------------------- custom functions
+class Product(pb.autograd.Function):
+    """The classic style: the context is filled in forward."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(a, b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        a, b = ctx.saved_tensors
+        return g * b, g * a
+
+
+def test_detached_twin_is_another_argument() -> None:
+    x = numbers(2.0, 3.0).requires_grad_()
+    Product.apply(x, x.detach()).sum().backward()
+    same(x.grad, numbers(2.0, 3.0))
+    (first,) = pb.autograd.grad(Product.apply(x, x.detach()).sum(), x, create_graph=True)
+    same(first, numbers(2.0, 3.0))
+    assert not first.requires_grad
+    both = numbers(2.0, 3.0).requires_grad_()
+    (first,) = pb.autograd.grad(Product.apply(both, both).sum(), both, create_graph=True)
+    same(first.detach(), numbers(4.0, 6.0))
+    same(pb.autograd.grad(first.sum(), both)[0], numbers(2.0, 2.0))
+
+
+class Cube(pb.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * t
+
+
+def test_forward_over_forward_through_a_function() -> None:
+    """PyTorch 2.13 says 0."""
+    x, one = scalar(2.0), scalar(1.0)
+
+    def slope(u: Any) -> Any:
+        return jvp(Cube.apply, (u,), (one,))[1]
+
+    same(jvp(slope, (x,), (one,)), (scalar(12.0), scalar(12.0)))
+    same(jacfwd(jacfwd(jacfwd(Cube.apply)))(x), scalar(6.0))
+
+
+# ---------------------------------------------------------------- traced programs
+def test_trace_reads_captured_tensors_when_called() -> None:
+    w, x = scalar(1.0), numbers(1.0, 2.0)
+    program = pb.func.trace(lambda x: x * (w * 2))(x)
+    same(program(x), 2 * x)
+    w.mul_(10)
+    same(program(x), 20 * x)
+    same(grad(lambda x: program(x).sum())(x), numbers(20.0, 20.0))
+
+
+# ---------------------------------------------------------------- vmap
+def test_output_without_a_batch() -> None:
+    """PyTorch 2.13 raises."""
+    a = numbers(1.0, 2.0)
+    out = vmap(lambda v: pb.ones(3), out_dims=1)(a)
+    assert out.shape == (3, 2)
+    same(out, pb.ones(3, 2))
+    assert vmap(lambda v: pb.ones(3))(a).shape == (2, 3)
+
+
+def test_escaped_value_names_transform_and_line() -> None:
+    held: list[Iterator[Any]] = []
+
+    def f(v: Any) -> Any:
+        def later() -> Iterator[Any]:
+            doubled = v * 2
+            yield doubled.shape
+            yield doubled + 1
+
+        held.append(later())
+        assert next(held[-1]) == (3,)
+        return v
+
+    x = pb.ones(2, 3)
+    vmap(f)(x)
+    with pytest.raises(RuntimeError) as caught:
+        next(held[0])
+    assert "vmap" in str(caught.value)
+    assert "test_hard_cases.py" in str(caught.value)
+    same(pb.ones(3) + 1, pb.full((3,), 2.0))
+    same(vmap(lambda v: v * 2)(x), pb.full((2, 3), 2.0))
+    same(grad(lambda v: v.sum())(x), x)
