@@ -3,12 +3,15 @@
 
 pub mod convert;
 pub mod data;
+pub mod device;
 pub mod door;
 pub mod dtype;
 pub mod errors;
+pub mod limits;
 pub mod named;
 pub mod operators;
 pub mod parse;
+pub mod size;
 pub mod tensor;
 pub mod views;
 
@@ -25,6 +28,9 @@ pub fn object(_o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(m)?;
     dtype::register(m)?;
+    limits::register(m)?;
+    device::register(m)?;
+    size::register(m)?;
     tensor::register(m)?;
     data::register(m)?;
     door::register(m)?;
