@@ -1,7 +1,7 @@
 //! Products of integer matrices, wrapping on overflow.
 
-use super::isa::per_isa;
 use super::kernel::{Mat, MatMut};
+use super::simd::per_isa;
 use crate::base::Element;
 use num_traits::{WrappingAdd, WrappingMul};
 
@@ -17,11 +17,11 @@ per_isa! {
     ///
     /// # Safety
     /// As `Kernel::product`.
-    pub unsafe fn product<T: Int>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = product_body
+    pub unsafe fn product<T: Int>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = scalar product_body
 }
 
 #[inline(always)]
-unsafe fn product_body<T: Int, const FMA: bool>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
+unsafe fn product_body<T: Int>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
     // Panels of b, WIDTH columns wide and padded with zeros, serve all rows of a.
     let mut panel: Vec<[T; WIDTH]> = vec![[T::zero(); WIDTH]; k];
     let mut j = 0;

@@ -4,9 +4,9 @@
 //! depend on the number of threads.
 
 mod integer;
-mod isa;
 mod kernel;
 mod plan;
+pub(crate) mod simd;
 mod small;
 mod vector;
 
@@ -20,8 +20,9 @@ use plan::{Operands, Plan};
 
 /// Work of a task in nanoseconds; less than two of these are not worth a second thread.
 const TASK_NS: usize = 40_000;
-/// Rows and columns of a block of a large product.
-const BLOCK: usize = 512;
+/// Rows and columns of a block of a large product: the first that gives [`MANY`] blocks, or the last.
+const BLOCKS: [usize; 3] = [512, 256, 128];
+const MANY: usize = 16;
 
 /// The product of matrices `a` [..., m, k] and `b` [..., k, n]: [..., m, n]. Leading dimensions broadcast.
 ///
@@ -31,7 +32,10 @@ const BLOCK: usize = 512;
 /// `Runtime` for ranks below 2, unequal dtypes or shapes that do not match; `NotImplemented` for bool.
 pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
     check(a, b)?;
+    let tiny = |x: &Array| x.rank() == 2 && x.shape().iter().all(|&d| (1..=small::MAX).contains(&d));
     match a.dtype() {
+        DType::F32 if tiny(a) && tiny(b) => tiny_product::<f32>(a, b),
+        DType::F64 if tiny(a) && tiny(b) => tiny_product::<f64>(a, b),
         DType::F32 => product::<f32>(a, b),
         DType::F64 => product::<f64>(a, b),
         DType::C64 => product::<Complex<f32>>(a, b),
@@ -79,6 +83,20 @@ fn cast_unexpanded(a: &Array, dtype: DType) -> Result<Array> {
         }
     }
     copy::cast(&kept, dtype)?.expand(a.shape())
+}
+
+/// A product that does not repay a plan.
+fn tiny_product<T: simd::Real>(a: &Array, b: &Array) -> Result<Array> {
+    let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
+    let mat = |x: &Array, cols: usize| {
+        let (rs, cs) = if x.is_contiguous() { (cols as isize, 1) } else { (x.strides()[0], x.strides()[1]) };
+        Mat { ptr: x.ptr().cast(), rs, cs }
+    };
+    Array::build::<T>([m, n].into(), |c| {
+        let c = MatMut { ptr: c.as_mut_ptr(), rs: n as isize, cs: 1 };
+        // SAFETY: the matrices have these sizes and strides, and c is new.
+        unsafe { small::product(m, n, k, mat(a, k), mat(b, n), c) }
+    })
 }
 
 fn product<T: Kernel>(a: &Array, b: &Array) -> Result<Array> {
@@ -143,11 +161,19 @@ impl<T: Kernel> Job<T> {
     /// Rows and columns of a block, from the shape alone.
     fn block_size(&self, task: usize) -> (usize, usize) {
         let p = &self.plan;
-        let along = |n: usize| (task / p.k).next_multiple_of(64).min(n.max(1));
+        // Contiguous columns are read in pieces of two pages at least.
+        let along = |n: usize, by_columns: bool| {
+            let least = if by_columns { 8192 / size_of::<T>() } else { 1 };
+            (task / p.k).max(least).next_multiple_of(64).min(n)
+        };
         match (p.m, p.n) {
-            (m, 1) => (along(m), 1),
-            (1, n) => (1, along(n)),
-            (m, n) => (BLOCK.min(m), BLOCK.min(n)),
+            (m, 1) => (along(m, p.a.cs != 1), 1),
+            (1, n) => (1, along(n, p.b.rs != 1)),
+            (m, n) => {
+                let blocks = |size: usize| m.div_ceil(size) * n.div_ceil(size) * p.count();
+                let size = BLOCKS.into_iter().find(|&b| blocks(b) >= MANY).unwrap_or(BLOCKS[2]);
+                (size.min(m), size.min(n))
+            }
         }
     }
 

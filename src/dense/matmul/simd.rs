@@ -1,0 +1,310 @@
+//! Vectors of floating-point numbers of each instruction set, and the choice among them at run time.
+//!
+//! Kernels are written once over [`Vector`]. Accumulators that must survive a loop in registers need real vector
+//! types: arrays of scalars are at the optimiser's mercy.
+
+use crate::base::Element;
+use std::ops::{Add, Mul};
+
+/// A real floating-point element.
+pub trait Real: Element + Add<Output = Self> + Mul<Output = Self> {
+    /// Its vector on any machine.
+    type Base: Vector<T = Self>;
+    /// With AVX2 and FMA.
+    type V3: Vector<T = Self>;
+    /// With AVX-512 F, BW, DQ and VL.
+    type V4: Vector<T = Self>;
+}
+
+/// `N` elements in a register.
+///
+/// # Safety
+/// All functions need the instruction set of the type, and pointers to as many elements as they name.
+pub trait Vector: Copy {
+    type T: Real;
+    const N: usize;
+    unsafe fn splat(x: Self::T) -> Self;
+    unsafe fn load(p: *const Self::T) -> Self;
+    unsafe fn store(self, p: *mut Self::T);
+    /// The first `n <= N` elements, then zeros.
+    unsafe fn load_part(p: *const Self::T, n: usize) -> Self;
+    /// Writes the first `n <= N` elements.
+    unsafe fn store_part(self, p: *mut Self::T, n: usize);
+    /// `self·b + c`, with one rounding where that is an instruction.
+    unsafe fn madd(self, b: Self, c: Self) -> Self;
+    unsafe fn add(self, b: Self) -> Self;
+}
+
+/// Four elements for machines of which nothing more is known.
+#[derive(Clone, Copy)]
+pub struct Four<T>([T; 4]);
+
+macro_rules! base_vector {
+    ($($t:ty),*) => {$(
+        impl Vector for Four<$t> {
+            type T = $t;
+            const N: usize = 4;
+            #[inline(always)]
+            unsafe fn splat(x: $t) -> Self {
+                Four([x; 4])
+            }
+            #[inline(always)]
+            unsafe fn load(p: *const $t) -> Self {
+                // SAFETY: by the contract.
+                unsafe { Four(p.cast::<[$t; 4]>().read()) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, p: *mut $t) {
+                // SAFETY: by the contract.
+                unsafe { p.cast::<[$t; 4]>().write(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn load_part(p: *const $t, n: usize) -> Self {
+                let mut v = [0.0; 4];
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(p, v.as_mut_ptr(), n.min(4)) }
+                Four(v)
+            }
+            #[inline(always)]
+            unsafe fn store_part(self, p: *mut $t, n: usize) {
+                // SAFETY: by the contract.
+                unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), p, n.min(4)) }
+            }
+            #[inline(always)]
+            unsafe fn madd(self, b: Self, c: Self) -> Self {
+                let mut out = c;
+                for i in 0..4 {
+                    out.0[i] = if cfg!(target_arch = "aarch64") {
+                        self.0[i].mul_add(b.0[i], c.0[i])
+                    } else {
+                        self.0[i] * b.0[i] + c.0[i]
+                    };
+                }
+                out
+            }
+            #[inline(always)]
+            unsafe fn add(self, b: Self) -> Self {
+                let mut out = self;
+                for i in 0..4 {
+                    out.0[i] += b.0[i];
+                }
+                out
+            }
+        }
+    )*};
+}
+base_vector!(f32, f64);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::Vector;
+    use std::arch::x86_64::*;
+
+    /// A window of `N` words from `MASK[N - n]` has n words set.
+    static MASK: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+    static MASK64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
+
+    macro_rules! vector {
+        ($v:ty, $t:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident,
+         |$p:ident, $k:ident| $load_part:expr, |$x:ident, $q:ident, $l:ident| $store_part:expr) => {
+            // SAFETY (all functions): the contract of `Vector`.
+            impl Vector for $v {
+                type T = $t;
+                const N: usize = $n;
+                #[inline(always)]
+                unsafe fn splat(x: $t) -> Self {
+                    unsafe { $splat(x) }
+                }
+                #[inline(always)]
+                unsafe fn load(p: *const $t) -> Self {
+                    unsafe { $load(p) }
+                }
+                #[inline(always)]
+                unsafe fn store(self, p: *mut $t) {
+                    unsafe { $store(p, self) }
+                }
+                #[inline(always)]
+                unsafe fn load_part($p: *const $t, $k: usize) -> Self {
+                    unsafe { $load_part }
+                }
+                #[inline(always)]
+                unsafe fn store_part(self, $q: *mut $t, $l: usize) {
+                    let $x = self;
+                    unsafe { $store_part }
+                }
+                #[inline(always)]
+                unsafe fn madd(self, b: Self, c: Self) -> Self {
+                    unsafe { $fma(self, b, c) }
+                }
+                #[inline(always)]
+                unsafe fn add(self, b: Self) -> Self {
+                    unsafe { $add(self, b) }
+                }
+            }
+        };
+    }
+
+    #[inline(always)]
+    unsafe fn mask(n: usize) -> __m256i {
+        // SAFETY: the window lies inside for n <= 8.
+        unsafe { _mm256_loadu_si256(MASK.as_ptr().add(8 - n.min(8)).cast()) }
+    }
+    #[inline(always)]
+    unsafe fn mask64(n: usize) -> __m256i {
+        // SAFETY: the window lies inside for n <= 4.
+        unsafe { _mm256_loadu_si256(MASK64.as_ptr().add(4 - n.min(4)).cast()) }
+    }
+
+    vector!(
+        __m256,
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps,
+        |p, n| _mm256_maskload_ps(p, mask(n)),
+        |x, p, n| _mm256_maskstore_ps(p, mask(n), x)
+    );
+    vector!(
+        __m256d,
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        |p, n| _mm256_maskload_pd(p, mask64(n)),
+        |x, p, n| _mm256_maskstore_pd(p, mask64(n), x)
+    );
+    vector!(
+        __m512,
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps,
+        |p, n| _mm512_maskz_loadu_ps(((1u32 << n) - 1) as u16, p),
+        |x, p, n| _mm512_mask_storeu_ps(p, ((1u32 << n) - 1) as u16, x)
+    );
+    vector!(
+        __m512d,
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd,
+        |p, n| _mm512_maskz_loadu_pd(((1u32 << n) - 1) as u8, p),
+        |x, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, x)
+    );
+
+    impl super::Real for f32 {
+        type Base = super::Four<f32>;
+        type V3 = __m256;
+        type V4 = __m512;
+    }
+    impl super::Real for f64 {
+        type Base = super::Four<f64>;
+        type V3 = __m256d;
+        type V4 = __m512d;
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! base_real {
+    ($($t:ty),*) => {$(
+        impl Real for $t {
+            type Base = Four<$t>;
+            type V3 = Four<$t>;
+            type V4 = Four<$t>;
+        }
+    )*};
+}
+#[cfg(not(target_arch = "x86_64"))]
+base_real!(f32, f64);
+
+/// The widest instruction set that we compile for and the machine has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Isa {
+    Base = 1,
+    /// AVX2 and FMA.
+    V3,
+    /// AVX-512 F, BW, DQ, VL.
+    V4,
+}
+
+/// The machine's [`Isa`]; one relaxed load after the first call.
+#[inline]
+pub fn isa() -> Isa {
+    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    static FOUND: AtomicU8 = AtomicU8::new(0);
+    match FOUND.load(Relaxed) {
+        3 => Isa::V4,
+        2 => Isa::V3,
+        1 => Isa::Base,
+        _ => {
+            let found = detect();
+            FOUND.store(found as u8, Relaxed);
+            found
+        }
+    }
+}
+
+#[cold]
+fn detect() -> Isa {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx2") && has!("fma") {
+            let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+            return if wide { Isa::V4 } else { Isa::V3 };
+        }
+    }
+    Isa::Base
+}
+
+/// `per_isa! { unsafe fn name<T: Bound>(x: A) = body, [gen…] }` declares `name`, which runs `body::<…>(x)` compiled
+/// for the machine's instruction set. With the marker `vector` the body's parameter is the vector type of `T`;
+/// with `scalar` it is `T` itself. The body must be `#[inline(always)]`.
+macro_rules! per_isa {
+    (@type vector $t:ident $isa:ident) => { <$t as $crate::dense::matmul::simd::Real>::$isa };
+    (@type scalar $t:ident $isa:ident) => { $t };
+    ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident<$t:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?)
+        = $kind:ident $body:ident) => {
+        $(#[$meta])*
+        #[inline]
+        $vis unsafe fn $name<$t: $bound>($($arg: $ty),*) {
+            use $crate::dense::matmul::simd::{Isa, isa};
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            unsafe fn v4<$t: $bound>($($arg: $ty),*) {
+                // SAFETY: the caller's contract is the body's.
+                unsafe { $body::<$crate::dense::matmul::simd::per_isa!(@type $kind $t V4)>($($arg),*) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            unsafe fn v3<$t: $bound>($($arg: $ty),*) {
+                // SAFETY: the caller's contract is the body's.
+                unsafe { $body::<$crate::dense::matmul::simd::per_isa!(@type $kind $t V3)>($($arg),*) }
+            }
+            // SAFETY: the machine has the features; the rest is the caller's contract.
+            unsafe {
+                match isa() {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::V4 => v4::<$t>($($arg),*),
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::V3 => v3::<$t>($($arg),*),
+                    _ => $body::<$crate::dense::matmul::simd::per_isa!(@type $kind $t Base)>($($arg),*),
+                }
+            }
+        }
+    };
+}
+pub(crate) use per_isa;
