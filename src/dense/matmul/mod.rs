@@ -12,7 +12,7 @@ mod vector;
 
 pub use kernel::{Kernel, Mat, MatMut};
 
-use super::{Array, copy};
+use super::{Array, copy, threads};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use num_complex::Complex;
@@ -145,13 +145,13 @@ impl<T: Kernel> Job<T> {
         }
         if work < task {
             let group = task / work;
-            return run(count.div_ceil(group), &|t| {
+            return threads::run(count.div_ceil(group), &|t| {
                 (t * group..count.min((t + 1) * group)).for_each(|i| self.block(i, 0, 0, p.m, p.n))
             });
         }
         let (rows, cols) = self.block_size(task);
         let (row_blocks, col_blocks) = (p.m.div_ceil(rows), p.n.div_ceil(cols));
-        run(count * row_blocks * col_blocks, &|t| {
+        threads::run(count * row_blocks * col_blocks, &|t| {
             let (i, t) = (t / (row_blocks * col_blocks), t % (row_blocks * col_blocks));
             let (r, c) = (t / col_blocks * rows, t % col_blocks * cols);
             self.block(i, r, c, rows.min(p.m - r), cols.min(p.n - c))
@@ -190,11 +190,6 @@ impl<T: Kernel> Job<T> {
             T::product(m, n, p.k, a, b, c);
         }
     }
-}
-
-/// Runs all tasks.
-fn run(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..tasks).for_each(f);
 }
 
 #[cfg(test)]

@@ -229,47 +229,6 @@ macro_rules! base_real {
 #[cfg(not(target_arch = "x86_64"))]
 base_real!(f32, f64);
 
-/// The widest instruction set that we compile for and the machine has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Isa {
-    Base = 1,
-    /// AVX2 and FMA.
-    V3,
-    /// AVX-512 F, BW, DQ, VL.
-    V4,
-}
-
-/// The machine's [`Isa`]; one relaxed load after the first call.
-#[inline]
-pub fn isa() -> Isa {
-    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-    static FOUND: AtomicU8 = AtomicU8::new(0);
-    match FOUND.load(Relaxed) {
-        3 => Isa::V4,
-        2 => Isa::V3,
-        1 => Isa::Base,
-        _ => {
-            let found = detect();
-            FOUND.store(found as u8, Relaxed);
-            found
-        }
-    }
-}
-
-#[cold]
-fn detect() -> Isa {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-        if has!("avx2") && has!("fma") {
-            let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
-            return if wide { Isa::V4 } else { Isa::V3 };
-        }
-    }
-    Isa::Base
-}
-
 /// `per_isa! { unsafe fn name<T: Bound>(x: A) = body, [gen…] }` declares `name`, which runs `body::<…>(x)` compiled
 /// for the machine's instruction set. With the marker `vector` the body's parameter is the vector type of `T`;
 /// with `scalar` it is `T` itself. The body must be `#[inline(always)]`.
@@ -281,7 +240,7 @@ macro_rules! per_isa {
         $(#[$meta])*
         #[inline]
         $vis unsafe fn $name<$t: $bound>($($arg: $ty),*) {
-            use $crate::dense::matmul::simd::{Isa, isa};
+            use $crate::dense::isa::{Isa, isa};
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             unsafe fn v4<$t: $bound>($($arg: $ty),*) {
