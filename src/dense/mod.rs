@@ -9,8 +9,11 @@ pub mod isa;
 pub mod math;
 pub mod matmul;
 pub mod memory;
+pub(crate) mod parallel;
 pub mod pointwise;
 pub mod reduce;
+#[cfg(test)]
+pub(crate) mod samples;
 pub mod threads;
 
 pub use array::Array;

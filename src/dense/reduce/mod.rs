@@ -1,25 +1,164 @@
-//! Reductions.
+//! Reductions over any set of dimensions.
+//!
+//! Dimensions are already wrapped to `0..rank` and distinct; `keep` keeps them with size 1. Rounding depends on
+//! shape and strides alone, not on the number of threads.
 
+mod drive;
+mod kernel;
+mod load;
+mod op;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use super::array::Array;
 use crate::bail;
-use crate::base::{Result, Shape};
-use crate::dense::Array;
-use smallvec::SmallVec;
+use crate::base::{DType, Result, Scalar};
+use half::{bf16, f16};
+use load::{Input, Output, Sink, Source, Truth};
+use num_complex::Complex;
+use op::{Max, Min, Op, Prod, Sum};
+use plan::{Plan, result_shape};
 
-/// Sum over dimensions.
-pub fn sum(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    let kept: SmallVec<[usize; 6]> = (0..a.rank()).filter(|d| !dims.contains(d)).collect();
-    let order: SmallVec<[usize; 6]> = kept.iter().chain(dims.iter().filter(|&&d| d < a.rank())).copied().collect();
-    let rows = a.permute(&order)?.contiguous()?;
-    let shape: Shape = if keep {
-        (0..a.rank()).map(|d| if dims.contains(&d) { 1 } else { a.shape()[d] }).collect()
-    } else {
-        kept.iter().map(|&d| a.shape()[d]).collect()
+type C64 = Complex<f32>;
+type C128 = Complex<f64>;
+
+/// Folds elements stored as `S` with `O` into results stored as `D`. No reduced dimension has size 0.
+fn fold<O: Op, S: Input<O::A>, D: Output<O::A>>(a: &Array, out: DType, dims: &[usize], keep: bool) -> Result<Array> {
+    debug_assert_eq!((size_of::<S>(), size_of::<D>()), (a.dtype().size(), out.size()));
+    let shape = result_shape(a.shape(), dims, keep);
+    // The only dimension that a 0-d array may be asked for is 0.
+    let dims = if a.rank() == 0 { &[] } else { dims };
+    let n = a.numel();
+    if S::DIRECT && a.is_contiguous() && dims.len() == a.rank() && n <= kernel::BLOCK {
+        return Array::build_bytes(out, shape, |dst, _| {
+            // SAFETY: contiguous elements whose bytes are accumulators; the result has one element.
+            unsafe {
+                let x = kernel::row::<O>(std::slice::from_raw_parts(a.ptr().cast(), n));
+                dst.cast::<D>().write(D::of(x));
+            }
+        });
+    }
+    Array::build_bytes(out, shape, |dst, count| {
+        if count == 0 {
+            return;
+        }
+        let plan = Plan::new(&a.layout(), dims);
+        // SAFETY: the plan covers the elements of `a` and of the new array.
+        unsafe { drive::run::<O>(&plan, &Source::new::<S>(a.ptr()), &Sink::new::<D>(dst)) }
+    })
+}
+
+/// The result when a reduced dimension is empty: `value` everywhere.
+fn empty(a: &Array, out: DType, dims: &[usize], keep: bool, value: i64) -> Option<Result<Array>> {
+    dims.iter()
+        .any(|&d| a.shape().get(d) == Some(&0))
+        .then(|| Array::full(out, result_shape(a.shape(), dims, keep), Scalar::Int(value)))
+}
+
+/// Expands to a match over the dtypes that have a fold `$O`, each with its storage type.
+macro_rules! by_dtype {
+    ($a:expr, $dims:expr, $keep:expr, $O:ident, complex) => {
+        match $a.dtype() {
+            DType::C64 => fold::<$O<C64>, C64, C64>($a, DType::C64, $dims, $keep),
+            DType::C128 => fold::<$O<C128>, C128, C128>($a, DType::C128, $dims, $keep),
+            _ => by_dtype!($a, $dims, $keep, $O),
+        }
     };
-    let n: usize = dims.iter().filter(|&&d| d < a.rank()).map(|&d| a.shape()[d]).product();
-    crate::match_dtype!(a.dtype(), number T => {
-        let x: &[T] = rows.as_slice().unwrap_or(&[]);
-        Array::build::<T>(shape, |out| for (i, o) in out.iter_mut().enumerate() {
-            *o = x[i * n..(i + 1) * n].iter().fold(T::default(), |s, &v| s + v);
-        })
-    }, else bail!(NotImplemented, "sum(): not implemented for {}", a.dtype()))
+    ($a:expr, $dims:expr, $keep:expr, $O:ident) => {
+        match $a.dtype() {
+            DType::Bool => fold::<$O<u8>, bool, bool>($a, DType::Bool, $dims, $keep),
+            DType::U8 => fold::<$O<u8>, u8, u8>($a, DType::U8, $dims, $keep),
+            DType::I8 => fold::<$O<i8>, i8, i8>($a, DType::I8, $dims, $keep),
+            DType::I16 => fold::<$O<i16>, i16, i16>($a, DType::I16, $dims, $keep),
+            DType::I32 => fold::<$O<i32>, i32, i32>($a, DType::I32, $dims, $keep),
+            DType::I64 => fold::<$O<i64>, i64, i64>($a, DType::I64, $dims, $keep),
+            DType::F16 => fold::<$O<f32>, f16, f16>($a, DType::F16, $dims, $keep),
+            DType::BF16 => fold::<$O<f32>, bf16, bf16>($a, DType::BF16, $dims, $keep),
+            DType::F32 => fold::<$O<f32>, f32, f32>($a, DType::F32, $dims, $keep),
+            DType::F64 => fold::<$O<f64>, f64, f64>($a, DType::F64, $dims, $keep),
+            d => bail!(NotImplemented, "reduction is not implemented for dtype {d}"),
+        }
+    };
+}
+
+/// Sum over `dims`, in the dtype of `a` (halves accumulate in float32, integers wrap; for bools cast first).
+/// Error: `NotImplemented` for bool.
+pub fn sum(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    if a.dtype() == DType::Bool {
+        bail!(NotImplemented, "sum(): dtype bool has no sum of its own; cast the input first");
+    }
+    if let Some(r) = empty(a, a.dtype(), dims, keep, 0) {
+        return r;
+    }
+    by_dtype!(a, dims, keep, Sum, complex)
+}
+
+/// Product over `dims`; accumulators as in [`sum`]. Error: `NotImplemented` for bool.
+pub fn prod(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    if a.dtype() == DType::Bool {
+        bail!(NotImplemented, "prod(): dtype bool has no product of its own; cast the input first");
+    }
+    if let Some(r) = empty(a, a.dtype(), dims, keep, 1) {
+        return r;
+    }
+    by_dtype!(a, dims, keep, Prod, complex)
+}
+
+fn check_extreme(op: &str, a: &Array, dims: &[usize]) -> Result<()> {
+    if a.dtype().is_complex() {
+        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {}", a.dtype());
+    }
+    if let Some(d) = dims.iter().find(|&&d| a.shape().get(d) == Some(&0)) {
+        bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size.");
+    }
+    Ok(())
+}
+
+/// Greatest element over `dims`; NaN wins. Errors: `Index` for an empty reduced dimension, `NotImplemented` for
+/// complex dtypes.
+pub fn amax(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    check_extreme("amax", a, dims)?;
+    by_dtype!(a, dims, keep, Max)
+}
+
+/// Least element over `dims`; NaN wins. Errors as in [`amax`].
+pub fn amin(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    check_extreme("amin", a, dims)?;
+    by_dtype!(a, dims, keep, Min)
+}
+
+macro_rules! truth {
+    ($a:expr, $dims:expr, $keep:expr, $O:ident) => {
+        match $a.dtype() {
+            DType::Bool => fold::<$O<u8>, bool, bool>($a, DType::Bool, $dims, $keep),
+            DType::U8 => fold::<$O<u8>, Truth<u8>, bool>($a, DType::Bool, $dims, $keep),
+            DType::I8 => fold::<$O<u8>, Truth<i8>, bool>($a, DType::Bool, $dims, $keep),
+            DType::I16 => fold::<$O<u8>, Truth<i16>, bool>($a, DType::Bool, $dims, $keep),
+            DType::I32 => fold::<$O<u8>, Truth<i32>, bool>($a, DType::Bool, $dims, $keep),
+            DType::I64 => fold::<$O<u8>, Truth<i64>, bool>($a, DType::Bool, $dims, $keep),
+            DType::F16 => fold::<$O<u8>, Truth<f16>, bool>($a, DType::Bool, $dims, $keep),
+            DType::BF16 => fold::<$O<u8>, Truth<bf16>, bool>($a, DType::Bool, $dims, $keep),
+            DType::F32 => fold::<$O<u8>, Truth<f32>, bool>($a, DType::Bool, $dims, $keep),
+            DType::F64 => fold::<$O<u8>, Truth<f64>, bool>($a, DType::Bool, $dims, $keep),
+            DType::C64 => fold::<$O<u8>, Truth<C64>, bool>($a, DType::Bool, $dims, $keep),
+            DType::C128 => fold::<$O<u8>, Truth<C128>, bool>($a, DType::Bool, $dims, $keep),
+        }
+    };
+}
+
+/// Whether all elements over `dims` are non-zero (NaN is); true for none. Any dtype gives bool.
+pub fn all(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    if let Some(r) = empty(a, DType::Bool, dims, keep, 1) {
+        return r;
+    }
+    truth!(a, dims, keep, Min)
+}
+
+/// Whether any element over `dims` is non-zero (NaN is); false for none. Any dtype gives bool.
+pub fn any(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    if let Some(r) = empty(a, DType::Bool, dims, keep, 0) {
+        return r;
+    }
+    truth!(a, dims, keep, Max)
 }
