@@ -1,10 +1,125 @@
-//! Arithmetic of two arguments.
+//! Arithmetic of two and three arguments.
 
-use super::promote::{Rule, binary};
+use super::compare::{eq, gt, lt};
+use super::promote::{Rule, binary, common_dtype, convert};
+use super::unary::{log, reciprocal, trunc};
 use super::value::Operand;
-use crate::base::Scalar;
+use crate::bail;
+use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
-use crate::rules::basis;
+use crate::rules::basis::{self, mul as times, neg, number, scale, shift, sub as minus, where_, zeros_like};
+use crate::rules::{IntoPartial, Partial};
+
+binary! { PRIMITIVES:
+    /// `input / other` of floats.
+    divide_floats = "special.divide" (a, b) { float => a / b } Float []
+        da[b] reciprocal(b), db[b y] neg(&times(y, &reciprocal(b)?)?);
+
+    /// The quotient rounded down.
+    floor_divide_same = "special.floor_divide" (a, b) { float => a.floor_div(b), int => a.floor_div(b) } Same []
+        da[] Partial::Zero, db[] Partial::Zero;
+
+    /// The quotient rounded towards zero.
+    trunc_divide_same = "special.trunc_divide" (a, b) { float => a.trunc_div(b), int => a.trunc_div(b) } Same []
+        da[] Partial::Zero, db[] Partial::Zero;
+
+    /// Remainder with the sign of `other`, as Python's `%`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
+    /// tensor([1.])
+    remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, INPLACE]
+        da[] Partial::One, db[a b] neg(&floor_divide_same(a, b)?);
+
+    /// Remainder with the sign of `input`, as C's `fmod`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
+    /// tensor([-1.])
+    fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, INPLACE]
+        da[] Partial::One, db[a b] neg(&trunc(&divide_floats(a, b)?)?);
+
+    /// Angle of the point (other, input), in radians, by the signs of both.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
+    /// tensor([0.])
+    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, INPLACE]
+        da[a b] divide_floats(b, &norm2(a, b)?), db[a b] neg(&divide_floats(a, &norm2(a, b)?)?);
+
+    /// The larger of both; NaN if one is NaN. Ties share the derivative.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.maximum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
+    /// tensor([3, 5])
+    maximum = "maximum" (a, b) { float => a.max(b), int => a.max(b), bool => a | b } Same [METHOD]
+        da[a b] share(a, b), db[a b] share(b, a);
+
+    /// The smaller of both; NaN if one is NaN. Ties share the derivative.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.minimum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
+    /// tensor([1, 2])
+    minimum = "minimum" (a, b) { float => a.min(b), int => a.min(b), bool => a & b } Same [METHOD]
+        da[a b] share(b, a), db[a b] share(a, b);
+
+    /// `sqrt(input² + other²)` without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
+    /// tensor([5.])
+    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, INPLACE]
+        da[a y] divide_floats(a, y), db[b y] divide_floats(b, y);
+
+    /// `log(exp(input) + exp(other))` without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
+    /// tensor([0.6931])
+    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD]
+        da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
+
+    /// A power of floats or of integers.
+    pow_same = "special.pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same []
+        da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
+}
+
+fn norm2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    basis::add(&times(a, a)?, &times(b, b)?)
+}
+
+/// 1 where a > b, 1/2 where they are equal, else 0.
+fn share(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let more = basis::cast(&gt(a, b)?, a.dtype())?;
+    basis::add(&more, &scale(&basis::cast(&eq(a, b)?, a.dtype())?, 0.5)?)
+}
+
+/// b a^(b-1), 0 where b is 0.
+fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial> {
+    let slope = times(b, &pow_same(a, &shift(b, -1.0)?)?)?;
+    where_(&eq(b, 0.0)?, &number(&slope, 0.0), &slope).into_partial()
+}
+
+/// a^b log(a), 0 where a is 0 and b is not negative.
+fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial> {
+    let dead = super::compare::logical_and(&eq(a, 0.0)?, &super::compare::ge(b, 0.0)?)?;
+    let slope = times(y, &log(a)?)?;
+    where_(&dead, &zeros_like(&slope)?, &slope).into_partial()
+}
+
+fn scaled<'a>(op: &str, other: Operand<'a>, alpha: Scalar, input: Operand<'_>) -> Result<Tensor> {
+    let integers = !common_dtype(input, other).is_differentiable();
+    if integers && matches!(alpha, Scalar::Float(_) | Scalar::Complex(_)) {
+        bail!(Runtime, "{op}(): for integral input tensors, argument 'alpha' must not be a floating point number");
+    }
+    let dtype = common_dtype(other, Operand::Number(alpha));
+    times(&convert(other, dtype)?, &super::promote::number(alpha, dtype)?)
+}
+
+/// x to a constant power.
+pub fn pow_number(x: &Tensor, exponent: f64) -> Result<Tensor> {
+    if exponent == 2.0 { times(x, x) } else { pow_same(x, exponent) }
+}
 
 ops! { TABLE:
     /// `input + alpha * other`, with broadcasting and type promotion.
@@ -15,11 +130,33 @@ ops! { TABLE:
     fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] {
         match alpha {
             None => binary(&basis::ADD, Rule::Same, input, other),
-            Some(alpha) => {
-                let scaled = binary(&basis::MUL, Rule::Same, other, Operand::Number(alpha))?;
-                binary(&basis::ADD, Rule::Same, input, Operand::Tensor(&scaled))
-            }
+            Some(alpha) => binary(&basis::ADD, Rule::Same, input, (&scaled("add", other, alpha, input)?).into()),
         }
+    }
+
+    /// `input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
+    /// tensor([0., 1.])
+    fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None)
+        -> Tensor [METHOD, INPLACE] {
+        if common_dtype(input, other) == DType::Bool {
+            bail!(Runtime, "sub(): subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
+        }
+        match alpha {
+            None => binary(&basis::SUB, Rule::Same, input, other),
+            Some(alpha) => binary(&basis::SUB, Rule::Same, input, (&scaled("sub", other, alpha, input)?).into()),
+        }
+    }
+
+    /// `other - alpha * input`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
+    /// tensor([ 0., -1.])
+    fn rsub = "rsub" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [] {
+        sub(other, input, alpha)
     }
 
     /// `input * other`, with broadcasting and type promotion.
@@ -30,4 +167,130 @@ ops! { TABLE:
     fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
         binary(&basis::MUL, Rule::Same, input, other)
     }
+
+    /// `input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
+    /// tensor([ 1, -2])
+    fn div = "div" | "divide" (input: Operand<'_>, other: Operand<'_>; rounding_mode: Option<&str> = None)
+        -> Tensor [METHOD, INPLACE] {
+        match rounding_mode {
+            None => divide_floats(input, other),
+            Some("floor") => floor_divide_same(input, other),
+            Some("trunc") => trunc_divide_same(input, other),
+            Some(m) => bail!(Runtime, "div(): argument 'rounding_mode' must be None, 'trunc' or 'floor', but got '{m}'"),
+        }
+    }
+
+    /// `input / other`; integers divide as floats.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.true_divide(pullback.tensor([3]), 2)
+    /// tensor([1.5000])
+    fn true_divide = "true_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        divide_floats(input, other)
+    }
+
+    /// The quotient rounded down.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.floor_divide(pullback.tensor([-3]), 2)
+    /// tensor([-2])
+    fn floor_divide = "floor_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        floor_divide_same(input, other)
+    }
+
+    /// `input ** exponent`. Integers stay integers; negative integer powers of integers are an error.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
+    /// tensor([1., 4., 9.])
+    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
+            if let Scalar::Int(i) = n
+                && i < 0
+                && !x.dtype().is_differentiable()
+            {
+                bail!(Runtime, "pow(): integers to negative integer powers are not allowed");
+            }
+            if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
+                return super::unary::square(x);
+            }
+        }
+        let both_bool = common_dtype(input, exponent) == DType::Bool;
+        if both_bool {
+            bail!(NotImplemented, "pow(): not implemented for bool tensors");
+        }
+        pow_same(input, exponent)
+    }
+
+    /// `input + weight * (end - input)`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
+    /// tensor([2.5000])
+    fn lerp = "lerp" (input: &Tensor, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        if input.dtype() != end.dtype() {
+            bail!(Runtime, "lerp(): expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
+        }
+        if let Operand::Tensor(w) = weight
+            && w.dtype() != input.dtype()
+        {
+            bail!(Runtime, "lerp(): expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
+        }
+        let span = minus(end, input)?;
+        basis::add(input, &mul((&span).into(), weight)?)
+    }
+
+    /// `input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
+    /// non-zero elements, one tensor per dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
+    /// tensor([1., 2.])
+    fn where_else = "where" (condition: &Tensor, input: Operand<'_>, other: Operand<'_>) -> Tensor [] {
+        let c = super::compare::condition("where", condition)?;
+        let dtype = common_dtype(input, other);
+        where_(&c, &convert(input, dtype)?, &convert(other, dtype)?)
+    }
+
+    /// Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    /// tensor([0.0000, 0.5000, 1.0000])
+    fn clamp = "clamp" | "clip" (input: &Tensor, min: Option<Operand<'_>> = None, max: Option<Operand<'_>> = None)
+        -> Tensor [METHOD, INPLACE] {
+        if min.is_none() && max.is_none() {
+            bail!(Runtime, "clamp(): at least one of 'min' or 'max' must not be None");
+        }
+        let mut dtype = input.dtype();
+        for bound in [min, max].into_iter().flatten() {
+            dtype = common_dtype(Operand::Tensor(&basis::cast(input, dtype)?), bound);
+        }
+        if dtype == DType::Bool {
+            bail!(NotImplemented, "clamp(): not implemented for bool tensors");
+        }
+        let mut x = basis::cast(input, dtype)?;
+        if let Some(m) = min {
+            let m = convert(m, dtype)?;
+            x = limit(&x, &m, &lt(&x, &m)?)?;
+        }
+        if let Some(m) = max {
+            let m = convert(m, dtype)?;
+            x = limit(&x, &m, &gt(&x, &m)?)?;
+        }
+        Ok(x)
+    }
+}
+
+/// The bound where it is passed or NaN.
+fn limit(x: &Tensor, bound: &Tensor, passed: &Tensor) -> Result<Tensor> {
+    let passed = if bound.dtype().is_float() && bound.rank() > 0 {
+        super::compare::logical_or(passed, &super::compare::isnan(bound)?)?
+    } else {
+        passed.clone()
+    };
+    where_(&passed, bound, x)
 }

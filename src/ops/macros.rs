@@ -133,10 +133,12 @@ macro_rules! unary {
             $(#[doc = $doc])*
             #[inline]
             pub fn $name(input: &$crate::core::Tensor) -> $crate::base::Result<$crate::core::Tensor> {
-                $crate::pointwise_kernel! { KERNEL($x) { $($body)* } }
                 static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
                     name: $path,
-                    kernel: &KERNEL,
+                    kernel: {
+                        $crate::pointwise_kernel! { #[allow(non_upper_case_globals)] $name($x) { $($body)* } }
+                        &$name
+                    },
                     partials: &[Some($crate::rules::PartialRule {
                         saves: $crate::__reads!($($read)*),
                         rule: |point| {
@@ -226,10 +228,12 @@ macro_rules! binary {
                 input: impl Into<$crate::ops::value::Operand<'a>>,
                 other: impl Into<$crate::ops::value::Operand<'a>>,
             ) -> $crate::base::Result<$crate::core::Tensor> {
-                $crate::pointwise_kernel! { KERNEL($a, $b) { $($body)* } }
                 static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
                     name: $path,
-                    kernel: &KERNEL,
+                    kernel: {
+                        $crate::pointwise_kernel! { #[allow(non_upper_case_globals)] $name($a, $b) { $($body)* } }
+                        &$name
+                    },
                     partials: &[
                         $crate::__partial!([$($ra)*] $da),
                         $crate::__partial!([$($rb)*] $db),
@@ -273,5 +277,93 @@ macro_rules! __partial {
                 $crate::rules::IntoPartial::into_partial($d)
             },
         })
+    };
+}
+
+/// Declares unary pointwise operators without a derivative, such as predicates. `-> bool` may follow the variable.
+#[macro_export]
+macro_rules! predicate {
+    ($table:ident : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* ( $x:ident ) $(-> $out:ident)? { $($body:tt)* }
+            [ $($flag:ident),* ] ;
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            pub fn $name(input: &$crate::core::Tensor) -> $crate::base::Result<$crate::core::Tensor> {
+                $crate::pointwise_kernel! {
+                    #[allow(non_upper_case_globals)] $name($x) $(-> $out)? { $($body)* }
+                }
+                static PRIM: $crate::rules::Opaque = $crate::rules::Opaque {
+                    name: $path,
+                    eval: |_, args| $crate::ops::promote::eval_unary(&$name, args),
+                    batching: $crate::rules::OpaqueBatch::Align,
+                };
+                $crate::ops::promote::opaque_unary(&PRIM, &$name, input)
+            }
+        )*
+
+        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
+            $crate::ops::Entry {
+                name: $path,
+                aliases: &[$($alias),*],
+                params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
+                doc: &[$($doc),*],
+                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                run: |values| {
+                    let mut slots = values.iter();
+                    $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
+                    $name(input).map($crate::ops::Value::Tensor)
+                },
+                fast: $crate::ops::entry::Fast::Unary($name),
+            }
+        ),*];
+    };
+}
+
+/// Declares comparisons and logical operators of two tensors or numbers: results are bool, without a derivative.
+#[macro_export]
+macro_rules! compare {
+    ($table:ident : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* ( $a:ident, $b:ident ) { $($body:tt)* } [ $($flag:ident),* ] ;
+    )*) => {
+        $(
+            $(#[doc = $doc])*
+            pub fn $name<'a>(
+                input: impl Into<$crate::ops::value::Operand<'a>>,
+                other: impl Into<$crate::ops::value::Operand<'a>>,
+            ) -> $crate::base::Result<$crate::core::Tensor> {
+                $crate::pointwise_kernel! {
+                    #[allow(non_upper_case_globals)] $name($a, $b) -> bool { $($body)* }
+                }
+                static PRIM: $crate::rules::Opaque = $crate::rules::Opaque {
+                    name: $path,
+                    eval: |_, args| $crate::ops::promote::eval_binary(&$name, args),
+                    batching: $crate::rules::OpaqueBatch::Align,
+                };
+                $crate::ops::promote::opaque_binary(&PRIM, &$name, input.into(), other.into())
+            }
+        )*
+
+        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
+            $crate::ops::Entry {
+                name: $path,
+                aliases: &[$($alias),*],
+                params: &[
+                    $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
+                    $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
+                ],
+                doc: &[$($doc),*],
+                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
+                run: |values| {
+                    let mut slots = values.iter();
+                    $crate::__arg!(slots, $path, input, $crate::ops::value::Operand<'_>);
+                    $crate::__arg!(slots, $path, other, $crate::ops::value::Operand<'_>);
+                    $name(input, other).map($crate::ops::Value::Tensor)
+                },
+                fast: $crate::ops::entry::Fast::Binary(|a, b| $name(a, b)),
+            }
+        ),*];
     };
 }

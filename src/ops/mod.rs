@@ -6,6 +6,7 @@
 #[macro_use]
 pub mod macros;
 pub mod arith;
+pub mod compare;
 pub mod entry;
 pub mod matmul;
 pub mod promote;
@@ -17,7 +18,18 @@ pub use entry::{Entry, Flags, Param};
 pub use value::{Arg, Kind, Value};
 
 /// All families of the table. Adding a file of entries means adding its line here.
-static FAMILIES: &[&[Entry]] = &[arith::TABLE, matmul::TABLE, reduce::TABLE, unary::TABLE];
+static FAMILIES: &[&[Entry]] = &[
+    arith::PRIMITIVES,
+    arith::TABLE,
+    compare::BITWISE,
+    compare::PREDICATES,
+    compare::TABLE,
+    matmul::TABLE,
+    reduce::TABLE,
+    unary::ACTIVATIONS,
+    unary::MORE,
+    unary::TABLE,
+];
 
 /// Every entry of the table, in a fixed order.
 pub fn table() -> impl Iterator<Item = &'static Entry> {

@@ -4,8 +4,10 @@ use super::value::Operand;
 use crate::bail;
 use crate::base::promote::{default_float, result_type2, with_number};
 use crate::base::{DType, Result, Scalar};
-use crate::core::{Params, Prim, Tensor, call};
-use crate::rules::{Pointwise, basis};
+use crate::core::{Outputs, Params, Prim, Tensor, call};
+use crate::dense::pointwise::{self, Kernel};
+use crate::rules::{Opaque, Pointwise, basis};
+use smallvec::smallvec;
 
 /// How the common dtype of the operands becomes the dtype that the kernel runs at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,9 @@ pub fn unary(prim: &'static Pointwise, x: &Tensor) -> Result<Tensor> {
     if prim.kernel.supports(d) {
         return call(Prim::Static(prim), &Params::None, &[x]);
     }
-    let x = basis::cast(x, compute_dtype(prim, Rule::Float, d)?)?;
+    // A kernel that knows integers leaves bool out on purpose.
+    let rule = if prim.kernel.supports(DType::I64) { Rule::Same } else { Rule::Float };
+    let x = basis::cast(x, compute_dtype(prim, rule, d)?)?;
     call(Prim::Static(prim), &Params::None, &[&x])
 }
 
@@ -72,6 +76,34 @@ pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'
 #[inline(never)]
 fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let dtype = compute_dtype(prim, rule, common_dtype(a, b))?;
+    let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
+    call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+/// Kernel call of a unary operator without a derivative.
+pub fn eval_unary(kernel: &Kernel, args: &[&Tensor]) -> Result<Outputs> {
+    Ok(smallvec![pointwise::unary(kernel, args[0].array()?)?.into()])
+}
+
+/// Kernel call of a binary operator without a derivative.
+pub fn eval_binary(kernel: &Kernel, args: &[&Tensor]) -> Result<Outputs> {
+    Ok(smallvec![pointwise::binary(kernel, args[0].array()?, args[1].array()?)?.into()])
+}
+
+/// A unary operator without a derivative.
+pub fn opaque_unary(prim: &'static Opaque, kernel: &Kernel, x: &Tensor) -> Result<Tensor> {
+    if !kernel.supports(x.dtype()) {
+        bail!(NotImplemented, "{}(): not implemented for {} tensors", short(prim.name), x.dtype());
+    }
+    call(Prim::Static(prim), &Params::None, &[x])
+}
+
+/// A binary operator without a derivative over tensors and numbers.
+pub fn opaque_binary(prim: &'static Opaque, kernel: &Kernel, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let dtype = common_dtype(a, b);
+    if !kernel.supports(dtype) {
+        bail!(NotImplemented, "{}(): not implemented for {dtype} tensors", short(prim.name));
+    }
     let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
     call(Prim::Static(prim), &Params::None, &[&x, &y])
 }

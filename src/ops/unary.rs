@@ -1,33 +1,378 @@
-//! Elementary functions of one argument.
+//! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
-use crate::rules::basis::{mul, neg, number, sub};
+use super::arith::div;
+use super::compare::gt;
+use crate::bail;
+use crate::base::{DType, Result};
+use crate::core::Tensor;
+use crate::rules::Partial;
+use crate::rules::basis::{add, cast, mul, neg, number, scale, shift, sub};
+
+/// `1 / x`
+fn recip(x: &Tensor) -> Result<Tensor> {
+    reciprocal(x)
+}
+/// `1 - x * x`
+fn one_minus_square(x: &Tensor) -> Result<Tensor> {
+    sub(&number(x, 1.0), &mul(x, x)?)
+}
 
 unary! { TABLE:
-    /// Sine of each element, in radians. Integers are computed in the default float.
+    /// Sine of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.sin(pullback.tensor([0.0]))
     /// tensor([0.])
     sin = "sin" (x) { float => x.sin() } [METHOD, INPLACE] d[x] cos(x);
 
-    /// Cosine of each element, in radians. Integers are computed in the default float.
+    /// Cosine of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.cos(pullback.tensor([0.0]))
     /// tensor([1.])
     cos = "cos" (x) { float => x.cos() } [METHOD, INPLACE] d[x] neg(&sin(x)?);
 
-    /// Exponential of each element. Integers are computed in the default float.
+    /// Tangent of each element, in radians.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tan(pullback.tensor([0.0]))
+    /// tensor([0.])
+    tan = "tan" (x) { float => x.tan() } [METHOD, INPLACE] d[y] shift(&mul(y, y)?, 1.0);
+
+    /// Inverse sine of each element, in radians; NaN outside of [-1, 1].
+    ///
+    /// >>> import pullback
+    /// >>> pullback.asin(pullback.tensor([0.0]))
+    /// tensor([0.])
+    asin = "asin" | "arcsin" (x) { float => x.asin() } [METHOD, INPLACE] d[x] rsqrt(&one_minus_square(x)?);
+
+    /// Inverse cosine of each element, in radians; NaN outside of [-1, 1].
+    ///
+    /// >>> import pullback
+    /// >>> pullback.acos(pullback.tensor([1.0]))
+    /// tensor([0.])
+    acos = "acos" | "arccos" (x) { float => x.acos() } [METHOD, INPLACE] d[x] neg(&rsqrt(&one_minus_square(x)?)?);
+
+    /// Inverse tangent of each element, in radians.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.atan(pullback.tensor([0.0]))
+    /// tensor([0.])
+    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE] d[x] recip(&shift(&mul(x, x)?, 1.0)?);
+
+    /// Hyperbolic sine of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sinh(pullback.tensor([0.0]))
+    /// tensor([0.])
+    sinh = "sinh" (x) { float => x.sinh() } [METHOD, INPLACE] d[x] cosh(x);
+
+    /// Hyperbolic cosine of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.cosh(pullback.tensor([0.0]))
+    /// tensor([1.])
+    cosh = "cosh" (x) { float => x.cosh() } [METHOD, INPLACE] d[x] sinh(x);
+
+    /// Hyperbolic tangent of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tanh(pullback.tensor([0.0]))
+    /// tensor([0.])
+    tanh = "tanh" | "nn.functional.tanh" (x) { float => x.tanh() } [METHOD, INPLACE] d[y] one_minus_square(y);
+
+    /// Inverse hyperbolic sine of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.asinh(pullback.tensor([0.0]))
+    /// tensor([0.])
+    asinh = "asinh" | "arcsinh" (x) { float => x.asinh() } [METHOD, INPLACE] d[x] rsqrt(&shift(&mul(x, x)?, 1.0)?);
+
+    /// Inverse hyperbolic cosine of each element; NaN below 1.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.acosh(pullback.tensor([1.0]))
+    /// tensor([0.])
+    acosh = "acosh" | "arccosh" (x) { float => x.acosh() } [METHOD, INPLACE] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
+
+    /// Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
+    ///
+    /// >>> import pullback
+    /// >>> pullback.atanh(pullback.tensor([0.0]))
+    /// tensor([0.])
+    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE] d[x] recip(&one_minus_square(x)?);
+
+    /// Exponential of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.exp(pullback.tensor([0.0]))
     /// tensor([1.])
     exp = "exp" (x) { float => x.exp() } [METHOD, INPLACE] d[y] y;
 
-    /// Hyperbolic tangent of each element. Integers are computed in the default float.
+    /// 2 to the power of each element.
     ///
     /// >>> import pullback
-    /// >>> pullback.tanh(pullback.tensor([0.0]))
+    /// >>> pullback.exp2(pullback.tensor([3.0]))
+    /// tensor([8.])
+    exp2 = "exp2" | "special.exp2" (x) { float => x.exp2() } [METHOD, INPLACE] d[y] scale(y, std::f64::consts::LN_2);
+
+    /// `exp(x) - 1`, accurate near 0.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.expm1(pullback.tensor([0.0]))
     /// tensor([0.])
-    tanh = "tanh" (x) { float => x.tanh() } [METHOD, INPLACE] d[y] sub(&number(y, 1.0), &mul(y, y)?);
+    expm1 = "expm1" | "special.expm1" (x) { float => x.expm1() } [METHOD, INPLACE] d[y] shift(y, 1.0);
+
+    /// Natural logarithm of each element; -inf at 0 and NaN below.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.log(pullback.tensor([1.0]))
+    /// tensor([0.])
+    log = "log" (x) { float => x.log() } [METHOD, INPLACE] d[x] recip(x);
+
+    /// `log(1 + x)`, accurate near 0.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.log1p(pullback.tensor([0.0]))
+    /// tensor([0.])
+    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE] d[x] recip(&shift(x, 1.0)?);
+
+    /// Logarithm to base 2 of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.log2(pullback.tensor([8.0]))
+    /// tensor([3.])
+    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE] d[x] recip(&scale(x, std::f64::consts::LN_2)?);
+
+    /// Logarithm to base 10 of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.log10(pullback.tensor([100.0]))
+    /// tensor([2.])
+    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE] d[x] recip(&scale(x, std::f64::consts::LN_10)?);
+
+    /// Square root of each element; NaN below 0.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sqrt(pullback.tensor([4.0]))
+    /// tensor([2.])
+    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE] d[y] recip(&scale(y, 2.0)?);
+
+    /// `1 / sqrt(x)` of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.rsqrt(pullback.tensor([4.0]))
+    /// tensor([0.5000])
+    rsqrt = "rsqrt" (x) { float => x.rsqrt() } [METHOD, INPLACE] d[y] scale(&mul(&mul(y, y)?, y)?, -0.5);
+
+    /// `1 / x` of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.reciprocal(pullback.tensor([4.0]))
+    /// tensor([0.2500])
+    reciprocal = "reciprocal" (x) { float => x.recip() } [METHOD, INPLACE] d[y] neg(&mul(y, y)?);
+
+    /// The error function of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.erf(pullback.tensor([0.0]))
+    /// tensor([0.])
+    erf = "erf" | "special.erf" (x) { float => x.erf() } [METHOD, INPLACE]
+        d[x] scale(&exp(&neg(&mul(x, x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI);
+
+    /// The complementary error function `1 - erf(x)`, accurate in the upper tail.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.erfc(pullback.tensor([0.0]))
+    /// tensor([1.])
+    erfc = "erfc" | "special.erfc" (x) { float => x.erfc() } [METHOD, INPLACE]
+        d[x] scale(&exp(&neg(&mul(x, x)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI);
+
+    /// The inverse error function of each element; infinite at ±1 and NaN outside.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.erfinv(pullback.tensor([0.0]))
+    /// tensor([0.])
+    erfinv = "erfinv" | "special.erfinv" (x) { float => x.erfinv() } [METHOD, INPLACE]
+        d[y] scale(&exp(&mul(y, y)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI);
+
+    /// The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sigmoid(pullback.tensor([0.0]))
+    /// tensor([0.5000])
+    sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" (x) { float => x.sigmoid() } [METHOD, INPLACE]
+        d[y] mul(y, &sub(&number(y, 1.0), y)?);
+
+    /// `log(sigmoid(x))` of each element, accurate in both tails.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
+    /// tensor([-0.6931])
+    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [] d[x] sigmoid(&neg(x)?);
+
+    /// `log(1 + exp(x))` of each element without overflow.
+    softplus_unit = "special.softplus" (x) { float => x.softplus() } [] d[x] sigmoid(x);
+
+    /// Natural logarithm of the absolute value of the gamma function.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.lgamma(pullback.tensor([1.0]))
+    /// tensor([0.])
+    lgamma = "lgamma" | "special.gammaln" (x) { float => x.lgamma() } [METHOD, INPLACE] d[x] digamma(x);
+
+    /// The logarithmic derivative of the gamma function.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.digamma(pullback.tensor([1.0]))
+    /// tensor([-0.5772])
+    digamma = "digamma" | "special.digamma" | "special.psi" (x) { float => x.digamma() } [METHOD, INPLACE]
+        d[x] trigamma(x);
+
+    /// The derivative of digamma.
+    trigamma = "special.trigamma" (x) { float => x.trigamma() } [] d[] no_trigamma();
+
+    /// Absolute value of each element; integers stay integers.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.abs(pullback.tensor([-1, 2]))
+    /// tensor([1, 2])
+    abs = "abs" | "absolute" (x) { float => x.abs(), int => x.abs() } [METHOD, INPLACE] d[x] sign(x);
+
+    /// `-x` of each element; integers stay integers, bool is an error.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.neg(pullback.tensor([1, -2]))
+    /// tensor([-1,  2])
+    negative = "neg" | "negative" (x) { float => -x, int => -x } [METHOD, INPLACE] d[] Partial::MinusOne;
+
+    /// The square of each element; integers stay integers.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.square(pullback.tensor([3.0]))
+    /// tensor([9.])
+    square_same = "special.square" (x) { float => x * x, int => x * x } [] d[x] scale(x, 2.0);
+
+    /// -1, 0 or 1 by the sign of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
+    /// tensor([-1.,  0.,  1.])
+    sign = "sign" (x) { float => x.sign(), int => x.sign(), bool => x } [METHOD, INPLACE] d[] Partial::Zero;
+
+    /// The largest integer not above each element; integers stay as they are.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.floor(pullback.tensor([1.5]))
+    /// tensor([1.])
+    floor = "floor" (x) { float => x.floor(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+
+    /// The smallest integer not below each element; integers stay as they are.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.ceil(pullback.tensor([1.5]))
+    /// tensor([2.])
+    ceil = "ceil" (x) { float => x.ceil(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+
+    /// Each element without its fraction; integers stay as they are.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.trunc(pullback.tensor([-1.5]))
+    /// tensor([-1.])
+    trunc = "trunc" | "fix" (x) { float => x.trunc(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+
+    /// The nearest integer, halves to even.
+    round_unit = "special.rint" (x) { float => x.round(), int => x } [] d[] Partial::Zero;
+}
+
+fn no_trigamma() -> Result<Tensor> {
+    bail!(NotImplemented, "trigamma(): its derivative is not implemented")
+}
+
+ops! { MORE:
+    /// The square of each element; integers stay integers, bools become int64.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.square(pullback.tensor([3.0]))
+    /// tensor([9.])
+    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+        if input.dtype() == DType::Bool { square_same(&cast(input, DType::I64)?) } else { square_same(input) }
+    }
+
+    /// Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
+    /// tensor([0.5000, 1.5000, 2.2000])
+    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE] {
+        if decimals == 0 {
+            return round_unit(input);
+        }
+        if !input.dtype().is_float() {
+            bail!(NotImplemented, "round(): decimals are not implemented for {} tensors", input.dtype());
+        }
+        let ten = number(input, 10f64.powi(decimals.unsigned_abs().min(400) as i32));
+        if decimals > 0 { div(&round_unit(&mul(input, &ten)?)?, &ten, None) } else { mul(&round_unit(&div(input, &ten, None)?)?, &ten) }
+    }
+
+    /// The fraction of each element, with its sign.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.frac(pullback.tensor([-1.5]))
+    /// tensor([-0.5000])
+    fn frac = "frac" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+        sub(input, &trunc(input)?)
+    }
+
+    /// The same values; a tensor that shares nothing with its input where writes are concerned.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.positive(pullback.tensor([1.0]))
+    /// tensor([1.])
+    fn positive = "positive" (input: &Tensor) -> Tensor [METHOD] {
+        if input.dtype() == DType::Bool {
+            bail!(Runtime, "positive(): not implemented for bool tensors");
+        }
+        Ok(input.clone())
+    }
+
+    /// `max(x, 0)` of each element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
+    /// tensor([0., 2.])
+    fn relu = "relu" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+        relu_same(input)
+    }
+}
+
+unary! { ACTIVATIONS:
+    /// `max(x, 0)` of each element.
+    relu_same = "special.relu" (x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) } []
+        d[y] mask(&gt(y, 0.0)?, y);
+
+    /// `x * sigmoid(x)` of each element.
+    silu_unit = "special.silu" (x) { float => x * x.sigmoid() } [] d[x] silu_slope(x);
+
+    /// `x Φ(x)` with the normal distribution function Φ.
+    gelu_erf = "special.gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * std::f64::consts::FRAC_1_SQRT_2).erf()) } []
+        d[x] gelu_slope(x);
+}
+
+fn mask(condition: &Tensor, like: &Tensor) -> Result<Tensor> {
+    cast(condition, like.dtype())
+}
+
+/// s (1 + x (1 - s)), s = sigmoid(x)
+fn silu_slope(x: &Tensor) -> Result<Tensor> {
+    let s = sigmoid(x)?;
+    let rest = mul(x, &sub(&number(x, 1.0), &s)?)?;
+    mul(&s, &shift(&rest, 1.0)?)
+}
+
+/// Φ(x) + x φ(x)
+fn gelu_slope(x: &Tensor) -> Result<Tensor> {
+    let cdf = scale(&shift(&erf(&scale(x, std::f64::consts::FRAC_1_SQRT_2)?)?, 1.0)?, 0.5)?;
+    let pdf = scale(&exp(&scale(&mul(x, x)?, -0.5)?)?, 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2)?;
+    add(&cdf, &mul(x, &pdf)?)
 }

@@ -213,13 +213,14 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
             }
         }
         if e.flags.has(Flags::METHOD) {
-            for name in std::iter::once(&e.name).chain(e.aliases) {
-                add_method(py, &class, e, last(name), METHODS[i / 16][i % 16])?;
+            for name in method_names(e) {
+                add_method(py, &class, e, name, METHODS[i / 16][i % 16])?;
             }
         }
         if e.flags.has(Flags::INPLACE) {
-            for name in std::iter::once(&e.name).chain(e.aliases) {
-                add_method(py, &class, e, &format!("{}_", last(name)), INPLACES[i / 16][i % 16])?;
+            for name in method_names(e) {
+                let method = format!("{name}_");
+                add_method(py, &class, e, &method, INPLACES[i / 16][i % 16])?;
             }
         }
         if e.flags.has(Flags::PROPERTY) {
@@ -228,6 +229,12 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     m.add("functions", functions)?;
     m.add_function(wrap_pyfunction!(operator_table, m)?)
+}
+
+/// Names as a method: those without a module in front, or else the last part of the path.
+fn method_names(e: &'static Entry) -> Vec<&'static str> {
+    let plain: Vec<_> = std::iter::once(&e.name).chain(e.aliases).filter(|n| !n.contains('.')).copied().collect();
+    if plain.is_empty() { vec![last(e.name)] } else { plain }
 }
 
 fn last(path: &str) -> &str {
