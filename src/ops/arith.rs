@@ -12,15 +12,15 @@ use crate::rules::{IntoPartial, Partial};
 
 binary! { PRIMITIVES:
     /// `input / other` of floats.
-    divide_floats = "special.divide" (a, b) { float => a / b } Float []
+    divide_floats = "div" (a, b) { float => a / b } Float [INTERNAL]
         da[b] reciprocal(b), db[b y] neg(&times(y, &reciprocal(b)?)?);
 
     /// The quotient rounded down.
-    floor_divide_same = "special.floor_divide" (a, b) { float => a.floor_div(b), int => a.floor_div(b) } Same []
+    floor_divide_same = "floor_divide" (a, b) { float => a.floor_div(b), int => a.floor_div(b) } Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// The quotient rounded towards zero.
-    trunc_divide_same = "special.trunc_divide" (a, b) { float => a.trunc_div(b), int => a.trunc_div(b) } Same []
+    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int => a.trunc_div(b) } Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// Remainder with the sign of `other`, as Python's `%`.
@@ -80,7 +80,7 @@ binary! { PRIMITIVES:
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
     /// A power of floats or of integers.
-    pow_same = "special.pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same []
+    pow_same = "pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
 }
 

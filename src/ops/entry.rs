@@ -56,6 +56,8 @@ impl Flags {
     pub const RANDOM: Flags = Flags(32);
     /// The last positional parameter also takes all remaining arguments: `x.reshape(2, 3)`.
     pub const VARIADIC: Flags = Flags(64);
+    /// A building block of other entries: neither function nor method.
+    pub const INTERNAL: Flags = Flags(128);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

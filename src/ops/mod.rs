@@ -31,9 +31,9 @@ static FAMILIES: &[&[Entry]] = &[
     unary::TABLE,
 ];
 
-/// Every entry of the table, in a fixed order.
+/// Every public entry of the table, in a fixed order.
 pub fn table() -> impl Iterator<Item = &'static Entry> {
-    FAMILIES.iter().flat_map(|f| f.iter())
+    FAMILIES.iter().flat_map(|f| f.iter()).filter(|e| !e.flags.has(Flags::INTERNAL))
 }
 
 /// The entry with this public name, such as `linalg.solve`.

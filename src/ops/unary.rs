@@ -1,6 +1,6 @@
 //! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
-use super::arith::div;
+use super::arith::divide_floats;
 use super::compare::gt;
 use crate::bail;
 use crate::base::{DType, Result};
@@ -212,7 +212,7 @@ unary! { TABLE:
     log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [] d[x] sigmoid(&neg(x)?);
 
     /// `log(1 + exp(x))` of each element without overflow.
-    softplus_unit = "special.softplus" (x) { float => x.softplus() } [] d[x] sigmoid(x);
+    softplus_unit = "softplus" (x) { float => x.softplus() } [INTERNAL] d[x] sigmoid(x);
 
     /// Natural logarithm of the absolute value of the gamma function.
     ///
@@ -230,7 +230,7 @@ unary! { TABLE:
         d[x] trigamma(x);
 
     /// The derivative of digamma.
-    trigamma = "special.trigamma" (x) { float => x.trigamma() } [] d[] no_trigamma();
+    trigamma = "trigamma" (x) { float => x.trigamma() } [INTERNAL] d[] no_trigamma();
 
     /// Absolute value of each element; integers stay integers.
     ///
@@ -251,7 +251,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.square(pullback.tensor([3.0]))
     /// tensor([9.])
-    square_same = "special.square" (x) { float => x * x, int => x * x } [] d[x] scale(x, 2.0);
+    square_same = "square" (x) { float => x * x, int => x * x } [INTERNAL] d[x] scale(x, 2.0);
 
     /// -1, 0 or 1 by the sign of each element.
     ///
@@ -282,7 +282,7 @@ unary! { TABLE:
     trunc = "trunc" | "fix" (x) { float => x.trunc(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
 
     /// The nearest integer, halves to even.
-    round_unit = "special.rint" (x) { float => x.round(), int => x } [] d[] Partial::Zero;
+    round_unit = "round" (x) { float => x.round(), int => x } [INTERNAL] d[] Partial::Zero;
 }
 
 fn no_trigamma() -> Result<Tensor> {
@@ -312,7 +312,11 @@ ops! { MORE:
             bail!(NotImplemented, "round(): decimals are not implemented for {} tensors", input.dtype());
         }
         let ten = number(input, 10f64.powi(decimals.unsigned_abs().min(400) as i32));
-        if decimals > 0 { div(&round_unit(&mul(input, &ten)?)?, &ten, None) } else { mul(&round_unit(&div(input, &ten, None)?)?, &ten) }
+        if decimals > 0 {
+            divide_floats(&round_unit(&mul(input, &ten)?)?, &ten)
+        } else {
+            mul(&round_unit(&divide_floats(input, &ten)?)?, &ten)
+        }
     }
 
     /// The fraction of each element, with its sign.
@@ -348,14 +352,14 @@ ops! { MORE:
 
 unary! { ACTIVATIONS:
     /// `max(x, 0)` of each element.
-    relu_same = "special.relu" (x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) } []
+    relu_same = "relu" (x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) } [INTERNAL]
         d[y] mask(&gt(y, 0.0)?, y);
 
     /// `x * sigmoid(x)` of each element.
-    silu_unit = "special.silu" (x) { float => x * x.sigmoid() } [] d[x] silu_slope(x);
+    silu_unit = "silu" (x) { float => x * x.sigmoid() } [INTERNAL] d[x] silu_slope(x);
 
     /// `x Φ(x)` with the normal distribution function Φ.
-    gelu_erf = "special.gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * std::f64::consts::FRAC_1_SQRT_2).erf()) } []
+    gelu_erf = "gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * std::f64::consts::FRAC_1_SQRT_2).erf()) } [INTERNAL]
         d[x] gelu_slope(x);
 }
 
@@ -373,6 +377,9 @@ fn silu_slope(x: &Tensor) -> Result<Tensor> {
 /// Φ(x) + x φ(x)
 fn gelu_slope(x: &Tensor) -> Result<Tensor> {
     let cdf = scale(&shift(&erf(&scale(x, std::f64::consts::FRAC_1_SQRT_2)?)?, 1.0)?, 0.5)?;
-    let pdf = scale(&exp(&scale(&mul(x, x)?, -0.5)?)?, 0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2)?;
+    let pdf = scale(
+        &exp(&scale(&mul(x, x)?, -0.5)?)?,
+        0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2,
+    )?;
     add(&cdf, &mul(x, &pdf)?)
 }
