@@ -11,6 +11,8 @@ pub mod entry;
 pub mod matmul;
 pub mod promote;
 pub mod reduce;
+pub mod shape;
+pub mod softmax;
 pub mod unary;
 pub mod value;
 
@@ -26,6 +28,8 @@ static FAMILIES: &[&[Entry]] = &[
     compare::TABLE,
     matmul::TABLE,
     reduce::TABLE,
+    shape::TABLE,
+    softmax::TABLE,
     unary::ACTIVATIONS,
     unary::MORE,
     unary::TABLE,

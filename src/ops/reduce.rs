@@ -1,10 +1,19 @@
 //! Reductions over dimensions.
 
+use super::arith::divide_floats;
+use super::compare::eq;
+use super::unary::exp;
+use super::value::Value;
+use crate::bail;
 use crate::base::shape::wrap_dims;
 use crate::base::{DType, Result};
-use crate::core::Tensor;
 use crate::core::params::Dims;
-use crate::rules::basis;
+use crate::core::primitive::Saves;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::{Array, pointwise, reduce as kernels};
+use crate::rules::basis::{self, cast, mul, number, sub, where_};
+use crate::rules::{Opaque, OpaqueBatch, Reduction};
+use smallvec::smallvec;
 
 /// The dimensions that a reduction runs over: all of them if none are named.
 pub fn reduced(op: &str, dim: Option<&[i64]>, rank: usize) -> Result<Dims> {
@@ -17,6 +26,205 @@ pub fn reduced(op: &str, dim: Option<&[i64]>, rank: usize) -> Result<Dims> {
     }
 }
 
+/// The largest element; ties share the derivative.
+static AMAX: Reduction = Reduction {
+    name: "amax",
+    eval: |dims, keep, a| kernels::amax(a, dims, keep),
+    saves: Saves { inputs: 1, outputs: 1 },
+    weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
+};
+static AMIN: Reduction = Reduction {
+    name: "amin",
+    eval: |dims, keep, a| kernels::amin(a, dims, keep),
+    saves: Saves { inputs: 1, outputs: 1 },
+    weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
+};
+static PROD: Reduction = Reduction {
+    name: "prod",
+    eval: |dims, keep, a| kernels::prod(a, dims, keep),
+    saves: Saves { inputs: 0, outputs: 0 },
+    // Differentiated products are trees of mul; see `prod_tree`.
+    weight: |_, _, _| bail!(Internal, "prod(): a derivative was asked of the kernel"),
+};
+static LOGSUMEXP: Reduction = Reduction {
+    name: "logsumexp",
+    eval: |dims, keep, a| dense_logsumexp(a, dims, keep),
+    saves: Saves { inputs: 1, outputs: 1 },
+    weight: |_, point, y| {
+        let Some(y) = y else { bail!(Internal, "logsumexp(): its output was not saved") };
+        // exp(-inf - -inf) would be NaN.
+        let finite = where_(&eq(y, f64::NEG_INFINITY)?, &number(y, 0.0), y)?;
+        exp(&sub(point.input(0)?, &finite)?)
+    },
+};
+
+static ALL: Opaque = Opaque {
+    name: "all",
+    eval: |p, args| {
+        let (dims, keep) = p.dims();
+        Ok(smallvec![kernels::all(args[0].array()?, dims, keep)?.into()])
+    },
+    batching: OpaqueBatch::Shift,
+};
+static ANY: Opaque = Opaque {
+    name: "any",
+    eval: |p, args| {
+        let (dims, keep) = p.dims();
+        Ok(smallvec![kernels::any(args[0].array()?, dims, keep)?.into()])
+    },
+    batching: OpaqueBatch::Shift,
+};
+
+fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Tensor> {
+    let Some(y) = y else { bail!(Internal, "amax(): its output was not saved") };
+    let ties = cast(&eq(x, y)?, x.dtype())?;
+    divide_floats(&ties, &basis::sum(&ties, dims, true)?)
+}
+
+crate::pointwise_kernel! { EXP_OF_DIFFERENCE(a, b) { float => (a - b).exp() } }
+crate::pointwise_kernel! { ADD_LOG(m, s) { float => m + s.log() } }
+crate::pointwise_kernel! { FINITE_OR_ZERO(x) { float => x.select(x.is_inf(), x.lit(0.0), x) } }
+
+/// m + log(sum(exp(x - m))), m the maximum or 0 where that is infinite.
+fn dense_logsumexp(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    let nothing = dims.iter().any(|&d| d < a.rank() && a.shape()[d] == 0);
+    let m = if nothing {
+        Array::zeros(a.dtype(), kernels::sum(a, dims, true)?.shape().clone())?
+    } else {
+        pointwise::unary(&FINITE_OR_ZERO, &kernels::amax(a, dims, true)?)?
+    };
+    let s = kernels::sum(&pointwise::binary(&EXP_OF_DIFFERENCE, a, &m)?, dims, keep)?;
+    pointwise::binary(&ADD_LOG, &m.reshape(s.shape())?, &s)
+}
+
+fn call_dims(prim: &'static dyn crate::core::Primitive, x: &Tensor, dims: Dims, keep: bool) -> Result<Tensor> {
+    call(Prim::Static(prim), &Params::Dims { dims, keep }, &[x])
+}
+
+/// Sums and products of integers and bools are int64 unless the user says otherwise.
+fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
+    cast(input, dtype.unwrap_or(natural))
+}
+
+fn float_dtype(op: &str, input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    let d = dtype.unwrap_or(input.dtype());
+    if !d.is_differentiable() {
+        bail!(
+            Runtime,
+            "{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}"
+        );
+    }
+    cast(input, d)
+}
+
+fn count(x: &Tensor, dims: &[usize]) -> usize {
+    dims.iter().map(|&d| x.shape()[d]).product()
+}
+
+/// The mean over dimensions, as the basis has it.
+pub fn mean_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    let n = count(x, dims) as f64;
+    let s = basis::sum(x, dims, keep)?;
+    divide_floats(&s, &number(&s, n))
+}
+
+/// The largest element over dimensions.
+pub fn amax_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    call_dims(&AMAX, x, Dims::from_slice(dims), keep)
+}
+
+/// A product along one dimension as a tree of products of halves: its derivatives are right of any order, zeros
+/// included.
+fn prod_tree(x: &Tensor, dim: usize) -> Result<Tensor> {
+    let mut x = x.clone();
+    let mut odd: Option<Tensor> = None;
+    while x.shape()[dim] > 1 {
+        let n = x.shape()[dim];
+        let half = n / 2;
+        if n % 2 == 1 {
+            let last = basis::slice(&x, dim, n - 1, 1, 1)?;
+            odd = Some(match odd {
+                Some(o) => mul(&o, &last)?,
+                None => last,
+            });
+        }
+        x = mul(&basis::slice(&x, dim, 0, half, 1)?, &basis::slice(&x, dim, half, half, 1)?)?;
+    }
+    match odd {
+        Some(o) => mul(&x, &o),
+        None => Ok(x),
+    }
+}
+
+/// The product over dimensions.
+pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    let empty = dims.iter().any(|&d| x.shape()[d] == 0);
+    if x.dense().is_some() || !x.dtype().is_differentiable() || empty {
+        return call_dims(
+            &PROD,
+            &if empty { super::shape::detach(x)? } else { x.clone() },
+            Dims::from_slice(dims),
+            keep,
+        );
+    }
+    let mut y = x.clone();
+    for &d in dims {
+        y = prod_tree(&y, d)?;
+    }
+    let shape = (0..y.rank()).filter(|d| keep || !dims.contains(d)).map(|d| y.shape()[d]).collect();
+    basis::reshape(&y, &shape)
+}
+
+/// Variance with the divisor `n - correction`.
+fn variance(op: &str, input: &Tensor, a: Spread<'_>) -> Result<Tensor> {
+    let (mut unbiased, mut dims) = (a.unbiased, None);
+    let ints;
+    match a.dim {
+        Value::Bool(b) if unbiased.is_none() => unbiased = Some(*b),
+        Value::Number(crate::Scalar::Bool(b)) if unbiased.is_none() => unbiased = Some(*b),
+        other => {
+            ints = dims_of(op, other)?;
+            dims = ints.as_deref();
+        }
+    }
+    if !input.dtype().is_float() {
+        bail!(Runtime, "{op}(): only support floating point and complex dtypes, got {}", input.dtype());
+    }
+    let dims = reduced(op, dims, input.rank())?;
+    let correction = match (a.correction, unbiased) {
+        (Some(c), _) => c.as_f64(),
+        (None, Some(false)) => 0.0,
+        _ => 1.0,
+    };
+    let n = count(input, &dims) as f64;
+    let centred = sub(input, &mean_over(input, &dims, true)?)?;
+    let s = basis::sum(&mul(&centred, &centred)?, &dims, a.keepdim)?;
+    divide_floats(&s, &number(&s, (n - correction).max(0.0)))
+}
+
+struct Spread<'a> {
+    dim: &'a Value,
+    unbiased: Option<bool>,
+    keepdim: bool,
+    correction: Option<crate::Scalar>,
+}
+
+/// An int, a sequence of ints or None.
+pub fn dims_of(op: &str, v: &Value) -> Result<Option<Dims64>> {
+    let int = |v: &Value| match v {
+        Value::Int(i) | Value::Number(crate::Scalar::Int(i)) => Ok(*i),
+        other => bail!(Type, "{op}(): argument 'dim' must be int or tuple of ints, not {}", other.type_name()),
+    };
+    Ok(match v {
+        Value::None | Value::Missing => None,
+        Value::Tuple(items) | Value::List(items) => Some(items.iter().map(int).collect::<Result<_>>()?),
+        Value::Ints(v) => Some(v.clone()),
+        v => Some(Dims64::from_elem(int(v)?, 1)),
+    })
+}
+pub type Dims64 = smallvec::SmallVec<[i64; 6]>;
+
 ops! { TABLE:
     /// Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
     ///
@@ -26,7 +234,103 @@ ops! { TABLE:
     fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] {
         let dims = reduced("sum", dim, input.rank())?;
-        let dtype = dtype.unwrap_or(if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 });
-        basis::sum(&basis::cast(input, dtype)?, &dims, keepdim)
+        basis::sum(&accumulated(input, dtype)?, &dims, keepdim)
+    }
+
+    /// Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.mean(pullback.tensor([1.0, 3.0]))
+    /// tensor(2.)
+    fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
+        -> Tensor [METHOD] {
+        let x = float_dtype("mean", input, dtype)?;
+        mean_over(&x, &reduced("mean", dim, x.rank())?, keepdim)
+    }
+
+    /// Product over one dimension, or over all.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.prod(pullback.tensor([2.0, 3.0]))
+    /// tensor(6.)
+    fn prod = "prod" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false; dtype: Option<DType> = None)
+        -> Tensor [METHOD] {
+        let dim = dim.map(|d| [d]);
+        let dims = reduced("prod", dim.as_ref().map(|d| &d[..]), input.rank())?;
+        prod_over(&accumulated(input, dtype)?, &dims, keepdim)
+    }
+
+    /// The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
+    /// tensor([5., 3.])
+    fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+        call_dims(&AMAX, input, reduced("amax", Some(dim), input.rank())?, keepdim)
+    }
+
+    /// The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
+    /// tensor([1., 2.])
+    fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+        call_dims(&AMIN, input, reduced("amin", Some(dim), input.rank())?, keepdim)
+    }
+
+    /// Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.all(pullback.tensor([True, False]))
+    /// tensor(False)
+    fn all = "all" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] {
+        let y = call_dims(&ALL, input, reduced("all", dim, input.rank())?, keepdim)?;
+        if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
+    }
+
+    /// Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.any(pullback.tensor([True, False]))
+    /// tensor(True)
+    fn any = "any" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] {
+        let y = call_dims(&ANY, input, reduced("any", dim, input.rank())?, keepdim)?;
+        if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
+    }
+
+    /// Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
+    ///
+    /// >>> import pullback
+    /// >>> pullback.var(pullback.tensor([1.0, 3.0]), correction=0)
+    /// tensor(1.)
+    fn var = "var" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+        correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
+        variance("var", input, Spread { dim, unbiased, keepdim, correction })
+    }
+
+    /// Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
+    ///
+    /// >>> import pullback
+    /// >>> pullback.std(pullback.tensor([1.0, 3.0]), correction=0)
+    /// tensor(1.)
+    fn std = "std" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+        correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
+        super::unary::sqrt(&variance("std", input, Spread { dim, unbiased, keepdim, correction })?)
+    }
+
+    /// `log(sum(exp(input)))` over the given dimensions, without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
+    /// tensor(0.6931)
+    fn logsumexp = "logsumexp" | "special.logsumexp" (input: &Tensor, dim: &[i64], keepdim: bool = false)
+        -> Tensor [METHOD] {
+        let dims = if dim.is_empty() { Dims::new() } else { reduced("logsumexp", Some(dim), input.rank())? };
+        let x = if input.dtype().is_differentiable() {
+            input.clone()
+        } else {
+            cast(input, crate::base::promote::default_float())?
+        };
+        call_dims(&LOGSUMEXP, &x, dims, keepdim)
     }
 }

@@ -1,0 +1,299 @@
+//! Views: the same elements under another shape. Writes to them reach the tensor that they were made from.
+
+use crate::bail;
+use crate::base::shape::{broadcast_all, wrap_dim, wrap_dims};
+use crate::base::{Result, Shape};
+use crate::core::params::Dims;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::rules::basis;
+use crate::rules::{Opaque, OpaqueBatch};
+use smallvec::{SmallVec, smallvec};
+
+static DETACH: Opaque =
+    Opaque { name: "detach", eval: |_, args| Ok(smallvec![args[0].clone()]), batching: OpaqueBatch::Shift };
+
+/// A shape given by the user; one size may be -1 and is inferred from `numel`.
+pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
+    let mut shape = Shape::scalar();
+    let mut inferred = None;
+    for (i, &s) in sizes.iter().enumerate() {
+        match s {
+            -1 if inferred.is_none() => inferred = Some(i),
+            -1 => bail!(Runtime, "{op}(): only one dimension can be inferred"),
+            s if s < -1 => bail!(Runtime, "{op}(): invalid shape dimension {s}"),
+            _ => {}
+        }
+        shape.push(if s < 0 { 1 } else { s as usize });
+    }
+    let Some(known) = shape.checked_numel() else {
+        bail!(Runtime, "{op}(): shape {sizes:?} has more elements than memory can address")
+    };
+    if let Some(i) = inferred {
+        if known == 0 {
+            bail!(Runtime, "{op}(): cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value");
+        }
+        shape[i] = numel / known;
+    }
+    if shape.checked_numel() != Some(numel) {
+        bail!(Runtime, "{op}(): shape '{sizes:?}' is invalid for input of size {numel}");
+    }
+    Ok(shape)
+}
+
+/// Sizes given by the user for a new tensor; negative ones are an error.
+pub fn sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
+    if let Some(s) = sizes.iter().find(|&&s| s < 0) {
+        bail!(Runtime, "{op}(): trying to create tensor with negative dimension {s}: {sizes:?}");
+    }
+    Ok(sizes.iter().map(|&s| s as usize).collect())
+}
+
+/// Target of an expansion: -1 keeps a size.
+fn expansion(op: &str, input: &Tensor, size: &[i64]) -> Result<Shape> {
+    if size.len() < input.rank() {
+        bail!(
+            Runtime,
+            "{op}(): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
+             tensor ({})",
+            size.len(),
+            input.rank()
+        );
+    }
+    let lead = size.len() - input.rank();
+    let mut shape = Shape::scalar();
+    for (i, &s) in size.iter().enumerate() {
+        let own = if i < lead { None } else { Some(input.shape()[i - lead]) };
+        shape.push(match (s, own) {
+            (-1, Some(d)) => d,
+            (s, _) if s < 0 => {
+                bail!(Runtime, "{op}(): the size {s} at dimension {i} is not allowed for a new dimension")
+            }
+            (s, Some(d)) if d != 1 && d != s as usize => bail!(
+                Runtime,
+                "{op}(): the expanded size of the tensor ({s}) must match the existing size ({d}) at non-singleton \
+                 dimension {i}. Target sizes: {size:?}. Tensor sizes: {}",
+                input.shape()
+            ),
+            (s, _) => s as usize,
+        });
+    }
+    Ok(shape)
+}
+
+/// All tensors expanded to their common shape.
+pub fn broadcast(op: &str, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let shape = broadcast_all(op, tensors.iter().map(|t| t.shape()))?;
+    tensors.iter().map(|t| basis::expand(t, &shape)).collect()
+}
+
+fn order(op: &str, dims: &[i64], rank: usize) -> Result<Dims> {
+    if dims.len() != rank {
+        bail!(
+            Runtime,
+            "{op}(): number of dimensions in the tensor input does not match the length of the desired ordering of \
+             dimensions: input.dim() = {rank} is not equal to len(dims) = {}",
+            dims.len()
+        );
+    }
+    wrap_dims(op, dims, rank)
+}
+
+ops! { TABLE:
+    /// The same values without a derivative: a constant for every transform.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.detach(pullback.tensor([1.0]))
+    /// tensor([1.])
+    fn detach = "detach" (input: &Tensor) -> Tensor [METHOD, VIEW] {
+        call(Prim::Static(&DETACH), &Params::None, &[input])
+    }
+
+    /// The same elements in another shape; one size may be -1. Shares the elements if the layout allows it.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.reshape(pullback.arange(4), (2, 2))
+    /// tensor([[0, 1],
+    ///         [2, 3]])
+    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
+        basis::reshape(input, &resolve_shape("reshape", shape, input.numel())?)
+    }
+
+    /// All dimensions from `start_dim` to `end_dim` as one.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.flatten(pullback.ones(2, 3)).shape
+    /// pullback.Size([6])
+    fn flatten = "flatten" (input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Tensor [METHOD, VIEW] {
+        let from = wrap_dim("flatten", start_dim, input.rank())?;
+        let to = wrap_dim("flatten", end_dim, input.rank())?;
+        if from > to {
+            bail!(Runtime, "flatten(): start_dim cannot come after end_dim");
+        }
+        if input.rank() == 0 {
+            return basis::reshape(input, &[1].into());
+        }
+        let mut shape = Shape::new(&input.shape()[..from]);
+        shape.push(input.shape()[from..=to].iter().product());
+        input.shape()[to + 1..].iter().for_each(|&d| shape.push(d));
+        basis::reshape(input, &shape)
+    }
+
+    /// The same elements in one dimension.
+    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW] {
+        basis::reshape(input, &[input.numel()].into())
+    }
+
+    /// Broadcast to a larger shape without copying; -1 keeps a size.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tensor([[1], [2]]).expand(2, 3)
+    /// tensor([[1, 1, 1],
+    ///         [2, 2, 2]])
+    fn expand = "Tensor.expand" (input: &Tensor, size: &[i64]; implicit: bool = false)
+        -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] {
+        let _ = implicit;
+        basis::expand(input, &expansion("expand", input, size)?)
+    }
+
+    /// Broadcast to the shape of another tensor.
+    fn expand_as = "Tensor.expand_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+        let size: SmallVec<[i64; 6]> = other.shape().iter().map(|&d| d as i64).collect();
+        basis::expand(input, &expansion("expand_as", input, &size)?)
+    }
+
+    /// Broadcast to a larger shape without copying.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.broadcast_to(pullback.tensor([1, 2]), (2, 2))
+    /// tensor([[1, 2],
+    ///         [1, 2]])
+    fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW] {
+        basis::expand(input, &expansion("broadcast_to", input, size)?)
+    }
+
+    /// All tensors broadcast to their common shape.
+    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC] {
+        broadcast("broadcast_tensors", &tensors)
+    }
+
+    /// Dimensions in another order.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
+    /// pullback.Size([3, 2])
+    fn permute = "permute" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
+        basis::permute(input, &order("permute", dims, input.rank())?)
+    }
+
+    /// Two dimensions swapped.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
+    /// pullback.Size([3, 2])
+    fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64, dim1: i64)
+        -> Tensor [METHOD, INPLACE, VIEW] {
+        let (i, j) = (wrap_dim("transpose", dim0, input.rank())?, wrap_dim("transpose", dim1, input.rank())?);
+        if input.rank() == 0 { Ok(input.clone()) } else { basis::swap_dims(input, i, j) }
+    }
+
+    /// A matrix transposed; 0-d and 1-d tensors stay as they are.
+    fn t = "t" (input: &Tensor) -> Tensor [METHOD, INPLACE, VIEW] {
+        match input.rank() {
+            0 | 1 => Ok(input.clone()),
+            2 => basis::swap_last(input),
+            r => bail!(Runtime, "t(): expects a tensor with at most 2 dimensions, but self is {r}D"),
+        }
+    }
+
+    /// All dimensions in reverse order.
+    fn big_t = "Tensor.T" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+        let order: Dims = (0..input.rank()).rev().collect();
+        basis::permute(input, &order)
+    }
+
+    /// The trailing matrices transposed.
+    fn mt = "Tensor.mT" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+        if input.rank() < 2 {
+            bail!(Runtime, "mT: expected a tensor with at least 2 dimensions, but got {}", input.rank());
+        }
+        basis::swap_last(input)
+    }
+
+    /// Dimensions `source` moved to the places `destination`, the others keeping their order.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
+    /// pullback.Size([3, 4, 2])
+    fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64], destination: &[i64]) -> Tensor [METHOD, VIEW] {
+        if source.len() != destination.len() {
+            bail!(Runtime, "movedim(): source has {} dims and destination {}; they must match", source.len(), destination.len());
+        }
+        let from = wrap_dims("movedim", source, input.rank())?;
+        let to = wrap_dims("movedim", destination, input.rank())?;
+        if input.rank() == 0 {
+            return Ok(input.clone());
+        }
+        let mut order: SmallVec<[Option<usize>; 6]> = SmallVec::from_elem(None, input.rank());
+        to.iter().zip(&from).for_each(|(&t, &f)| order[t] = Some(f));
+        let mut rest = (0..input.rank()).filter(|d| !from.contains(d));
+        let order: Dims = order.into_iter().map(|o| o.or_else(|| rest.next()).unwrap_or(0)).collect();
+        basis::permute(input, &order)
+    }
+
+    /// Without the dimensions of size 1 (all, or those named).
+    ///
+    /// >>> import pullback
+    /// >>> pullback.squeeze(pullback.ones(1, 2, 1)).shape
+    /// pullback.Size([2])
+    fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> = None) -> Tensor [METHOD, INPLACE, VIEW] {
+        let named = match dim {
+            None => (0..input.rank()).collect(),
+            Some(d) => wrap_dims("squeeze", d, input.rank())?,
+        };
+        let keep = |d: &usize| input.shape()[*d] != 1 || !named.contains(d);
+        let shape = (0..input.rank()).filter(keep).map(|d| input.shape()[d]).collect();
+        basis::reshape(input, &shape)
+    }
+
+    /// With a dimension of size 1 at `dim`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.unsqueeze(pullback.ones(2), 1).shape
+    /// pullback.Size([2, 1])
+    fn unsqueeze = "unsqueeze" (input: &Tensor, dim: i64) -> Tensor [METHOD, INPLACE, VIEW] {
+        let d = wrap_dim("unsqueeze", dim, input.rank() + 1)?;
+        let mut shape = input.shape().clone();
+        shape.insert(d, 1);
+        basis::reshape(input, &shape)
+    }
+
+    /// Elements `start .. start + length` of a dimension.
+    fn narrow = "narrow" (input: &Tensor, dim: i64, start: i64, length: i64) -> Tensor [METHOD, VIEW] {
+        if input.rank() == 0 {
+            bail!(Runtime, "narrow(): cannot be applied to a 0-dim tensor");
+        }
+        let d = wrap_dim("narrow", dim, input.rank())?;
+        let n = input.shape()[d] as i64;
+        if start < -n || start > n {
+            bail!(Index, "narrow(): start out of range (expected to be in range of [{}, {n}], but got {start})", -n);
+        }
+        let s = if start < 0 { start + n } else { start };
+        if length < 0 || s + length > n {
+            bail!(Runtime, "narrow(): start ({s}) + length ({length}) exceeds dimension size ({n})");
+        }
+        basis::slice(input, d, s as usize, length as usize, 1)
+    }
+
+    /// Element `index` of a dimension, without that dimension.
+    fn select = "select" (input: &Tensor, dim: i64, index: i64) -> Tensor [METHOD, VIEW] {
+        if input.rank() == 0 {
+            bail!(Index, "select(): cannot be applied to a 0-dim tensor");
+        }
+        let d = wrap_dim("select", dim, input.rank())?;
+        let n = input.shape()[d] as i64;
+        if index < -n || index >= n {
+            bail!(Index, "select(): index {index} out of range for tensor of size {} at dimension {d}", input.shape());
+        }
+        basis::select(input, d, (if index < 0 { index + n } else { index }) as usize)
+    }
+}

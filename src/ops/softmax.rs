@@ -1,0 +1,153 @@
+//! Softmax and its logarithm.
+
+use super::unary::exp;
+use crate::bail;
+use crate::base::shape::wrap_dim;
+use crate::base::{DType, Result};
+use crate::core::primitive::Saves;
+use crate::core::{Params, Prim, Tangents, Tensor, call};
+use crate::dense::{Array, pointwise, reduce};
+use crate::rules::basis::{self, cast, mul, sub};
+use crate::rules::{General, batching};
+use smallvec::{SmallVec, smallvec};
+
+crate::pointwise_kernel! { EXP_OF_DIFFERENCE(a, b) { float => (a - b).exp() } }
+crate::pointwise_kernel! { DIVIDE(a, b) { float => a / b } }
+crate::pointwise_kernel! { SUBTRACT_LOG(a, s) { float => a - s.log() } }
+
+/// Exponentials of the differences to the maximum, and their sums with the dimension kept.
+fn shifted(a: &Array, dim: usize) -> Result<(Array, Array, Array)> {
+    let m = reduce::amax(a, &[dim], true)?;
+    let e = pointwise::binary(&EXP_OF_DIFFERENCE, a, &m)?;
+    let s = reduce::sum(&e, &[dim], true)?;
+    Ok((m, e, s))
+}
+
+static SOFTMAX: General = General {
+    name: "softmax",
+    eval: |p, args| {
+        let a = args[0].array()?;
+        if a.numel() == 0 || a.rank() == 0 {
+            return Ok(smallvec![Array::full(a.dtype(), a.shape().clone(), 1.0.into())?.into()]);
+        }
+        let (_, e, s) = shifted(a, p.dim())?;
+        Ok(smallvec![pointwise::binary(&DIVIDE, &e, &s)?.into()])
+    },
+    saves: |_, _| Saves { inputs: 0, outputs: 1 },
+    // y (t - Σ y t): the Jacobian is symmetric.
+    jvp: |_, p, point, tangents| match tangents {
+        [Some(t)] => Ok(smallvec![Some(project(point.output(0)?, t, p.dim())?)]),
+        _ => Ok(smallvec![None]),
+    },
+    vjp: |_, p, point, cotangents, _| match cotangents {
+        [Some(g)] => Ok(smallvec![Some(project(point.output(0)?, g, p.dim())?)]),
+        _ => Ok(SmallVec::new()),
+    },
+    batch: batch_along,
+};
+
+fn project(y: &Tensor, t: &Tensor, dim: usize) -> Result<Tensor> {
+    let yt = mul(y, t)?;
+    sub(&yt, &mul(y, &sum_along(&yt, dim)?)?)
+}
+
+fn sum_along(x: &Tensor, dim: usize) -> Result<Tensor> {
+    if x.rank() == 0 { Ok(x.clone()) } else { basis::sum(x, &[dim], true) }
+}
+
+static LOG_SOFTMAX: General = General {
+    name: "log_softmax",
+    eval: |p, args| {
+        let a = args[0].array()?;
+        if a.numel() == 0 || a.rank() == 0 {
+            return Ok(smallvec![Array::zeros(a.dtype(), a.shape().clone())?.into()]);
+        }
+        let (m, _, s) = shifted(a, p.dim())?;
+        let d = pointwise::binary(&DIFFERENCE, a, &m)?;
+        Ok(smallvec![pointwise::binary(&SUBTRACT_LOG, &d, &s)?.into()])
+    },
+    saves: |_, _| Saves { inputs: 0, outputs: 1 },
+    jvp: |_, p, point, tangents| match tangents {
+        [Some(t)] => {
+            let weights = exp(point.output(0)?)?;
+            Ok(smallvec![Some(sub(t, &sum_along(&mul(&weights, t)?, p.dim())?)?)])
+        }
+        _ => Ok(smallvec![None]),
+    },
+    vjp: |_, p, point, cotangents, _| match cotangents {
+        [Some(g)] => {
+            let weights = exp(point.output(0)?)?;
+            let grad: Tangents = smallvec![Some(sub(g, &mul(&weights, &sum_along(g, p.dim())?)?)?)];
+            Ok(grad)
+        }
+        _ => Ok(SmallVec::new()),
+    },
+    batch: batch_along,
+};
+
+crate::pointwise_kernel! { DIFFERENCE(a, b) { float => a - b } }
+
+/// Batching of an operator along one dimension; 0-d members get a dimension for it.
+fn batch_along(
+    me: Prim<'_>,
+    params: &Params,
+    args: &[crate::core::BatchArg<'_>],
+    _: crate::core::BatchInfo,
+) -> Result<crate::core::BatchOut> {
+    let Some(v) = batching::front(&args[0])? else { bail!(Internal, "softmax(): nothing is batched") };
+    if v.rank() == 1 {
+        let column = basis::unsqueeze_dims(&v, &[1])?;
+        let out = call(me, &Params::Dim(1), &[&column])?;
+        return Ok(smallvec![(basis::reshape(&out, v.shape())?, Some(0))]);
+    }
+    Ok(smallvec![(call(me, &Params::Dim(params.dim() + 1), &[&v])?, Some(0))])
+}
+
+fn along(op: &str, prim: &'static General, input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    let d = wrap_dim(op, dim, input.rank())?;
+    let x = cast(input, dtype.unwrap_or(input.dtype()))?;
+    if !x.dtype().is_float() {
+        bail!(NotImplemented, "{op}(): not implemented for {} tensors; give dtype", x.dtype());
+    }
+    call(Prim::Static(prim), &Params::Dim(d), &[&x])
+}
+
+/// The dimension that PyTorch picks where none is named.
+fn implicit(dim: Option<i64>, rank: usize) -> i64 {
+    dim.unwrap_or(if matches!(rank, 0 | 1 | 3) { 0 } else { 1 })
+}
+
+ops! { TABLE:
+    /// `exp(x) / sum(exp(x))` along `dim`, without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
+    /// tensor([0.5000, 0.5000])
+    fn softmax = "softmax" | "special.softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None) -> Tensor [METHOD] {
+        along("softmax", &SOFTMAX, input, dim, dtype)
+    }
+
+    /// The logarithm of softmax along `dim`, without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
+    /// tensor([-0.6931, -0.6931])
+    fn log_softmax = "log_softmax" | "special.log_softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None)
+        -> Tensor [METHOD] {
+        along("log_softmax", &LOG_SOFTMAX, input, dim, dtype)
+    }
+
+    /// As `pullback.softmax`.
+    fn nn_softmax = "nn.functional.softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
+        dtype: Option<DType> = None) -> Tensor [] {
+        let _ = _stacklevel;
+        softmax(input, implicit(dim, input.rank()), dtype)
+    }
+
+    /// As `pullback.log_softmax`.
+    fn nn_log_softmax = "nn.functional.log_softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
+        dtype: Option<DType> = None) -> Tensor [] {
+        let _ = _stacklevel;
+        log_softmax(input, implicit(dim, input.rank()), dtype)
+    }
+}
