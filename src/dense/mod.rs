@@ -14,6 +14,7 @@ pub mod pointwise;
 pub mod reduce;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod random;
 pub mod threads;
 
 pub use array::Array;
