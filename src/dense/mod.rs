@@ -11,10 +11,10 @@ pub mod matmul;
 pub mod memory;
 pub(crate) mod parallel;
 pub mod pointwise;
+pub mod random;
 pub mod reduce;
 #[cfg(test)]
 pub(crate) mod samples;
-pub mod random;
 pub mod threads;
 
 pub use array::Array;
