@@ -22,7 +22,15 @@ enum Place {
 
 /// Draws a float or complex array: 32-bit and narrower types from `single`, the others from `double`. Complex
 /// elements take two samples each.
-fn draw<A, B>(op: &str, rng: &Generator, dtype: DType, shape: &Shape, place: Place, single: A, double: B) -> Result<Array>
+fn draw<A, B>(
+    op: &str,
+    rng: &Generator,
+    dtype: DType,
+    shape: &Shape,
+    place: Place,
+    single: A,
+    double: B,
+) -> Result<Array>
 where
     A: Body<Out = f32>,
     B: Body<Out = f64>,
@@ -102,11 +110,13 @@ fn uniform_place(rng: &Generator, dtype: DType, shape: &Shape, low: f64, high: f
         bail!(Runtime, "uniform(): uniform_ expects to return a [from, to) range, but found from={low} > to={high}");
     }
     if (high - low).is_nan() || high - low > max {
-        bail!(Runtime, "uniform(): uniform_ expects to-from <= {max:e} for dtype {dtype}, but found from={low} and to={high}");
+        bail!(
+            Runtime,
+            "uniform(): uniform_ expects to-from <= {max:e} for dtype {dtype}, but found from={low} and to={high}"
+        );
     }
     let last = last_below(dtype, low, high);
-    let single =
-        Uniform { digits: digits.min(24), scale: (high - low) as f32, low: low as f32, last: last as f32 };
+    let single = Uniform { digits: digits.min(24), scale: (high - low) as f32, low: low as f32, last: last as f32 };
     draw("uniform", rng, dtype, shape, place, single, Uniform { digits, scale: high - low, low, last })
 }
 

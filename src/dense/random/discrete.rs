@@ -6,8 +6,8 @@ use super::generator::Generator;
 use super::kernels::{Body, Uniform, Words32, Words64, fill_groups};
 use super::math::Real;
 use crate::base::{DType, Element, Result, Shape};
-use crate::dense::copy::Convert;
 use crate::dense::Array;
+use crate::dense::copy::Convert;
 use crate::{bail, match_dtype};
 
 /// Ranges up to this size take 32 bits per element: probabilities are then off by `2^-16` of themselves at most.
@@ -19,10 +19,7 @@ const NARROW: u64 = 1 << 16;
 /// `Runtime` if the range is empty or leaves the dtype's.
 pub fn randint(rng: &Generator, dtype: DType, shape: &Shape, low: i64, high: i64) -> Result<Array> {
     if low >= high {
-        bail!(
-            Runtime,
-            "randint(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        );
+        bail!(Runtime, "randint(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}");
     }
     integers(rng, dtype, shape, low, high - 1)
 }
@@ -98,7 +95,10 @@ pub fn randperm(rng: &Generator, n: i64, dtype: DType) -> Result<Array> {
         return Err(unsupported("randperm", dtype));
     }
     if i128::from(n) - 1 > most {
-        bail!(Runtime, "randperm(): n is too large for result tensor type {dtype}: got {n}, its largest index is {most}");
+        bail!(
+            Runtime,
+            "randperm(): n is too large for result tensor type {dtype}: got {n}, its largest index is {most}"
+        );
     }
     let shape = Shape::from([n as usize]);
     match_dtype!(dtype, T => {

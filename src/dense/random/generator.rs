@@ -1,8 +1,8 @@
 //! Where the seed and the position live.
 
 use super::philox::LANES;
-use crate::base::Result;
 use crate::bail;
+use crate::base::Result;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};

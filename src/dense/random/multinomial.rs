@@ -80,7 +80,13 @@ fn with_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Resul
             // Dividing by the largest keeps the sum finite.
             let w = &w[row * k..(row + 1) * k];
             let top = w.iter().fold(0.0, |m: f64, &x| m.max(x));
-            let cumulative: Vec<f64> = w.iter().map(|&x| { sum += x / top; sum }).collect();
+            let cumulative: Vec<f64> = w
+                .iter()
+                .map(|&x| {
+                    sum += x / top;
+                    sum
+                })
+                .collect();
             // Rounding must not lead past the last category that has a weight.
             let last = w.iter().rposition(|&x| x > 0.0).unwrap_or(0);
             for (o, &u) in out.iter_mut().zip(&uniforms[begin..]) {
@@ -96,10 +102,8 @@ fn without_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Re
     Array::build::<i64>(shape, |out| {
         parts(out, count, |begin, out| {
             let row = begin / count * k;
-            let mut order: Vec<(f64, i64)> = (0..k)
-                .filter(|&i| w[row + i] > 0.0)
-                .map(|i| (times[row + i] / w[row + i], i as i64))
-                .collect();
+            let mut order: Vec<(f64, i64)> =
+                (0..k).filter(|&i| w[row + i] > 0.0).map(|i| (times[row + i] / w[row + i], i as i64)).collect();
             let less = |a: &(f64, i64), b: &(f64, i64)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
             if count < order.len() {
                 order.select_nth_unstable_by(count, less);
