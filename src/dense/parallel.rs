@@ -7,6 +7,17 @@ const SMALL: usize = 200_000;
 /// Elements that a task should have at least.
 const TASK: usize = 1 << 16;
 
+/// Memory that tasks write disjoint parts of.
+pub struct Shared<T>(pub *mut T);
+// SAFETY: who dereferences the pointers promises that no two tasks meet.
+unsafe impl<T> Sync for Shared<T> {}
+impl<T> Shared<T> {
+    #[inline]
+    pub fn at(&self, i: usize) -> *mut T {
+        self.0.wrapping_add(i)
+    }
+}
+
 /// Calls `body(lo, hi)` for ranges that cover `0..count` once; `weight` is the work of one step in elements.
 ///
 /// The ranges depend on `count` and `weight` only. `body` must write different elements for different steps.

@@ -27,7 +27,17 @@ pub trait Fp:
     /// Adding and subtracting it rounds to an integer (half to even) what is below 2^22 or 2^51.
     const ROUNDER: Self;
 
+    /// Single precision, otherwise double.
+    const SINGLE: bool;
+
     fn of(x: f64) -> Self;
+    /// The constant of this precision.
+    #[inline(always)]
+    fn either(single: f64, double: f64) -> Self {
+        Self::of(if Self::SINGLE { single } else { double })
+    }
+    /// The polynomial of this precision at `self`.
+    fn poly<const F: bool, const A: usize, const B: usize>(self, single: &[f64; A], double: &[f64; B]) -> Self;
     fn to_f64(self) -> f64;
     fn mask(flag: bool) -> Self::Bits;
     /// `self * b + c`, rounded once if `F`.
@@ -56,6 +66,7 @@ macro_rules! fp {
     ($t:ident, $bits:ident, $rounder:expr, $mantissa:literal, $bias:literal, $sqrt_half:literal, $exp_magic:expr) => {
         impl Fp for $t {
             type Bits = $bits;
+            const SINGLE: bool = $bits::BITS == 32;
             const INFINITY: Self = $t::INFINITY;
             const NAN: Self = $t::NAN;
             const TINY: Self = $t::MIN_POSITIVE;
@@ -65,6 +76,10 @@ macro_rules! fp {
             #[inline(always)]
             fn of(x: f64) -> Self {
                 x as $t
+            }
+            #[inline(always)]
+            fn poly<const F: bool, const A: usize, const B: usize>(self, single: &[f64; A], double: &[f64; B]) -> Self {
+                if Self::SINGLE { horner::<Self, F, A>(self, single) } else { horner::<Self, F, B>(self, double) }
             }
             #[inline(always)]
             fn to_f64(self) -> f64 {

@@ -1,12 +1,19 @@
 //! Scalar mathematics for kernels: bodies without branches that the compiler turns into SIMD loops, and accurate
 //! scalar functions for what is rare.
 
+pub mod arc;
 pub mod complex;
+pub mod error_function;
+pub mod exp;
 pub mod fp;
+pub mod hyperbolic;
 pub mod integer;
 pub mod lane;
+pub mod log;
+pub mod power;
 pub mod real;
 pub mod scalar;
+pub mod trig;
 
 pub use complex::{Cplx, Z};
 pub use fp::Fp;
@@ -36,3 +43,6 @@ pub fn complex<R: Real>(re: R, im: R) -> Z<R> {
 pub mod prelude {
     pub use super::{Cplx, Int, Lane, Logic, Real, complex, lit, select};
 }
+
+#[cfg(test)]
+mod tests;

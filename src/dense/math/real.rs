@@ -2,7 +2,7 @@
 
 use super::fp::Fp;
 use super::lane::V;
-use super::scalar;
+use super::{arc, error_function, exp, hyperbolic, log, power, scalar, trig};
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -86,12 +86,18 @@ pub trait Real:
     fn erfinv(self) -> Self;
     /// Quantile of the standard normal distribution.
     fn ndtri(self) -> Self;
+    /// log of the standard normal distribution function.
+    fn log_ndtr(self) -> Self;
     /// log(|Γ(x)|)
     fn lgamma(self) -> Self;
     /// Derivative of `lgamma`.
     fn digamma(self) -> Self;
     /// Derivative of `digamma`.
     fn trigamma(self) -> Self;
+    /// `self`-th derivative of `digamma` at `x`.
+    fn polygamma(self, x: Self) -> Self;
+    /// Hurwitz zeta function with offset `q`.
+    fn zeta(self, q: Self) -> Self;
 
     /// Remainder with the sign of the dividend, exact.
     fn fmod(self, y: Self) -> Self;
@@ -228,6 +234,36 @@ impl<T: Fp, const F: bool, const E: bool> V<T, F, E> {
     }
 }
 
+/// Vectorised bodies, and the scalar functions of the careful mode.
+macro_rules! fast {
+    ($($name:ident => $m:ident::$f:ident, $exact:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            if E { self.wide($exact) } else { self.map($m::$f::<T, F>(self.x)) }
+        }
+    )*};
+}
+macro_rules! fast2 {
+    ($($name:ident => $m:ident::$f:ident, $exact:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self, y: Self) -> Self {
+            if E { self.wide2(y, $exact) } else { self.map2(y, $m::$f::<T, F>(self.x, y.x)) }
+        }
+    )*};
+}
+/// Vectorised bodies that cover a part of the arguments and flag the rest.
+macro_rules! limited {
+    ($($name:ident => $m:ident::$f:ident, $exact:expr;)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            if E {
+                return self.wide($exact);
+            }
+            let (x, hard) = $m::$f::<T, F>(self.x);
+            V { x, hard: self.hard | hard }
+        }
+    )*};
+}
 macro_rules! via {
     ($($name:ident => $f:path;)*) => {$(
         #[inline(always)]
@@ -296,67 +332,67 @@ impl<T: Fp, const F: bool, const E: bool> Real for V<T, F, E> {
         self.map(self.x.round_ties_even())
     }
 
+    fast! {
+        exp => exp::exp, f64::exp;
+        exp2 => exp::exp2, f64::exp2;
+        expm1 => exp::expm1, f64::exp_m1;
+        log => log::log, f64::ln;
+        log1p => log::log1p, f64::ln_1p;
+        log2 => log::log2, f64::log2;
+        log10 => log::log10, f64::log10;
+        asin => arc::asin, f64::asin;
+        acos => arc::acos, f64::acos;
+        atan => arc::atan, f64::atan;
+        sinh => hyperbolic::sinh, f64::sinh;
+        cosh => hyperbolic::cosh, f64::cosh;
+        tanh => hyperbolic::tanh, f64::tanh;
+        asinh => hyperbolic::asinh, f64::asinh;
+        acosh => hyperbolic::acosh, f64::acosh;
+        atanh => hyperbolic::atanh, f64::atanh;
+        sigmoid => hyperbolic::sigmoid, hyperbolic::sigmoid::<f64, false>;
+        erf => error_function::erf, error_function::erf::<f64, false>;
+        erfc => error_function::erfc, error_function::erfc::<f64, false>;
+        erfcx => error_function::erfcx, error_function::erfcx::<f64, false>;
+    }
+    limited! {
+        sin => trig::sin, f64::sin;
+        cos => trig::cos, f64::cos;
+        tan => trig::tan, f64::tan;
+    }
     via! {
-        exp => f64::exp;
-        exp2 => f64::exp2;
-        expm1 => f64::exp_m1;
-        log => f64::ln;
-        log1p => f64::ln_1p;
-        log2 => f64::log2;
-        log10 => f64::log10;
-        sin => f64::sin;
-        cos => f64::cos;
-        tan => f64::tan;
-        asin => f64::asin;
-        acos => f64::acos;
-        atan => f64::atan;
-        sinh => f64::sinh;
-        cosh => f64::cosh;
-        tanh => f64::tanh;
-        asinh => f64::asinh;
-        acosh => f64::acosh;
-        atanh => f64::atanh;
-        erf => scalar::erf;
-        erfc => scalar::erfc;
-        erfcx => scalar::erfcx;
         erfinv => scalar::erfinv;
         ndtri => scalar::ndtri;
         lgamma => scalar::lgamma;
         digamma => scalar::digamma;
         trigamma => scalar::trigamma;
-    }
-
-    #[inline(always)]
-    fn pow(self, y: Self) -> Self {
-        self.wide2(y, f64::powf)
+        log_ndtr => scalar::log_ndtr;
     }
     #[inline(always)]
-    fn hypot(self, y: Self) -> Self {
-        self.wide2(y, f64::hypot)
+    fn polygamma(self, x: Self) -> Self {
+        self.wide2(x, scalar::polygamma)
     }
     #[inline(always)]
-    fn atan2(self, x: Self) -> Self {
-        self.wide2(x, f64::atan2)
+    fn zeta(self, q: Self) -> Self {
+        self.wide2(q, scalar::zeta)
     }
-    #[inline(always)]
-    fn sigmoid(self) -> Self {
-        let e = (-self.abs()).exp();
-        let top = if self.x >= T::of(0.0) { Self::of(1.0) } else { e };
-        top / (e + 1.0)
+    fast2! {
+        pow => power::pow, f64::powf;
+        hypot => power::hypot, f64::hypot;
+        atan2 => arc::atan2, f64::atan2;
     }
     #[inline(always)]
     fn log_sigmoid(self) -> Self {
-        self.min(Self::of(0.0)) - (-self.abs()).exp().log1p()
+        self.min(Self::of(0.0)) - self.map(hyperbolic::log1p_exp_neg_abs::<T, F>(self.x))
     }
     #[inline(always)]
     fn softplus(self) -> Self {
-        self.max(Self::of(0.0)) + (-self.abs()).exp().log1p()
+        self.max(Self::of(0.0)) + self.map(hyperbolic::log1p_exp_neg_abs::<T, F>(self.x))
     }
     #[inline(always)]
     fn logaddexp(self, y: Self) -> Self {
-        let (hi, d) = (self.max(y), (self - y).abs());
+        let (hi, d) = (self.max(y), self - y);
         // Equal infinities have no difference.
-        let tail = (-d).exp().log1p();
+        let tail = d.map(hyperbolic::log1p_exp_neg_abs::<T, F>(d.x));
         if self.x == y.x { hi + std::f64::consts::LN_2 } else { hi + tail }
     }
     #[inline(always)]

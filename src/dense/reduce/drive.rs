@@ -4,7 +4,7 @@ use super::kernel::{self, BLOCK};
 use super::load::{Sink, Source};
 use super::op::{Op, Pairwise, PairwiseRows};
 use super::plan::{Plan, Walk, volume};
-use crate::dense::parallel;
+use crate::dense::parallel::{self, Shared};
 
 /// Accumulators of one tile.
 const TILE: usize = 2048;
@@ -14,15 +14,6 @@ const SCRATCH: usize = 4096;
 const ROWS: usize = 256;
 /// Elements of one piece of a long fold.
 const PIECE: usize = 1 << 18;
-
-struct Shared<T>(*mut T);
-// SAFETY: tasks write disjoint elements.
-unsafe impl<T> Sync for Shared<T> {}
-impl<T> Shared<T> {
-    fn at(&self, i: usize) -> *mut T {
-        self.0.wrapping_add(i)
-    }
-}
 
 /// Folds what `plan` names into `sink`.
 ///

@@ -3,13 +3,16 @@
 //! Dimensions are already wrapped to `0..rank` and distinct; `keep` keeps them with size 1. Rounding depends on
 //! shape and strides alone, not on the number of threads.
 
+mod arg;
 mod drive;
 mod kernel;
 mod load;
-mod op;
-mod plan;
+pub(super) mod op;
+pub(super) mod plan;
 #[cfg(test)]
 mod tests;
+
+pub use arg::{argmax, argmin, max_with_index, min_with_index};
 
 use super::array::Array;
 use crate::bail;

@@ -1,0 +1,222 @@
+//! Distributions over the integers.
+
+use super::continuous::{digits_and_max, unsupported};
+use super::fill::{fill_with, groups};
+use super::generator::Generator;
+use super::kernels::{Body, Uniform, Words32, Words64, fill_groups};
+use super::math::Real;
+use crate::base::{DType, Element, Result, Shape};
+use crate::dense::Array;
+use crate::dense::copy::Convert;
+use crate::{bail, match_dtype};
+
+/// Ranges up to this size take 32 bits per element: probabilities are then off by `2^-16` of themselves at most.
+const NARROW: u64 = 1 << 16;
+
+/// Uniform integers in `[low, high)`, as elements of any real dtype.
+///
+/// # Errors
+/// `Runtime` if the range is empty or leaves the dtype's.
+pub fn randint(rng: &Generator, dtype: DType, shape: &Shape, low: i64, high: i64) -> Result<Array> {
+    if low >= high {
+        bail!(Runtime, "randint(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}");
+    }
+    integers(rng, dtype, shape, low, high - 1)
+}
+
+/// Uniform integers in `[low, last]`, both included; the range may be that of all 64-bit integers.
+///
+/// # Errors
+/// `Runtime` if the range is empty or leaves the dtype's.
+pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i64) -> Result<Array> {
+    if low > last {
+        bail!(Runtime, "randint(): random_ expects 'from' to be at most the last value, but got {low} > {last}");
+    }
+    let (min, max) = bounds(dtype).ok_or_else(|| unsupported("randint", dtype))?;
+    for (name, value) in [("from", low), ("to - 1", last)] {
+        if i128::from(value) < min || i128::from(value) > max {
+            bail!(Runtime, "randint(): {name} is out of bounds for {dtype}: expected {min} to {max}, got {value}");
+        }
+    }
+    // Zero stands for 2^64.
+    let range = (last.wrapping_sub(low) as u64).wrapping_add(1);
+    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+        if (1..=NARROW).contains(&range) {
+            let stream = rng.reserve(groups::<Words32>(out.len()));
+            fill_with(stream, 0, &Words32, out, |_, words, out| {
+                for (o, &w) in out.iter_mut().zip(words) {
+                    *o = T::of_i64(low + (u64::from(w) * range >> 32) as i64);
+                }
+            });
+        } else {
+            let stream = rng.reserve(groups::<Words64>(out.len()));
+            fill_with(stream, 0, &Words64, out, |_, words, out| {
+                for (o, &w) in out.iter_mut().zip(words) {
+                    *o = T::of_i64(low.wrapping_add(below(w, range) as i64));
+                }
+            });
+        }
+    }))
+}
+
+/// The part of `range` that `word` is of `2^64`; a range of zero stands for `2^64`.
+#[inline]
+fn below(word: u64, range: u64) -> u64 {
+    if range == 0 { word } else { (u128::from(word) * u128::from(range) >> 64) as u64 }
+}
+
+/// The integers that a real dtype can hold, roughly for floats: their finite range.
+fn bounds(dtype: DType) -> Option<(i128, i128)> {
+    Some(match dtype {
+        DType::Bool => (0, 1),
+        DType::U8 => (0, u8::MAX.into()),
+        DType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::I64 => (i64::MIN.into(), i64::MAX.into()),
+        DType::C64 | DType::C128 => return None,
+        _ => {
+            let max = digits_and_max(dtype).1 as i128;
+            (-max, max)
+        }
+    })
+}
+
+/// A random permutation of `0..n` (Fisher and Yates).
+///
+/// # Errors
+/// `Runtime` if `n` is negative, or larger than the dtype can count exactly.
+pub fn randperm(rng: &Generator, n: i64, dtype: DType) -> Result<Array> {
+    if n < 0 {
+        bail!(Runtime, "randperm(): argument 'n' must be non-negative, got {n}");
+    }
+    let most = if dtype.is_float() { 1 << digits_and_max(dtype).0 } else { bounds(dtype).map_or(0, |b| b.1) };
+    if dtype == DType::Bool || dtype.is_complex() {
+        return Err(unsupported("randperm", dtype));
+    }
+    if i128::from(n) - 1 > most {
+        bail!(
+            Runtime,
+            "randperm(): n is too large for result tensor type {dtype}: got {n}, its largest index is {most}"
+        );
+    }
+    let shape = Shape::from([n as usize]);
+    match_dtype!(dtype, T => {
+        // Short indices keep more of the shuffle in the cache.
+        if n <= i64::from(u32::MAX) {
+            permutation::<u32, T>(rng, shape, |i| i as u32, |i| T::of_i64(i64::from(i)))
+        } else {
+            permutation::<i64, T>(rng, shape, |i| i as i64, T::of_i64)
+        }
+    })
+}
+
+fn permutation<I: Copy, T: Element>(
+    rng: &Generator,
+    shape: Shape,
+    make: impl Fn(usize) -> I,
+    finish: impl Fn(I) -> T,
+) -> Result<Array> {
+    super::super::memory::check_available(shape.numel().saturating_mul(size_of::<I>()))?;
+    Array::build::<T>(shape, |out| {
+        let n = out.len();
+        let mut order: Vec<I> = (0..n).map(make).collect();
+        let stream = rng.reserve(groups::<Words64>(n));
+        let mut words = [0; 512];
+        for i in 0..n {
+            if i % words.len() == 0 {
+                fill_groups(stream.key, stream.first + groups::<Words64>(i), &Words64, &mut words);
+            }
+            let j = i + below(words[i % words.len()], (n - i) as u64) as usize;
+            order.swap(i, j);
+        }
+        for (o, i) in out.iter_mut().zip(order) {
+            *o = finish(i);
+        }
+    })
+}
+
+/// One or zero, one with the probability that `probs` has at the same place; dtype and shape of `probs`.
+///
+/// # Errors
+/// `Runtime` if a probability is outside `[0, 1]`; `NotImplemented` if they are not floats.
+pub fn bernoulli(rng: &Generator, probs: &Array) -> Result<Array> {
+    let probs = probs.contiguous()?;
+    match probs.dtype() {
+        DType::F64 => bernoulli_of::<f64, Words64>(rng, &probs, &Words64, |w, p| f64::unit(w, 53) < p),
+        DType::F32 => bernoulli_of::<f32, Words32>(rng, &probs, &Words32, |w, p| less(w, p)),
+        DType::F16 => bernoulli_of::<half::f16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
+        DType::BF16 => bernoulli_of::<half::bf16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
+        d => Err(unsupported("bernoulli", d)),
+    }
+}
+
+/// True with probability `p`, to 32 bits.
+#[inline]
+fn less(word: u32, p: f32) -> bool {
+    f64::from(word) < f64::from(p) * 2f64.powi(32)
+}
+
+fn bernoulli_of<T: Convert, B: Body>(
+    rng: &Generator,
+    probs: &Array,
+    body: &B,
+    draw: impl Fn(B::Out, T) -> bool + Sync,
+) -> Result<Array> {
+    let Some(p) = probs.as_slice::<T>() else { bail!(Internal, "contiguous() gave a strided array") };
+    if let Some(bad) = p.iter().find(|p| !(0.0..=1.0).contains(&p.to_f64())) {
+        bail!(Runtime, "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got {}", bad.to_f64());
+    }
+    Array::build::<T>(probs.shape().clone(), |out| {
+        let stream = rng.reserve(groups::<B>(out.len()));
+        fill_with(stream, 0, body, out, |at, words, out| {
+            for (o, (&w, &p)) in out.iter_mut().zip(words.iter().zip(&p[at..])) {
+                *o = if draw(w, p) { T::one() } else { T::zero() };
+            }
+        });
+    })
+}
+
+/// One with probability `p`, else zero, in any dtype.
+///
+/// # Errors
+/// `Runtime` if `p` is outside `[0, 1]`.
+pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result<Array> {
+    if !(0.0..=1.0).contains(&p) {
+        bail!(Runtime, "bernoulli(): bernoulli_ expects p to be in [0, 1], but got p={p}");
+    }
+    let threshold = (p * 2f64.powi(32)).round() as u64;
+    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+        let stream = rng.reserve(groups::<Words32>(out.len()));
+        fill_with(stream, 0, &Words32, out, |_, words, out| {
+            for (o, &w) in out.iter_mut().zip(words) {
+                *o = if u64::from(w) < threshold { T::one() } else { T::zero() };
+            }
+        });
+    }))
+}
+
+/// The number of trials up to the first success, at least 1, in any number dtype.
+///
+/// # Errors
+/// `Runtime` unless `0 < p < 1`.
+pub fn geometric(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result<Array> {
+    if !(p > 0.0 && p < 1.0) {
+        bail!(Runtime, "geometric(): geometric_ expects p to be in (0, 1), but got p={p}");
+    }
+    if dtype == DType::Bool || dtype.is_complex() {
+        return Err(unsupported("geometric", dtype));
+    }
+    let factor = 1.0 / (-p).ln_1p();
+    // Plain 53-bit numbers, made positive by half a step: the logarithm needs no more.
+    let half = f64::EPSILON / 4.0;
+    let body = Uniform { digits: 53, scale: 1.0, low: half, last: 1.0 };
+    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+        let stream = rng.reserve(groups::<Uniform<f64>>(out.len()));
+        fill_with(stream, 0, &body, out, |_, u, out| {
+            for (o, &u) in out.iter_mut().zip(u) {
+                *o = T::of_f64((Real::ln(u) * factor).ceil().max(1.0));
+            }
+        });
+    }))
+}
