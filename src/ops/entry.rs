@@ -58,6 +58,8 @@ impl Flags {
     pub const VARIADIC: Flags = Flags(64);
     /// A building block of other entries: neither function nor method.
     pub const INTERNAL: Flags = Flags(128);
+    /// Makes a new tensor: `requires_grad=True` makes the result a leaf, and `device` must name the CPU.
+    pub const CREATION: Flags = Flags(256);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

@@ -7,7 +7,10 @@
 pub mod macros;
 pub mod arith;
 pub mod compare;
+pub mod convert;
+pub mod creation;
 pub mod entry;
+pub mod join;
 pub mod matmul;
 pub mod promote;
 pub mod reduce;
@@ -26,6 +29,10 @@ static FAMILIES: &[&[Entry]] = &[
     compare::BITWISE,
     compare::PREDICATES,
     compare::TABLE,
+    convert::CONVERSIONS,
+    convert::TABLE,
+    creation::TABLE,
+    join::TABLE,
     matmul::TABLE,
     reduce::TABLE,
     shape::TABLE,

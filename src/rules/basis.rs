@@ -76,6 +76,13 @@ pub static CAST: Linear = Linear {
     transpose: |_, g, _, dtype| cast(g, dtype),
     batching: Batching::Shift,
 };
+/// A copy with memory of its own.
+pub static COPY: Linear = Linear {
+    name: "clone",
+    eval: |_, a| copy::gather(a),
+    transpose: |_, g, _, _| Ok(g.clone()),
+    batching: Batching::Shift,
+};
 /// Broadcast without copying.
 pub static EXPAND: Linear = Linear {
     name: "expand",
@@ -264,6 +271,10 @@ pub fn cast(a: &Tensor, dtype: DType) -> Result<Tensor> {
         return Ok(a.clone());
     }
     call(Prim::Static(&CAST), &Params::DType(dtype), &[a])
+}
+/// A copy that shares no memory.
+pub fn copy(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&COPY), &Params::None, &[a])
 }
 #[inline]
 pub fn expand(a: &Tensor, shape: &Shape) -> Result<Tensor> {

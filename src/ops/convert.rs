@@ -1,0 +1,62 @@
+//! Copies and conversions.
+
+use super::value::Value;
+use crate::base::DType;
+use crate::core::Tensor;
+use crate::rules::basis;
+
+macro_rules! conversions {
+    ($($(#[doc = $doc:literal])* $name:ident, $path:literal, $dtype:ident;)*) => {
+        ops! { CONVERSIONS: $(
+            $(#[doc = $doc])*
+            fn $name = $path (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD, NOT_FUNCTION] {
+                let _ = memory_format;
+                basis::cast(input, DType::$dtype)
+            }
+        )* }
+    };
+}
+
+conversions! {
+    /// As bool: non-zero is True.
+    bool_, "Tensor.bool", Bool;
+    /// As uint8.
+    byte, "Tensor.byte", U8;
+    /// As int8.
+    char_, "Tensor.char", I8;
+    /// As int16.
+    short, "Tensor.short", I16;
+    /// As int32.
+    int, "Tensor.int", I32;
+    /// As int64.
+    long, "Tensor.long", I64;
+    /// As float16.
+    half, "Tensor.half", F16;
+    /// As bfloat16.
+    bfloat16, "Tensor.bfloat16", BF16;
+    /// As float32.
+    float, "Tensor.float", F32;
+    /// As float64.
+    double, "Tensor.double", F64;
+    /// As complex64.
+    cfloat, "Tensor.cfloat", C64;
+    /// As complex128.
+    cdouble, "Tensor.cdouble", C128;
+}
+
+ops! { TABLE:
+    /// A copy that shares no memory with its input; differentiable.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.clone(pullback.tensor([1.0]))
+    /// tensor([1.])
+    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD] {
+        let _ = memory_format;
+        basis::copy(input)
+    }
+
+    /// The same values in the dtype of another tensor.
+    fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION] {
+        basis::cast(input, other.dtype())
+    }
+}

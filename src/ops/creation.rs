@@ -1,0 +1,225 @@
+//! New tensors.
+
+use super::shape::sizes;
+use super::value::Value;
+use crate::bail;
+use crate::base::promote::default_float;
+use crate::base::{DType, Result, Scalar, Shape};
+use crate::core::Tensor;
+use crate::dense::{Array, ramp};
+use crate::rules::basis;
+
+/// A filled tensor. Its layout options must name what exists: the CPU, strided.
+fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
+    basis::full(shape, dtype, value)
+}
+
+/// The number of elements of `start, start + step, … < end`.
+fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
+    if step == 0.0 {
+        bail!(Runtime, "arange(): step must be nonzero");
+    }
+    if !(start.is_finite() && end.is_finite()) {
+        bail!(Runtime, "arange(): unsupported range: {start} -> {end}");
+    }
+    if (end - start) * step < 0.0 {
+        bail!(Runtime, "arange(): upper bound and lower bound inconsistent with step sign");
+    }
+    let n = ((end - start) / step).ceil();
+    if n >= isize::MAX as f64 {
+        bail!(Runtime, "arange(): invalid size, possible overflow");
+    }
+    Ok(n as usize)
+}
+
+fn natural(values: &[Scalar]) -> DType {
+    if values.iter().any(|v| matches!(v, Scalar::Float(_))) { default_float() } else { DType::I64 }
+}
+
+macro_rules! options {
+    ($($x:ident),*) => { $( let _ = $x; )* };
+}
+
+ops! { TABLE:
+    /// A tensor of this shape filled with one value. The dtype is that of the value unless given.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.full((2,), 3.0)
+    /// tensor([3., 3.])
+    fn full = "full" (size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        let dtype = dtype.unwrap_or(fill_value.dtype(default_float()));
+        filled(&sizes("full", size)?, dtype, fill_value)
+    }
+
+    /// A tensor of zeros.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.zeros(2)
+    /// tensor([0., 0.])
+    fn zeros = "zeros" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
+        -> Tensor [VARIADIC, CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        filled(&sizes("zeros", size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
+    }
+
+    /// A tensor of ones.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.ones(2)
+    /// tensor([1., 1.])
+    fn ones = "ones" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
+        -> Tensor [VARIADIC, CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        filled(&sizes("ones", size)?, dtype.unwrap_or(default_float()), Scalar::Int(1))
+    }
+
+    /// A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.empty(2, 3).shape
+    /// pullback.Size([2, 3])
+    fn empty = "empty" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None,
+        memory_format: &Value = &Value::None) -> Tensor [VARIADIC, CREATION] {
+        options!(layout, device, requires_grad, pin_memory, memory_format);
+        filled(&sizes("empty", size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
+    }
+
+    /// Zeros with the shape and dtype of another tensor.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.zeros_like(pullback.tensor([1, 2]))
+    /// tensor([0, 0])
+    fn zeros_like = "zeros_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, memory_format);
+        filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+    }
+
+    /// Ones with the shape and dtype of another tensor.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.ones_like(pullback.tensor([1, 2]))
+    /// tensor([1, 1])
+    fn ones_like = "ones_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, memory_format);
+        filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(1))
+    }
+
+    /// As `zeros_like`: values that do not matter.
+    fn empty_like = "empty_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, memory_format);
+        filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+    }
+
+    /// One value with the shape and dtype of another tensor.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.full_like(pullback.tensor([1, 2]), 7)
+    /// tensor([7, 7])
+    fn full_like = "full_like" (input: &Tensor, fill_value: Scalar; dtype: Option<DType> = None,
+        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
+        memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, memory_format);
+        filled(input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
+    }
+
+    /// Zeros of the same dtype in another shape.
+    fn new_zeros = "Tensor.new_zeros" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
+        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        options!(device, requires_grad);
+        filled(&sizes("new_zeros", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+    }
+
+    /// Ones of the same dtype in another shape.
+    fn new_ones = "Tensor.new_ones" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
+        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        options!(device, requires_grad);
+        filled(&sizes("new_ones", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(1))
+    }
+
+    /// As `new_zeros`: values that do not matter.
+    fn new_empty = "Tensor.new_empty" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
+        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        options!(device, requires_grad);
+        filled(&sizes("new_empty", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+    }
+
+    /// One value, of the same dtype, in another shape.
+    fn new_full = "Tensor.new_full" (input: &Tensor, size: &[i64], fill_value: Scalar; dtype: Option<DType> = None,
+        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
+        options!(device, requires_grad);
+        filled(&sizes("new_full", size)?, dtype.unwrap_or(input.dtype()), fill_value)
+    }
+
+    /// `start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.arange(1, 7, 2)
+    /// tensor([1, 3, 5])
+    fn arange = "arange" (start: Scalar = Scalar::Int(0), end: Option<Scalar> = None, step: Scalar = Scalar::Int(1);
+        dtype: Option<DType> = None, layout: &Value = &Value::None, device: &Value = &Value::None,
+        requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        let (start, end) = match end {
+            Some(e) => (start, e),
+            None => (Scalar::Int(0), start),
+        };
+        let n = arange_length(start.as_f64(), end.as_f64(), step.as_f64())?;
+        let dtype = dtype.unwrap_or(natural(&[start, end, step]));
+        if dtype == DType::Bool {
+            bail!(NotImplemented, "arange(): not implemented for bool tensors");
+        }
+        Ok(ramp::arange(dtype, start, step, n)?.into())
+    }
+
+    /// `steps` evenly spaced values from `start` to `end`, both included.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.linspace(0, 1, 3)
+    /// tensor([0.0000, 0.5000, 1.0000])
+    fn linspace = "linspace" (start: Scalar, end: Scalar, steps: i64; dtype: Option<DType> = None,
+        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
+        pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        if steps < 0 {
+            bail!(Runtime, "linspace(): number of steps must be non-negative, got {steps}");
+        }
+        let dtype = dtype.unwrap_or(default_float());
+        Ok(ramp::linspace(dtype, start.as_f64(), end.as_f64(), steps as usize)?.into())
+    }
+
+    /// The identity matrix with `n` rows and `m` (or `n`) columns.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.eye(2)
+    /// tensor([[1., 0.],
+    ///         [0., 1.]])
+    fn eye = "eye" (n: i64, m: Option<i64> = None; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        let m = m.unwrap_or(n);
+        if n < 0 || m < 0 {
+            bail!(Runtime, "eye(): n and m must be greater or equal to 0, got {n} and {m}");
+        }
+        identity(dtype.unwrap_or(default_float()), n as usize, m as usize)
+    }
+
+    /// A number as a 0-d tensor.
+    fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
+        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        options!(layout, device, requires_grad, pin_memory);
+        Ok(Tensor::scalar(dtype.unwrap_or(default_float()), s))
+    }
+}
+
+/// The identity matrix.
+pub fn identity(dtype: DType, n: usize, m: usize) -> Result<Tensor> {
+    Ok(Array::unit_rows(dtype, n, m, 0, 0, n.min(m))?.into())
+}
