@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
 from libraries import Tensors, normal
 from measure import Goal, Workload
 
@@ -81,7 +83,7 @@ def products() -> list[Workload]:
 # ---------------------------------------------------------------- per-sample gradients
 def mlp_inputs(batch: int = BATCH) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     params = {}
-    for k, (n, m) in enumerate(zip(MLP, MLP[1:], strict=False), 1):
+    for k, (n, m) in enumerate(pairwise(MLP), 1):
         params[f"w{k}"] = normal(f"w{k}", m, n, scale=n**-0.5)
         params[f"b{k}"] = normal(f"b{k}", m, scale=0.1)
     labels = np.random.default_rng(0).integers(0, MLP[-1], batch)

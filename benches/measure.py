@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+
 from libraries import Library, to_numpy
 
 
@@ -22,7 +23,7 @@ class Goal:
 
     def __str__(self) -> str:
         names = {"numpy": "NumPy", "torch": "PyTorch", "best": "best"}
-        return f"≤ {self.limit:g} {names[self.peer]}"
+        return f"≤ {self.limit:.3g} {names[self.peer]}"
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,9 @@ def run_part(first: int, last: int) -> list[dict[str, Any]]:
     faults: list[dict[str, Any]] = []
     while first < last:
         command = [sys.executable, str(PROGRAM), str(SEED), str(first), str(last)]
-        with subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as w:
+        with subprocess.Popen(
+            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as w:
             at, hung = follow(w, faults)
             if hung:
                 w.kill()

@@ -16,7 +16,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 import pullback as pb
 from pullback import _core, func
 
@@ -25,6 +24,7 @@ HUGE = [2**40, 2**62, 2**63 - 1, -(2**63), 2**70]
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 COMMON = ["float32", "float64", "int64", "bool"]
 WORDS = ["mean", "sum", "none", "constant", "reflect", "floor", "trunc", "tanh", "reduced", "linear", "amax", "", "é"]
+SHAPES = {"shape", "size", "sizes", "normalized_shape", "output_size"}
 TEXTS = ["ij,jk->ik", "i,i", "...i->...", "ij->ji", "ii->i", "i->", "ij,jk", "ab,,c", "->"]
 
 
@@ -139,38 +139,52 @@ class Values:
         ]  # fmt: skip
         return self.rng.choice(makers)()
 
-    def of_kind(self, kind: str) -> Any:
-        """A value for a parameter; `kind` is the table's word for what it takes."""
-        kind = kind.lower()
+    def index(self) -> Any:
+        items: list[Any] = []
+        for _ in range(self.rng.randrange(4)):
+            kind = self.rng.randrange(7)
+            if kind == 0:
+                items.append(slice(*(self.rng.choice([None, -2, 0, 1, 2]) for _ in range(3))))
+            elif kind == 1 and ... not in items:
+                items.append(...)
+            elif kind == 2:
+                items.append(self.tensor())
+            else:
+                items.append(self.rng.choice([None, True, False, 0, 1, -1, 2, [0, 1], slice(None), 9]))
+        return tuple(items) if len(items) != 1 else items[0]
+
+    def of_kind(self, kind: str, name: str) -> Any:
+        """A value for a parameter; `kind` is the table's word for what it takes, with `?` where None will do."""
         if self.chance(0.04):
             return self.anything()
-        if ("opt" in kind or "none" in kind) and self.chance(0.3):
+        if kind.endswith("?") and self.chance(0.25):
             return None
-        for part, maker in (
-            ("tensors", self.tensors), ("tensorlist", self.tensors), ("tensor_list", self.tensors),
-            ("tensor", self.tensor), ("dtype", self.dtype), ("dims", self.dims), ("axes", self.dims),
-            ("dim", self.dim), ("axis", self.dim), ("shape", self.sizes), ("size", self.sizes),
-            ("ints", self.whole_list), ("intlist", self.whole_list), ("int_list", self.whole_list),
-            ("int", self.whole), ("bool", self.flag), ("flag", self.flag), ("scalar", self.number),
-            ("number", self.number), ("float", self.number), ("str", self.word), ("enum", self.word),
-            ("generator", lambda: None), ("device", lambda: None), ("layout", lambda: None),
-            ("format", lambda: None), ("out", lambda: None),
-        ):  # fmt: skip
-            if part in kind:
-                return maker()
-        return self.anything()
-
-
-def field(parameter: Any, name: str, place: int) -> Any:
-    return parameter[name] if isinstance(parameter, dict) else parameter[place]
+        kind = kind.rstrip("?")
+        if kind == "TensorOrNumber":
+            return self.tensor() if self.chance(0.7) else self.number()
+        if kind == "TensorsOrNumbers":
+            return [self.tensor() if self.chance(0.7) else self.number() for _ in range(self.rng.randrange(4))]
+        if kind == "int":
+            return self.dim() if "dim" in name or "axis" in name else self.whole()
+        if kind == "ints":
+            return self.dims() if "dim" in name else self.sizes() if name in SHAPES else self.whole_list()
+        makers: dict[str, Callable[[], Any]] = {
+            "Tensor": self.tensor, "Tensors": self.tensors, "Number": self.number, "float": self.number,
+            "bool": self.flag, "str": self.word, "dtype": self.dtype, "index": self.index,
+            "Generator": lambda: None,
+        }  # fmt: skip
+        return makers.get(kind, self.anything)()
 
 
 def resolve(name: str) -> Callable[..., Any] | None:
+    """What Python calls for an entry: a function, or a method or property of `Tensor`."""
     value: Any = pb
     for part in name.split("."):
         value = getattr(value, part, None)
     if value is None:
         value = getattr(pb.Tensor, name.rpartition(".")[2], None)
+    if isinstance(value, property):
+        return value.fget
     return value if callable(value) else None
 
 
@@ -184,12 +198,10 @@ def arguments(values: Values, entry: dict[str, Any]) -> tuple[list[Any], dict[st
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for parameter in entry["params"]:
-        name, kind, required, kwonly = (
-            field(parameter, key, i) for i, key in enumerate(("name", "kind", "required", "kwonly"))
-        )
+        name, kind, required, kwonly = (parameter[key] for key in ("name", "kind", "required", "kwonly"))
         if not required and values.chance(0.55):
             continue
-        value = values.of_kind(str(kind))
+        value = values.of_kind(kind, name)
         if kwonly or kwargs or (not required and values.chance(0.5)):
             kwargs[name] = value
         else:
