@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
 CHECKED := --locked --profile iter
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed)
+PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed 2>/dev/null)
 GUARD := target/guard
 
 help:

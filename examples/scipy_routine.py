@@ -8,10 +8,9 @@ function itself, and derivatives of any order follow:
 """
 
 import numpy as np
-from scipy.linalg import solve_sylvester
-
 import pullback as pb
 from pullback.func import grad, jacfwd, jacrev, jvp, vmap
+from scipy.linalg import solve_sylvester
 
 
 class Sylvester(pb.autograd.Function):
@@ -71,7 +70,10 @@ def main():
     x = solve(a[0], b[0], c[0])
     same(a[0] @ x + x @ b[0], c[0])
     same(vmap(solve)(a, b, c), vmap(reference)(a, b, c))
-    same(vmap(solve, in_dims=(0, None, 2))(a, b[0], c.permute(1, 2, 0)), vmap(reference, in_dims=(0, None, 0))(a, b[0], c))
+    same(
+        vmap(solve, in_dims=(0, None, 2))(a, b[0], c.permute(1, 2, 0)),
+        vmap(reference, in_dims=(0, None, 0))(a, b[0], c),
+    )
 
     def loss(f):
         return lambda *args: (f(*args) ** 2).sum()

@@ -33,3 +33,8 @@ pub use transforms::{grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vm
 #[cfg(feature = "python")]
 #[global_allocator]
 static ALLOCATOR: dense::memory::SmallBlocks = dense::memory::SmallBlocks;
+
+/// Runs the Rust blocks of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 import pullback as pb
+import pytest
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = [p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()]
+FILES = [
+    p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()
+]
 FENCE = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMES = [str(p.relative_to(ROOT)) for p in FILES]
 
@@ -49,3 +51,13 @@ def test_blocks_say_their_language(file: Path) -> None:
     known = {"python", "rust", "sh", "text", "toml"}
     unknown = [(line, kind) for kind, line, _ in blocks(file.read_text(encoding="utf-8")) if kind not in known]
     assert not unknown
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_quoted_source_is_current(file: Path) -> None:
+    """A Rust block that begins with `// in src/…` quotes that file word for word."""
+    for kind, line, body in blocks(file.read_text(encoding="utf-8")):
+        first, _, quoted = body.partition("\n")
+        if kind == "rust" and first.startswith("// in "):
+            source = ROOT / first.removeprefix("// in ").strip()
+            assert quoted.rstrip("\n") in source.read_text(encoding="utf-8"), f"{file.name}:{line}"

@@ -9,9 +9,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import pullback as pb
+import pytest
 from pullback.func import grad, jacfwd, jvp, vjp, vmap
 
 same = pb.testing.assert_close

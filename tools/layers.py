@@ -123,8 +123,11 @@ def check(root: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     sources = rust_source.crate(root)
     names = exported(sources)
     tops = {s.layer for s in sources}
-    faults = [f"src/{top}/ is not in the table of layers" for top in sorted(tops - set(RANK) - {""})
-              if any(s.layer == top and "/" in s.path for s in sources)]
+    faults = [
+        f"src/{top}/ is not in the table of layers"
+        for top in sorted(tops - set(RANK) - {""})
+        if any(s.layer == top and "/" in s.path for s in sources)
+    ]
     arrows: Counter[tuple[str, str]] = Counter()
     for source in sources:
         if source.layer not in RANK:

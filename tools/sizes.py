@@ -81,8 +81,10 @@ def main() -> int:
         print(f"{length.lines:6} lines ({verdict}): {length.where}")
     too_long = sum(f.lines > FILE_LIMIT for f in files)
     longest = max((f.lines for f in functions), default=0)
-    print(f"sizes: {len(files)} files, {len(functions)} functions, the longest of {longest} lines, "
-          f"{sum(f.lines > FUNCTION for f in functions)} over {FUNCTION}; {too_long} files over {FILE_LIMIT} lines")
+    print(
+        f"sizes: {len(files)} files, {len(functions)} functions, the longest of {longest} lines, "
+        f"{sum(f.lines > FUNCTION for f in functions)} over {FUNCTION}; {too_long} files over {FILE_LIMIT} lines"
+    )
     return 1 if too_long else 0
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pullback as pb
+from pullback import func
+
 from support import vectors
 from support.compare import Mismatch, assert_arrays, tolerance
 from support.vectors import Json, leaves
-
-import pullback as pb
-from pullback import func
 
 BATCH = 3
 
@@ -264,7 +264,9 @@ class Case:
             members.append(self.member(k) + directions)
         dtypes = [node["$t"][0] for node in self.nodes] + [ref[0] for ref in references]
         loop = [leaves(f(*map(make, arrays, dtypes))) for arrays in members]
-        stacked = [make(np.stack(column), dtype) for column, dtype in zip(zip(*members, strict=True), dtypes, strict=True)]
+        stacked = [
+            make(np.stack(column), dtype) for column, dtype in zip(zip(*members, strict=True), dtypes, strict=True)
+        ]
         got = func.vmap(f, in_dims=(0,) * len(stacked))(*stacked)
         self.compare_batch(got, loop, self.diff[result], "vmap_" + result, {})
 

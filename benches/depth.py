@@ -1,0 +1,107 @@
+"""How the cost of a transform grows: with the number of operators, and with the depth of nesting."""
+
+from __future__ import annotations
+
+import timeit
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from libraries import Tensors, normal
+from small import summed, wave
+
+DEPTHS = range(1, 7)
+LENGTHS = (1, 10, 30, 100, 300, 1000)
+
+
+def best(f: Callable[[], Any], rounds: int = 7, seconds: float = 0.02) -> float:
+    once = min(timeit.repeat(f, number=1, repeat=2))
+    number = max(1, int(seconds / max(once, 1e-8)))
+    return min(timeit.repeat(f, number=number, repeat=rounds)) / number
+
+
+def dense_calls(lib: Tensors, f: Callable[[Any], Any], x: Any) -> int:
+    """The number of operators on plain arrays that f(x) comes down to: the length of its traced program."""
+    return len(lib.T.func.trace(f)(x))
+
+
+def nested(lib: Tensors, kind: str, depth: int) -> tuple[Callable[[Any], Any], Any]:
+    """A function under `depth` transforms of a kind, and its argument."""
+    func, one = lib.T.func, lib.T.ones(())
+    if kind == "vmap":
+        f, x = wave, lib.tensor(normal("x", *(1,) * depth, 8))
+        for _ in range(depth):
+            f = func.vmap(f)
+        return f, x
+    f, x = summed, lib.tensor(normal("x"))
+    for _ in range(depth):
+        f = func.grad(f) if kind == "grad" else along(func.jvp, f, one)
+    return f, x
+
+
+def along(jvp: Any, f: Callable[[Any], Any], one: Any) -> Callable[[Any], Any]:
+    return lambda x: jvp(f, (x,), (one,))[1]
+
+
+def by_depth(lib: Tensors) -> dict[str, list[float]]:
+    """Nanoseconds per dense kernel call at each depth."""
+    curves: dict[str, list[float]] = {}
+    for kind in ("grad", "jvp", "vmap"):
+        for depth in DEPTHS:
+            f, x = nested(lib, kind, depth)
+            f(x)
+            calls = dense_calls(lib, f, x)
+            curves.setdefault(kind, []).append(best(lambda f=f, x=x: f(x)) / calls * 1e9)  # type: ignore[misc]
+    return curves
+
+
+def chain(length: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(length):
+            x = x.sin()
+        return x.sum()
+
+    return f
+
+
+def by_length(lib: Tensors) -> dict[str, list[float]]:
+    """Nanoseconds per operator of a chain at each length."""
+    func, x = lib.T.func, lib.tensor(normal("x", 8))
+    rows = lib.tensor(normal("x", 1, 8))
+    curves: dict[str, list[float]] = {"plain": [], "grad": [], "jvp": [], "vmap": []}
+    for length in LENGTHS:
+        f = chain(length)
+        programs = {
+            "plain": lambda f=f: f(x),
+            "grad": lambda f=f: func.grad(f)(x),
+            "jvp": lambda f=f: func.jvp(f, (x,), (x,)),
+            "vmap": lambda f=f: func.vmap(f)(rows),
+        }
+        for name, program in programs.items():
+            curves[name].append(best(program) / (length + 1) * 1e9)
+    return curves
+
+
+def spread(curve: list[float]) -> float:
+    return max(curve) / min(curve)
+
+
+def draw(depths: dict[str, list[float]], lengths: dict[str, list[float]], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for name, curve in depths.items():
+        left.plot(list(DEPTHS), curve, "o-", label=f"{name}, nested")
+    left.set(xlabel="depth of nesting", ylabel="ns per dense kernel call", ylim=(0, None))
+    for name, curve in lengths.items():
+        right.plot(list(LENGTHS), curve, "o-", label=name)
+    right.set(xlabel="operators in the chain", ylabel="ns per operator", xscale="log", ylim=(0, None))
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+        axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

@@ -1,0 +1,131 @@
+"""Interleaved timing: every library once in each round, so that a slow minute of the machine hits all of them."""
+
+from __future__ import annotations
+
+import gc
+import timeit
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from libraries import Library, to_numpy
+
+
+@dataclass(frozen=True)
+class Goal:
+    """pullback's time may be at most `limit` times that of the peer; `best`: of the fastest peer."""
+
+    peer: str
+    limit: float
+
+    def __str__(self) -> str:
+        names = {"numpy": "NumPy", "torch": "PyTorch", "best": "best"}
+        return f"≤ {self.limit:.3g} {names[self.peer]}"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One row of the table. `build(library)` gives what is timed: a function, or (expression, names)."""
+
+    id: str
+    title: str
+    build: Callable[[Any], Any]
+    goals: tuple[Goal, ...] = ()
+    numpy: Callable[[], Any] | None = None
+    tolerance: float = 1e-4
+
+
+@dataclass
+class Result:
+    workload: Workload
+    rounds: dict[str, list[float]] = field(default_factory=dict)
+    note: str = ""
+
+    def seconds(self, name: str) -> float | None:
+        times = self.rounds.get(name)
+        if not times:
+            return None
+        return min(times) if min(times) < 1e-3 else median(times)
+
+    def ratio(self, peer: str) -> float | None:
+        """Short workloads by their best rounds, long ones by the median of the ratios within a round."""
+        ours = self.rounds.get("pullback")
+        if peer == "best":
+            ratios = [r for p in ("numpy", "torch") if (r := self.ratio(p)) is not None]
+            return max(ratios, default=None)
+        theirs = self.rounds.get(peer)
+        if not ours or not theirs:
+            return None
+        if min(ours) < 1e-3:
+            return min(ours) / min(theirs)
+        return median(a / b for a, b in zip(ours, theirs, strict=True))
+
+    def met(self) -> bool | None:
+        """Whether every goal that could be measured is met; None if there was none."""
+        pairs = [(self.ratio(goal.peer), goal.limit) for goal in self.workload.goals]
+        known = [(ratio, limit) for ratio, limit in pairs if ratio is not None]
+        return all(ratio <= limit for ratio, limit in known) if known else None
+
+
+def timer(program: Any) -> timeit.Timer:
+    if isinstance(program, tuple):
+        expression, names = program
+        return timeit.Timer(expression, globals=names)
+    return timeit.Timer(program)
+
+
+def value_of(program: Any) -> Any:
+    if isinstance(program, tuple):
+        expression, names = program
+        return eval(expression, dict(names))
+    return program()
+
+
+def agree(values: dict[str, list[np.ndarray]], tolerance: float) -> None:
+    """Raises unless the libraries computed the same thing: a wrong answer has no speed."""
+    (first, want), *others = values.items()
+    for name, got in others:
+        for a, b in zip(want, got, strict=True):
+            scale = np.abs(b).max(initial=0.0) + 1e-30
+            if a.shape != b.shape or not np.allclose(a / scale, b / scale, rtol=0, atol=tolerance):
+                raise AssertionError(f"{first} and {name} differ")
+
+
+def prepare(workload: Workload, libraries: dict[str, Library]) -> dict[str, Any]:
+    programs = {}
+    for name, library in libraries.items():
+        if name != "numpy":
+            programs[name] = workload.build(library)
+        elif workload.numpy is not None:
+            programs[name] = workload.numpy()
+    return programs
+
+
+def run(workload: Workload, libraries: dict[str, Library], rounds: int = 7, seconds: float = 0.02) -> Result:
+    result = Result(workload)
+    try:
+        programs = prepare(workload, libraries)
+        agree({name: to_numpy(value_of(p)) for name, p in programs.items()}, workload.tolerance)
+    except Exception as error:
+        result.note = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:120]
+        return result
+    timers = {name: timer(p) for name, p in programs.items()}
+    repeats = {}
+    for name, t in timers.items():
+        once = t.timeit(1)
+        once = min(once, t.timeit(1)) if once < 0.2 else once
+        repeats[name] = max(1, int(seconds / max(once, 1e-8)))
+    names = list(timers)
+    gc.collect()
+    gc.disable()
+    try:
+        for k in range(rounds):
+            for name in names[k % len(names) :] + names[: k % len(names)]:
+                took = timers[name].timeit(repeats[name]) / repeats[name]
+                result.rounds.setdefault(name, []).append(took)
+    finally:
+        gc.enable()
+    return result

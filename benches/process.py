@@ -1,0 +1,127 @@
+"""Figures of whole processes: import time, resident memory, peak memory, threads. Each runs in a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Figure:
+    title: str
+    value: str
+    goal: str
+    met: bool
+
+
+def run(code: str, threads: int = 1) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
+    environment["OMP_NUM_THREADS"] = str(threads)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    return done.stdout
+
+
+def elapsed(code: str) -> float:
+    start = time.perf_counter()
+    run(code)
+    return time.perf_counter() - start
+
+
+def import_time() -> Figure:
+    run("import pullback")
+    pairs = [(elapsed("pass"), elapsed("import pullback")) for _ in range(20)]
+    extra = (min(b for _, b in pairs) - min(a for a, _ in pairs)) * 1000
+    return Figure("`import pullback`, beyond `python -c pass`", f"{extra:.1f} ms", "≤ 25 ms", extra <= 25)
+
+
+def resident() -> Figure:
+    code = "import pullback; print(open('/proc/self/statm').read().split()[1])"
+    megabytes = int(run(code)) * os.sysconf("SC_PAGESIZE") / 2**20
+    return Figure("resident after import", f"{megabytes:.1f} MB", "≤ 25 MB", megabytes <= 25)
+
+
+PEAK = """
+import json, gc
+from pathlib import Path
+import libraries, large
+lib = libraries.load()["pullback"]
+large.per_sample(lib, 2)()
+f = large.per_sample(lib)
+gc.collect()
+def status(key):
+    line = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith(key))
+    return int(line.split()[1]) * 1024
+before = status("VmRSS")
+Path("/proc/self/clear_refs").write_text("5")
+result = f()
+peak = status("VmHWM") - before
+size = sum(g.numel() * g.element_size() for g in result.values())
+print(json.dumps([peak, size]))
+"""
+
+
+def peak() -> Figure:
+    used, size = json.loads(run(PEAK))
+    value = f"{used / size:.2f} of {size / 2**20:.0f} MB"
+    return Figure("peak of the per-sample gradients, of their size", value, "≤ 1.15", used / size <= 1.15)
+
+
+THREADS = """
+import hashlib, json, time
+import numpy as np
+import pullback as pb
+from libraries import normal
+erf = pb.from_numpy(normal("big", 10_000_000, dtype=np.float64))
+a, b = (pb.from_numpy(normal(n, 1024, 1024)) for n in "ab")
+out = {}
+for name, f in (("erf", lambda: pb.erf(erf)), ("matmul", lambda: a @ b)):
+    times, digests = {1: [], 2: []}, set()
+    for _ in range(9):
+        for n in times:
+            pb.set_num_threads(n)
+            start = time.perf_counter()
+            value = f()
+            times[n].append(time.perf_counter() - start)
+            digests.add(hashlib.sha256(value.numpy().tobytes()).hexdigest())
+    out[name] = [times[1], times[2], len(digests)]
+print(json.dumps(out))
+"""
+
+
+def threads() -> list[Figure]:
+    results: dict[str, Any] = json.loads(run(THREADS, threads=2))
+    titles = {"erf": "erf of 10 M float64", "matmul": "matmul 1024, float32"}
+    out = []
+    for name, (one, two, different) in results.items():
+        gain = median(a / b for a, b in zip(one, two, strict=True))
+        bits = "same bits" if different == 1 else "DIFFERENT BITS"
+        met = gain >= 1.6 and different == 1
+        out.append(Figure(f"two threads against one, {titles[name]}", f"{gain:.2f}, {bits}", "≥ 1.6, same bits", met))
+    return out
+
+
+def wheel() -> list[Figure]:
+    wheels = list((HERE.parent / "target" / "wheels").glob("*.whl"))
+    sizes = [file.stat().st_size / 1e6 for file in wheels]
+    return [Figure("the wheel", f"{size:.1f} MB", "≤ 10 MB", size <= 10) for size in sizes[:1]]
+
+
+def figures() -> list[Figure]:
+    out = []
+    for measure in (import_time, resident, peak, threads, wheel):
+        try:
+            value = measure()
+        except (subprocess.CalledProcessError, OSError) as error:
+            trouble = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+            value = Figure(measure.__name__, f"failed: {' '.join(trouble)[:100]}", "", False)
+        out += value if isinstance(value, list) else [value]
+    return out

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Measures pullback beside NumPy and PyTorch.
+
+    python benches/run.py [--only PATTERN,…] [--rounds N] [--no-write]
+
+Prints one table. Without --only it also writes docs/benchmarks.md, docs/img/depth.png and the table of the README.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import depth
+import large
+import libraries
+import measure
+import process
+import report
+import small
+
+
+def measure_all(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
+    results = []
+    for workload in [*small.WORKLOADS, *large.WORKLOADS]:
+        if any(fnmatchcase(workload.id, pattern) for pattern in patterns):
+            result = measure.run(workload, found, rounds)
+            results.append(result)
+            (row,) = report.table([result])
+            print("  ".join(cell for cell in [workload.id.ljust(16), *row[1:]] if cell), flush=True)
+    if mean := report.product_mean(results):
+        results.append(mean)
+    return results
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="*", help="comma-separated patterns of workloads")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    args = parser.parse_args()
+    found = libraries.load()
+    results = measure_all(args.only.split(","), args.rounds, found)
+    print("\n" + report.plain(report.table(results)))
+    if args.only == "*":
+        figures = process.figures()
+        print(
+            "\n" + report.plain([[f.title, f.value, f.goal, report.verdict(f.met)] for f in figures], ["", "", "", ""])
+        )
+        ours = found["pullback"]
+        curves: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
+        if isinstance(ours, libraries.Tensors):
+            curves = (depth.by_depth(ours), depth.by_length(ours))
+        print(f"\nby depth: {report.spreads(curves[0])}\nby length: {report.spreads(curves[1], 1)}")
+        if not args.no_write:
+            depth.draw(*curves, report.ROOT / "docs" / "img" / "depth.png")
+            versions = {name: library.version for name, library in found.items()}
+            print("wrote", report.write(results, figures, curves, versions))
+            report.write_readme(results)
+    missed = [result.workload.title for result in results if result.met() is False or result.note]
+    print(f"{len(results) - len(missed)} of {len(results)} rows meet their goals" + "".join(f"\n  {m}" for m in missed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Random calls of every operator: no panic, no crash, no hang, no changed argument.
+
+`PULLBACK_FUZZ_PATH` names a folder with another build of the package to test: `make test` uses it for a build that
+guards its buffers. `PULLBACK_FUZZ_CALLS` sets the number of calls.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pullback import _core
+
+SEED = 20260101
+CALLS = int(os.environ.get("PULLBACK_FUZZ_CALLS", "20000"))
+SECONDS = 20.0  # for one call
+PROGRAM = Path(__file__).resolve().parent / "support" / "fuzz.py"
+
+
+def environment() -> dict[str, str]:
+    env = dict(os.environ, PYTHONFAULTHANDLER="1")
+    if path := os.environ.get("PULLBACK_FUZZ_PATH"):
+        env["PYTHONPATH"] = str(Path(path).resolve())
+    return env
+
+
+def run_part(first: int, last: int) -> list[dict[str, Any]]:
+    """The faults of the calls first..last; a worker that dies or hangs is replaced behind the call that ended it."""
+    faults: list[dict[str, Any]] = []
+    while first < last:
+        command = [sys.executable, str(PROGRAM), str(SEED), str(first), str(last)]
+        with subprocess.Popen(
+            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as w:
+            at, hung = follow(w, faults)
+            if hung:
+                w.kill()
+            _, trouble = w.communicate()
+        if w.returncode == 0:
+            break
+        why = "hangs" if hung else f"ended the process with status {w.returncode}"
+        faults.append({"call": at, "outcome": f"{why}: {trouble[-600:]}"})
+        if at is None or len(faults) > 20:
+            break
+        first = at + 1
+    return faults
+
+
+def follow(worker: subprocess.Popen[str], faults: list[dict[str, Any]]) -> tuple[int | None, bool]:
+    """Reads a worker's lines to their end: (the last call that it began, whether it hangs there)."""
+    lines: queue.Queue[str | None] = queue.Queue()
+    assert worker.stdout is not None
+
+    def read(stream: Any) -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, args=(worker.stdout,), daemon=True).start()
+    at: int | None = None
+    while True:
+        try:
+            line = lines.get(timeout=SECONDS + (20 if at is None else 0))
+        except queue.Empty:
+            return at, True
+        if line is None:
+            return at, False
+        if line.startswith("!"):
+            faults.append(json.loads(line[1:]))
+        elif line.strip().isdigit():
+            at = int(line)
+
+
+def test_random_calls() -> None:
+    parts = max(2, os.cpu_count() or 1)
+    bounds = [CALLS * k // parts for k in range(parts + 1)]
+    with ThreadPoolExecutor(parts) as pool:
+        results = list(pool.map(run_part, bounds[:-1], bounds[1:]))
+    faults = [fault for part in results for fault in part]
+    shown = "\n".join(json.dumps(fault, ensure_ascii=False) for fault in faults[:20])
+    assert not faults, f"{len(faults)} faults; repeat one with {PROGRAM.name} {SEED} CALL CALL+1:\n{shown}"
+
+
+def test_table_can_be_called() -> None:
+    """The fuzz test reaches the operators: nearly every entry of the table has a Python name."""
+    from support.fuzz import callables
+
+    assert len(callables()) >= 0.95 * len(_core.operator_table())
