@@ -21,10 +21,11 @@ macro_rules! ops {
     )*) => {
         $(
             $(#[doc = $doc])*
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, non_snake_case)]
             pub fn $name ( $($p: $t,)* $($($kp: $kt,)+)? ) -> $crate::base::Result<$ret> $body
         )*
 
+        #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
                 name: $path,
@@ -152,6 +153,7 @@ macro_rules! unary {
             }
         )*
 
+        #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
                 name: $path,
@@ -243,6 +245,7 @@ macro_rules! binary {
             }
         )*
 
+        #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
                 name: $path,
@@ -303,6 +306,7 @@ macro_rules! predicate {
             }
         )*
 
+        #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
                 name: $path,
@@ -346,6 +350,7 @@ macro_rules! compare {
             }
         )*
 
+        #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
                 name: $path,

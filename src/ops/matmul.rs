@@ -1,8 +1,63 @@
 //! Matrix products.
 
+use super::promote;
+use super::value::Operand;
 use crate::bail;
+use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
 use crate::rules::basis;
+
+/// An error unless all tensors have one dtype that has products.
+pub fn same_dtype(op: &str, tensors: &[&Tensor]) -> Result<()> {
+    let first = tensors[0].dtype();
+    if let Some(t) = tensors.iter().find(|t| t.dtype() != first) {
+        bail!(Runtime, "{op}(): expected all arguments to have the same dtype, but got {first} and {}", t.dtype());
+    }
+    if first == DType::Bool {
+        bail!(NotImplemented, "{op}(): not implemented for bool tensors");
+    }
+    Ok(())
+}
+
+fn rank(op: &str, name: &str, t: &Tensor, want: usize) -> Result<()> {
+    if t.rank() != want {
+        bail!(Runtime, "{op}(): argument '{name}' must be a {want}D tensor, but it is {}D", t.rank());
+    }
+    Ok(())
+}
+
+/// The matrix product of operands of rank two or more, sizes checked.
+fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let (m, k) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
+    let (k2, n) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
+    if k != k2 {
+        bail!(Runtime, "{op}(): mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})");
+    }
+    crate::base::shape::broadcast2(op, &a.shape()[..a.rank() - 2].into(), &b.shape()[..b.rank() - 2].into())?;
+    basis::matmul(a, b)
+}
+
+/// `beta * input + alpha * product`, where a zero `beta` ignores the input.
+fn combine(op: &str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    same_dtype(op, &[input, product])?;
+    let by = |x: &Tensor, s: Scalar| -> Result<Tensor> {
+        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::number(s, x.dtype())?) }
+    };
+    let scaled = by(product, alpha)?;
+    if beta.is_zero() {
+        return Ok(scaled);
+    }
+    let input = basis::expand(input, product.shape()).map_err(|e| e.context(op))?;
+    basis::add(&by(&input, beta)?, &scaled)
+}
+
+fn expandable(op: &str, input: &Tensor, shape: &crate::Shape) -> Result<()> {
+    let out = crate::base::shape::broadcast2(op, input.shape(), shape)?;
+    if out != *shape {
+        bail!(Runtime, "{op}(): input of shape {} does not broadcast to the product's shape {shape}", input.shape());
+    }
+    Ok(())
+}
 
 ops! { TABLE:
     /// Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
@@ -15,18 +70,10 @@ ops! { TABLE:
             bail!(Runtime, "matmul(): both arguments need to be at least 1D, but they are {}D and {}D",
                 input.rank(), other.rank());
         }
-        if input.dtype() != other.dtype() {
-            bail!(Runtime, "matmul(): expected both arguments to have the same dtype, but got {} and {}",
-                input.dtype(), other.dtype());
-        }
+        same_dtype("matmul", &[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
-        let (m, k) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
-        let (k2, n) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
-        if k != k2 {
-            bail!(Runtime, "matmul(): mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})");
-        }
-        let mut out = basis::matmul(&a, &b)?;
+        let mut out = product("matmul", &a, &b)?;
         if other.rank() == 1 {
             out = basis::reshape(&out, &out.shape().without(out.rank() - 1))?;
         }
@@ -35,5 +82,128 @@ ops! { TABLE:
             out = basis::reshape(&out, &out.shape().without(at))?;
         }
         Ok(out)
+    }
+
+    /// Product of two matrices.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
+    /// pullback.Size([2, 4])
+    fn mm = "mm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD] {
+        rank("mm", "input", input, 2)?;
+        rank("mm", "mat2", mat2, 2)?;
+        same_dtype("mm", &[input, mat2])?;
+        product("mm", input, mat2)
+    }
+
+    /// Products of two batches of matrices.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
+    /// pullback.Size([5, 2, 4])
+    fn bmm = "bmm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD] {
+        rank("bmm", "input", input, 3)?;
+        rank("bmm", "mat2", mat2, 3)?;
+        same_dtype("bmm", &[input, mat2])?;
+        let (x, y) = (input.shape(), mat2.shape());
+        if x[0] != y[0] || x[2] != y[1] {
+            bail!(Runtime, "bmm(): expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: \
+                [{}, {}]", x[0], x[2], y[0], y[1]);
+        }
+        product("bmm", input, mat2)
+    }
+
+    /// Product of a matrix and a vector.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.mv(pullback.ones(2, 3), pullback.ones(3))
+    /// tensor([3., 3.])
+    fn mv = "mv" (input: &Tensor, vec: &Tensor) -> Tensor [METHOD] {
+        rank("mv", "input", input, 2)?;
+        rank("mv", "vec", vec, 1)?;
+        matmul(input, vec).map_err(|e| e.context("mv()"))
+    }
+
+    /// Inner product of two vectors.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.dot(pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
+    /// tensor(11.)
+    fn dot = "dot" (input: &Tensor, tensor: &Tensor) -> Tensor [METHOD] {
+        if input.rank() != 1 || tensor.rank() != 1 {
+            bail!(Runtime, "dot(): 1D tensors expected, but got {}D and {}D tensors", input.rank(), tensor.rank());
+        }
+        same_dtype("dot", &[input, tensor])?;
+        if input.numel() != tensor.numel() {
+            bail!(Runtime, "dot(): inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number \
+                of elements", input.numel(), tensor.numel());
+        }
+        matmul(input, tensor)
+    }
+
+    /// Outer product of two vectors.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
+    /// tensor([[3, 4],
+    ///         [6, 8]])
+    fn outer = "outer" | "ger" (input: &Tensor, vec2: &Tensor) -> Tensor [METHOD] {
+        if input.rank() != 1 || vec2.rank() != 1 {
+            bail!(Runtime, "outer(): expected 1-D tensors, but got {}D and {}D", input.rank(), vec2.rank());
+        }
+        let column = basis::unsqueeze_dims(input, &[1])?;
+        super::arith::mul(Operand::Tensor(&column), Operand::Tensor(vec2))
+    }
+
+    /// `input @ weight.T + bias`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
+    /// pullback.Size([5, 2])
+    fn linear = "nn.functional.linear" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Tensor [] {
+        if input.rank() == 0 || !(1..=2).contains(&weight.rank()) {
+            bail!(Runtime, "linear(): input must be at least 1D and weight 1D or 2D, but they are {}D and {}D",
+                input.rank(), weight.rank());
+        }
+        same_dtype("linear", &[input, weight])?;
+        let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
+        if k != k2 {
+            bail!(Runtime, "linear(): mat1 and mat2 shapes cannot be multiplied ({}x{k} and {k2}x{})",
+                input.numel() / k.max(1), weight.numel() / k2.max(1));
+        }
+        let w = if weight.rank() == 2 { basis::swap_last(weight)? } else { weight.clone() };
+        let out = matmul(input, &w)?;
+        match bias {
+            None => Ok(out),
+            Some(b) => {
+                same_dtype("linear", &[input, b])?;
+                expandable("linear", b, out.shape())?;
+                basis::add(&out, b)
+            }
+        }
+    }
+
+    /// `beta * input + alpha * (mat1 @ mat2)`.
+    fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        let p = mm(mat1, mat2).map_err(|e| e.context("addmm()"))?;
+        expandable("addmm", input, p.shape())?;
+        combine("addmm", input, &p, beta, alpha)
+    }
+
+    /// `beta * input + alpha * (mat @ vec)`.
+    fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        let p = mv(mat, vec).map_err(|e| e.context("addmv()"))?;
+        expandable("addmv", input, p.shape())?;
+        combine("addmv", input, &p, beta, alpha)
+    }
+
+    /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
+    fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        let p = bmm(batch1, batch2).map_err(|e| e.context("baddbmm()"))?;
+        expandable("baddbmm", input, p.shape())?;
+        combine("baddbmm", input, &p, beta, alpha)
     }
 }

@@ -9,6 +9,8 @@ pub mod arith;
 pub mod compare;
 pub mod convert;
 pub mod creation;
+pub mod diagonal;
+pub mod einsum;
 pub mod entry;
 pub mod join;
 pub mod matmul;
@@ -32,6 +34,8 @@ static FAMILIES: &[&[Entry]] = &[
     convert::CONVERSIONS,
     convert::TABLE,
     creation::TABLE,
+    diagonal::TABLE,
+    einsum::TABLE,
     join::TABLE,
     matmul::TABLE,
     reduce::TABLE,

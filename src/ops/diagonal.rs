@@ -1,0 +1,197 @@
+//! Diagonals and triangles.
+
+use crate::bail;
+use crate::base::shape::wrap_dim;
+use crate::base::{DType, Layout, Result, Shape};
+use crate::core::params::Dims;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::{Array, copy};
+use crate::rules::basis;
+use crate::rules::{Batching, Linear};
+
+/// The diagonal that starts at (`row`, `col`) of two dimensions; it becomes the last dimension.
+#[derive(Debug, Clone)]
+struct Diagonal {
+    dims: (usize, usize),
+    start: (usize, usize),
+    len: usize,
+    /// Sizes of both dimensions, which the transpose restores.
+    sizes: (usize, usize),
+}
+
+impl Diagonal {
+    fn layout(&self, l: &Layout) -> Layout {
+        let (i, j) = self.dims;
+        let mut out = l.clone();
+        let start = self.start.0 as isize * l.strides[i] + self.start.1 as isize * l.strides[j];
+        if self.len > 0 {
+            out.offset = (l.offset as isize + start) as usize;
+        }
+        let step = l.strides[i] + l.strides[j];
+        for d in [i.max(j), i.min(j)] {
+            out.shape.remove(d);
+            out.strides.remove(d);
+        }
+        out.shape.push(self.len);
+        out.strides.push(step);
+        out
+    }
+    fn shifted(&self) -> Diagonal {
+        Diagonal { dims: (self.dims.0 + 1, self.dims.1 + 1), ..self.clone() }
+    }
+    fn full_shape(&self, diagonal: &Shape) -> Shape {
+        let mut s = diagonal.without(diagonal.rank() - 1);
+        let (i, j) = self.dims;
+        let (lo, hi) =
+            if i < j { ((i, self.sizes.0), (j, self.sizes.1)) } else { ((j, self.sizes.1), (i, self.sizes.0)) };
+        s.insert(lo.0, lo.1);
+        s.insert(hi.0, hi.1);
+        s
+    }
+}
+
+static DIAGONAL: Linear = Linear {
+    name: "diagonal",
+    eval: |p, a| a.view(|l| p.get::<Diagonal>().layout(l)),
+    transpose: |p, g, _, _| call(Prim::Static(&DIAGONAL_EMBED), p, &[g]),
+    batching: Batching::With(|p, v| call(Prim::Static(&DIAGONAL), &Params::other(p.get::<Diagonal>().shifted()), &[v])),
+};
+
+/// Zeros with the given diagonal: the transpose of [`DIAGONAL`].
+static DIAGONAL_EMBED: Linear = Linear {
+    name: "diag_embed",
+    eval: |p, a| {
+        let d = p.get::<Diagonal>();
+        let mut out = Array::zeros(a.dtype(), d.full_shape(a.shape()))?;
+        let target = d.layout(&Layout::contiguous(out.shape().clone()));
+        copy::write(a, &mut out, &target)?;
+        Ok(out)
+    },
+    transpose: |p, g, _, _| call(Prim::Static(&DIAGONAL), p, &[g]),
+    batching: Batching::With(|p, v| {
+        call(Prim::Static(&DIAGONAL_EMBED), &Params::other(p.get::<Diagonal>().shifted()), &[v])
+    }),
+};
+
+/// The part on and above (below) a diagonal of the trailing matrices; zeros elsewhere.
+static TRIANGLE: Linear = Linear {
+    name: "tri",
+    eval: |p, a| match p.ints() {
+        [k, upper] => copy::triangle(a, *k, *upper == 1),
+        _ => bail!(Internal, "tri(): parameters {p:?}"),
+    },
+    transpose: |p, g, _, _| call(Prim::Static(&TRIANGLE), p, &[g]),
+    batching: Batching::With(|p, v| call(Prim::Static(&TRIANGLE), p, &[v])),
+};
+
+fn place(offset: i64, dims: (usize, usize), sizes: (usize, usize)) -> Diagonal {
+    let start = if offset >= 0 { (0, offset as usize) } else { (offset.unsigned_abs() as usize, 0) };
+    let len = sizes.0.saturating_sub(start.0).min(sizes.1.saturating_sub(start.1));
+    Diagonal { dims, start, len, sizes }
+}
+
+/// The main diagonal of two dimensions, moved to the end.
+pub fn diagonal_at(x: &Tensor, i: usize, j: usize) -> Result<Tensor> {
+    let d = place(0, (i, j), (x.shape()[i], x.shape()[j]));
+    call(Prim::Static(&DIAGONAL), &Params::other(d), &[x])
+}
+
+/// A matrix with this diagonal.
+fn embed(x: &Tensor, offset: i64, dim1: usize, dim2: usize) -> Result<Tensor> {
+    let n = x.shape()[x.rank() - 1].saturating_add(offset.unsigned_abs() as usize);
+    call(Prim::Static(&DIAGONAL_EMBED), &Params::other(place(offset, (dim1, dim2), (n, n))), &[x])
+}
+
+fn triangle(op: &str, x: &Tensor, diagonal: i64, upper: bool) -> Result<Tensor> {
+    if x.rank() < 2 {
+        bail!(Runtime, "{op}(): input tensor must have at least 2 dimensions, but it has {}", x.rank());
+    }
+    call(Prim::Static(&TRIANGLE), &Params::Ints([diagonal, i64::from(upper)].into_iter().collect()), &[x])
+}
+
+ops! { TABLE:
+    /// A diagonal of two dimensions as the last dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
+    /// tensor([1, 4])
+    fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Tensor [METHOD, VIEW] {
+        let (i, j) = (wrap_dim("diagonal", dim1, input.rank())?, wrap_dim("diagonal", dim2, input.rank())?);
+        if i == j || input.rank() < 2 {
+            bail!(Runtime, "diagonal(): dimensions cannot be identical {dim1}, {dim2}");
+        }
+        let d = place(offset, (i, j), (input.shape()[i], input.shape()[j]));
+        call(Prim::Static(&DIAGONAL), &Params::other(d), &[input])
+    }
+
+    /// As `diagonal`, of the last two dimensions.
+    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] {
+        diagonal(A, offset, dim1, dim2)
+    }
+
+    /// Of a vector, the matrix with it as diagonal; of a matrix, its diagonal.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.diag(pullback.tensor([1, 2]))
+    /// tensor([[1, 0],
+    ///         [0, 2]])
+    fn diag = "diag" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD] {
+        match input.rank() {
+            1 => embed(input, diagonal, 0, 1),
+            2 => self::diagonal(input, diagonal, 0, 1),
+            r => bail!(Runtime, "diag(): supports 1D or 2D tensors, but got {r}D"),
+        }
+    }
+
+    /// Matrices with the last dimension as a diagonal.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.diag_embed(pullback.tensor([1, 2]))
+    /// tensor([[1, 0],
+    ///         [0, 2]])
+    fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [METHOD] {
+        if input.rank() == 0 {
+            bail!(Runtime, "diag_embed(): input must have at least one dimension");
+        }
+        let rank = input.rank() + 1;
+        let (i, j) = (wrap_dim("diag_embed", dim1, rank)?, wrap_dim("diag_embed", dim2, rank)?);
+        if i == j {
+            bail!(Runtime, "diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}");
+        }
+        embed(input, offset, i, j)
+    }
+
+    /// The sum of the main diagonal of a matrix.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.trace(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    /// tensor(5.)
+    fn trace = "trace" (input: &Tensor) -> Tensor [METHOD] {
+        if input.rank() != 2 {
+            bail!(Runtime, "trace(): expected a matrix, but got a tensor with dim {}", input.rank());
+        }
+        let x = if input.dtype().is_differentiable() { input.clone() } else { basis::cast(input, DType::I64)? };
+        let dims: Dims = [0].into_iter().collect();
+        basis::sum(&diagonal_at(&x, 0, 1)?, &dims, false)
+    }
+
+    /// The part on and below a diagonal of the trailing matrices; zeros elsewhere.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tril(pullback.ones(2, 2))
+    /// tensor([[1., 0.],
+    ///         [1., 1.]])
+    fn tril = "tril" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE] {
+        triangle("tril", input, diagonal, false)
+    }
+
+    /// The part on and above a diagonal of the trailing matrices; zeros elsewhere.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.triu(pullback.ones(2, 2))
+    /// tensor([[1., 1.],
+    ///         [0., 1.]])
+    fn triu = "triu" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE] {
+        triangle("triu", input, diagonal, true)
+    }
+}

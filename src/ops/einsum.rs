@@ -1,0 +1,298 @@
+//! Sums of products by index labels.
+
+use super::matmul::same_dtype;
+use super::value::Value;
+use crate::bail;
+use crate::base::{Result, Shape};
+use crate::core::Tensor;
+use crate::core::params::Dims;
+use crate::rules::basis;
+use std::collections::BTreeMap;
+
+/// Letters are themselves; the dimensions of an ellipsis count from here, aligned at the right.
+const ELLIPSIS: u32 = 1 << 20;
+
+type Labels = Vec<u32>;
+
+struct Equation {
+    inputs: Vec<Labels>,
+    output: Labels,
+}
+
+fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
+    let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let (left, right) = match text.split_once("->") {
+        Some((l, r)) => (l, Some(r)),
+        None => (&text[..], None),
+    };
+    let terms: Vec<&str> = left.split(',').collect();
+    if terms.len() != ranks.len() {
+        bail!(
+            Runtime,
+            "einsum(): {} operands were given, but the equation '{equation}' has {} terms",
+            ranks.len(),
+            terms.len()
+        );
+    }
+    let mut widest = 0;
+    let mut inputs = Vec::new();
+    for (i, (term, &rank)) in terms.iter().zip(ranks).enumerate() {
+        let (labels, extra) = labels(term, |named| {
+            rank.checked_sub(named).ok_or_else(|| {
+                crate::Error::runtime(format!(
+                    "einsum(): the number of subscripts in the equation ({named}) is more than the number of \
+                     dimensions ({rank}) for operand {i}"
+                ))
+            })
+        })?;
+        if labels.len() != rank {
+            bail!(
+                Runtime,
+                "einsum(): the number of subscripts in the equation ({}) does not match the number of dimensions \
+                 ({rank}) for operand {i} and no ellipsis was given",
+                labels.len()
+            );
+        }
+        widest = widest.max(extra);
+        inputs.push(labels);
+    }
+    let output = match right {
+        Some(r) => labels(r, |_| Ok(widest))?.0,
+        None => implicit(&inputs, widest),
+    };
+    for (i, l) in output.iter().enumerate() {
+        if output[..i].contains(l) {
+            bail!(Runtime, "einsum(): output subscript {} appears more than once in the output", show(*l));
+        }
+        if *l < ELLIPSIS && !inputs.iter().any(|t| t.contains(l)) {
+            bail!(
+                Runtime,
+                "einsum(): output subscript {} does not appear in the equation for any input operand",
+                show(*l)
+            );
+        }
+    }
+    Ok(Equation { inputs, output })
+}
+
+fn show(label: u32) -> char {
+    char::from_u32(label).unwrap_or('.')
+}
+
+/// Labels of one term; the dimensions of an ellipsis are numbered from the right.
+fn labels(term: &str, ellipsis: impl Fn(usize) -> Result<usize>) -> Result<(Labels, usize)> {
+    let named = term.chars().filter(|c| *c != '.').count();
+    let parts: Vec<&str> = term.split("...").collect();
+    if parts.len() > 2 {
+        bail!(Runtime, "einsum(): found '.' for which an ellipsis was already found in '{term}'");
+    }
+    let mut out = Labels::new();
+    let extra = if parts.len() == 2 { ellipsis(named)? } else { 0 };
+    for (i, part) in parts.iter().enumerate() {
+        if i == 1 {
+            out.extend((0..extra as u32).rev().map(|k| ELLIPSIS + k));
+        }
+        for c in part.chars() {
+            if !c.is_ascii_alphabetic() {
+                bail!(Runtime, "einsum(): invalid subscript given '{c}' in '{term}': subscripts must be in [a-zA-Z]");
+            }
+            out.push(c as u32);
+        }
+    }
+    Ok((out, extra))
+}
+
+/// Without an arrow: the ellipsis, then labels that occur once, sorted.
+fn implicit(inputs: &[Labels], widest: usize) -> Labels {
+    let mut count: BTreeMap<u32, usize> = BTreeMap::new();
+    inputs.iter().flatten().filter(|&&l| l < ELLIPSIS).for_each(|&l| *count.entry(l).or_default() += 1);
+    let once = count.into_iter().filter(|&(_, n)| n == 1).map(|(l, _)| l);
+    (0..widest as u32).rev().map(|k| ELLIPSIS + k).chain(once).collect()
+}
+
+/// An operand under way: its labels are distinct.
+struct Term {
+    value: Tensor,
+    labels: Labels,
+}
+
+impl Term {
+    /// Takes diagonals for repeated labels.
+    fn new(value: &Tensor, labels: &Labels) -> Result<Term> {
+        let mut t = Term { value: value.clone(), labels: labels.clone() };
+        while let Some((i, j)) = repeated(&t.labels) {
+            if t.value.shape()[i] != t.value.shape()[j] {
+                bail!(
+                    Runtime,
+                    "einsum(): subscript {} is repeated for an operand but the sizes don't match, {} != {}",
+                    show(t.labels[i]),
+                    t.value.shape()[j],
+                    t.value.shape()[i]
+                );
+            }
+            t.value = super::diagonal::diagonal_at(&t.value, i, j)?;
+            let label = t.labels.remove(j);
+            t.labels.remove(i);
+            t.labels.push(label);
+        }
+        Ok(t)
+    }
+
+    /// Sums the labels that nobody else needs.
+    fn sum_out(&mut self, keep: impl Fn(u32) -> bool) -> Result<()> {
+        let dims: Dims = (0..self.labels.len()).filter(|&d| !keep(self.labels[d])).collect();
+        if !dims.is_empty() {
+            self.value = basis::sum(&self.value, &dims, false)?;
+            self.labels.retain(|&l| keep(l));
+        }
+        Ok(())
+    }
+
+    fn size(&self, label: u32) -> Option<usize> {
+        self.labels.iter().position(|&l| l == label).map(|d| self.value.shape()[d])
+    }
+
+    /// Permuted to the given labels; those that the term lacks get size 1.
+    fn arranged(&self, labels: &[u32]) -> Result<Tensor> {
+        let order: Dims = labels.iter().filter_map(|l| self.labels.iter().position(|m| m == l)).collect();
+        let shape: Shape = labels.iter().map(|&l| self.size(l).unwrap_or(1)).collect();
+        basis::reshape(&basis::permute(&self.value, &order)?, &shape)
+    }
+}
+
+fn repeated(labels: &[u32]) -> Option<(usize, usize)> {
+    (0..labels.len()).find_map(|j| labels[..j].iter().position(|l| *l == labels[j]).map(|i| (i, j)))
+}
+
+fn merged(a: &Term, b: &Term, label: u32) -> Result<usize> {
+    match (a.size(label), b.size(label)) {
+        (Some(x), Some(y)) if x == y || y == 1 => Ok(x),
+        (Some(1), Some(y)) => Ok(y),
+        (Some(x), Some(y)) => {
+            bail!(Runtime, "einsum(): subscript {} has size {y} for one operand and {x} for another", show(label))
+        }
+        (x, y) => Ok(x.or(y).unwrap_or(1)),
+    }
+}
+
+/// The product of two terms as a batched matrix product; labels that `keep` does not hold are summed.
+fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term> {
+    let (la, lb) = (a.labels.clone(), b.labels.clone());
+    a.sum_out(|l| keep(l) || lb.contains(&l))?;
+    b.sum_out(|l| keep(l) || la.contains(&l))?;
+    let shared = |t: &Term, l: u32| t.size(l).is_some_and(|n| n != 1);
+    // A label of size 1 in one operand broadcasts: only labels that both really have are contracted.
+    let batch: Labels = a.labels.iter().filter(|&&l| b.labels.contains(&l) && keep(l)).copied().collect();
+    let inner: Labels = a.labels.iter().filter(|&&l| b.labels.contains(&l) && !keep(l)).copied().collect();
+    let left: Labels = a.labels.iter().filter(|l| !b.labels.contains(l)).copied().collect();
+    let right: Labels = b.labels.iter().filter(|l| !a.labels.contains(l)).copied().collect();
+    let mut sizes: BTreeMap<u32, usize> = BTreeMap::new();
+    for &l in a.labels.iter().chain(&b.labels) {
+        sizes.insert(l, merged(&a, &b, l)?);
+    }
+    for &l in &inner {
+        for t in [&mut a, &mut b] {
+            if sizes[&l] != 1 && !shared(t, l) {
+                let shape: Shape =
+                    t.labels.iter().map(|m| if *m == l { sizes[m] } else { t.size(*m).unwrap_or(1) }).collect();
+                t.value = basis::expand(&t.value, &shape)?;
+            }
+        }
+    }
+    let group = |labels: &[u32]| -> usize { labels.iter().map(|l| sizes[l]).product() };
+    let matrix = |t: &Term, rows: &[u32], cols: &[u32]| -> Result<Tensor> {
+        let all: Labels = batch.iter().chain(rows).chain(cols).copied().collect();
+        let v = t.arranged(&all)?;
+        let mut shape = Shape::new(&v.shape()[..batch.len()]);
+        shape.push(group(rows));
+        shape.push(group(cols));
+        basis::reshape(&v, &shape)
+    };
+    let out = basis::matmul(&matrix(&a, &left, &inner)?, &matrix(&b, &inner, &right)?)?;
+    let labels: Labels = batch.into_iter().chain(left).chain(right).collect();
+    let shape: Shape = labels.iter().map(|l| sizes[l]).collect();
+    Ok(Term { value: basis::reshape(&out, &shape)?, labels })
+}
+
+fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
+    let Some(first) = operands.first() else { bail!(Runtime, "einsum(): must provide at least one operand") };
+    same_dtype("einsum", operands)?;
+    let ranks: Vec<usize> = operands.iter().map(|t| t.rank()).collect();
+    let eq = parse(equation, &ranks)?;
+    let mut terms: Vec<Term> =
+        operands.iter().zip(&eq.inputs).map(|(t, l)| Term::new(t, l)).collect::<Result<Vec<_>>>()?;
+    terms.reverse();
+    let Some(mut acc) = terms.pop() else { return Ok((*first).clone()) };
+    while let Some(next) = terms.pop() {
+        let rest: Vec<u32> = terms.iter().flat_map(|t| t.labels.iter().copied()).collect();
+        acc = contract(acc, next, |l| eq.output.contains(&l) || rest.contains(&l))?;
+    }
+    acc.sum_out(|l| eq.output.contains(&l))?;
+    acc.arranged(&eq.output)
+}
+
+ops! { TABLE:
+    /// Sum of products over labelled dimensions, in Einstein's convention.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.einsum("ij,j->i", pullback.ones(2, 3), pullback.ones(3))
+    /// tensor([3., 3.])
+    fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC] {
+        evaluate(equation, &operands)
+    }
+
+    /// Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or
+    /// the two lists of dimensions given.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tensordot(pullback.ones(2, 3), pullback.ones(3, 4), dims=1).shape
+    /// pullback.Size([2, 4])
+    fn tensordot = "tensordot" (a: &Tensor, b: &Tensor, dims: &Value = &Value::Int(2)) -> Tensor [] {
+        let (da, db) = contracted(a, b, dims)?;
+        same_dtype("tensordot", &[a, b])?;
+        let mut la: Labels = (0..a.rank() as u32).collect();
+        let lb: Labels = (0..b.rank()).map(|d| match db.iter().position(|&k| k == d) {
+            Some(i) => da[i] as u32,
+            None => 1000 + d as u32,
+        }).collect();
+        let out: Labels = la.iter().chain(&lb).filter(|l| !(la.contains(l) && lb.contains(l))).copied().collect();
+        let (x, y) = (Term::new(a, &std::mem::take(&mut la))?, Term::new(b, &lb)?);
+        contract(x, y, |l| out.contains(&l))?.arranged(&out)
+    }
+}
+
+fn contracted(a: &Tensor, b: &Tensor, dims: &Value) -> Result<(Dims, Dims)> {
+    let wrap = |v: &Value, t: &Tensor| -> Result<Dims> {
+        match super::reduce::dims_of("tensordot", v)? {
+            Some(d) => crate::base::shape::wrap_dims("tensordot", &d, t.rank()),
+            None => Ok(Dims::new()),
+        }
+    };
+    let (da, db) = match dims {
+        Value::Tuple(v) | Value::List(v) if v.len() == 2 => (wrap(&v[0], a)?, wrap(&v[1], b)?),
+        v => {
+            let n = super::reduce::dims_of("tensordot", v)?.and_then(|d| d.first().copied()).unwrap_or(2);
+            if n < 0 || n as usize > a.rank().min(b.rank()) {
+                bail!(
+                    Runtime,
+                    "tensordot(): expects dims >= 0 and at most the ranks of both tensors, but got dims={n}"
+                );
+            }
+            ((a.rank() - n as usize..a.rank()).collect(), (0..n as usize).collect())
+        }
+    };
+    if da.len() != db.len() {
+        bail!(Runtime, "tensordot(): both dimension lists should have same length");
+    }
+    for (&i, &j) in da.iter().zip(&db) {
+        let (x, y) = (a.shape()[i], b.shape()[j]);
+        if x != y && x != 1 && y != 1 {
+            bail!(
+                Runtime,
+                "tensordot(): contracted dimensions need to match, but first has size {x} in dim {i} and \
+                second has size {y} in dim {j}"
+            );
+        }
+    }
+    Ok((da, db))
+}
