@@ -11,6 +11,7 @@ pub mod limits;
 pub mod named;
 pub mod operators;
 pub mod parse;
+pub mod pytree;
 pub mod size;
 pub mod tensor;
 pub mod views;
@@ -32,6 +33,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     device::register(m)?;
     size::register(m)?;
     tensor::register(m)?;
+    pytree::register(m)?;
     data::register(m)?;
     door::register(m)?;
     Ok(())
