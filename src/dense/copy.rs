@@ -265,3 +265,11 @@ pub fn triangle(a: &Array, k: i64, upper: bool) -> Result<Array> {
         }
     })
 }
+
+/// A copy of `a` with the elements `start + step * i` of a dimension replaced by those of `src`.
+pub fn with_slice(a: &Array, src: &Array, dim: usize, start: usize, step: isize) -> Result<Array> {
+    let mut out = gather(a)?;
+    let target = Layout::contiguous(out.shape().clone()).slice(dim, start, src.shape()[dim], step);
+    write(src, &mut out, &target)?;
+    Ok(out)
+}

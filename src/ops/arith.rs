@@ -3,7 +3,7 @@
 use super::compare::{eq, gt, lt};
 use super::promote::{Rule, binary, common_dtype, convert};
 use super::unary::{log, reciprocal, trunc};
-use super::value::Operand;
+use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
@@ -114,6 +114,13 @@ fn scaled<'a>(op: &str, other: Operand<'a>, alpha: Scalar, input: Operand<'_>) -
     }
     let dtype = common_dtype(other, Operand::Number(alpha));
     times(&convert(other, dtype)?, &super::promote::number(alpha, dtype)?)
+}
+
+/// `a` where the condition holds, `b` elsewhere, after promotion.
+pub fn choose(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let c = super::compare::condition("where", condition)?;
+    let dtype = common_dtype(a, b);
+    where_(&c, &convert(a, dtype)?, &convert(b, dtype)?)
 }
 
 /// x to a constant power.
@@ -249,10 +256,21 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
     /// tensor([1., 2.])
-    fn where_else = "where" (condition: &Tensor, input: Operand<'_>, other: Operand<'_>) -> Tensor [] {
-        let c = super::compare::condition("where", condition)?;
-        let dtype = common_dtype(input, other);
-        where_(&c, &convert(input, dtype)?, &convert(other, dtype)?)
+    fn where_else = "where" (condition: &Tensor, input: Option<Operand<'_>> = None, other: Option<Operand<'_>> = None)
+        -> Value [] {
+        let (Some(input), Some(other)) = (input, other) else {
+            if input.is_some() || other.is_some() {
+                bail!(Type, "where(): expected both or neither of 'input' and 'other'");
+            }
+            return super::gather::nonzero(condition, true);
+        };
+        choose(condition, input, other).map(Value::Tensor)
+    }
+
+    /// The elements of this tensor where `condition` holds, those of `other` elsewhere.
+    fn tensor_where = "Tensor.where" (input: &Tensor, condition: &Tensor, other: Operand<'_>)
+        -> Tensor [METHOD, NOT_FUNCTION] {
+        choose(condition, Operand::Tensor(input), other)
     }
 
     /// Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.

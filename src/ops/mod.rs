@@ -12,12 +12,15 @@ pub mod creation;
 pub mod diagonal;
 pub mod einsum;
 pub mod entry;
+pub mod gather;
+pub mod indexing;
 pub mod join;
 pub mod matmul;
 pub mod promote;
 pub mod reduce;
 pub mod shape;
 pub mod softmax;
+pub mod sorting;
 pub mod unary;
 pub mod value;
 
@@ -36,11 +39,13 @@ static FAMILIES: &[&[Entry]] = &[
     creation::TABLE,
     diagonal::TABLE,
     einsum::TABLE,
+    gather::TABLE,
     join::TABLE,
     matmul::TABLE,
     reduce::TABLE,
     shape::TABLE,
     softmax::TABLE,
+    sorting::TABLE,
     unary::ACTIVATIONS,
     unary::MORE,
     unary::TABLE,

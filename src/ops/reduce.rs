@@ -134,6 +134,11 @@ pub fn amax_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     call_dims(&AMAX, x, Dims::from_slice(dims), keep)
 }
 
+/// The smallest element over dimensions.
+pub fn amin_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    call_dims(&AMIN, x, Dims::from_slice(dims), keep)
+}
+
 /// A product along one dimension as a tree of products of halves: its derivatives are right of any order, zeros
 /// included.
 fn prod_tree(x: &Tensor, dim: usize) -> Result<Tensor> {

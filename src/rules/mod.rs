@@ -5,6 +5,7 @@ pub mod basis;
 pub mod batching;
 pub mod bilinear;
 pub mod general;
+pub mod index;
 pub mod linear;
 pub mod opaque;
 pub mod pointwise;
@@ -12,6 +13,7 @@ pub mod reduction;
 
 pub use bilinear::Bilinear;
 pub use general::General;
+pub use index::Choosing;
 pub use linear::{Batching, Linear};
 pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};

@@ -1,0 +1,381 @@
+//! Elements picked and put by indices and masks.
+
+use super::indexing;
+use super::value::{Operand, Value};
+use crate::bail;
+use crate::base::shape::wrap_dim;
+use crate::base::{DType, Result, Scalar, Shape};
+use crate::core::Tensor;
+use crate::dense::ramp;
+use crate::rules::basis::{self, cast};
+use crate::rules::index::{self, Bounds, check_index};
+
+fn int64(op: &str, name: &str, t: &Tensor) -> Result<()> {
+    if t.dtype() != DType::I64 {
+        bail!(Runtime, "{op}(): expected dtype int64 for argument '{name}', but got {}", t.dtype());
+    }
+    Ok(())
+}
+
+/// Indices of index_select and its like: integers, at most 1-D.
+fn vector_index(op: &str, t: &Tensor) -> Result<Tensor> {
+    if t.rank() > 1 {
+        bail!(Index, "{op}(): index is supposed to be a vector, but it has {} dimensions", t.rank());
+    }
+    if !matches!(t.dtype(), DType::I64 | DType::I32) {
+        bail!(Runtime, "{op}(): expected dtype int32 or int64 for argument 'index', but got {}", t.dtype());
+    }
+    basis::reshape(&cast(t, DType::I64)?, &[t.numel()].into())
+}
+
+fn at_least_1d(x: &Tensor) -> Result<Tensor> {
+    if x.rank() == 0 { basis::reshape(x, &[1].into()) } else { Ok(x.clone()) }
+}
+
+/// Elementwise index operators: all operands get a dimension if they have none, and ranks agree.
+struct Elementwise {
+    x: Tensor,
+    index: Tensor,
+    dim: usize,
+}
+
+fn elementwise(op: &str, x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwise> {
+    int64(op, "index", idx)?;
+    let dim = wrap_dim(op, dim, x.rank())?;
+    let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(idx)?, dim };
+    if e.index.rank() != e.x.rank() && idx.numel() != 0 {
+        bail!(
+            Runtime,
+            "{op}(): index tensor must have the same number of dimensions as input tensor, got {} and {}",
+            idx.rank(),
+            x.rank()
+        );
+    }
+    for d in 0..e.x.rank().min(e.index.rank()) {
+        if d != dim && e.index.shape()[d] > e.x.shape()[d] && idx.numel() != 0 {
+            bail!(
+                Runtime,
+                "{op}(): size does not match at dimension {d}: expected index {} to be no larger than self {} apart \
+                 from dimension {dim}",
+                idx.shape(),
+                x.shape()
+            );
+        }
+    }
+    Ok(e)
+}
+
+fn source(op: &str, e: &Elementwise, src: &Tensor) -> Result<Tensor> {
+    if src.dtype() != e.x.dtype() {
+        bail!(Runtime, "{op}(): expected self.dtype to be equal to src.dtype, got {} and {}", e.x.dtype(), src.dtype());
+    }
+    let src = at_least_1d(src)?;
+    if src.rank() != e.index.rank() {
+        bail!(
+            Runtime,
+            "{op}(): index tensor must have the same number of dimensions as src tensor, got {} and {}",
+            e.index.rank(),
+            src.rank()
+        );
+    }
+    for d in 0..src.rank() {
+        if e.index.shape()[d] > src.shape()[d] {
+            bail!(
+                Runtime,
+                "{op}(): expected index {} to be no larger than src {} in dimension {d}",
+                e.index.shape(),
+                src.shape()
+            );
+        }
+    }
+    (0..src.rank()).try_fold(src, |s, d| basis::slice(&s, d, 0, e.index.shape()[d], 1))
+}
+
+fn scattered(
+    op: &str,
+    input: &Tensor,
+    dim: i64,
+    idx: &Tensor,
+    src: Operand<'_>,
+    reduce: Option<&str>,
+) -> Result<Tensor> {
+    if idx.numel() == 0 {
+        int64(op, "index", idx)?;
+        return Ok(input.clone());
+    }
+    let e = elementwise(op, input, dim, idx)?;
+    let src = match src {
+        Operand::Tensor(t) => source(op, &e, t)?,
+        Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), n)?,
+    };
+    let out = match reduce {
+        None => index::scatter(&e.x, e.dim, &e.index, &src)?,
+        Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src)?,
+        Some(r) => bail!(NotImplemented, "{op}(): reduce='{r}' is not implemented; 'add' is"),
+    };
+    basis::reshape(&out, input.shape())
+}
+
+/// `x[…, index, …]` along a dimension, as rows.
+fn rows_along(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    let front = basis::move_dim(x, dim, 0)?;
+    basis::move_dim(&index::take_rows(&front, index)?, 0, dim)
+}
+
+ops! { TABLE:
+    /// `out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
+    /// tensor([[1, 1],
+    ///         [4, 3]])
+    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD] {
+        let _ = sparse_grad;
+        let e = elementwise("gather", input, dim, index)?;
+        if index.numel() == 0 {
+            return basis::full(index.shape(), input.dtype(), 0);
+        }
+        basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())
+    }
+
+    /// A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
+    /// tensor([0., 0., 5.])
+    fn scatter = "scatter" (input: &Tensor, dim: i64, index: &Tensor, src: Option<Operand<'_>> = None;
+        value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE] {
+        match src.or(value) {
+            Some(s) => scattered("scatter", input, dim, index, s, reduce),
+            None => bail!(Type, "scatter(): missing required argument 'src'"),
+        }
+    }
+
+    /// A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
+    /// tensor([0., 0., 2.])
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE] {
+        scattered("scatter_add", input, dim, index, Operand::Tensor(src), Some("add"))
+    }
+
+    /// The members of a dimension that a vector of indices names.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
+    /// tensor([7, 5])
+    fn index_select = "index_select" (input: &Tensor, dim: i64, index: &Tensor) -> Tensor [METHOD] {
+        let d = wrap_dim("index_select", dim, input.rank())?;
+        let i = vector_index("index_select", index)?;
+        let x = at_least_1d(input)?;
+        let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false })
+            .map_err(|e| e.context("index_select()"))?;
+        let out = rows_along(&x, d, &i)?;
+        if input.rank() == 0 { basis::reshape(&out, input.shape()) } else { Ok(out) }
+    }
+
+    /// A copy of `input` with `alpha * source` added to the members of a dimension that `index` names.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
+    /// tensor([2., 0., 0.])
+    fn index_add = "index_add" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1))
+        -> Tensor [METHOD, INPLACE] {
+        let d = wrap_dim("index_add", dim, input.rank())?;
+        let i = vector_index("index_add", index)?;
+        if source.dtype() != input.dtype() {
+            bail!(Runtime, "index_add(): self ({}) and source ({}) must have the same scalar type",
+                input.dtype(), source.dtype());
+        }
+        let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
+        let want = x.shape().with(d, i.numel());
+        if src.rank() != x.rank() || src.shape() != &want {
+            bail!(Runtime, "index_add(): source of shape {} must match the shape {want} that input and index ask for",
+                source.shape());
+        }
+        let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false }).map_err(|e| e.context("index_add()"))?;
+        let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &super::promote::number(alpha, x.dtype())?)? };
+        let front = basis::move_dim(&x, d, 0)?;
+        let out = index::add_rows(&front, &i, &basis::move_dim(&src, d, 0)?)?;
+        basis::reshape(&basis::move_dim(&out, 0, d)?, input.shape())
+    }
+
+    /// A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
+    /// tensor([0., 4., 0.])
+    fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor, accumulate: bool = false)
+        -> Tensor [METHOD, INPLACE] {
+        let list = match indices {
+            Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
+                Value::Tensor(t) => Ok(Some(t)),
+                Value::None => Ok(None),
+                other => bail!(Type, "index_put(): argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
+            }).collect::<Result<Vec<_>>>()?,
+            other => bail!(Type, "index_put(): argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
+        };
+        if values.dtype() != input.dtype() {
+            bail!(Runtime, "index_put(): requires the source and destination dtypes match, got {} for the destination \
+                and {} for the source", input.dtype(), values.dtype());
+        }
+        indexing::put_tensors(input, &list, values, accumulate).map_err(|e| e.context("index_put()"))
+    }
+
+    /// Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
+    /// input if no dimension is named.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
+    /// tensor([[1, 2, 3]])
+    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor, dim: Option<i64> = None) -> Tensor [METHOD] {
+        int64("take_along_dim", "indices", indices)?;
+        let Some(dim) = dim else {
+            let (x, i) = (super::shape::ravel(input)?, super::shape::ravel(indices)?);
+            return gather(&x, 0, &i, false);
+        };
+        if input.rank() != indices.rank() {
+            bail!(Runtime, "take_along_dim(): input and indices should have the same number of dimensions, but got {} \
+                and {}", input.rank(), indices.rank());
+        }
+        let d = wrap_dim("take_along_dim", dim, input.rank())?;
+        if input.rank() == 0 {
+            return gather(input, 0, indices, false);
+        }
+        let one = |t: &Tensor| t.shape().with(d, 1);
+        let common = crate::base::shape::broadcast2("take_along_dim", &one(input), &one(indices))?;
+        let x = basis::expand(input, &common.with(d, input.shape()[d]))?;
+        let i = basis::expand(indices, &common.with(d, indices.shape()[d]))?;
+        let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: true })
+            .map_err(|e| e.context("take_along_dim()"))?;
+        index::gather(&x, d, &i)
+    }
+
+    /// `input` with `value` (a number or 0-d tensor) where `mask` is true.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.masked_fill(pullback.tensor([1, 2]), pullback.tensor([True, False]), 9)
+    /// tensor([9, 2])
+    fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        if mask.dtype() != DType::Bool {
+            bail!(Runtime, "masked_fill(): only supports boolean masks, but got mask with dtype {}", mask.dtype());
+        }
+        let v = match value {
+            Operand::Tensor(t) if t.rank() > 0 => {
+                bail!(Runtime, "masked_fill(): only supports a 0-dimensional value tensor, but got tensor with {} \
+                    dimension(s).", t.rank())
+            }
+            Operand::Tensor(t) => {
+                if t.dtype().category() > input.dtype().category() {
+                    bail!(Runtime, "masked_fill(): value of dtype {} cannot be converted to {} without loss",
+                        t.dtype(), input.dtype());
+                }
+                cast(t, input.dtype())?
+            }
+            Operand::Number(n) => {
+                if n.category() > input.dtype().category() && input.dtype() != DType::Bool {
+                    bail!(Runtime, "masked_fill(): value {n:?} cannot be converted to {} without overflow or loss",
+                        input.dtype());
+                }
+                super::promote::number(n, input.dtype())?
+            }
+        };
+        basis::where_(mask, &v, input)
+    }
+
+    /// The elements of `input` where `mask` is true, in row-major order, after broadcasting both.
+    fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor) -> Tensor [METHOD] {
+        if mask.dtype() != DType::Bool {
+            bail!(Runtime, "masked_select(): expected BoolTensor for mask, but got {}", mask.dtype());
+        }
+        let both = super::shape::broadcast("masked_select", &[input, mask])?;
+        indexing::get(&both[0], &[super::value::IndexItem::Tensor(both[1].clone())])
+    }
+
+    /// Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
+    /// tensor([[1],
+    ///         [2]])
+    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD] {
+        if !as_tuple {
+            return indexing::nonzero_rows(input).map(Value::Tensor);
+        }
+        let x = at_least_1d(input)?;
+        Ok(Value::Tuple(indexing::nonzero_columns(&x)?.into_iter().map(Value::Tensor).collect()))
+    }
+
+    /// Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
+    /// gradient.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
+    /// tensor([[2.],
+    ///         [1.]])
+    fn embedding = "nn.functional.embedding" (input: &Tensor, weight: &Tensor, padding_idx: Option<i64> = None,
+        max_norm: Option<f64> = None, norm_type: f64 = 2.0, scale_grad_by_freq: bool = false, sparse: bool = false)
+        -> Tensor [] {
+        let _ = (norm_type, sparse);
+        if max_norm.is_some() || scale_grad_by_freq {
+            bail!(NotImplemented, "embedding(): max_norm and scale_grad_by_freq are not implemented; renormalise the \
+                weight or scale its gradient");
+        }
+        if !matches!(input.dtype(), DType::I64 | DType::I32) {
+            bail!(Runtime, "embedding(): expected tensor for argument 'indices' to have int32 or int64 dtype, but got {}",
+                input.dtype());
+        }
+        if weight.rank() != 2 {
+            bail!(Runtime, "embedding(): 'weight' must be 2-D, but it is {}-D", weight.rank());
+        }
+        let rows = weight.shape()[0];
+        let i = cast(input, DType::I64)?;
+        let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(|e| e.context("embedding()"))?;
+        let out = index::take_rows(weight, &i)?;
+        let Some(p) = padding_idx else { return Ok(out) };
+        if p < -(rows as i64) || p >= rows as i64 {
+            bail!(Runtime, "embedding(): padding_idx must be within num_embeddings ({rows}), got {p}");
+        }
+        let p = if p < 0 { p + rows as i64 } else { p };
+        let padded = super::compare::eq(&basis::unsqueeze_dims(&i, &[i.rank()])?, p)?;
+        basis::where_(&padded, &super::shape::detach(&out)?, &out)
+    }
+
+    /// int64 ones at the classes along a new last dimension, zeros elsewhere. `num_classes` -1 is the largest class + 1.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
+    /// tensor([[0, 1],
+    ///         [1, 0]])
+    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor, num_classes: i64 = -1) -> Tensor [] {
+        int64("one_hot", "tensor", tensor)?;
+        let classes = if num_classes >= 0 { num_classes as usize } else { inferred_classes(tensor)? };
+        if num_classes == 0 && tensor.numel() > 0 {
+            bail!(Runtime, "one_hot(): num_classes must be positive, got 0");
+        }
+        let i = check_index(tensor, Bounds { size: classes, dim: 0, wrap: false }).map_err(|_| {
+            crate::Error::runtime(format!("one_hot(): class values must be non-negative and smaller than num_classes \
+                ({classes})"))
+        })?;
+        let range = ramp::arange(DType::I64, 0.into(), 1.into(), classes)?.into();
+        let column: Shape = i.shape().append(1);
+        cast(&super::compare::eq(&basis::reshape(&i, &column)?, &range)?, DType::I64)
+    }
+}
+
+/// The largest class + 1; it depends on the data, so no transform can follow.
+fn inferred_classes(t: &Tensor) -> Result<usize> {
+    if t.numel() == 0 {
+        bail!(Runtime, "one_hot(): cannot infer total number of classes from empty tensor");
+    }
+    let Some(array) = t.dense() else {
+        bail!(
+            Runtime,
+            "one_hot(): the number of classes depends on the data under a transform{}; give num_classes",
+            crate::core::origin::at_here()
+        )
+    };
+    let largest = crate::dense::reduce::amax(array, &(0..t.rank()).collect::<Vec<_>>(), false)?.item()?;
+    Ok(largest.as_i64().max(-1).wrapping_add(1) as usize)
+}

@@ -1,0 +1,377 @@
+//! Sorting, extremes with their places, cumulative sums.
+
+use super::arith::{maximum, minimum};
+use super::reduce::amax_over;
+use super::value::{IntoValue, Named, Value};
+use crate::bail;
+use crate::base::shape::wrap_dim;
+use crate::base::{DType, Result};
+use crate::core::{Params, Prim, Tensor, call, call_many};
+use crate::dense::{Array, reduce, scan, sort as kernels};
+use crate::rules::basis::{self, cast};
+use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch};
+use smallvec::smallvec;
+
+/// Parameters of the operators here.
+#[derive(Debug, Clone, Copy)]
+struct Along {
+    dim: usize,
+    keep: bool,
+    k: usize,
+    /// Descending, or largest.
+    high: bool,
+    sorted: bool,
+}
+
+impl Along {
+    fn dim(dim: usize) -> Along {
+        Along { dim, keep: true, k: 0, high: false, sorted: true }
+    }
+    fn params(self) -> Params {
+        Params::other(self)
+    }
+}
+
+fn along(p: &Params) -> Along {
+    *p.get::<Along>()
+}
+fn shifted(p: &Params) -> Params {
+    let a = along(p);
+    Along { dim: a.dim + 1, ..a }.params()
+}
+
+macro_rules! choosing {
+    ($($id:ident, $name:literal, |$a:ident, $x:ident| $eval:expr;)*) => {$(
+        static $id: Choosing = Choosing {
+            name: $name,
+            eval: |p, $x| { let $a = along(p); $eval },
+            along: |p| { let a = along(p); (a.dim, a.keep) },
+            shifted,
+        };
+    )*};
+}
+
+choosing! {
+    SORT, "sort", |a, x| kernels::sort(x, a.dim, a.high, true);
+    TOPK, "topk", |a, x| kernels::topk(x, a.k, a.dim, a.high, a.sorted);
+    MAX, "max", |a, x| reduce::max_with_index(x, a.dim, a.keep);
+    MIN, "min", |a, x| reduce::min_with_index(x, a.dim, a.keep);
+    KTHVALUE, "kthvalue", |a, x| drop_dim(kernels::kthvalue(x, a.k, a.dim)?, a);
+    CUMMAX, "cummax", |a, x| scan::cummax(x, a.dim);
+    CUMMIN, "cummin", |a, x| scan::cummin(x, a.dim);
+}
+
+/// Values and indices with the chosen dimension as the caller wants it.
+fn drop_dim((v, i): (Array, Array), a: Along) -> Result<(Array, Array)> {
+    let shape =
+        if v.rank() > a.dim && v.shape()[a.dim] == 1 && !a.keep { v.shape().without(a.dim) } else { v.shape().clone() };
+    let with = if a.keep && v.shape().rank() == a.dim { v.shape().append(1) } else { shape };
+    Ok((v.reshape(&with)?, i.reshape(&with)?))
+}
+
+macro_rules! position {
+    ($($id:ident, $name:literal, $kernel:path;)*) => {$(
+        static $id: Opaque = Opaque {
+            name: $name,
+            eval: |p, args| {
+                let a = along(p);
+                Ok(smallvec![$kernel(args[0].array()?, Some(a.dim), a.keep)?.into()])
+            },
+            batching: OpaqueBatch::With(|me, p, args, _| {
+                let Some(v) = crate::rules::batching::front(&args[0])? else {
+                    bail!(Internal, "{}(): nothing is batched", $name)
+                };
+                Ok(smallvec![(call(me, &shifted(p), &[&v])?, Some(0))])
+            }),
+        };
+    )*};
+}
+
+position! {
+    ARGMAX, "argmax", reduce::argmax;
+    ARGMIN, "argmin", reduce::argmin;
+}
+
+static CUMSUM: Linear = Linear {
+    name: "cumsum",
+    eval: |p, a| scan::cumsum(a, p.dim()),
+    transpose: |p, g, _, _| {
+        let d = p.dim();
+        reversed(&call(Prim::Static(&CUMSUM), p, &[&reversed(g, d)?])?, d)
+    },
+    batching: Batching::Shift,
+};
+
+/// The elements of a dimension in reverse order.
+pub fn reversed(x: &Tensor, dim: usize) -> Result<Tensor> {
+    let n = x.shape()[dim];
+    if n < 2 { Ok(x.clone()) } else { basis::slice(x, dim, n - 1, n, -1) }
+}
+
+/// `x` with at least one dimension, and the dimension wrapped.
+fn dimensioned(op: &str, x: &Tensor, dim: i64) -> Result<(Tensor, usize)> {
+    let d = wrap_dim(op, dim, x.rank())?;
+    Ok((if x.rank() == 0 { basis::reshape(x, &[1].into())? } else { x.clone() }, d))
+}
+
+/// Values and indices of a choosing operator; 0-d inputs give 0-d outputs.
+fn choose(prim: &'static Choosing, op: &str, x: &Tensor, dim: i64, mut a: Along) -> Result<(Tensor, Tensor)> {
+    let (v, d) = dimensioned(op, x, dim)?;
+    a.dim = d;
+    let outs = call_many(Prim::Static(prim), &a.params(), &[&v])?;
+    let flat = |t: &Tensor| if x.rank() == 0 { basis::reshape(t, x.shape()) } else { Ok(t.clone()) };
+    Ok((flat(&outs[0])?, flat(&outs[1])?))
+}
+
+fn named(name: &'static str, (values, indices): (Tensor, Tensor)) -> Named {
+    Named::new(name, &["values", "indices"], [values, indices])
+}
+
+fn no_complex(op: &str, x: &Tensor) -> Result<()> {
+    if x.dtype().is_complex() {
+        bail!(NotImplemented, "{op}(): not implemented for {} tensors: they have no order", x.dtype());
+    }
+    Ok(())
+}
+
+/// An extreme over everything, along a dimension, or of two tensors: PyTorch's three forms of `max` and `min`.
+struct Extreme {
+    name: &'static str,
+    prim: &'static Choosing,
+    over: fn(&Tensor, &[usize], bool) -> Result<Tensor>,
+    of_two: fn(&Tensor, &Tensor) -> Result<Tensor>,
+}
+
+impl Extreme {
+    fn run(&self, input: &Tensor, dim: &Value, keepdim: bool, other: Option<&Tensor>) -> Result<Value> {
+        no_complex(self.name, input)?;
+        if let Some(other) = other {
+            return (self.of_two)(input, other).map(Value::Tensor);
+        }
+        match dim {
+            Value::None | Value::Missing => {
+                if input.numel() == 0 {
+                    bail!(
+                        Runtime,
+                        "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
+                         dim with the 'dim' argument.",
+                        self.name
+                    );
+                }
+                (self.over)(input, &(0..input.rank()).collect::<Vec<_>>(), false).map(Value::Tensor)
+            }
+            Value::Tensor(other) => (self.of_two)(input, other).map(Value::Tensor),
+            v => {
+                let dims = super::reduce::dims_of(self.name, v)?;
+                let Some(&[d]) = dims.as_deref() else {
+                    bail!(Type, "{}(): argument 'dim' must be one int", self.name)
+                };
+                let a = Along { keep: keepdim || input.rank() == 0, ..Along::dim(0) };
+                nonempty(self.name, input, d)?;
+                Ok(named(self.name, choose(self.prim, self.name, input, d, a)?).into_value())
+            }
+        }
+    }
+}
+
+fn nonempty(op: &str, x: &Tensor, dim: i64) -> Result<()> {
+    let d = wrap_dim(op, dim, x.rank())?;
+    if x.rank() > 0 && x.shape()[d] == 0 {
+        bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size.");
+    }
+    Ok(())
+}
+
+fn position_of(prim: &'static Opaque, op: &str, x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    no_complex(op, x)?;
+    if x.dtype() == DType::Bool {
+        bail!(NotImplemented, "{op}(): not implemented for bool tensors");
+    }
+    let Some(dim) = dim else {
+        if x.numel() == 0 {
+            bail!(
+                Index,
+                "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
+                dim with the 'dim' argument."
+            );
+        }
+        let flat = basis::reshape(x, &[x.numel()].into())?;
+        let out = call(Prim::Static(prim), &Along { keep: false, ..Along::dim(0) }.params(), &[&flat])?;
+        let shape = if keepdim { x.shape().iter().map(|_| 1).collect() } else { crate::Shape::scalar() };
+        return basis::reshape(&out, &shape);
+    };
+    nonempty(op, x, dim)?;
+    let (v, d) = dimensioned(op, x, dim)?;
+    let out = call(Prim::Static(prim), &Along { keep: keepdim, ..Along::dim(d) }.params(), &[&v])?;
+    if x.rank() == 0 { basis::reshape(&out, x.shape()) } else { Ok(out) }
+}
+
+ops! { TABLE:
+    /// Values in order along a dimension, and where they were. NaN counts as the largest.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
+    /// tensor([1, 2, 0])
+    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD] {
+        let _ = stable;
+        no_complex("sort", input)?;
+        Ok(named("sort", choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
+    }
+
+    /// The indices that sort a dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
+    /// tensor([1, 2, 0])
+    fn argsort = "argsort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false)
+        -> Tensor [METHOD] {
+        let _ = stable;
+        no_complex("argsort", input)?;
+        Ok(choose(&SORT, "argsort", input, dim, Along { high: descending, ..Along::dim(0) })?.1)
+    }
+
+    /// The `k` largest (or smallest) values along a dimension, and where they were.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
+    /// tensor([3., 2.])
+    fn topk = "topk" (input: &Tensor, k: i64, dim: i64 = -1, largest: bool = true, sorted: bool = true)
+        -> Named [METHOD] {
+        no_complex("topk", input)?;
+        let d = wrap_dim("topk", dim, input.rank())?;
+        let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
+        if k < 0 || k > n {
+            bail!(Runtime, "topk(): selected index k out of range: k is {k}, dimension {d} has size {n}");
+        }
+        let a = Along { k: k as usize, high: largest, sorted, ..Along::dim(0) };
+        Ok(named("topk", choose(&TOPK, "topk", input, dim, a)?))
+    }
+
+    /// The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
+    /// tensor(3.)
+    fn max = "max" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+        -> Value [METHOD] {
+        let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
+        Extreme { name: "max", prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
+    }
+
+    /// The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
+    /// tensor(1.)
+    fn min = "min" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+        -> Value [METHOD] {
+        let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
+        Extreme { name: "min", prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
+    }
+
+    /// Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
+    /// tensor(0)
+    fn argmax = "argmax" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] {
+        position_of(&ARGMAX, "argmax", input, dim, keepdim)
+    }
+
+    /// Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
+    /// tensor(1)
+    fn argmin = "argmin" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] {
+        position_of(&ARGMIN, "argmin", input, dim, keepdim)
+    }
+
+    /// Largest values so far along a dimension, and where they are.
+    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD] {
+        no_complex("cummax", input)?;
+        Ok(named("cummax", choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
+    }
+
+    /// Smallest values so far along a dimension, and where they are.
+    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD] {
+        no_complex("cummin", input)?;
+        Ok(named("cummin", choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
+    }
+
+    /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
+    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD] {
+        no_complex("kthvalue", input)?;
+        let d = wrap_dim("kthvalue", dim, input.rank())?;
+        let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
+        if k < 1 || k > n {
+            bail!(Runtime, "kthvalue(): selected number k out of range for dimension {d}: k is {k}, size {n}");
+        }
+        let a = Along { k: k as usize, keep: keepdim || input.rank() == 0, ..Along::dim(0) };
+        Ok(named("kthvalue", choose(&KTHVALUE, "kthvalue", input, dim, a)?))
+    }
+
+    /// Sums of the elements so far along a dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.cumsum(pullback.tensor([1, 2, 3]), 0)
+    /// tensor([1, 3, 6])
+    fn cumsum = "cumsum" (input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Tensor [METHOD, INPLACE] {
+        let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
+        let x = cast(input, dtype.unwrap_or(natural))?;
+        let (v, d) = dimensioned("cumsum", &x, dim)?;
+        basis::reshape(&call(Prim::Static(&CUMSUM), &Params::Dim(d), &[&v])?, input.shape())
+    }
+
+    /// The elements of some dimensions in reverse order.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.flip(pullback.tensor([1, 2, 3]), (0,))
+    /// tensor([3, 2, 1])
+    fn flip = "flip" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC] {
+        let dims = crate::base::shape::wrap_dims("flip", dims, input.rank())?;
+        if input.rank() == 0 {
+            return Ok(input.clone());
+        }
+        dims.iter().try_fold(input.clone(), |x, &d| reversed(&x, d))
+    }
+
+    /// Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
+    /// tensor.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
+    /// tensor([3, 1, 2])
+    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
+        if dims.is_empty() {
+            let &[shift] = shifts else {
+                bail!(Runtime, "roll(): shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
+            };
+            let flat = basis::reshape(input, &[input.numel()].into())?;
+            return basis::reshape(&rolled(&flat, 0, shift)?, input.shape());
+        }
+        if shifts.len() != dims.len() {
+            bail!(Runtime, "roll(): shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
+        }
+        let mut x = input.clone();
+        for (&s, &d) in shifts.iter().zip(dims) {
+            let d = wrap_dim("roll", d, input.rank())?;
+            if input.rank() > 0 {
+                x = rolled(&x, d, s)?;
+            }
+        }
+        Ok(x)
+    }
+}
+
+fn rolled(x: &Tensor, dim: usize, shift: i64) -> Result<Tensor> {
+    let n = x.shape()[dim];
+    if n == 0 {
+        return Ok(x.clone());
+    }
+    let s = shift.rem_euclid(n as i64) as usize;
+    if s == 0 {
+        return Ok(x.clone());
+    }
+    basis::cat(&[&basis::slice(x, dim, n - s, s, 1)?, &basis::slice(x, dim, 0, n - s, 1)?], dim)
+}

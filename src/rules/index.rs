@@ -1,0 +1,363 @@
+//! Operators that move elements by integer indices, and those that choose elements and say which.
+
+use super::basis::{self, zeros_like};
+use super::{General, batching};
+use crate::bail;
+use crate::base::{DType, Result, Shape};
+use crate::core::primitive::Saves;
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
+};
+use crate::dense::{Array, index as kernels, ramp};
+use smallvec::{SmallVec, smallvec};
+
+/// `out[i][j] = x[index[i][j]][j]` along a dimension.
+pub static GATHER: General = General {
+    name: "gather",
+    eval: |p, a| Ok(smallvec![kernels::gather(a[0].array()?, p.dim(), a[1].array()?)?.into()]),
+    saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
+    jvp: |_, p, point, t| linear(t[0], |t| gather(t, p.dim(), point.input(1)?)),
+    vjp: |_, p, point, g, _| {
+        pull(g, |g| {
+            let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
+            Ok(smallvec![Some(scatter_add(&zeros, p.dim(), point.input(1)?, g)?), None])
+        })
+    },
+    batch: batch_elementwise,
+};
+
+/// A copy of `x` with `out[index[i][j]][j] += src[i][j]`.
+pub static SCATTER_ADD: General = General {
+    name: "scatter_add",
+    eval: |p, a| Ok(smallvec![kernels::scatter_add(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
+    saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
+    jvp: |_, p, point, t| both(point, t, |x, i, s| scatter_add(x, p.dim(), i, s)),
+    vjp: |_, p, point, g, needs| {
+        pull(g, |g| {
+            let src = if needs & 4 != 0 { Some(gather(g, p.dim(), point.input(1)?)?) } else { None };
+            Ok(smallvec![Some(g.clone()), None, src])
+        })
+    },
+    batch: batch_elementwise,
+};
+
+/// A copy of `x` with `out[index[i][j]][j] = src[i][j]`.
+pub static SCATTER: General = General {
+    name: "scatter",
+    eval: |p, a| Ok(smallvec![kernels::scatter(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
+    saves: |_, _| Saves { inputs: 2, outputs: 0 },
+    jvp: |_, p, point, t| both(point, t, |x, i, s| scatter(x, p.dim(), i, s)),
+    vjp: |_, p, point, g, needs| {
+        pull(g, |g| {
+            let i = point.input(1)?;
+            let x = if needs & 1 != 0 {
+                Some(scatter(g, p.dim(), i, &basis::full(i.shape(), g.dtype(), 0.0)?)?)
+            } else {
+                None
+            };
+            let src = if needs & 4 != 0 { Some(gather(g, p.dim(), i)?) } else { None };
+            Ok(smallvec![x, None, src])
+        })
+    },
+    batch: batch_elementwise,
+};
+
+/// Rows of `x` (along dimension 0) at `index`: the result has the shape `index.shape + x.shape[1:]`.
+pub static TAKE_ROWS: General = General {
+    name: "index",
+    eval: |_, a| {
+        let (x, i) = (a[0].array()?, a[1].array()?);
+        let rows = kernels::select(x, 0, &i.reshape(&[i.numel()].into())?)?;
+        Ok(smallvec![rows.reshape(&joined(i.shape(), &x.shape()[1..]))?.into()])
+    },
+    saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
+    jvp: |_, _, point, t| linear(t[0], |t| take_rows(t, point.input(1)?)),
+    vjp: |_, _, point, g, _| {
+        pull(g, |g| {
+            let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
+            Ok(smallvec![Some(add_rows(&zeros, point.input(1)?, g)?), None])
+        })
+    },
+    batch: batch_take_rows,
+};
+
+/// A copy of `x` with rows of `src` added at `index`.
+pub static ADD_ROWS: General = General {
+    name: "index_add",
+    eval: |_, a| {
+        let (x, i, src) = flat_rows(a)?;
+        Ok(smallvec![kernels::add_at(x, 0, &i, &src)?.into()])
+    },
+    saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
+    jvp: |_, _, point, t| both(point, t, add_rows),
+    vjp: |_, _, point, g, needs| {
+        pull(g, |g| {
+            let src = if needs & 4 != 0 { Some(take_rows(g, point.input(1)?)?) } else { None };
+            Ok(smallvec![Some(g.clone()), None, src])
+        })
+    },
+    batch: batch_put_rows,
+};
+
+/// A copy of `x` with rows of `src` put at `index`; of several writes the last stays.
+pub static SET_ROWS: General = General {
+    name: "index_put",
+    eval: |_, a| {
+        let (x, i, src) = flat_rows(a)?;
+        Ok(smallvec![kernels::put_many(x, &[i], &src, false)?.into()])
+    },
+    saves: |_, _| Saves { inputs: 2, outputs: 0 },
+    jvp: |_, _, point, t| both(point, t, set_rows),
+    vjp: |_, _, point, g, needs| {
+        pull(g, |g| {
+            let i = point.input(1)?;
+            let zeros = |shape: &Shape| basis::full(shape, g.dtype(), 0.0);
+            let x =
+                if needs & 1 != 0 { Some(set_rows(g, i, &zeros(&joined(i.shape(), &g.shape()[1..]))?)?) } else { None };
+            let src = if needs & 4 != 0 { Some(take_rows(g, i)?) } else { None };
+            Ok(smallvec![x, None, src])
+        })
+    },
+    batch: batch_put_rows,
+};
+
+fn joined(a: &[usize], b: &[usize]) -> Shape {
+    a.iter().chain(b).copied().collect()
+}
+
+/// Index and source with their leading dimensions as one.
+fn flat_rows<'a>(a: &[&'a Tensor]) -> Result<(&'a Array, Array, Array)> {
+    let (x, i, src) = (a[0].array()?, a[1].array()?, a[2].array()?);
+    let n = i.numel();
+    Ok((x, i.reshape(&[n].into())?, src.reshape(&joined(&[n], &x.shape()[1..]))?))
+}
+
+fn linear(t: Option<&Tensor>, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tangents> {
+    Ok(smallvec![t.map(f).transpose()?])
+}
+
+/// The tangent of an operator that is linear in arguments 0 and 2 together.
+fn both(
+    point: &Point<'_>,
+    t: &[Option<&Tensor>],
+    f: impl Fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tangents> {
+    let or_zero = |i: usize| -> Result<Tensor> {
+        match t[i] {
+            Some(t) => Ok(t.clone()),
+            None => zeros_like(point.input(i)?),
+        }
+    };
+    Ok(smallvec![Some(f(&or_zero(0)?, point.input(1)?, &or_zero(2)?)?)])
+}
+
+fn pull(g: &[Option<Tensor>], f: impl Fn(&Tensor) -> Result<Tangents>) -> Result<Tangents> {
+    match g {
+        [Some(g)] => f(g),
+        _ => Ok(SmallVec::new()),
+    }
+}
+
+/// All arguments have one rank: the batch goes in front of each.
+fn batch_elementwise(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let values: SmallVec<[_; 3]> = args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
+    let refs: SmallVec<[&Tensor; 3]> = values.iter().map(|v| &**v).collect();
+    Ok(smallvec![(call(me, &Params::Dim(p.dim() + 1), &refs)?, Some(0))])
+}
+
+/// Row numbers of a batch of tables stacked into one of `size * rows` rows.
+fn stacked_index(index: &Tensor, size: usize, rows: usize) -> Result<Tensor> {
+    let mut shape: Shape = [size].into();
+    (1..index.rank()).for_each(|_| shape.push(1));
+    let starts = ramp::arange(DType::I64, 0.into(), (rows as i64).into(), size)?;
+    basis::add(index, &basis::reshape(&starts.into(), &shape)?)
+}
+
+fn batch_take_rows(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let (x, i) = (&args[0], &args[1]);
+    let Some(table) = batching::front(x)? else {
+        let index = batching::front_expanded(i, info)?;
+        return Ok(smallvec![(call(me, p, &[x.value, &index])?, Some(0))]);
+    };
+    if i.dim.is_none() {
+        let rows_first = basis::move_dim(&table, 0, 1)?;
+        return Ok(smallvec![(call(me, p, &[&rows_first, i.value])?, Some(i.value.rank()))]);
+    }
+    let rows = table.shape()[1];
+    let index = stacked_index(&*batching::front_expanded(i, info)?, info.size, rows)?;
+    let flat = basis::reshape(&table, &joined(&[info.size * rows], &table.shape()[2..]))?;
+    Ok(smallvec![(call(me, p, &[&flat, &index])?, Some(0))])
+}
+
+fn batch_put_rows(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let x = batching::front_expanded(&args[0], info)?;
+    let src = batching::front_expanded(&args[2], info)?;
+    let rows = x.shape()[1];
+    let index = stacked_index(&*batching::front_expanded(&args[1], info)?, info.size, rows)?;
+    let flat = basis::reshape(&x, &joined(&[info.size * rows], &x.shape()[2..]))?;
+    let out = call(me, p, &[&flat, &index, &src])?;
+    Ok(smallvec![(basis::reshape(&out, x.shape())?, Some(0))])
+}
+
+/// Elements of `x` along `dim` at `index`, of one rank with it.
+pub fn gather(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&GATHER), &Params::Dim(dim), &[x, index])
+}
+pub fn scatter_add(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SCATTER_ADD), &Params::Dim(dim), &[x, index, src])
+}
+pub fn scatter(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SCATTER), &Params::Dim(dim), &[x, index, src])
+}
+pub fn take_rows(x: &Tensor, index: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&TAKE_ROWS), &Params::None, &[x, index])
+}
+pub fn add_rows(x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&ADD_ROWS), &Params::None, &[x, index, src])
+}
+pub fn set_rows(x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SET_ROWS), &Params::None, &[x, index, src])
+}
+
+/// An operator that chooses elements along one dimension: sort, topk, max with index. Its outputs are the values and
+/// their int64 indices; the derivative follows the indices.
+pub struct Choosing {
+    pub name: &'static str,
+    pub eval: fn(&Params, &Array) -> Result<(Array, Array)>,
+    /// The dimension, and whether the outputs have it.
+    pub along: fn(&Params) -> (usize, bool),
+    pub shifted: fn(&Params) -> Params,
+}
+
+impl Choosing {
+    /// The indices with the dimension kept.
+    fn kept(&self, p: &Params, t: &Tensor) -> Result<Tensor> {
+        let (dim, keep) = (self.along)(p);
+        if keep { Ok(t.clone()) } else { basis::unsqueeze_dims(t, &[dim]) }
+    }
+}
+
+impl Primitive for Choosing {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn eval(&self, p: &Params, args: &[&Tensor]) -> Result<Tensor> {
+        Ok((self.eval)(p, args[0].array()?)?.0.into())
+    }
+
+    fn eval_many(&self, p: &Params, args: &[&Tensor]) -> Result<Outputs> {
+        let (values, indices) = (self.eval)(p, args[0].array()?)?;
+        Ok(smallvec![values.into(), indices.into()])
+    }
+
+    fn saves(&self, _: &Params, _: Mask) -> Saves {
+        Saves { inputs: 0, outputs: 2 }
+    }
+
+    fn jvp(&self, _: Prim<'_>, p: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
+        let [Some(t)] = tangents else { return Ok(smallvec![None, None]) };
+        let out = gather(t, (self.along)(p).0, &self.kept(p, point.output(1)?)?)?;
+        Ok(smallvec![Some(basis::reshape(&out, point.output(1)?.shape())?), None])
+    }
+
+    fn vjp(
+        &self,
+        _: Prim<'_>,
+        p: &Params,
+        point: &Point<'_>,
+        cotangents: &[Option<Tensor>],
+        _: Mask,
+    ) -> Result<Tangents> {
+        let Some(Some(g)) = cotangents.first() else { return Ok(SmallVec::new()) };
+        let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
+        let index = self.kept(p, point.output(1)?)?;
+        Ok(smallvec![Some(scatter_add(&zeros, (self.along)(p).0, &index, &self.kept(p, g)?)?)])
+    }
+
+    fn batch(&self, me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
+        let Some(v) = batching::front(&args[0])? else { bail!(Internal, "{}(): nothing is batched", self.name) };
+        let outs = call_many(me, &(self.shifted)(p), &[&v])?;
+        Ok(outs.into_iter().map(|o| (o, Some(0))).collect())
+    }
+}
+
+/// A copy of `x` with the elements of a slice replaced by `src`, of the slice's shape.
+pub static SET_SLICE: General = General {
+    name: "slice_scatter",
+    eval: |p, a| {
+        let Params::Slice { dim, start, step, .. } = *p else { bail!(Internal, "slice_scatter(): parameters {p:?}") };
+        Ok(smallvec![crate::dense::copy::with_slice(a[0].array()?, a[1].array()?, dim, start, step)?.into()])
+    },
+    saves: |_, _| Saves::default(),
+    jvp: |me, p, point, t| {
+        let or_zero = |i: usize| -> Result<Tensor> {
+            match t[i] {
+                Some(t) => Ok(t.clone()),
+                None => zeros_like(point.input(i)?),
+            }
+        };
+        Ok(smallvec![Some(call(me, p, &[&or_zero(0)?, &or_zero(1)?])?)])
+    },
+    vjp: |me, p, _, g, needs| {
+        pull(g, |g| {
+            let part = call(Prim::Static(&basis::SLICE), p, &[g])?;
+            let x = if needs & 1 != 0 { Some(call(me, p, &[g, &zeros_like(&part)?])?) } else { None };
+            Ok(smallvec![x, Some(part)])
+        })
+    },
+    batch: |me, p, args, info| {
+        let x = batching::front_expanded(&args[0], info)?;
+        let src = batching::front_expanded(&args[1], info)?;
+        match p.shifted() {
+            Some(p) => Ok(smallvec![(call(me, &p, &[&x, &src])?, Some(0))]),
+            None => bail!(Internal, "slice_scatter(): parameters {p:?}"),
+        }
+    },
+};
+
+pub fn set_slice(x: &Tensor, src: &Tensor, dim: usize, start: usize, len: usize, step: isize) -> Result<Tensor> {
+    call(Prim::Static(&SET_SLICE), &Params::Slice { dim, start, len, step }, &[x, src])
+}
+
+/// Indices checked against a size; negative ones are wrapped if `wrap`.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub size: usize,
+    /// The dimension, for the message.
+    pub dim: usize,
+    pub wrap: bool,
+}
+
+/// Checks (and wraps) int64 indices. An operator of its own, so that it also runs on batched indices.
+pub static CHECK_INDEX: super::Opaque = super::Opaque {
+    name: "index",
+    eval: |p, args| {
+        let b = *p.get::<Bounds>();
+        let a = args[0].array()?.contiguous()?;
+        let n = b.size as i64;
+        let values: &[i64] = a.as_slice().unwrap_or(&[]);
+        let low = if b.wrap { -n } else { 0 };
+        if let Some(bad) = values.iter().find(|&&i| i < low || i >= n) {
+            bail!(Index, "index {bad} is out of bounds for dimension {} with size {n}", b.dim);
+        }
+        if values.iter().all(|&i| i >= 0) {
+            return Ok(smallvec![a.clone().into()]);
+        }
+        let wrapped = Array::build::<i64>(a.shape().clone(), |out| {
+            for (o, &i) in out.iter_mut().zip(values) {
+                *o = if i < 0 { i + n } else { i };
+            }
+        })?;
+        Ok(smallvec![wrapped.into()])
+    },
+    batching: super::OpaqueBatch::With(|me, p, args, _| {
+        let Some(v) = batching::front(&args[0])? else { bail!(Internal, "index(): nothing is batched") };
+        Ok(smallvec![(call(me, p, &[&v])?, Some(0))])
+    }),
+};
+
+/// Indices that are known to lie in `0..size`; an `Index` error otherwise.
+pub fn check_index(index: &Tensor, bounds: Bounds) -> Result<Tensor> {
+    call(Prim::Static(&CHECK_INDEX), &Params::other(bounds), &[index])
+}
