@@ -1,27 +1,50 @@
 //! Moving elements by index.
+//!
+//! Every index is checked; where a result would depend on the order of writes, the order is the row-major one of the
+//! indices, whatever the number of threads.
 
+mod blocks;
+mod gather;
+mod join;
+mod make;
+mod mask;
+mod moves;
+mod scatter;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use blocks::{add_at, put_at, put_many, select, take_many};
+pub use gather::gather;
+pub use join::cat;
+pub use make::{arange, eye, linspace, one_hot};
+pub use mask::{masked_scatter, masked_select, nonzero};
+pub use scatter::{Fold, scatter, scatter_add, scatter_reduce};
+pub use window::{pad, roll, tri};
+
+use super::array::Array;
 use crate::bail;
-use crate::base::Result;
-use crate::dense::Array;
+use crate::base::{DType, Error, Result};
 
-/// Concatenation along a dimension.
-pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
-    let Some(first) = parts.first() else { bail!(Value, "cat(): expected a non-empty list of Tensors") };
-    let total = parts.iter().map(|p| p.shape()[dim]).sum();
-    let shape = first.shape().with(dim, total);
-    let (dtype, size) = (first.dtype(), first.dtype().size());
-    let inner: usize = shape[dim + 1..].iter().product();
-    let rows: Vec<Array> = parts.iter().map(Array::contiguous).collect::<Result<_>>()?;
-    Array::build_bytes(dtype, shape.clone(), |out, _| {
-        let outer: usize = shape[..dim].iter().product();
-        let mut at = 0;
-        for o in 0..outer {
-            for p in &rows {
-                let n = p.shape()[dim] * inner * size;
-                // SAFETY: each part holds outer blocks of n bytes and the output holds their sum.
-                unsafe { std::ptr::copy_nonoverlapping(p.ptr().add(o * n), out.add(at), n) };
-                at += n;
-            }
-        }
-    })
+/// The indices in row-major order, if they are of dtype int64.
+fn require_indices(op: &str, index: &Array) -> Result<()> {
+    if index.dtype() != DType::I64 {
+        bail!(Type, "{op}(): expected an index of dtype int64, got {}", index.dtype());
+    }
+    Ok(())
+}
+
+#[cold]
+fn out_of_range(op: &str, index: i64, dim: usize, size: usize) -> Error {
+    Error::index(format!("{op}(): index {index} is out of bounds for dimension {dim} with size {size}"))
+}
+
+/// The error for the first index that is not in `0..size`.
+#[cold]
+fn find_bad(op: &str, index: &Array, dim: usize, size: usize) -> Error {
+    let bad = index.to_vec::<i64>().unwrap_or_default().into_iter().find(|&i| i < 0 || i as usize >= size);
+    match bad {
+        Some(i) => out_of_range(op, i, dim, size),
+        None => Error::runtime(format!("{op}(): the index changed while it was read")),
+    }
 }

@@ -91,11 +91,11 @@ mod tests {
     fn multiples_of_64_stay_aligned_and_waste_is_bounded() {
         for n in (64..300_000).step_by(64) {
             let size = class_size(class(n));
-            assert!(size >= n && size % 64 == 0 && size * 4 <= n * 5 + 64 * 4, "{n} {size}");
+            assert!(size >= n && size.is_multiple_of(64) && size * 4 <= n * 5 + 64 * 4, "{n} {size}");
         }
         for n in [(1 << 20) + 1, 40 << 20, (40 << 20) + 1, 123_456_789] {
             let size = class_size(class(n));
-            assert!(size >= n && size % 4096 == 0 && size * 8 <= n * 9 + 8, "{n} {size}");
+            assert!(size >= n && size.is_multiple_of(4096) && size * 8 <= n * 9 + 8, "{n} {size}");
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::continuous::{digits_and_max, unsupported};
 use super::fill::{fill_with, groups};
 use super::generator::Generator;
-use super::kernels::{Body, Uniform, Words32, Words64, fill_groups};
+use super::kernels::{Body, Exponential, Words32, Words64, fill_groups};
 use super::math::Real;
 use crate::base::{DType, Element, Result, Shape};
-use crate::dense::Array;
 use crate::dense::copy::Convert;
+use crate::dense::{Array, Buffer, memory};
 use crate::{bail, match_dtype};
 
 /// Ranges up to this size take 32 bits per element: probabilities are then off by `2^-16` of themselves at most.
@@ -45,7 +45,7 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
             let stream = rng.reserve(groups::<Words32>(out.len()));
             fill_with(stream, 0, &Words32, out, |_, words, out| {
                 for (o, &w) in out.iter_mut().zip(words) {
-                    *o = T::of_i64(low + (u64::from(w) * range >> 32) as i64);
+                    *o = T::of_i64(low + ((u64::from(w) * range) >> 32) as i64);
                 }
             });
         } else {
@@ -62,7 +62,7 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
 /// The part of `range` that `word` is of `2^64`; a range of zero stands for `2^64`.
 #[inline]
 fn below(word: u64, range: u64) -> u64 {
-    if range == 0 { word } else { (u128::from(word) * u128::from(range) >> 64) as u64 }
+    if range == 0 { word } else { ((u128::from(word) * u128::from(range)) >> 64) as u64 }
 }
 
 /// The integers that a real dtype can hold, roughly for floats: their finite range.
@@ -117,20 +117,26 @@ fn permutation<I: Copy, T: Element>(
     make: impl Fn(usize) -> I,
     finish: impl Fn(I) -> T,
 ) -> Result<Array> {
-    super::super::memory::check_available(shape.numel().saturating_mul(size_of::<I>()))?;
+    let bytes = shape.numel().saturating_mul(size_of::<I>());
+    memory::check_available(bytes)?;
+    let scratch = Buffer::alloc(bytes)?;
     Array::build::<T>(shape, |out| {
         let n = out.len();
-        let mut order: Vec<I> = (0..n).map(make).collect();
+        // SAFETY: the block holds n indices, aligned, ours alone, and all are written before they are read.
+        let order = unsafe { std::slice::from_raw_parts_mut(scratch.ptr().cast::<I>(), n) };
+        for (i, o) in order.iter_mut().enumerate() {
+            *o = make(i);
+        }
         let stream = rng.reserve(groups::<Words64>(n));
         let mut words = [0; 512];
         for i in 0..n {
             if i % words.len() == 0 {
-                fill_groups(stream.key, stream.first + groups::<Words64>(i), &Words64, &mut words);
+                fill_groups(stream.key, stream.first.wrapping_add(groups::<Words64>(i)), &Words64, &mut words);
             }
             let j = i + below(words[i % words.len()], (n - i) as u64) as usize;
             order.swap(i, j);
         }
-        for (o, i) in out.iter_mut().zip(order) {
+        for (o, &mut i) in out.iter_mut().zip(order) {
             *o = finish(i);
         }
     })
@@ -144,7 +150,7 @@ pub fn bernoulli(rng: &Generator, probs: &Array) -> Result<Array> {
     let probs = probs.contiguous()?;
     match probs.dtype() {
         DType::F64 => bernoulli_of::<f64, Words64>(rng, &probs, &Words64, |w, p| f64::unit(w, 53) < p),
-        DType::F32 => bernoulli_of::<f32, Words32>(rng, &probs, &Words32, |w, p| less(w, p)),
+        DType::F32 => bernoulli_of::<f32, Words32>(rng, &probs, &Words32, less),
         DType::F16 => bernoulli_of::<half::f16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
         DType::BF16 => bernoulli_of::<half::bf16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
         d => Err(unsupported("bernoulli", d)),
@@ -185,12 +191,15 @@ pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> R
     if !(0.0..=1.0).contains(&p) {
         bail!(Runtime, "bernoulli(): bernoulli_ expects p to be in [0, 1], but got p={p}");
     }
+    // The probability in units of 2^-32. A whole unit more than a word can be is its own case: always.
     let threshold = (p * 2f64.powi(32)).round() as u64;
     match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
         let stream = rng.reserve(groups::<Words32>(out.len()));
+        let (zero, one) = (T::zero(), T::one());
+        let Ok(threshold) = u32::try_from(threshold) else { return out.fill(one) };
         fill_with(stream, 0, &Words32, out, |_, words, out| {
             for (o, &w) in out.iter_mut().zip(words) {
-                *o = if u64::from(w) < threshold { T::one() } else { T::zero() };
+                *o = if w < threshold { one } else { zero };
             }
         });
     }))
@@ -207,16 +216,21 @@ pub fn geometric(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result
     if dtype == DType::Bool || dtype.is_complex() {
         return Err(unsupported("geometric", dtype));
     }
-    let factor = 1.0 / (-p).ln_1p();
-    // Plain 53-bit numbers, made positive by half a step: the logarithm needs no more.
-    let half = f64::EPSILON / 4.0;
-    let body = Uniform { digits: 53, scale: 1.0, low: half, last: 1.0 };
+    // The exponential variable of the same memory, rounded up.
+    let body = Exponential { factor: 1.0 / (-p).ln_1p(), tiny: -f64::EPSILON / 4.0 };
     match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
-        let stream = rng.reserve(groups::<Uniform<f64>>(out.len()));
-        fill_with(stream, 0, &body, out, |_, u, out| {
-            for (o, &u) in out.iter_mut().zip(u) {
-                *o = T::of_f64((Real::ln(u) * factor).ceil().max(1.0));
+        let stream = rng.reserve(groups::<Exponential<f64>>(out.len()));
+        fill_with(stream, 0, &body, out, |_, times, out| {
+            for (o, &t) in out.iter_mut().zip(times) {
+                *o = T::of_f64(round_up(t));
             }
         });
     }))
+}
+
+/// `ceil` of a positive number, at least 1; inline where the instruction set has no rounding.
+#[inline]
+fn round_up(x: f64) -> f64 {
+    let whole = x as i64 as f64;
+    (if whole < x { whole + 1.0 } else { whole }).max(1.0)
 }

@@ -2,6 +2,7 @@
 //! instruction set gives the same bits. Accurate to about one unit in the last place on the ranges that they need.
 //!
 //! Logarithm, sine, cosine and exponential use the reductions and minimax polynomials of Sun's fdlibm.
+#![allow(clippy::excessive_precision)] // The coefficients stand here as they were published.
 
 use super::philox::{LANES, Words};
 use std::fmt::Debug;

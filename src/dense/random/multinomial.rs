@@ -5,7 +5,7 @@ use super::generator::Generator;
 use super::kernels::{Body, Exponential, Uniform};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
-use crate::dense::{Array, copy};
+use crate::dense::{Array, copy, memory};
 
 /// More categories than this are refused, as in PyTorch.
 const MAX_CATEGORIES: usize = 1 << 24;
@@ -118,7 +118,7 @@ fn without_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Re
 }
 
 fn samples<B: Body<Out = f64>>(rng: &Generator, n: usize, body: B) -> Result<Vec<f64>> {
-    super::super::memory::check_available(n.saturating_mul(8))?;
+    memory::check_available(n.saturating_mul(8))?;
     let mut out = vec![0.0; n];
     fill(rng.reserve(groups::<B>(n)), 0, &body, &mut out);
     Ok(out)

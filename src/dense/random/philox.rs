@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn groups_and_sequences_are_made_of_blocks() {
-        let (key, index) = ([7, 8], 0x3_1234_5678_9u64);
+        let (key, index) = ([7, 8], 0x0031_2345_6789_u64);
         let words = group(key, index);
         for l in 0..LANES {
             let c = index * 16 + l as u64;
             let b = block([c as u32, (c >> 32) as u32, 0, 0], key);
-            assert_eq!([words[0][l], words[1][l], words[2][l], words[3][l]], b);
+            assert_eq!(words.map(|row| row[l]), b);
         }
         let mut s = Sequence::new(key, 5);
         let b: Vec<u32> = [0, 1].iter().flat_map(|&i| block([5, 0, i, 0], key)).collect();

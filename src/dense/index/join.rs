@@ -1,0 +1,70 @@
+//! Concatenation.
+
+use super::moves::copy_to;
+use crate::bail;
+use crate::base::{Layout, Result, Shape};
+use crate::dense::array::Array;
+
+/// The parts behind each other along `dim`. All have one dtype, and sizes that differ along `dim` only; 1-d parts
+/// without elements are skipped.
+///
+/// Errors: `Value` for no parts, `Runtime` for sizes or dtypes that do not fit.
+pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
+    let Some(any) = parts.first() else { bail!(Value, "cat(): expected a non-empty list of Tensors") };
+    let is_legacy = |p: &&Array| **p.shape() == [0];
+    let used: Vec<Array> = parts.iter().filter(|p| !is_legacy(p)).cloned().collect();
+    let Some(first) = used.first() else { return Ok(any.clone()) };
+    let rank = first.rank();
+    if rank == 0 {
+        bail!(Runtime, "cat(): zero-dimensional tensor (at position 0) cannot be concatenated");
+    }
+    if dim >= rank {
+        bail!(
+            Index,
+            "cat(): Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+            -(rank as i64),
+            rank - 1
+        );
+    }
+    for (i, part) in used.iter().enumerate() {
+        if part.dtype() != any.dtype() {
+            bail!(Runtime, "cat(): expected parts of one dtype, got {} and {}", any.dtype(), part.dtype());
+        }
+        if part.rank() != rank {
+            bail!(Runtime, "cat(): Tensors must have same number of dimensions: got {rank} and {}", part.rank());
+        }
+        if let Some(d) = (0..rank).find(|&d| d != dim && part.shape()[d] != first.shape()[d]) {
+            bail!(
+                Runtime,
+                "cat(): Sizes of tensors must match except in dimension {dim}. Expected size {} but got size {} in \
+                 dimension {d} for tensor number {i} in the list.",
+                first.shape()[d],
+                part.shape()[d]
+            );
+        }
+    }
+    if let [only] = &used[..] {
+        return Ok(only.clone());
+    }
+    let total = used.iter().map(|p| p.shape()[dim]).sum();
+    let shape = first.shape().with(dim, total);
+    Array::build_bytes(first.dtype(), shape.clone(), |out, _| {
+        // SAFETY: the sizes were checked.
+        unsafe { lay_out(&used, dim, &shape, out) }
+    })
+}
+
+/// Copies `parts` behind each other along a dimension of the contiguous output.
+///
+/// # Safety
+/// `out` is the first byte of an output of shape `shape` that the parts fill together.
+unsafe fn lay_out(parts: &[Array], dim: usize, shape: &Shape, out: *mut u8) {
+    let strides = shape.contiguous_strides();
+    let mut offset = 0;
+    for part in parts {
+        let layout = Layout { shape: part.shape().clone(), strides: strides.clone(), offset };
+        // SAFETY: by the contract.
+        unsafe { copy_to(part, out, &layout) };
+        offset += part.shape()[dim] * strides[dim] as usize;
+    }
+}

@@ -1,0 +1,92 @@
+//! Arrays made from counts.
+
+use super::require_indices;
+use crate::base::dtype::Category;
+use crate::base::{DType, Element, Result, Scalar, Shape};
+use crate::dense::array::Array;
+use crate::dense::copy::{Convert, from_scalar};
+use crate::dense::parallel::{self, Shared};
+use crate::{bail, match_dtype};
+
+/// A vector whose element `i` is `f(i)`.
+fn counted<T: Convert>(n: usize, f: impl Fn(usize) -> T + Sync) -> Result<Array> {
+    Array::build::<T>([n].into(), |out| {
+        let out = Shared(out.as_mut_ptr());
+        parallel::ranges(n, 1, &|lo, hi| {
+            // SAFETY: ranges differ between tasks and lie inside.
+            let part = unsafe { std::slice::from_raw_parts_mut(out.at(lo), hi - lo) };
+            for (i, o) in part.iter_mut().enumerate() {
+                *o = f(lo + i);
+            }
+        });
+    })
+}
+
+/// `start + i * step` for `i` in `0..n`: in 64-bit integers if both are integers, else in float64.
+pub fn arange(dtype: DType, start: Scalar, step: Scalar, n: usize) -> Result<Array> {
+    let whole = |s: Scalar| s.category() <= Category::Integer;
+    match_dtype!(dtype, T => {
+        if whole(start) && whole(step) && dtype != DType::Bool {
+            let (start, step) = (start.as_i64(), step.as_i64());
+            return counted::<T>(n, |i| T::of_i64(start.wrapping_add(step.wrapping_mul(i as i64))));
+        }
+        let (start, step) = (start.as_f64(), step.as_f64());
+        counted::<T>(n, |i| T::of_f64(start + step * i as f64))
+    })
+}
+
+/// `n` numbers from `start` to `end` at equal distances. Each half is counted from its own end, so that both ends are
+/// exact and the row is symmetric (PyTorch's formula).
+pub fn linspace(dtype: DType, start: Scalar, end: Scalar, n: usize) -> Result<Array> {
+    let gaps = n.saturating_sub(1).max(1) as f64;
+    // Elements counted from the start.
+    let half = if n == 1 { 1 } else { n / 2 };
+    match_dtype!(dtype, T => {
+        if dtype.is_complex() {
+            let (start, end) = (start.as_complex(), end.as_complex());
+            let step = (end - start) / gaps;
+            let x = |i: usize| if i < half { start + step * i as f64 } else { end - step * (n - 1 - i) as f64 };
+            return counted::<T>(n, |i| T::of_complex(x(i)));
+        }
+        let (start, end) = (start.as_f64(), end.as_f64());
+        let step = (end - start) / gaps;
+        let x = |i: usize| if i < half { start + step * i as f64 } else { end - step * (n - 1 - i) as f64 };
+        counted::<T>(n, |i| T::of_f64(x(i)))
+    })
+}
+
+/// Ones on the diagonal of an `n` by `m` matrix, zeros elsewhere.
+pub fn eye(dtype: DType, n: usize, m: usize) -> Result<Array> {
+    let mut a = Array::zeros(dtype, [n, m].into())?;
+    match_dtype!(dtype, T => {
+        let (p, one): (*mut T, T) = (a.ptr_mut().cast(), from_scalar(Scalar::Int(1)));
+        for i in 0..n.min(m) {
+            // SAFETY: the array is new, contiguous and has n·m elements.
+            unsafe { p.add(i * m + i).write(one) }
+        }
+    });
+    Ok(a)
+}
+
+/// int64 ones at `index` along a new last dimension of size `classes`, zeros elsewhere.
+///
+/// Error: `Runtime` for an index outside `0..classes`.
+pub fn one_hot(index: &Array, classes: usize) -> Result<Array> {
+    require_indices("one_hot", index)?;
+    let index = index.contiguous()?;
+    let values: &[i64] = index.as_slice().unwrap_or(&[]);
+    if values.iter().any(|&i| i < 0) {
+        bail!(Runtime, "one_hot(): Class values must be non-negative.");
+    }
+    if let Some(i) = values.iter().find(|&&i| i as usize >= classes) {
+        bail!(Runtime, "one_hot(): Class values must be smaller than num_classes; got {i} and {classes} classes.");
+    }
+    let shape: Shape = index.shape().append(classes);
+    let mut a = Array::zeros(DType::I64, shape)?;
+    let p = a.ptr_mut().cast::<i64>();
+    for (row, &i) in values.iter().enumerate() {
+        // SAFETY: the array is new and has `classes` elements per index.
+        unsafe { p.add(row * classes + i as usize).write(i64::one()) }
+    }
+    Ok(a)
+}

@@ -1,0 +1,107 @@
+//! Places where something holds.
+
+use super::moves::{by_width, fresh_copy};
+use crate::bail;
+use crate::base::{DType, Element, Result, Shape};
+use crate::dense::array::Array;
+use crate::match_dtype;
+
+/// The multi-indices of non-zero elements (NaN is one) in row-major order, one per row: int64, shape (count, rank).
+pub fn nonzero(a: &Array) -> Result<Array> {
+    let a = a.contiguous()?;
+    match_dtype!(a.dtype(), T => nonzero_of::<T>(a.as_slice().unwrap_or(&[]), a.shape()))
+}
+
+fn nonzero_of<T: Element>(x: &[T], shape: &Shape) -> Result<Array> {
+    let zero = T::zero();
+    let count = x.iter().filter(|&&v| v != zero).count();
+    let rank = shape.rank();
+    Array::build::<i64>([count, rank].into(), |out| {
+        if out.is_empty() {
+            return;
+        }
+        let n = shape[rank - 1];
+        let mut prefix = vec![0i64; rank - 1];
+        let mut rows = out.chunks_exact_mut(rank);
+        for line in x.chunks_exact(n) {
+            for (i, _) in line.iter().enumerate().filter(|(_, v)| **v != zero) {
+                if let Some(row) = rows.next() {
+                    row[..rank - 1].copy_from_slice(&prefix);
+                    row[rank - 1] = i as i64;
+                }
+            }
+            for d in (0..rank - 1).rev() {
+                prefix[d] += 1;
+                if (prefix[d] as usize) < shape[d] {
+                    break;
+                }
+                prefix[d] = 0;
+            }
+        }
+    })
+}
+
+/// The mask as contiguous bools of the shape of `a`.
+fn mask_of(op: &str, a: &Array, mask: &Array) -> Result<Array> {
+    if mask.dtype() != DType::Bool {
+        bail!(Runtime, "{op}(): expected a mask of dtype bool, got {}", mask.dtype());
+    }
+    if mask.shape() != a.shape() {
+        bail!(Runtime, "{op}(): expected a mask of shape {}, got {}", a.shape(), mask.shape());
+    }
+    mask.contiguous()
+}
+
+/// The elements where `mask` (of the shape of `a`) is true, in row-major order.
+pub fn masked_select(a: &Array, mask: &Array) -> Result<Array> {
+    let mask = mask_of("masked_select", a, mask)?;
+    let mask: &[bool] = mask.as_slice().unwrap_or(&[]);
+    let a = a.contiguous()?;
+    let count = mask.iter().filter(|&&m| m).count();
+    Array::build_bytes(a.dtype(), [count].into(), |out, _| {
+        by_width!(a.dtype().size(), T => {
+            let (src, mut out) = (a.ptr().cast::<T>(), out.cast::<T>());
+            for (i, _) in mask.iter().enumerate().filter(|(_, m)| **m) {
+                // SAFETY: one mask element per source element, and `out` holds as many as are true.
+                unsafe {
+                    out.write(src.add(i).read());
+                    out = out.add(1);
+                }
+            }
+        })
+    })
+}
+
+/// A copy of `a` whose elements where `mask` is true are those of `src`, taken in row-major order.
+///
+/// Error: `Runtime` if `src` has too few elements, or for dtypes or shapes that do not fit.
+pub fn masked_scatter(a: &Array, mask: &Array, src: &Array) -> Result<Array> {
+    const OP: &str = "masked_scatter";
+    let mask = mask_of(OP, a, mask)?;
+    let mask: &[bool] = mask.as_slice().unwrap_or(&[]);
+    if a.dtype() != src.dtype() {
+        bail!(
+            Runtime,
+            "{OP}(): expected self and source to have same dtypes but got {} and {}",
+            a.dtype(),
+            src.dtype()
+        );
+    }
+    let count = mask.iter().filter(|&&m| m).count();
+    if count > src.numel() {
+        bail!(Runtime, "{OP}(): Number of elements of source < number of ones in mask ({} < {count})", src.numel());
+    }
+    let src = src.contiguous()?;
+    let mut out = fresh_copy(a)?;
+    by_width!(a.dtype().size(), T => {
+        let (mut from, to) = (src.ptr().cast::<T>(), out.ptr_mut().cast::<T>());
+        for (i, _) in mask.iter().enumerate().filter(|(_, m)| **m) {
+            // SAFETY: one mask element per element of `out`; `src` has as many as are true.
+            unsafe {
+                to.add(i).write(from.read());
+                from = from.add(1);
+            }
+        }
+    });
+    Ok(out)
+}

@@ -1,0 +1,111 @@
+//! Copies between strided places, by the width of an element.
+
+use crate::base::{Layout, Result};
+use crate::dense::array::Array;
+use smallvec::SmallVec;
+
+/// Runs a generic body with `$T` bound to a type of this many bytes that is only moved, never computed with.
+macro_rules! by_width {
+    ($size:expr, $T:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $T = u8;
+                $body
+            }
+            2 => {
+                type $T = u16;
+                $body
+            }
+            4 => {
+                type $T = u32;
+                $body
+            }
+            8 => {
+                type $T = u64;
+                $body
+            }
+            _ => {
+                type $T = [u64; 2];
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_width;
+
+/// A contiguous array with elements of its own.
+pub fn fresh_copy(a: &Array) -> Result<Array> {
+    if !a.is_contiguous() {
+        return a.contiguous();
+    }
+    Array::build_bytes(a.dtype(), a.shape().clone(), |out, n| {
+        // SAFETY: both hold n contiguous elements.
+        unsafe { std::ptr::copy_nonoverlapping(a.ptr(), out, n * a.dtype().size()) }
+    })
+}
+
+/// Nested loops of a copy: (length, step in the source, step in the destination), the destination's longest first.
+type Loops = SmallVec<[(usize, isize, isize); 6]>;
+
+fn loops(shape: &[usize], src: &[isize], dst: &[isize]) -> Loops {
+    let mut all: Loops = SmallVec::new();
+    all.extend(shape.iter().zip(src).zip(dst).filter(|((n, _), _)| **n != 1).map(|((&n, &s), &d)| (n, s, d)));
+    all.sort_by_key(|&(_, _, d)| std::cmp::Reverse(d.unsigned_abs()));
+    let mut merged: Loops = SmallVec::new();
+    for (n, s, d) in all {
+        match merged.last_mut() {
+            Some(o) if o.1 == s * n as isize && o.2 == d * n as isize => *o = (o.0 * n, s, d),
+            _ => merged.push((n, s, d)),
+        }
+    }
+    merged
+}
+
+/// Copies all elements of `a` to where `layout` (of the same shape) puts them, counted from `dst`.
+///
+/// # Safety
+/// Every element that `layout` names is writable and none overlaps `a`.
+pub unsafe fn copy_to(a: &Array, dst: *mut u8, layout: &Layout) {
+    if layout.shape.contains(&0) {
+        return;
+    }
+    let loops = loops(&layout.shape, &a.strides(), &layout.strides);
+    by_width!(a.dtype().size(), T => {
+        // SAFETY: by the contract.
+        unsafe { copy_loops(a.ptr().cast::<T>(), dst.cast::<T>().add(layout.offset), &loops) }
+    })
+}
+
+/// # Safety
+/// The loops reach only readable elements from `src` and writable ones from `dst`.
+unsafe fn copy_loops<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize, isize)]) {
+    let Some((&(n, s, d), outer)) = loops.split_last() else {
+        // SAFETY: no loop is one element.
+        return unsafe { dst.write(src.read()) };
+    };
+    let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
+    let (mut from, mut to) = (0isize, 0isize);
+    'rows: loop {
+        // SAFETY: by the contract.
+        unsafe {
+            if s == 1 && d == 1 {
+                std::ptr::copy_nonoverlapping(src.offset(from), dst.offset(to), n);
+            } else {
+                for i in 0..n as isize {
+                    dst.offset(to + i * d).write(src.offset(from + i * s).read());
+                }
+            }
+        }
+        for k in (0..outer.len()).rev() {
+            let (n, s, d) = outer[k];
+            index[k] += 1;
+            (from, to) = (from + s, to + d);
+            if index[k] < n {
+                continue 'rows;
+            }
+            (from, to) = (from - s * n as isize, to - d * n as isize);
+            index[k] = 0;
+        }
+        return;
+    }
+}

@@ -1,0 +1,209 @@
+//! One target index per element.
+
+use super::find_bad;
+use super::gather::{index_axes, prepare};
+use super::moves::{by_width, fresh_copy};
+use crate::bail;
+use crate::base::dtype::Category;
+use crate::base::{DType, Element, Result, Scalar};
+use crate::dense::array::Array;
+use crate::dense::copy::{Convert, cast};
+use crate::dense::reduce::op::{Max, Min, Op, Prod, Sum};
+use crate::dense::reduce::plan::{Walk, volume};
+use num_complex::Complex;
+
+/// What [`scatter_reduce`] does with values that meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    Sum,
+    Prod,
+    Mean,
+    Amax,
+    Amin,
+}
+
+/// A copy of `a` with `out[index[i][j]][j] = src[i][j]` for `dim` 0, and so on; of several writes the last stays.
+///
+/// Errors: `Runtime` if shapes or dtypes do not fit, `Index` for an index outside `0..a.shape()[dim]`.
+pub fn scatter(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    let put = by_width!(a.dtype().size(), T => write::<T, Replace> as Writer);
+    run("scatter", a, dim, index, src, put)
+}
+
+/// As [`scatter`], but adds (for bool: or). Halves are added up in float32.
+pub fn scatter_add(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array> {
+    fold_with("scatter_add", a, dim, index, src, Fold::Sum)
+}
+
+/// As [`scatter`], but joins the values that meet; the value of `a` is one of them if `include_self`. A mean of
+/// integers rounds down.
+pub fn scatter_reduce(
+    a: &Array,
+    dim: usize,
+    index: &Array,
+    src: &Array,
+    fold: Fold,
+    include_self: bool,
+) -> Result<Array> {
+    const OP: &str = "scatter_reduce";
+    if a.dtype().is_complex() && matches!(fold, Fold::Amax | Fold::Amin) {
+        bail!(NotImplemented, "{OP}(): complex numbers have no order; got dtype {}", a.dtype());
+    }
+    if a.dtype().is_half() && src.dtype() == a.dtype() {
+        let wide = scatter_reduce(&cast(a, DType::F32)?, dim, index, &cast(src, DType::F32)?, fold, include_self)?;
+        return cast(&wide, a.dtype());
+    }
+    let mut from = a.clone();
+    if !include_self {
+        let start = Array::full(a.dtype(), src.shape().clone(), start_of(a.dtype(), fold))?;
+        from = run(OP, a, dim, index, &start, by_width!(a.dtype().size(), T => write::<T, Replace> as Writer))?;
+    }
+    let joined = fold_with(OP, &from, dim, index, src, fold)?;
+    if fold != Fold::Mean {
+        return Ok(joined);
+    }
+    let first = Array::full(DType::F64, a.shape().clone(), Scalar::Int(i64::from(include_self)))?;
+    let ones = Array::full(DType::F64, src.shape().clone(), Scalar::Int(1))?;
+    divide(&joined, &fold_with(OP, &first, dim, index, &ones, Fold::Sum)?)
+}
+
+/// The neutral element, which a first write puts in the place of an element that is not to count.
+fn start_of(dtype: DType, fold: Fold) -> Scalar {
+    fn ends(dtype: DType) -> (Scalar, Scalar) {
+        match dtype {
+            DType::Bool => (Scalar::Bool(false), Scalar::Bool(true)),
+            DType::U8 => (Scalar::Int(0), Scalar::Int(255)),
+            DType::I8 => (Scalar::Int(-128), Scalar::Int(127)),
+            DType::I16 => (Scalar::Int(i16::MIN.into()), Scalar::Int(i16::MAX.into())),
+            DType::I32 => (Scalar::Int(i32::MIN.into()), Scalar::Int(i32::MAX.into())),
+            DType::I64 => (Scalar::Int(i64::MIN), Scalar::Int(i64::MAX)),
+            _ => (Scalar::Float(f64::NEG_INFINITY), Scalar::Float(f64::INFINITY)),
+        }
+    }
+    match fold {
+        Fold::Sum | Fold::Mean => Scalar::Int(0),
+        Fold::Prod => Scalar::Int(1),
+        Fold::Amax => ends(dtype).0,
+        Fold::Amin => ends(dtype).1,
+    }
+}
+
+/// Sums over counts, both contiguous; where nothing was counted the sum stays. Integers round down.
+fn divide(sums: &Array, counts: &Array) -> Result<Array> {
+    let shape = sums.shape();
+    let counts: &[f64] = counts.as_slice().unwrap_or(&[]);
+    crate::match_dtype!(sums.dtype(), T => {
+        let sums: &[T] = sums.as_slice().unwrap_or(&[]);
+        Array::build::<T>(shape.clone(), |out| {
+            for ((o, &x), &n) in out.iter_mut().zip(sums).zip(counts) {
+                let n = n.max(1.0);
+                *o = match T::DTYPE.category() {
+                    Category::Complex => T::of_complex(x.to_complex() / n),
+                    Category::Float => T::of_f64(x.to_f64() / n),
+                    _ => T::of_i64(x.to_i64().div_euclid(n as i64)),
+                };
+            }
+        })
+    })
+}
+
+fn fold_with(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, fold: Fold) -> Result<Array> {
+    if a.dtype().is_half() && src.dtype() == a.dtype() {
+        let wide = fold_with(op, &cast(a, DType::F32)?, dim, index, &cast(src, DType::F32)?, fold)?;
+        return cast(&wide, a.dtype());
+    }
+    let join: Writer = match (a.dtype(), fold) {
+        // On bytes 0 and 1 "or" is the greater, "and" the lesser.
+        (DType::Bool, Fold::Sum | Fold::Mean | Fold::Amax) => write::<u8, Joined<Max<u8>>>,
+        (DType::Bool, Fold::Prod | Fold::Amin) => write::<u8, Joined<Min<u8>>>,
+        (DType::C64, Fold::Prod) => write::<Complex<f32>, Joined<Prod<Complex<f32>>>>,
+        (DType::C64, _) => write::<Complex<f32>, Joined<Sum<Complex<f32>>>>,
+        (DType::C128, Fold::Prod) => write::<Complex<f64>, Joined<Prod<Complex<f64>>>>,
+        (DType::C128, _) => write::<Complex<f64>, Joined<Sum<Complex<f64>>>>,
+        (dtype, fold) => crate::match_dtype!(dtype, number T => match fold {
+            Fold::Sum | Fold::Mean => write::<T, Joined<Sum<T>>>,
+            Fold::Prod => write::<T, Joined<Prod<T>>>,
+            Fold::Amax => write::<T, Joined<Max<T>>>,
+            Fold::Amin => write::<T, Joined<Min<T>>>,
+        }, else bail!(Internal, "{op}(): unexpected dtype {dtype}")),
+    };
+    run(op, a, dim, index, src, join)
+}
+
+fn run(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer) -> Result<Array> {
+    if a.dtype() != src.dtype() {
+        bail!(Runtime, "{op}(): Expected self.dtype to be equal to src.dtype, got {} and {}", a.dtype(), src.dtype());
+    }
+    let shape = a.shape().clone();
+    let (a, index) = prepare(op, a, index, dim)?;
+    let src = if src.rank() == 0 { src.reshape(&[1].into())? } else { src.clone() };
+    let mut out = fresh_copy(&a)?;
+    if index.numel() == 0 {
+        return out.reshape(&shape);
+    }
+    let fits = src.rank() == index.rank() && index.shape().iter().zip(src.shape().iter()).all(|(i, s)| i <= s);
+    if !fits {
+        let (i, s) = (index.shape(), src.shape());
+        bail!(Runtime, "{op}(): Expected index {i} to be no larger than src {s} in any dimension");
+    }
+    let size = a.shape()[dim];
+    // SAFETY: `out` is ours, contiguous and of the shape of `a`; shapes were checked.
+    if size == 0 || unsafe { put(out.ptr_mut(), &a, dim, &index, &src) } {
+        return Err(find_bad(op, &index, dim, size));
+    }
+    out.reshape(&shape)
+}
+
+/// How a value gets into its place.
+trait Put<T> {
+    fn put(old: T, new: T) -> T;
+}
+struct Replace;
+impl<T> Put<T> for Replace {
+    #[inline(always)]
+    fn put(_: T, new: T) -> T {
+        new
+    }
+}
+struct Joined<O>(std::marker::PhantomData<O>);
+impl<T, O: Op<A = T>> Put<T> for Joined<O> {
+    #[inline(always)]
+    fn put(old: T, new: T) -> T {
+        O::join(old, new)
+    }
+}
+
+/// Writes `src` by `index` into the contiguous elements at `out`, which have the shape of `a`; tells whether an index
+/// was out of range.
+type Writer = unsafe fn(out: *mut u8, a: &Array, dim: usize, index: &Array, src: &Array) -> bool;
+
+/// # Safety
+/// `out` holds the elements of `a`, which has some along `dim`; the shapes of `index` and `src` fit.
+unsafe fn write<T: Copy, P: Put<T>>(out: *mut u8, a: &Array, dim: usize, index: &Array, src: &Array) -> bool {
+    let (steps, size) = (a.shape().contiguous_strides(), a.shape()[dim] as u64);
+    let axes = index_axes(&steps, index, dim);
+    let Some((&row, outer)) = axes.split_last() else { return false };
+    let src_steps = src.strides();
+    let src_axes = index_axes(&src_steps, index, usize::MAX);
+    let Some((src_row, src_outer)) = src_axes.split_last() else { return false };
+    let (mut to, mut from) = (Walk::new(outer, 0), Walk::new(src_outer, 0));
+    let mut wrong = false;
+    for _ in 0..volume(outer) {
+        // SAFETY: offsets stay inside because every index is brought into range before use.
+        unsafe {
+            let dst = out.cast::<T>().offset(to.at);
+            let index = index.ptr().cast::<i64>().offset(to.out);
+            let src = src.ptr().cast::<T>().offset(from.at);
+            for j in 0..row.n as isize {
+                let i = *index.offset(j * row.out) as u64;
+                wrong |= i >= size;
+                let i = if i < size { i } else { 0 };
+                let place = dst.offset(j * row.step + i as isize * steps[dim]);
+                place.write(P::put(place.read(), src.offset(j * src_row.step).read()));
+            }
+        }
+        to.next();
+        from.next();
+    }
+    wrong
+}
