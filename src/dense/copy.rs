@@ -246,26 +246,6 @@ pub fn write(a: &Array, out: &mut Array, target: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// The part on and above (below) diagonal `k` of the trailing matrices; zeros elsewhere.
-pub fn triangle(a: &Array, k: i64, upper: bool) -> Result<Array> {
-    let (a, size) = (a.contiguous()?, a.dtype().size());
-    let (rows, cols) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
-    Array::build_bytes(a.dtype(), a.shape().clone(), |out, n| {
-        // SAFETY: both blocks hold n elements of this size, and each row range lies inside its row.
-        unsafe {
-            std::ptr::write_bytes(out, 0, n * size);
-            let matrices = if rows * cols == 0 { 0 } else { n / (rows * cols) };
-            for row in 0..matrices * rows {
-                let edge = ((row % rows) as i64).saturating_add(k);
-                let (from, to) = if upper { (edge, cols as i64) } else { (0, edge.saturating_add(1)) };
-                let (from, to) = (from.clamp(0, cols as i64) as usize, to.clamp(0, cols as i64) as usize);
-                let at = (row * cols + from) * size;
-                std::ptr::copy_nonoverlapping(a.ptr().add(at), out.add(at), to.saturating_sub(from) * size);
-            }
-        }
-    })
-}
-
 /// A copy of `a` with the elements `start + step * i` of a dimension replaced by those of `src`.
 pub fn with_slice(a: &Array, src: &Array, dim: usize, start: usize, step: isize) -> Result<Array> {
     let mut out = gather(a)?;

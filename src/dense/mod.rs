@@ -11,7 +11,6 @@ pub mod matmul;
 pub mod memory;
 pub(crate) mod parallel;
 pub mod pointwise;
-pub mod ramp;
 pub mod random;
 pub mod reduce;
 #[cfg(test)]

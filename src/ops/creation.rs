@@ -6,7 +6,7 @@ use crate::bail;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
-use crate::dense::{Array, ramp};
+use crate::dense::{Array, index};
 use crate::rules::basis;
 
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
@@ -176,7 +176,7 @@ ops! { TABLE:
         if dtype == DType::Bool {
             bail!(NotImplemented, "arange(): not implemented for bool tensors");
         }
-        Ok(ramp::arange(dtype, start, step, n)?.into())
+        Ok(index::arange(dtype, start, step, n)?.into())
     }
 
     /// `steps` evenly spaced values from `start` to `end`, both included.
@@ -192,7 +192,7 @@ ops! { TABLE:
             bail!(Runtime, "linspace(): number of steps must be non-negative, got {steps}");
         }
         let dtype = dtype.unwrap_or(default_float());
-        Ok(ramp::linspace(dtype, start.as_f64(), end.as_f64(), steps as usize)?.into())
+        Ok(index::linspace(dtype, start, end, steps as usize)?.into())
     }
 
     /// The identity matrix with `n` rows and `m` (or `n`) columns.

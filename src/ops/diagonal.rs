@@ -77,7 +77,7 @@ static DIAGONAL_EMBED: Linear = Linear {
 static TRIANGLE: Linear = Linear {
     name: "tri",
     eval: |p, a| match p.ints() {
-        [k, upper] => copy::triangle(a, *k, *upper == 1),
+        [k, upper] => crate::dense::index::tri(a, *k, *upper == 1),
         _ => bail!(Internal, "tri(): parameters {p:?}"),
     },
     transpose: |p, g, _, _| call(Prim::Static(&TRIANGLE), p, &[g]),

@@ -6,7 +6,7 @@ use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
-use crate::dense::ramp;
+use crate::dense::index as kernels;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
 
@@ -358,7 +358,7 @@ ops! { TABLE:
             crate::Error::runtime(format!("one_hot(): class values must be non-negative and smaller than num_classes \
                 ({classes})"))
         })?;
-        let range = ramp::arange(DType::I64, 0.into(), 1.into(), classes)?.into();
+        let range = kernels::arange(DType::I64, 0.into(), 1.into(), classes)?.into();
         let column: Shape = i.shape().append(1);
         cast(&super::compare::eq(&basis::reshape(&i, &column)?, &range)?, DType::I64)
     }

@@ -20,7 +20,6 @@ pub mod promote;
 pub mod reduce;
 pub mod shape;
 pub mod softmax;
-pub mod sorting;
 pub mod unary;
 pub mod value;
 
@@ -45,7 +44,6 @@ static FAMILIES: &[&[Entry]] = &[
     reduce::TABLE,
     shape::TABLE,
     softmax::TABLE,
-    sorting::TABLE,
     unary::ACTIVATIONS,
     unary::MORE,
     unary::TABLE,

@@ -8,7 +8,7 @@ use crate::core::primitive::Saves;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
 };
-use crate::dense::{Array, index as kernels, ramp};
+use crate::dense::{Array, index as kernels};
 use smallvec::{SmallVec, smallvec};
 
 /// `out[i][j] = x[index[i][j]][j]` along a dimension.
@@ -169,7 +169,7 @@ fn batch_elementwise(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: Batc
 fn stacked_index(index: &Tensor, size: usize, rows: usize) -> Result<Tensor> {
     let mut shape: Shape = [size].into();
     (1..index.rank()).for_each(|_| shape.push(1));
-    let starts = ramp::arange(DType::I64, 0.into(), (rows as i64).into(), size)?;
+    let starts = kernels::arange(DType::I64, 0.into(), (rows as i64).into(), size)?;
     basis::add(index, &basis::reshape(&starts.into(), &shape)?)
 }
 
