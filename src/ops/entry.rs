@@ -60,6 +60,10 @@ impl Flags {
     pub const INTERNAL: Flags = Flags(128);
     /// Makes a new tensor: `requires_grad=True` makes the result a leaf, and `device` must name the CPU.
     pub const CREATION: Flags = Flags(256);
+    /// `inplace=True` writes the result into the first argument.
+    pub const INPLACE_KEYWORD: Flags = Flags(512);
+    /// Also writes new values into some of its arguments: the result is an [`super::value::Updated`].
+    pub const UPDATES: Flags = Flags(1024);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

@@ -41,7 +41,7 @@ macro_rules! ops {
                     $($crate::__arg!(slots, $path, $p, $t $(, $d)?);)*
                     $($($crate::__arg!(slots, $path, $kp, $kt $(, $kd)?);)+)?
                     let _ = &slots;
-                    $name( $($p,)* $($($kp,)+)? ).map($crate::ops::value::IntoValue::into_value)
+                    self::$name( $($p,)* $($($kp,)+)? ).map($crate::ops::value::IntoValue::into_value)
                 },
                 fast: $crate::ops::entry::Fast::No,
             }

@@ -16,6 +16,7 @@ pub mod gather;
 pub mod indexing;
 pub mod join;
 pub mod matmul;
+pub mod nn;
 pub mod promote;
 pub mod reduce;
 pub mod shape;
@@ -41,6 +42,10 @@ static FAMILIES: &[&[Entry]] = &[
     gather::TABLE,
     join::TABLE,
     matmul::TABLE,
+    nn::activation::TABLE,
+    nn::loss::TABLE,
+    nn::norm::TABLE,
+    nn::pad::TABLE,
     reduce::TABLE,
     shape::TABLE,
     softmax::TABLE,

@@ -98,6 +98,8 @@ pub enum Value {
     Tuple(Vec<Value>),
     Named(Box<Named>),
     Index(Vec<IndexItem>),
+    /// A result, and values that the caller writes into arguments.
+    Updated(Box<Updated>),
     /// A generator or another object of the library.
     Object(Arc<dyn Parameters>),
 }
@@ -122,7 +124,7 @@ impl Value {
             Value::List(_) => "list",
             Value::Tuple(_) | Value::Named(_) => "tuple",
             Value::Index(_) => "index",
-            Value::Object(_) => "object",
+            Value::Object(_) | Value::Updated(_) => "object",
         }
     }
 }
@@ -221,6 +223,19 @@ impl<'a, T: Arg<'a>> Arg<'a> for Option<T> {
             Value::None | Value::Missing => Ok(None),
             v => T::from_value(v).map(Some),
         }
+    }
+}
+
+/// A result, and new values for arguments by position (running statistics).
+#[derive(Debug, Clone)]
+pub struct Updated {
+    pub out: Tensor,
+    pub updates: Vec<(usize, Tensor)>,
+}
+
+impl IntoValue for Updated {
+    fn into_value(self) -> Value {
+        Value::Updated(Box::new(self))
     }
 }
 

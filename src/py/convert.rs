@@ -254,6 +254,7 @@ fn other_to_python(py: Python<'_>, v: Value) -> PyResult<Bound<'_, PyAny>> {
             let n = *n;
             super::named::instance(py, n.name, n.fields, convert_all(py, n.items)?)?
         }
+        Value::Updated(u) => tensor::wrap(py, u.out)?.into_any(),
         Value::Index(_) | Value::Object(_) => {
             return Err(PyTypeError::new_err("the result cannot be shown to Python"));
         }

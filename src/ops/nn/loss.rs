@@ -1,0 +1,304 @@
+//! Losses. All take `reduction`: 'none', 'mean' (the default) or 'sum'.
+
+use crate::bail;
+use crate::base::{DType, Result};
+use crate::core::Tensor;
+use crate::ops::arith::{divide_floats, maximum};
+use crate::ops::reduce::mean_over;
+use crate::ops::softmax::log_softmax;
+use crate::ops::unary::{abs, exp, log1p};
+use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
+use crate::rules::index::{Bounds, check_index};
+
+fn all_dims(x: &Tensor) -> Vec<usize> {
+    (0..x.rank()).collect()
+}
+
+fn total(x: &Tensor) -> Result<Tensor> {
+    basis::sum(x, &all_dims(x), false)
+}
+
+/// Applies `reduction` to a loss per element.
+fn reduced(op: &str, loss: &Tensor, reduction: &str) -> Result<Tensor> {
+    match reduction {
+        "none" => Ok(loss.clone()),
+        "mean" => mean_over(loss, &all_dims(loss), false),
+        "sum" => total(loss),
+        r => bail!(Value, "{op}(): '{r}' is not a valid value for reduction; use 'none', 'mean' or 'sum'"),
+    }
+}
+
+/// PyTorch's old pair of flags.
+fn named(reduction: &str, size_average: Option<bool>, reduce: Option<bool>) -> &str {
+    match (size_average, reduce) {
+        (None, None) => reduction,
+        (_, Some(false)) => "none",
+        (Some(false), _) => "sum",
+        _ => "mean",
+    }
+}
+
+fn pair(op: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    let dtype = crate::ops::join::joint_dtype(&[a, b]);
+    let both = crate::ops::shape::broadcast(op, &[&cast(a, dtype)?, &cast(b, dtype)?])?;
+    Ok((both[0].clone(), both[1].clone()))
+}
+
+/// Layout of classification losses: classes are dimension 1, or 0 without a batch.
+struct Classes {
+    dim: usize,
+    count: usize,
+}
+
+fn classes(op: &str, input: &Tensor) -> Result<Classes> {
+    if input.rank() == 0 {
+        bail!(Value, "{op}(): expected an input of at least one dimension");
+    }
+    let dim = usize::from(input.rank() > 1);
+    Ok(Classes { dim, count: input.shape()[dim] })
+}
+
+fn check_weight(op: &str, weight: Option<&Tensor>, c: &Classes) -> Result<()> {
+    match weight {
+        Some(w) if w.rank() != 1 || w.numel() != c.count => bail!(
+            Runtime,
+            "{op}(): weight tensor should be defined either for all {} classes or no classes but got weight tensor of \
+             shape: {}",
+            c.count,
+            w.shape()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The negative log-likelihood of int64 targets: losses per target and their weights.
+fn picked(op: &str, logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
+    let c = classes(op, logp)?;
+    check_weight(op, weight, &c)?;
+    if target.dtype() != DType::I64 {
+        bail!(Runtime, "{op}(): expected target of dtype int64 (class indices), but got {}", target.dtype());
+    }
+    let want = logp.shape().without(c.dim);
+    if target.shape() != &want {
+        bail!(
+            Value,
+            "{op}(): expected target of shape {want} for input of shape {}, but got {}",
+            logp.shape(),
+            target.shape()
+        );
+    }
+    let ignored = crate::ops::compare::eq(target, ignore)?;
+    let safe = where_(&ignored, &Tensor::scalar(DType::I64, 0), target)?;
+    let safe = check_index(&safe, Bounds { size: c.count, dim: c.dim, wrap: false })
+        .map_err(|e| crate::Error::index(format!("{op}(): Target is out of bounds: {}", e.message())))?;
+    let index = basis::unsqueeze_dims(&safe, &[c.dim])?;
+    let chosen = basis::reshape(&crate::rules::index::gather(logp, c.dim, &index)?, target.shape())?;
+    let w = match weight {
+        Some(w) => crate::rules::index::take_rows(&cast(w, logp.dtype())?, &safe)?,
+        None => basis::full(target.shape(), logp.dtype(), 1.0)?,
+    };
+    let w = where_(&ignored, &number(logp, 0.0), &w)?;
+    // A product would turn ignored infinities into NaN.
+    let loss = where_(&ignored, &number(logp, 0.0), &neg(&mul(&chosen, &w)?)?)?;
+    Ok((loss, w))
+}
+
+fn weighted(op: &str, loss: &Tensor, w: &Tensor, reduction: &str) -> Result<Tensor> {
+    match reduction {
+        "mean" => divide_floats(&total(loss)?, &total(w)?),
+        r => reduced(op, loss, r),
+    }
+}
+
+/// A vector over classes, broadcast against the input.
+fn along_classes(w: &Tensor, input: &Tensor, dim: usize) -> Result<Tensor> {
+    let shape = (0..input.rank()).map(|d| if d == dim { w.numel() } else { 1 }).collect();
+    basis::reshape(&cast(w, input.dtype())?, &shape)
+}
+
+/// Cross entropy against probabilities.
+fn soft_cross_entropy(
+    logp: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduction: &str,
+    smoothing: f64,
+) -> Result<Tensor> {
+    let c = classes("cross_entropy", logp)?;
+    check_weight("cross_entropy", weight, &c)?;
+    let smooth = if smoothing > 0.0 {
+        let kept = scale(target, 1.0 - smoothing)?;
+        basis::shift(&kept, smoothing / c.count as f64)?
+    } else {
+        target.clone()
+    };
+    let mut loss = neg(&mul(logp, &smooth)?)?;
+    if let Some(w) = weight {
+        loss = mul(&loss, &along_classes(w, logp, c.dim)?)?;
+    }
+    let loss = basis::sum(&loss, &[c.dim], false)?;
+    match reduction {
+        "mean" => {
+            let n = loss.numel().max(1) as f64;
+            let s = total(&loss)?;
+            divide_floats(&s, &number(&s, n))
+        }
+        r => reduced("cross_entropy", &loss, r),
+    }
+}
+
+ops! { TABLE:
+    /// Squared differences.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
+    /// tensor(2.)
+    fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
+        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
+        let (a, b) = pair("mse_loss", input, target)?;
+        let d = sub(&a, &b)?;
+        let loss = mul(&d, &d)?;
+        let reduction = named(reduction, size_average, reduce);
+        match weight {
+            None => reduced("mse_loss", &loss, reduction),
+            Some(w) => {
+                let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
+                weighted("mse_loss", &mul(&loss, &w)?, &w, reduction)
+            }
+        }
+    }
+
+    /// Absolute differences.
+    fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
+        reduce: Option<bool> = None, reduction: &str = "mean") -> Tensor [] {
+        let (a, b) = pair("l1_loss", input, target)?;
+        reduced("l1_loss", &abs(&sub(&a, &b)?)?, named(reduction, size_average, reduce))
+    }
+
+    /// The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.nll_loss(pullback.tensor([[-0.5, -1.5]]), pullback.tensor([1]))
+    /// tensor(1.5000)
+    fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
+        size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
+        reduction: &str = "mean") -> Tensor [] {
+        let (loss, w) = picked("nll_loss", input, target, weight, ignore_index)?;
+        weighted("nll_loss", &loss, &w, named(reduction, size_average, reduce))
+    }
+
+    /// `nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.cross_entropy(pullback.tensor([[0.0, 0.0]]), pullback.tensor([1]))
+    /// tensor(0.6931)
+    fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
+        size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
+        reduction: &str = "mean", label_smoothing: f64 = 0.0) -> Tensor [] {
+        if !(0.0..=1.0).contains(&label_smoothing) {
+            bail!(Runtime, "cross_entropy(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
+        }
+        let c = classes("cross_entropy", input)?;
+        let logp = log_softmax(input, c.dim as i64, None)?;
+        let reduction = named(reduction, size_average, reduce);
+        if target.shape() == input.shape() && target.dtype().is_float() {
+            let target = cast(target, input.dtype())?;
+            return soft_cross_entropy(&logp, &target, weight, reduction, label_smoothing);
+        }
+        let (loss, w) = picked("cross_entropy", &logp, target, weight, ignore_index)?;
+        let hard = weighted("cross_entropy", &loss, &w, reduction)?;
+        if label_smoothing == 0.0 {
+            return Ok(hard);
+        }
+        let scaled = match weight {
+            Some(w) => mul(&logp, &along_classes(w, &logp, c.dim)?)?,
+            None => logp.clone(),
+        };
+        let ignored = crate::ops::compare::eq(target, ignore_index)?;
+        let smooth = neg(&basis::sum(&scaled, &[c.dim], false)?)?;
+        let smooth = where_(&ignored, &number(&smooth, 0.0), &smooth)?;
+        let smooth = weighted("cross_entropy", &smooth, &w, reduction)?;
+        add(&scale(&hard, 1.0 - label_smoothing)?, &scale(&smooth, label_smoothing / c.count as f64)?)
+    }
+
+    /// Binary cross entropy of logits, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.binary_cross_entropy_with_logits(pullback.tensor([0.0]), pullback.tensor([1.0]))
+    /// tensor(0.6931)
+    fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
+        target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
+        reduce: Option<bool> = None, reduction: &str = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [] {
+        if input.shape() != target.shape() {
+            bail!(Value, "binary_cross_entropy_with_logits(): target size {} must be the same as input size {}",
+                target.shape(), input.shape());
+        }
+        let dtype = crate::ops::join::joint_dtype(&[input, target]);
+        let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);
+        // (1 - t) x + (1 + (p - 1) t) log(1 + exp(-x))
+        let soft = crate::ops::unary::softplus_unit(&neg(&x)?)?;
+        let rest = mul(&sub(&number(&t, 1.0), &t)?, &x)?;
+        let mut loss = match pos_weight {
+            None => add(&rest, &soft)?,
+            Some(p) => {
+                let p = cast(p, dtype)?;
+                let factor = basis::shift(&mul(&basis::shift(&p, -1.0)?, &t)?, 1.0)?;
+                add(&rest, &mul(&factor, &soft)?)?
+            }
+        };
+        if let Some(w) = weight {
+            loss = mul(&loss, &cast(w, dtype)?)?;
+        }
+        reduced("binary_cross_entropy_with_logits", &loss, named(reduction, size_average, reduce))
+    }
+
+    /// Binary cross entropy of probabilities; logarithms are limited to -100.
+    fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
+        weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
+        reduction: &str = "mean") -> Tensor [] {
+        if input.shape() != target.shape() {
+            bail!(Value, "binary_cross_entropy(): using a target size {} that is different to the input size {} is an \
+                error", target.shape(), input.shape());
+        }
+        let t = cast(target, input.dtype())?;
+        let floor = number(input, -100.0);
+        let yes = maximum(&crate::ops::unary::log(input)?, &floor)?;
+        let no = maximum(&log1p(&neg(input)?)?, &floor)?;
+        let mut loss = neg(&add(&mul(&t, &yes)?, &mul(&sub(&number(&t, 1.0), &t)?, &no)?)?)?;
+        if let Some(w) = weight {
+            loss = mul(&loss, &cast(w, input.dtype())?)?;
+        }
+        reduced("binary_cross_entropy", &loss, named(reduction, size_average, reduce))
+    }
+
+    /// Squared differences below `delta`, linear above.
+    fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str = "mean",
+        delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [] {
+        let (a, b) = pair("huber_loss", input, target)?;
+        let d = sub(&a, &b)?;
+        let r = abs(&d)?;
+        let near = scale(&mul(&d, &d)?, 0.5)?;
+        let far = scale(&basis::shift(&r, -0.5 * delta)?, delta)?;
+        let mut loss = where_(&crate::ops::compare::lt(&r, delta)?, &near, &far)?;
+        if let Some(w) = weight {
+            loss = mul(&loss, &cast(w, loss.dtype())?)?;
+        }
+        reduced("huber_loss", &loss, reduction)
+    }
+
+    /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
+    fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
+        reduce: Option<bool> = None, reduction: &str = "mean", log_target: bool = false) -> Tensor [] {
+        let (x, t) = pair("kl_div", input, target)?;
+        let loss = if log_target {
+            mul(&exp(&t)?, &sub(&t, &x)?)?
+        } else {
+            let safe = where_(&crate::ops::compare::gt(&t, 0.0)?, &t, &basis::ones_like(&t)?)?;
+            sub(&mul(&t, &crate::ops::unary::log(&safe)?)?, &mul(&t, &x)?)?
+        };
+        match named(reduction, size_average, reduce) {
+            "batchmean" => scale(&total(&loss)?, 1.0 / input.shape().first().copied().unwrap_or(1).max(1) as f64),
+            r => reduced("kl_div", &loss, r),
+        }
+    }
+}

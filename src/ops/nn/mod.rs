@@ -1,0 +1,6 @@
+//! `nn.functional`: activations, losses, normalisation, windows, attention. Composites, with few exceptions.
+
+pub mod activation;
+pub mod loss;
+pub mod norm;
+pub mod pad;

@@ -1,0 +1,206 @@
+//! Normalisation over dimensions.
+
+use crate::bail;
+use crate::base::{Result, Shape};
+use crate::core::Tensor;
+use crate::ops::reduce::mean_over;
+use crate::ops::unary::rsqrt;
+use crate::rules::basis::{self, add, mul, shift, sub};
+
+/// The trailing dimensions that `normalized_shape` names.
+fn trailing(op: &str, input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
+    let k = normalized.len();
+    if k == 0 {
+        bail!(Runtime, "{op}(): expected normalized_shape to be at least 1-dimensional");
+    }
+    let fits =
+        k <= input.rank() && input.shape()[input.rank() - k..].iter().zip(normalized).all(|(&d, &n)| d as i64 == n);
+    if !fits {
+        bail!(
+            Runtime,
+            "{op}(): given normalized_shape={normalized:?}, expected input with shape [*, {normalized:?}], but got input \
+             of size {}",
+            input.shape()
+        );
+    }
+    Ok((input.rank() - k..input.rank()).collect())
+}
+
+fn check_parameter(op: &str, name: &str, p: Option<&Tensor>, normalized: &[i64]) -> Result<()> {
+    let fits = |t: &Tensor| t.shape().iter().map(|&d| d as i64).eq(normalized.iter().copied());
+    match p {
+        Some(t) if !fits(t) => bail!(
+            Runtime,
+            "{op}(): expected {name} to be of same shape as normalized_shape, but got {name} of shape {} and \
+             normalized_shape = {normalized:?}",
+            t.shape()
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// (x - mean) / sqrt(var + eps) over dimensions, with the mean and the biased variance.
+fn normalized(x: &Tensor, dims: &[usize], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
+    let mean = mean_over(x, dims, true)?;
+    let centred = sub(x, &mean)?;
+    let var = mean_over(&mul(&centred, &centred)?, dims, true)?;
+    Ok((mul(&centred, &rsqrt(&shift(&var, eps)?)?)?, mean, var))
+}
+
+/// `x * weight + bias`, either of which may be missing.
+fn affine(x: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<Tensor> {
+    let y = match weight {
+        Some(w) => mul(&x, &basis::cast(w, x.dtype())?)?,
+        None => x,
+    };
+    match bias {
+        Some(b) => add(&y, &basis::cast(b, y.dtype())?),
+        None => Ok(y),
+    }
+}
+
+/// A vector over channels (dimension 1), broadcast against the input.
+fn channels(op: &str, name: &str, v: Option<&Tensor>, input: &Tensor) -> Result<Option<Tensor>> {
+    let Some(v) = v else { return Ok(None) };
+    let c = input.shape()[1];
+    if v.rank() != 1 || v.numel() != c {
+        bail!(Runtime, "{op}(): {name} should contain {c} elements, not {}", v.numel());
+    }
+    let shape: Shape = (0..input.rank()).map(|d| if d == 1 { c } else { 1 }).collect();
+    Ok(Some(basis::reshape(v, &shape)?))
+}
+
+fn floats(op: &str, x: &Tensor) -> Result<()> {
+    if !x.dtype().is_float() {
+        bail!(NotImplemented, "{op}(): not implemented for {} tensors", x.dtype());
+    }
+    Ok(())
+}
+
+/// Statistics of a batch as the running ones are updated with.
+pub struct BatchNorm {
+    pub out: Tensor,
+    /// New running mean and variance, when they are kept.
+    pub running: Option<(Tensor, Tensor)>,
+}
+
+/// Batch normalisation; returns what becomes of the running statistics.
+#[allow(clippy::too_many_arguments)]
+pub fn batch_norm_with_stats(
+    input: &Tensor,
+    running_mean: Option<&Tensor>,
+    running_var: Option<&Tensor>,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    training: bool,
+    momentum: f64,
+    eps: f64,
+) -> Result<BatchNorm> {
+    let op = "batch_norm";
+    floats(op, input)?;
+    if input.rank() < 2 {
+        bail!(Runtime, "{op}(): expected an input of at least 2 dimensions, but got {}", input.rank());
+    }
+    let w = channels(op, "weight", weight, input)?;
+    let b = channels(op, "bias", bias, input)?;
+    let mean = channels(op, "running_mean", running_mean, input)?;
+    let var = channels(op, "running_var", running_var, input)?;
+    if !training {
+        let (Some(mean), Some(var)) = (mean, var) else {
+            bail!(Runtime, "{op}(): expected running_mean and running_var to be given when training=False")
+        };
+        let scaled = mul(&sub(input, &mean)?, &rsqrt(&shift(&var, eps)?)?)?;
+        return Ok(BatchNorm { out: affine(scaled, w.as_ref(), b.as_ref())?, running: None });
+    }
+    let dims: Vec<usize> = (0..input.rank()).filter(|&d| d != 1).collect();
+    let n: usize = dims.iter().map(|&d| input.shape()[d]).product();
+    if n == 1 {
+        bail!(Value, "{op}(): expected more than 1 value per channel when training, got input size {}", input.shape());
+    }
+    let (x, batch_mean, batch_var) = normalized(input, &dims, eps)?;
+    let running = match (running_mean, running_var) {
+        (Some(m), Some(v)) => {
+            let mix = |old: &Tensor, new: &Tensor, factor: f64| -> Result<Tensor> {
+                let new = basis::reshape(&crate::ops::shape::detach(new)?, old.shape())?;
+                let new = basis::cast(&basis::scale(&new, factor * momentum)?, old.dtype())?;
+                add(&basis::scale(old, 1.0 - momentum)?, &new)
+            };
+            Some((mix(m, &batch_mean, 1.0)?, mix(v, &batch_var, n as f64 / (n as f64 - 1.0))?))
+        }
+        _ => None,
+    };
+    Ok(BatchNorm { out: affine(x, w.as_ref(), b.as_ref())?, running })
+}
+
+ops! { TABLE:
+    /// Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
+    /// tensor([-1.,  1.])
+    fn layer_norm = "nn.functional.layer_norm" | "layer_norm" (input: &Tensor, normalized_shape: &[i64],
+        weight: Option<&Tensor> = None, bias: Option<&Tensor> = None, eps: f64 = 1e-5, cudnn_enable: bool = true)
+        -> Tensor [] {
+        let _ = cudnn_enable;
+        floats("layer_norm", input)?;
+        let dims = trailing("layer_norm", input, normalized_shape)?;
+        check_parameter("layer_norm", "weight", weight, normalized_shape)?;
+        check_parameter("layer_norm", "bias", bias, normalized_shape)?;
+        affine(normalized(input, &dims, eps)?.0, weight, bias)
+    }
+
+    /// Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
+    /// tensor([1.0000, 1.0000])
+    fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor, normalized_shape: &[i64],
+        weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [] {
+        floats("rms_norm", input)?;
+        let dims = trailing("rms_norm", input, normalized_shape)?;
+        check_parameter("rms_norm", "weight", weight, normalized_shape)?;
+        let eps = eps.unwrap_or(match input.dtype() {
+            crate::DType::F64 => f64::EPSILON,
+            _ => f32::EPSILON as f64,
+        });
+        let square = mean_over(&mul(input, input)?, &dims, true)?;
+        affine(mul(input, &rsqrt(&shift(&square, eps)?)?)?, weight, None)
+    }
+
+    /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
+    fn group_norm = "nn.functional.group_norm" (input: &Tensor, num_groups: i64, weight: Option<&Tensor> = None,
+        bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [] {
+        floats("group_norm", input)?;
+        if input.rank() < 2 {
+            bail!(Runtime, "group_norm(): expected at least 2 dimensions for input tensor but received {}", input.rank());
+        }
+        let c = input.shape()[1];
+        if num_groups < 1 || c % num_groups as usize != 0 {
+            bail!(Runtime, "group_norm(): expected number of channels in input to be divisible by num_groups, but got \
+                input of shape {} and num_groups={num_groups}", input.shape());
+        }
+        let n = input.shape()[0];
+        let rest = input.numel() / (n * num_groups as usize).max(1);
+        let grouped = basis::reshape(input, &[n, num_groups as usize, rest].into())?;
+        let y = basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?;
+        let w = channels("group_norm", "weight", weight, input)?;
+        let b = channels("group_norm", "bias", bias, input)?;
+        affine(y, w.as_ref(), b.as_ref())
+    }
+
+    /// Zero mean and unit variance by channel over a batch (training), or by running statistics, then
+    /// `* weight + bias`. In training, running statistics are updated in place with `momentum`.
+    ///
+    /// >>> import pullback
+    /// >>> x = pullback.tensor([[1.0], [3.0]])
+    /// >>> pullback.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
+    /// tensor([[-1.],
+    ///         [ 1.]])
+    fn batch_norm = "nn.functional.batch_norm" (input: &Tensor, running_mean: Option<&Tensor>,
+        running_var: Option<&Tensor>, weight: Option<&Tensor> = None, bias: Option<&Tensor> = None,
+        training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES] {
+        let b = batch_norm_with_stats(input, running_mean, running_var, weight, bias, training, momentum, eps)?;
+        let updates = b.running.map(|(m, v)| vec![(1, m), (2, v)]).unwrap_or_default();
+        Ok(crate::ops::value::Updated { out: b.out, updates })
+    }
+}

@@ -1,0 +1,133 @@
+//! Padding.
+
+use crate::bail;
+use crate::base::{DType, Result};
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::index as kernels;
+use crate::rules::basis::{self, where_};
+use crate::rules::{Batching, Linear, index};
+
+/// Zeros (or a crop, where negative) before and after each dimension.
+#[derive(Debug, Clone)]
+struct Pads(Vec<(i64, i64)>);
+
+static PAD: Linear = Linear {
+    name: "pad",
+    eval: |p, a| kernels::pad(a, &p.get::<Pads>().0, 0.into()),
+    transpose: |p, g, _, _| {
+        let back = p.get::<Pads>().0.iter().map(|&(a, b)| (-a, -b)).collect();
+        call(Prim::Static(&PAD), &Params::other(Pads(back)), &[g])
+    },
+    batching: Batching::With(|p, v| {
+        let pads = std::iter::once((0, 0)).chain(p.get::<Pads>().0.iter().copied()).collect();
+        call(Prim::Static(&PAD), &Params::other(Pads(pads)), &[v])
+    }),
+};
+
+/// Amounts by dimension from PyTorch's list, which starts at the last dimension.
+fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
+    if pad.len() % 2 != 0 {
+        bail!(Runtime, "pad(): padding length must be divisible by 2, but got {}", pad.len());
+    }
+    if pad.len() / 2 > x.rank() {
+        bail!(
+            Runtime,
+            "pad(): padding length should be less than or equal to two times the input dimension but got padding length \
+             {} and input of dimension {}",
+            pad.len(),
+            x.rank()
+        );
+    }
+    let mut out = vec![(0, 0); x.rank()];
+    for (i, p) in pad.chunks_exact(2).enumerate() {
+        let d = x.rank() - 1 - i;
+        if p[0].saturating_add(p[1]).saturating_add(x.shape()[d] as i64) < 0 {
+            bail!(
+                Runtime,
+                "pad(): the padding ({}, {}) gives dimension {d} of size {} a negative size",
+                p[0],
+                p[1],
+                x.shape()[d]
+            );
+        }
+        out[d] = (p[0], p[1]);
+    }
+    Ok(out)
+}
+
+fn constant(x: &Tensor, pads: &[(i64, i64)], value: f64) -> Result<Tensor> {
+    let run = |t: &Tensor| call(Prim::Static(&PAD), &Params::other(Pads(pads.to_vec())), &[t]);
+    let padded = run(x)?;
+    if value == 0.0 {
+        return Ok(padded);
+    }
+    let inside = run(&basis::full(x.shape(), DType::Bool, true)?)?;
+    where_(&inside, &padded, &Tensor::scalar(x.dtype(), value))
+}
+
+/// Where each element of a padded dimension comes from.
+fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
+    let (limit, text) = match mode {
+        "reflect" => (n - 1, "less than the corresponding input dimension"),
+        "circular" => (n, "at most the corresponding input dimension"),
+        _ => (i64::MAX, ""),
+    };
+    if before > limit || after > limit || n == 0 {
+        bail!(Runtime, "pad(): {mode} padding ({before}, {after}) should be {text}, whose size is {n}");
+    }
+    let place = |i: i64| match mode {
+        "reflect" if i < 0 => -i,
+        "reflect" if i >= n => 2 * (n - 1) - i,
+        "circular" => i.rem_euclid(n),
+        "replicate" => i.clamp(0, n - 1),
+        _ => i,
+    };
+    Ok((-before..n + after).map(place).collect())
+}
+
+fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: &str) -> Result<Tensor> {
+    let padded = pads.iter().filter(|p| **p != (0, 0)).count();
+    if !(2..=5).contains(&x.rank()) || padded > x.rank() - 1 {
+        bail!(NotImplemented, "pad(): only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D", x.rank());
+    }
+    let mut x = x.clone();
+    for (d, &(before, after)) in pads.iter().enumerate() {
+        if (before, after) == (0, 0) {
+            continue;
+        }
+        let from = sources(mode, x.shape()[d] as i64, before, after)?;
+        let rows = Tensor::from_slice([from.len()], &from)?;
+        let front = basis::move_dim(&x, d, 0)?;
+        x = basis::move_dim(&index::take_rows(&front, &rows)?, 0, d)?;
+    }
+    Ok(x)
+}
+
+ops! { TABLE:
+    /// Padding at the ends of the trailing dimensions, the last one first: with a value, or by 'reflect', 'replicate' or
+    /// 'circular'. Negative amounts crop.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
+    /// tensor([0, 1, 2, 0, 0])
+    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<f64> = None)
+        -> Tensor [] {
+        let pads = amounts(input, pad)?;
+        match mode {
+            "constant" => constant(input, &pads, value.unwrap_or(0.0)),
+            "reflect" | "replicate" | "circular" => {
+                if value.is_some_and(|v| v != 0.0) {
+                    bail!(Value, "pad(): padding mode '{mode}' doesn't take in value argument");
+                }
+                wrapped(input, &pads, mode)
+            }
+            m => bail!(NotImplemented, "pad(): unrecognised padding mode '{m}'; use 'constant', 'reflect', 'replicate' or \
+                'circular'"),
+        }
+    }
+
+    /// Padding with a value.
+    fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: f64 = 0.0) -> Tensor [] {
+        constant(input, &amounts(input, pad)?, value)
+    }
+}
