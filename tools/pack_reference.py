@@ -91,6 +91,9 @@ def main() -> None:
     aliases = json.loads((args.source / "aliases.json").read_text())
     chosen = {alias: op for alias, op in sorted(aliases.items()) if op in wanted}
     (TARGET / "aliases.json").write_text(json.dumps(chosen, indent=1) + "\n")
+    for name in ("promotion.json",):
+        table_text = json.dumps(json.loads((args.source / name).read_text()), separators=(",", ":"))
+        (TARGET / name).write_text(table_text + "\n")
     tolerances = json.loads((args.source / "tolerances.json").read_text())
     (TARGET / "tolerances.json").write_text(json.dumps(tolerances, indent=1) + "\n")
     np.savez_compressed(TARGET / "arrays.npz", **{n: np.concatenate(p) for n, p in packer.parts.items()})

@@ -227,8 +227,9 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
             add_property(py, &class, e, METHODS[i / 16][i % 16])?;
         }
     }
-    m.add("functions", functions)?;
-    m.add_function(wrap_pyfunction!(operator_table, m)?)
+    // Attributes that are not in `__all__`, which lists the names of the package itself.
+    m.setattr("functions", functions)?;
+    m.setattr("operator_table", wrap_pyfunction!(operator_table, m)?)
 }
 
 /// Names as a method: those without a module in front, or else the last part of the path.

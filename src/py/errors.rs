@@ -19,9 +19,9 @@ create_exception!(
     "A bug in pullback itself. Please report it with the program that shows it."
 );
 
-/// Adds the exception classes to `_core`.
+/// Adds the exception classes.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add("LinAlgError", m.py().get_type::<LinAlgError>())?;
+    super::submodule(m, "linalg")?.add("LinAlgError", m.py().get_type::<LinAlgError>())?;
     m.add("InternalError", m.py().get_type::<InternalError>())
 }
 

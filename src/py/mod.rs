@@ -1,5 +1,8 @@
 //! L7: the Python face, the extension module `pullback._core`. It converts, binds the table and maps errors; semantics
 //! live below.
+//!
+//! Names of the package itself are added to `_core` (its `__all__` is re-exported by `pullback`), names of a module
+//! below it to [`submodule`].
 
 pub mod convert;
 pub mod data;
@@ -25,13 +28,27 @@ pub fn object(_o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
     None
 }
 
+/// The part of `pullback.<path>` that is made in Rust, such as `func` or `autograd.graph`. The Python module of that
+/// path takes over what is added here, besides the operators of the table with that path.
+pub fn submodule<'py>(core: &Bound<'py, PyModule>, path: &str) -> PyResult<Bound<'py, PyModule>> {
+    let attribute = path.replace('.', "_");
+    if let Some(found) = core.getattr_opt(attribute.as_str())? {
+        return Ok(found.cast_into()?);
+    }
+    let made = PyModule::new(core.py(), &format!("pullback.{path}"))?;
+    core.setattr(attribute.as_str(), &made)?;
+    Ok(made)
+}
+
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;
     dtype::register(m)?;
     limits::register(m)?;
     device::register(m)?;
     size::register(m)?;
+    named::register(m)?;
     tensor::register(m)?;
     pytree::register(m)?;
     data::register(m)?;

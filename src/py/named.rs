@@ -6,6 +6,10 @@ use pyo3::types::{PyDict, PyTuple};
 
 static TYPES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
+fn types(py: Python<'_>) -> &Bound<'_, PyDict> {
+    TYPES.get_or_init(py, || PyDict::new(py).unbind()).bind(py)
+}
+
 /// An instance of the named tuple type `name`, which is made when it is first needed.
 pub fn instance<'py>(
     py: Python<'py>,
@@ -13,7 +17,7 @@ pub fn instance<'py>(
     fields: &[&str],
     items: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let types = TYPES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    let types = types(py);
     let class = match types.get_item(name)? {
         Some(c) => c,
         None => {
@@ -26,4 +30,9 @@ pub fn instance<'py>(
         }
     };
     class.call1(PyTuple::new(py, items)?)
+}
+
+/// Adds the dict of the types made so far, which the module `pullback.return_types` looks into.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.setattr("return_types", types(m.py()))
 }

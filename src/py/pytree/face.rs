@@ -243,10 +243,11 @@ fn _deregister_pytree_node(cls: &Bound<'_, PyAny>) -> PyResult<()> {
     registry::remove(registry::class_argument(cls, "_deregister_pytree_node")?)
 }
 
-/// Adds the class and the functions to `_core`, and the containers of the standard library to the registry.
-pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = m.py();
-    let collections = py.import(intern!(py, "collections"))?;
+/// Fills `pullback.utils.pytree`, and registers the containers of the standard library.
+pub fn register(core: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = core.py();
+    let m = &super::super::submodule(core, "utils.pytree")?;
+    let collections = py.import(intern!(py, "_collections"))?; // builtin, where `collections` costs a millisecond
     registry::add_standard(&collections.getattr("OrderedDict")?, How::OrderedDict)?;
     registry::add_standard(&collections.getattr("defaultdict")?, How::DefaultDict)?;
     registry::add_standard(&collections.getattr("deque")?, How::Deque)?;

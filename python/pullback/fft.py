@@ -1,0 +1,10 @@
+"""Discrete Fourier transforms."""
+
+from ._members import members
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._core_fft import *  # noqa: F403
+
+globals().update(members("fft"))
+__all__ = sorted(members("fft"))
