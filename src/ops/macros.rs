@@ -101,6 +101,11 @@ pub const fn plain(name: &'static str) -> &'static str {
         let (_, rest) = name.split_at(2);
         return rest;
     }
+    // `from_` stands for a parameter that is a keyword of Python's or Rust's grammar; `_stacklevel` is not one.
+    if bytes.len() > 1 && bytes[bytes.len() - 1] == b'_' {
+        let (first, _) = name.split_at(name.len() - 1);
+        return first;
+    }
     name
 }
 

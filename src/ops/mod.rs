@@ -18,6 +18,7 @@ pub mod join;
 pub mod matmul;
 pub mod nn;
 pub mod promote;
+pub mod random;
 pub mod reduce;
 pub mod shape;
 pub mod softmax;
@@ -46,6 +47,9 @@ static FAMILIES: &[&[Entry]] = &[
     nn::loss::TABLE,
     nn::norm::TABLE,
     nn::pad::TABLE,
+    random::FILLS,
+    random::MORE_FILLS,
+    random::TABLE,
     reduce::TABLE,
     shape::TABLE,
     softmax::TABLE,

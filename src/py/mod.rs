@@ -15,6 +15,7 @@ pub mod named;
 pub mod operators;
 pub mod parse;
 pub mod pytree;
+pub mod random;
 pub mod size;
 pub mod tensor;
 pub mod views;
@@ -24,8 +25,8 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// A library object that an entry takes as it is, such as a generator.
-pub fn object(_o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
-    None
+pub fn object(o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
+    random::of_object(o)
 }
 
 /// The part of `pullback.<path>` that is made in Rust, such as `func` or `autograd.graph`. The Python module of that
@@ -52,6 +53,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     tensor::register(m)?;
     pytree::register(m)?;
     data::register(m)?;
+    random::register(m)?;
     door::register(m)?;
     Ok(())
 }
