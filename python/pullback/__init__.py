@@ -10,7 +10,16 @@ from ._members import lazily, members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import autograd, fft, func, linalg, nn, random, return_types, special, testing, utils
+    from . import autograd as autograd
+    from . import fft as fft
+    from . import func as func
+    from . import linalg as linalg
+    from . import nn as nn
+    from . import random as random
+    from . import return_types as return_types
+    from . import special as special
+    from . import testing as testing
+    from . import utils as utils
 
 _SUBMODULES = ("autograd", "fft", "func", "linalg", "nn", "random", "return_types", "special", "testing", "utils")
 

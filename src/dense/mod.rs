@@ -15,6 +15,8 @@ pub mod random;
 pub mod reduce;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod scan;
+pub mod sort;
 pub mod threads;
 
 pub use array::Array;

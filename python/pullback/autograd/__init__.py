@@ -7,8 +7,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._core_autograd import *  # noqa: F403
-    from . import forward_ad, functional, graph
-    from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+    from . import forward_ad as forward_ad
+    from . import functional as functional
+    from . import graph as graph
+    from .gradcheck import GradcheckError as GradcheckError
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
 
 _CHECKS = ("GradcheckError", "gradcheck", "gradgradcheck")
 _SUBMODULES = ("forward_ad", "functional", "graph")

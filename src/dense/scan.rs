@@ -1,0 +1,227 @@
+//! Running folds along one dimension.
+
+use super::array::Array;
+use super::copy::Convert;
+use super::index;
+use super::parallel::{self, Shared};
+use crate::base::dtype::Category;
+use crate::base::{Element, Result};
+use crate::{bail, match_dtype};
+use num_complex::Complex;
+
+/// Columns that are scanned together.
+const TILE: usize = 256;
+
+/// `out[i] = f(state, a[i])` along `dim`, with a state of its own, `start` at first, for each line.
+fn scan<T: Element, S: Copy, O: Element>(
+    a: &Array,
+    dim: usize,
+    start: S,
+    f: impl Fn(&mut S, T) -> O + Sync,
+) -> Result<Array>
+where
+    S: Send + Sync,
+{
+    let a = a.contiguous()?;
+    let x: &[T] = a.as_slice().unwrap_or(&[]);
+    let n = a.shape().get(dim).copied().unwrap_or(1);
+    let inner: usize = a.shape().iter().skip(dim + 1).product();
+    Array::build::<O>(a.shape().clone(), |out| {
+        if x.is_empty() {
+            return;
+        }
+        let out = Shared(out.as_mut_ptr());
+        let tiles = inner.div_ceil(TILE);
+        parallel::ranges(x.len() / (n * inner) * tiles, n * TILE.min(inner), &|lo, hi| {
+            let mut states = vec![start; TILE.min(inner)];
+            for item in lo..hi {
+                let first = item / tiles * n * inner + item % tiles * TILE;
+                let width = TILE.min(inner - item % tiles * TILE);
+                states.fill(start);
+                for i in 0..n {
+                    let at = first + i * inner;
+                    // SAFETY: the part of a row lies inside; parts differ between tasks.
+                    let out = unsafe { std::slice::from_raw_parts_mut(out.at(at), width) };
+                    for ((o, &v), s) in out.iter_mut().zip(&x[at..at + width]).zip(&mut states) {
+                        *o = f(s, v);
+                    }
+                }
+            }
+        });
+    })
+}
+
+/// Running sums along `dim`, in the dtype of `a`. Floats accumulate in float64, integers wrap; for bools cast first.
+pub fn cumsum(a: &Array, dim: usize) -> Result<Array> {
+    match_dtype!(a.dtype(), T => match a.dtype().category() {
+        Category::Bool => bail!(NotImplemented, "cumsum(): dtype bool has no sum of its own; cast the input first"),
+        Category::Integer => scan(a, dim, 0i64, |s, x: T| {
+            *s = s.wrapping_add(x.to_i64());
+            T::of_i64(*s)
+        }),
+        Category::Float => scan(a, dim, 0f64, |s, x: T| {
+            *s += x.to_f64();
+            T::of_f64(*s)
+        }),
+        Category::Complex => scan(a, dim, Complex::new(0f64, 0.0), |s, x: T| {
+            *s += x.to_complex();
+            T::of_complex(*s)
+        }),
+    })
+}
+
+/// Running products along `dim`; accumulators as in [`cumsum`].
+pub fn cumprod(a: &Array, dim: usize) -> Result<Array> {
+    match_dtype!(a.dtype(), T => match a.dtype().category() {
+        Category::Bool => bail!(NotImplemented, "cumprod(): dtype bool has no product of its own; cast the input first"),
+        Category::Integer => scan(a, dim, 1i64, |s, x: T| {
+            *s = s.wrapping_mul(x.to_i64());
+            T::of_i64(*s)
+        }),
+        Category::Float => scan(a, dim, 1f64, |s, x: T| {
+            *s *= x.to_f64();
+            T::of_f64(*s)
+        }),
+        Category::Complex => scan(a, dim, Complex::new(1f64, 0.0), |s, x: T| {
+            *s *= x.to_complex();
+            T::of_complex(*s)
+        }),
+    })
+}
+
+/// `log(exp(x₀) + … + exp(xᵢ))` along `dim`, for floats. The sum is kept relative to the greatest element so far.
+pub fn logcumsumexp(a: &Array, dim: usize) -> Result<Array> {
+    if !a.dtype().is_float() {
+        bail!(NotImplemented, "logcumsumexp(): expected a floating-point dtype, got {}", a.dtype());
+    }
+    match_dtype!(a.dtype(), T => scan(a, dim, (f64::NEG_INFINITY, 0f64), |(top, sum), x: T| {
+        let x = x.to_f64();
+        if x == *top {
+            // Also the case of two equal infinities, whose difference is NaN.
+            *sum += if x == f64::NEG_INFINITY { 0.0 } else { 1.0 };
+        } else if x < *top {
+            *sum += (x - *top).exp();
+        } else {
+            *sum = *sum * (*top - x).exp() + 1.0;
+            *top = x;
+        }
+        T::of_f64(*top + sum.ln())
+    }))
+}
+
+/// State of a running extreme: the best so far, its index, and the next index.
+type Best<T> = (Option<T>, i64, i64);
+
+fn extremes(op: &str, a: &Array, dim: usize, sign: f64) -> Result<(Array, Array)> {
+    if a.dtype().is_complex() {
+        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {}", a.dtype());
+    }
+    let indices = match_dtype!(a.dtype(), T => match a.dtype().category() {
+        Category::Float => scan(a, dim, (None, 0, 0), |s: &mut Best<f64>, x: T| {
+            let x = sign * x.to_f64();
+            // Of equals the last counts, a NaN stays until the next one.
+            let better = s.0.is_none_or(|best| x.is_nan() || (!best.is_nan() && x >= best));
+            advance(s, x, better)
+        }),
+        _ => scan(a, dim, (None, 0, 0), |s: &mut Best<i64>, x: T| {
+            let x = x.to_i64();
+            let better = s.0.is_none_or(|best| if sign > 0.0 { x >= best } else { x <= best });
+            advance(s, x, better)
+        }),
+    })?;
+    Ok((index::gather(a, dim, &indices)?, indices))
+}
+
+#[inline(always)]
+fn advance<T>(state: &mut Best<T>, x: T, better: bool) -> i64 {
+    if better {
+        (state.0, state.1) = (Some(x), state.2);
+    }
+    state.2 += 1;
+    state.1
+}
+
+/// Running maxima along `dim` and their indices (the last of equals); NaN wins. Error: `NotImplemented` for complex.
+pub fn cummax(a: &Array, dim: usize) -> Result<(Array, Array)> {
+    extremes("cummax", a, dim, 1.0)
+}
+
+/// Running minima along `dim` and their indices; otherwise as [`cummax`].
+pub fn cummin(a: &Array, dim: usize) -> Result<(Array, Array)> {
+    extremes("cummin", a, dim, -1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::{DType, Scalar};
+    use crate::dense::copy::cast;
+    use crate::dense::samples::{Rng, at, check, strided};
+    use proptest::prelude::{prop, proptest};
+
+    /// The elements of the line through `index`, up to it.
+    fn line(a: &Array, dim: usize, index: &[usize]) -> Vec<Scalar> {
+        let place = |k| index.iter().enumerate().map(|(d, &i)| if d == dim { k } else { i }).collect::<Vec<_>>();
+        (0..=index[dim]).map(|k| at(a, &place(k))).collect()
+    }
+
+    fn in_dtype(x: Scalar, dtype: DType) -> Scalar {
+        let wide = if dtype.is_differentiable() { DType::C128 } else { DType::I64 };
+        cast(&Array::scalar(wide, x), dtype).unwrap().item().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn scans_equal_plain_loops(
+            shape in prop::collection::vec(0usize..6, 1..4), seed: u64, d in 1usize..12,
+        ) {
+            let (dtype, mut rng) = (DType::ALL[d], Rng(seed));
+            let a = strided(&mut rng, dtype, &shape, Rng::small);
+            let dim = rng.below(shape.len());
+            let fold = |i: &[usize], start: f64, f: fn(Complex<f64>, Complex<f64>) -> Complex<f64>| {
+                let all = line(&a, dim, i);
+                let z = all.iter().fold(Complex::new(start, 0.0), |s, x| f(s, x.as_complex()));
+                in_dtype(if dtype.is_differentiable() { Scalar::Complex(z) } else { Scalar::Int(z.re as i64) }, dtype)
+            };
+            check(&cumsum(&a, dim).unwrap(), dtype, a.shape(), |i| fold(i, 0.0, |x, y| x + y));
+            check(&cumprod(&a, dim).unwrap(), dtype, a.shape(), |i| fold(i, 1.0, |x, y| x * y));
+            if dtype.is_complex() {
+                return Ok(());
+            }
+            let a = strided(&mut rng, dtype, &shape, Rng::special);
+            for sign in [1.0, -1.0] {
+                let (values, indices) = if sign > 0.0 { cummax(&a, dim) } else { cummin(&a, dim) }.unwrap();
+                let best = |i: &[usize]| {
+                    let v: Vec<f64> = line(&a, dim, i).iter().map(|x| sign * x.as_f64()).collect();
+                    let nan = v.iter().rposition(|x| x.is_nan());
+                    let top = v.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    nan.or_else(|| v.iter().rposition(|&x| x == top)).unwrap()
+                };
+                check(&indices, DType::I64, a.shape(), |i| Scalar::Int(best(i) as i64));
+                check(&values, dtype, a.shape(), |i| line(&a, dim, i)[best(i)]);
+            }
+        }
+
+        #[test]
+        fn logcumsumexp_equals_its_formula(n in 1usize..20, seed: u64) {
+            let mut rng = Rng(seed);
+            let a = strided(&mut rng, DType::F64, &[n, 2], Rng::special);
+            let got = logcumsumexp(&a, 0).unwrap();
+            for i in 0..n {
+                let x: Vec<f64> = line(&a, 0, &[i, 1]).iter().map(|x| x.as_f64()).collect();
+                let (g, w) = (at(&got, &[i, 1]).as_f64(), x.iter().map(|x| x.exp()).sum::<f64>().ln());
+                assert!(g == w || (g.is_nan() && w.is_nan()) || (g - w).abs() < 1e-12, "{x:?}: {g} {w}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_arguments_do_not_overflow() {
+        let a = Array::from_slice([3], &[1000.0f64, 1001.0, -1000.0]).unwrap();
+        let y = logcumsumexp(&a, 0).unwrap().to_vec::<f64>().unwrap();
+        assert!((y[1] - (1001.0 + (1.0 + (-1f64).exp()).ln())).abs() < 1e-12 && y[2] == y[1]);
+        let s = Array::scalar(DType::F32, Scalar::Float(2.0));
+        assert_eq!(cumsum(&s, 0).unwrap().item().unwrap(), Scalar::Float(2.0));
+        assert!(cumsum(&Array::zeros(DType::Bool, [1].into()).unwrap(), 0).is_err());
+    }
+}

@@ -1,0 +1,217 @@
+//! Sorting along a dimension, and what follows from an order.
+//!
+//! Elements are ordered by unsigned integer keys ([`key`]); NaN is greater than every number, -0 equals 0. All sorts
+//! are stable, so that each result is the only right one.
+
+mod key;
+mod radix;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use search::searchsorted;
+
+use super::array::Array;
+use super::parallel::{self, Shared};
+use crate::bail;
+use crate::base::{DType, Layout, Result, Shape};
+use half::{bf16, f16};
+use key::{Packed, Sortable};
+
+/// Runs a generic body with `$T` bound to the element type of a dtype that has an order.
+macro_rules! by_order {
+    ($op:expr, $d:expr, $T:ident => $body:expr) => {
+        match $d {
+            DType::F16 => { type $T = f16; $body }
+            DType::BF16 => { type $T = bf16; $body }
+            DType::Bool => { type $T = bool; $body }
+            d => crate::match_dtype!(d, number $T => $body, else {
+                bail!(NotImplemented, "{}(): complex numbers have no order; got dtype {d}", $op)
+            }),
+        }
+    };
+}
+pub(self) use by_order;
+
+/// What to take from each row.
+#[derive(Clone, Copy)]
+enum Take {
+    /// All elements in order.
+    All,
+    /// The first `k` in order.
+    First(usize),
+    /// Only the one at this place of the order.
+    Nth(usize),
+}
+
+impl Take {
+    fn count(self, n: usize) -> usize {
+        match self {
+            Take::All => n,
+            Take::First(k) => k,
+            Take::Nth(_) => 1,
+        }
+    }
+}
+
+/// Moves dimension `dim` behind all others.
+fn to_last(l: &Layout, dim: usize) -> Layout {
+    let rank = l.shape.rank();
+    l.permute(&(0..rank).filter(|&d| d != dim).chain([dim]).collect::<Vec<_>>())
+}
+
+/// Undoes [`to_last`].
+fn from_last(l: &Layout, dim: usize) -> Layout {
+    let rank = l.shape.rank();
+    l.permute(&(0..dim).chain([rank - 1]).chain(dim..rank - 1).collect::<Vec<_>>())
+}
+
+/// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.
+fn order(
+    op: &str,
+    a: &Array,
+    dim: usize,
+    descending: bool,
+    take: Take,
+    values: bool,
+) -> Result<(Option<Array>, Array)> {
+    if a.rank() == 0 {
+        let (v, i) = order(op, &a.reshape(&[1].into())?, 0, descending, take, values)?;
+        let back = |x: Array| if x.numel() == 1 { x.reshape(&Shape::scalar()) } else { Ok(x) };
+        return Ok((v.map(back).transpose()?, back(i)?));
+    }
+    let last = dim + 1 == a.rank();
+    let rows = if last { a.contiguous()? } else { a.view(|l| to_last(l, dim))?.contiguous()? };
+    let n = a.shape()[dim];
+    let shape = rows.shape().with(a.rank() - 1, take.count(n));
+    by_order!(op, a.dtype(), T => {
+        let mut picked = match values {
+            true => Some(Array::build_bytes(a.dtype(), shape.clone(), |_, _| ())?),
+            false => None,
+        };
+        let to = picked.as_mut().map(|v| Shared(v.ptr_mut().cast::<T>()));
+        let indices = Array::build::<i64>(shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let job = Job::<T> { rows: rows.as_slice().unwrap_or(&[]), n, descending, take, values: to };
+            match T::KEY_BITS <= 32 && n <= u32::MAX as usize {
+                true => job.run::<u64>(out),
+                false => job.run::<u128>(out),
+            }
+        })?;
+        if last {
+            return Ok((picked, indices));
+        }
+        let back = |x: Array| x.view(|l| from_last(l, dim))?.contiguous();
+        Ok((picked.map(back).transpose()?, back(indices)?))
+    })
+}
+
+struct Job<'a, T> {
+    rows: &'a [T],
+    n: usize,
+    descending: bool,
+    take: Take,
+    values: Option<Shared<T>>,
+}
+
+impl<T: Sortable> Job<'_, T> {
+    /// Fills `out` with the indices, row by row, and the values beside them.
+    fn run<P: Packed>(&self, out: &mut [i64]) {
+        let count = self.take.count(self.n);
+        let out = Shared(out.as_mut_ptr());
+        // Sorting an element costs about as much as moving 16.
+        parallel::ranges(self.rows.len() / self.n, 16 * self.n, &|lo, hi| {
+            let (mut keys, mut spare) = (Vec::new(), Vec::new());
+            for r in lo..hi {
+                let row = &self.rows[r * self.n..(r + 1) * self.n];
+                self.order_row::<P>(row, &mut keys, &mut spare);
+                // SAFETY: `count` results per row; rows differ between tasks.
+                let out = unsafe { std::slice::from_raw_parts_mut(out.at(r * count), count) };
+                for (o, &p) in out.iter_mut().zip(&keys) {
+                    *o = p.index() as i64;
+                }
+                if let Some(values) = &self.values {
+                    for (j, &p) in keys.iter().take(count).enumerate() {
+                        // SAFETY: as above.
+                        unsafe { values.at(r * count + j).write(row[p.index()]) }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Leaves what is to be taken at the front of `keys`.
+    fn order_row<P: Packed>(&self, row: &[T], keys: &mut Vec<P>, spare: &mut Vec<P>) {
+        let flip = if self.descending { u64::MAX >> (64 - T::KEY_BITS) } else { 0 };
+        let packed = row.iter().enumerate().map(|(i, x)| P::new(x.key() ^ flip, i));
+        match self.take {
+            Take::First(k) if k <= row.len() / 8 => return radix::smallest(packed, k, keys),
+            _ => {
+                keys.clear();
+                keys.extend(packed);
+            }
+        }
+        match self.take {
+            Take::Nth(k) => {
+                let (_, nth, _) = keys.select_nth_unstable(k);
+                let nth = *nth;
+                keys[0] = nth;
+            }
+            _ => {
+                spare.resize(row.len(), P::ZERO);
+                radix::sort(keys, spare, T::KEY_BITS);
+            }
+        }
+    }
+}
+
+fn both(op: &str, a: &Array, dim: usize, descending: bool, take: Take) -> Result<(Array, Array)> {
+    match order(op, a, dim, descending, take, true)? {
+        (Some(values), indices) => Ok((values, indices)),
+        _ => bail!(Internal, "{op}(): the values are missing"),
+    }
+}
+
+/// Elements along `dim` in order, and their indices. Always stable; NaN counts as greatest.
+///
+/// Error: `NotImplemented` for complex dtypes.
+pub fn sort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<(Array, Array)> {
+    both("sort", a, dim, descending, Take::All)
+}
+
+/// The indices of [`sort`].
+pub fn argsort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<Array> {
+    Ok(order("argsort", a, dim, descending, Take::All, false)?.1)
+}
+
+/// The `k` greatest (or least) elements along `dim` and their indices, in order whether `sorted` or not.
+///
+/// Error: `Runtime` if there are fewer than `k`.
+pub fn topk(a: &Array, k: usize, dim: usize, largest: bool, _sorted: bool) -> Result<(Array, Array)> {
+    let n = a.shape().get(dim).copied().unwrap_or(1);
+    if k > n {
+        bail!(Runtime, "topk(): selected index k out of range: got {k} for a dimension of size {n}");
+    }
+    both("topk", a, dim, largest, Take::First(k))
+}
+
+/// The `k`-th least element along `dim` (`k` counts from 1) and its index; `dim` is dropped.
+///
+/// Errors: `Index` for an empty dimension, `Runtime` for a `k` outside `1..=n`.
+pub fn kthvalue(a: &Array, k: usize, dim: usize) -> Result<(Array, Array)> {
+    let n = a.shape().get(dim).copied().unwrap_or(1);
+    if n == 0 {
+        bail!(Index, "kthvalue(): Expected reduction dim {dim} to have non-zero size.");
+    }
+    if k == 0 || k > n {
+        bail!(Runtime, "kthvalue(): selected number k out of range for dimension {dim}: got {k} for size {n}");
+    }
+    let (values, indices) = both("kthvalue", a, dim, false, Take::Nth(k - 1))?;
+    if a.rank() == 0 {
+        return Ok((values, indices));
+    }
+    let shape = a.shape().without(dim);
+    Ok((values.reshape(&shape)?, indices.reshape(&shape)?))
+}
