@@ -22,6 +22,7 @@ pub mod random;
 pub mod reduce;
 pub mod shape;
 pub mod softmax;
+pub mod sorting;
 pub mod unary;
 pub mod value;
 
@@ -53,6 +54,7 @@ static FAMILIES: &[&[Entry]] = &[
     reduce::TABLE,
     shape::TABLE,
     softmax::TABLE,
+    sorting::TABLE,
     unary::ACTIVATIONS,
     unary::MORE,
     unary::TABLE,
