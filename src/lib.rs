@@ -16,6 +16,7 @@
 pub mod base;
 pub mod core;
 pub mod dense;
+pub mod function;
 #[macro_use]
 pub mod ops;
 mod methods;

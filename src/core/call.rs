@@ -268,6 +268,7 @@ fn dual_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -
         inputs: primals.iter().map(|p| Some(*p)).collect(),
         outputs: smallvec![Some(&out)],
         node: None,
+        residuals: &[],
         recording: false,
     };
     let tangent = prim.jvp(prim, params, &point, &tangents)?.into_iter().next().flatten();
@@ -288,6 +289,7 @@ fn dual_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
         inputs: primals.iter().map(|p| Some(*p)).collect(),
         outputs: outs.iter().map(Some).collect(),
         node: None,
+        residuals: &[],
         recording: false,
     };
     let tangents = prim.jvp(prim, params, &point, &tangents)?;

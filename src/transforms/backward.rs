@@ -126,6 +126,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, options: Options) -> Result
         inputs: SmallVec::from_elem(None, node.edges.len()),
         outputs: SmallVec::from_elem(None, node.metas.len()),
         node: Some(node),
+        residuals: &values,
         recording: options.create_graph,
     };
     for (link, value) in &values {

@@ -1,0 +1,133 @@
+//! L5: custom functions. A user's function is an ordinary primitive: the interpreters treat it as they treat operators of
+//! the table, and its rules compose like theirs. Python's `autograd.Function` implements the same trait.
+//!
+//! NOTE levels. `Function::setup` runs once at each level that needs a rule, on that level's own inputs and outputs, so
+//! what it computes and saves is a value of that level: a tape stores it without its nodes, a batch without its level.
+//! `backward` and `jvp` run on values of the levels below, so that higher orders compose:
+//! ```text
+//! grad(grad(F)):  tape 2 ── call below ── tape 1 ── call below ── forward on arrays
+//!                 setup at 2 (values of 2)   setup at 1 (values of 1)
+//! sweep of 2: backward on values of 1, which records on tape 1; sweep of 1: backward on arrays
+//! ```
+
+pub mod batched;
+pub mod custom;
+
+use crate::bail;
+use crate::base::Result;
+use crate::core::node::Meta;
+use crate::core::primitive::no_rule;
+use crate::core::{BatchInfo, Mask, Outputs, Tangents, Tensor};
+use smallvec::SmallVec;
+use std::any::Any;
+use std::sync::Arc;
+
+pub use custom::apply;
+
+/// State of a custom function between its forward and its rules, without the tensors.
+pub type Context = Arc<dyn Any + Send + Sync>;
+pub type Values = SmallVec<[Tensor; 4]>;
+
+/// What `setup` leaves for the rules.
+pub struct Setup {
+    pub context: Context,
+    /// The tensors that the rules need, values of the level that `setup` ran at.
+    pub saved: Values,
+    /// Outputs that carry no derivative, by bit.
+    pub non_differentiable: Mask,
+    /// Whether missing (co)tangents are given to the rules as zeros.
+    pub materialize: bool,
+}
+
+impl Setup {
+    /// Saves these tensors and keeps no other state.
+    pub fn saving(saved: impl IntoIterator<Item = Tensor>) -> Setup {
+        Setup { context: Arc::new(()), saved: saved.into_iter().collect(), non_differentiable: 0, materialize: true }
+    }
+}
+
+/// A function with rules of its own.
+///
+/// ```
+/// use pullback::function::{Function, Setup, apply};
+/// use pullback::core::{Mask, Outputs, Tangents};
+/// use pullback::{Result, Tensor, grad};
+/// use std::sync::Arc;
+///
+/// struct Cube;
+/// impl Function for Cube {
+///     fn name(&self) -> &str { "Cube" }
+///     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
+///         Ok([args[0].mul(&args[0])?.mul(&args[0])?].into_iter().collect())
+///     }
+///     fn setup(&self, inputs: &[Tensor], _: &[Tensor], _: Mask) -> Result<Setup> {
+///         Ok(Setup::saving([inputs[0].clone()]))
+///     }
+///     fn backward(&self, s: &Setup, g: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
+///         let x = &s.saved[0];
+///         let Some(g) = &g[0] else { return Ok(Tangents::new()) };
+///         let three = Tensor::scalar(x.dtype(), 3.0);
+///         Ok([Some(g.mul(&three)?.mul(x)?.mul(x)?)].into_iter().collect())
+///     }
+/// }
+///
+/// let cube: Arc<dyn Function> = Arc::new(Cube);
+/// let x = Tensor::from_slice([1], &[2.0])?;
+/// let g = grad(|x| apply(&cube, &[x.clone()])?[0].sum_all(), &x)?;
+/// assert_eq!(g.to_vec::<f64>()?, [12.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub trait Function: Send + Sync + 'static {
+    fn name(&self) -> &str;
+
+    /// The outputs. Gets dense tensors, or batched ones under a generated batching rule.
+    fn forward(&self, args: &[Tensor]) -> Result<Outputs>;
+
+    /// Keeps what the rules need. `needs` has the inputs that are differentiated.
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup>;
+
+    /// Cotangents of the inputs.
+    fn backward(&self, _: &Setup, _cotangents: &[Option<Tensor>], _needs: Mask) -> Result<Tangents> {
+        Err(no_rule(self.name(), "backward"))
+    }
+
+    /// Tangents of the outputs.
+    fn jvp(&self, _: &Setup, _tangents: &[Option<Tensor>]) -> Result<Tangents> {
+        Err(no_rule(self.name(), "jvp"))
+    }
+
+    /// The function over a batch, with the true batch dimensions; `None` asks for the generated rule.
+    fn vmap(&self, _: BatchInfo, _in_dims: &[Option<usize>], _args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
+        Ok(None)
+    }
+}
+
+/// Outputs of a batching rule, and where their batches are.
+pub type BatchedOutputs = SmallVec<[(Tensor, Option<usize>); 2]>;
+
+/// Checks the number, shapes and dtypes of cotangents that a rule returned.
+pub(crate) fn check_gradients(name: &str, grads: &Tangents, inputs: &[Option<Meta>]) -> Result<()> {
+    let extra = grads.iter().skip(inputs.len()).any(Option::is_some);
+    if grads.len() < inputs.len() || extra {
+        bail!(
+            Runtime,
+            "{name}.backward: returned an incorrect number of gradients (expected {}, got {})",
+            inputs.len(),
+            grads.len()
+        );
+    }
+    for (i, (g, m)) in grads.iter().zip(inputs).enumerate() {
+        if let (Some(g), Some(m)) = (g, m)
+            && g.shape() != &m.shape
+        {
+            bail!(
+                Runtime,
+                "{name}.backward: returned an invalid gradient at index {i} - got {} but expected shape compatible \
+                 with {}",
+                g.shape(),
+                m.shape
+            );
+        }
+    }
+    Ok(())
+}
