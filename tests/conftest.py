@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 
 
 @pytest.fixture(autouse=True)
