@@ -13,10 +13,11 @@ import argparse
 import time
 
 import numpy as np
-import pullback as pb
-from pullback.func import grad, grad_and_value, hessian, vmap
 from sklearn.datasets import load_digits
 from tqdm import tqdm
+
+import pullback as pb
+from pullback.func import grad, grad_and_value, hessian, vmap
 
 HIDDEN, CLASSES = 128, 10
 EPOCHS, BATCH, RATE = 30, 32, 0.2

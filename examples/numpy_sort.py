@@ -6,6 +6,7 @@ its NumPy code must be differentiated and batched as well when derivatives are n
 """
 
 import numpy as np
+
 import pullback as pb
 from pullback.func import grad, hessian, jvp, vmap
 

@@ -8,9 +8,10 @@ function itself, and derivatives of any order follow:
 """
 
 import numpy as np
+from scipy.linalg import solve_sylvester
+
 import pullback as pb
 from pullback.func import grad, jacfwd, jacrev, jvp, vmap
-from scipy.linalg import solve_sylvester
 
 
 class Sylvester(pb.autograd.Function):

@@ -7,8 +7,9 @@ import importlib
 import pkgutil
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback import _core
 
 TABLE = {entry["name"]: entry for entry in _core.operator_table()}

@@ -9,8 +9,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, jacfwd, jvp, vjp, vmap
 
 same = pb.testing.assert_close

@@ -1,4 +1,4 @@
-"""Result dtypes of mixed operands, of numbers beside tensors, and of unary operators and reductions, as PyTorch has them."""
+"""Result dtypes of mixed operands, of numbers beside tensors, of unary operators and reductions, as in PyTorch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support import vectors
 
 import pullback as pb
+from support import vectors
 
 TABLE = vectors.read_json("promotion.json")
 NUMBERS: dict[str, Any] = {"bool": True, "int": 2, "float": 1.5, "complex": 1j}

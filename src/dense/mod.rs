@@ -6,6 +6,7 @@ pub mod convert;
 pub mod copy;
 pub mod index;
 pub mod isa;
+pub mod linalg;
 pub mod math;
 pub mod matmul;
 pub mod memory;

@@ -88,6 +88,8 @@ pub struct Entry {
     /// Other paths of the same operator.
     pub aliases: &'static [&'static str],
     pub params: &'static [Param],
+    /// What `run` gives, as in [`super::value::IntoValue::RETURNS`]; for stubs.
+    pub returns: &'static str,
     pub doc: &'static [&'static str],
     pub flags: Flags,
     pub run: fn(&[Value]) -> Result<Value>,

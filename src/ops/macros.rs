@@ -34,6 +34,7 @@ macro_rules! ops {
                     $($crate::__param!($p, $t, false $(, $d)?),)*
                     $($($crate::__param!($kp, $kt, true $(, $kd)?),)+)?
                 ],
+                returns: <$ret as $crate::ops::value::IntoValue>::RETURNS,
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -164,6 +165,7 @@ macro_rules! unary {
                 name: $path,
                 aliases: &[$($alias),*],
                 params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
+                returns: "Tensor",
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -259,6 +261,7 @@ macro_rules! binary {
                     $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
                     $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
                 ],
+                returns: "Tensor",
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -317,6 +320,7 @@ macro_rules! predicate {
                 name: $path,
                 aliases: &[$($alias),*],
                 params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
+                returns: "Tensor",
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -364,6 +368,7 @@ macro_rules! compare {
                     $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
                     $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
                 ],
+                returns: "Tensor",
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {

@@ -241,6 +241,8 @@ impl IntoValue for Updated {
 
 /// What an entry's Rust function may return.
 pub trait IntoValue {
+    /// The kind of value, in the words of stubs; `any` where it depends on the arguments.
+    const RETURNS: &'static str = "any";
     fn into_value(self) -> Value;
 }
 impl IntoValue for Value {
@@ -249,32 +251,38 @@ impl IntoValue for Value {
     }
 }
 impl IntoValue for Tensor {
+    const RETURNS: &'static str = "Tensor";
     #[inline]
     fn into_value(self) -> Value {
         Value::Tensor(self)
     }
 }
 impl IntoValue for bool {
+    const RETURNS: &'static str = "bool";
     fn into_value(self) -> Value {
         Value::Bool(self)
     }
 }
 impl IntoValue for Vec<Tensor> {
+    const RETURNS: &'static str = "tuple of Tensors";
     fn into_value(self) -> Value {
         Value::Tuple(self.into_iter().map(Value::Tensor).collect())
     }
 }
 impl IntoValue for (Tensor, Tensor) {
+    const RETURNS: &'static str = "2 Tensors";
     fn into_value(self) -> Value {
         Value::Tuple(vec![Value::Tensor(self.0), Value::Tensor(self.1)])
     }
 }
 impl IntoValue for (Tensor, Tensor, Tensor) {
+    const RETURNS: &'static str = "3 Tensors";
     fn into_value(self) -> Value {
         Value::Tuple(vec![Value::Tensor(self.0), Value::Tensor(self.1), Value::Tensor(self.2)])
     }
 }
 impl IntoValue for Named {
+    const RETURNS: &'static str = "named tuple";
     fn into_value(self) -> Value {
         Value::Named(Box::new(self))
     }

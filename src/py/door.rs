@@ -281,6 +281,7 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         d.set_item("name", e.name)?;
         d.set_item("aliases", e.aliases.to_vec())?;
         d.set_item("doc", e.documentation())?;
+        d.set_item("returns", e.returns)?;
         let params = PyList::empty(py);
         for p in e.params {
             let q = PyDict::new(py);
@@ -300,6 +301,9 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             ("view", Flags::VIEW),
             ("random", Flags::RANDOM),
             ("variadic", Flags::VARIADIC),
+            ("creation", Flags::CREATION),
+            ("inplace_keyword", Flags::INPLACE_KEYWORD),
+            ("internal", Flags::INTERNAL),
         ] {
             flags.set_item(name, e.flags.has(flag))?;
         }

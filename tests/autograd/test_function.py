@@ -7,8 +7,9 @@ import weakref
 from typing import Any
 
 import numpy as np
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.autograd import Function
 from pullback.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 

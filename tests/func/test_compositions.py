@@ -11,8 +11,9 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 same = pb.testing.assert_close

@@ -7,8 +7,9 @@ import pickle
 from typing import Any
 
 import numpy as np
-import pullback as pb
 import pytest
+
+import pullback as pb
 
 same = pb.testing.assert_close
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()

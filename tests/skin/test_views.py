@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import vmap
 
 same = pb.testing.assert_close

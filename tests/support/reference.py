@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 import pullback as pb
 from pullback import func
-
 from support import vectors
 from support.compare import Mismatch, assert_arrays, tolerance
 from support.vectors import Json, leaves

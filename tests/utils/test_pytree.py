@@ -6,8 +6,9 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, vmap
 from pullback.utils import pytree
 

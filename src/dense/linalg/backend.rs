@@ -1,0 +1,74 @@
+//! The entry points of `faer`: everything generic in it is compiled here and nowhere else.
+
+use super::scalar::Real;
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::svd::{self, ComputeSvdVectors, SvdParams};
+use faer::{Auto, MatMut, MatRef, Par};
+
+/// Large decompositions of real matrices with elements of size about 1. Results are to be checked.
+pub trait Backend: Real {
+    /// Eigenvalues and eigenvectors of a symmetric matrix, row-major, of which the lower triangle is read; vector i
+    /// becomes row i of `vectors`. False if it does not converge.
+    fn eigh(n: usize, a: &[Self], values: &mut [Self], vectors: &mut [Self]) -> bool;
+
+    /// Singular values of a row-major m × n matrix. `ut` becomes uᵀ with `u_cols` rows, `vt` becomes vᵀ with
+    /// `v_cols` rows (min(m, n), or all). `careful` avoids divide and conquer. False if it does not converge.
+    fn svd(
+        shape: (usize, usize),
+        a: &[Self],
+        s: &mut [Self],
+        ut: (&mut [Self], usize),
+        vt: (&mut [Self], usize),
+        careful: bool,
+    ) -> bool;
+}
+
+macro_rules! backend {
+    ($($t:ty),*) => {$(
+        impl Backend for $t {
+            fn eigh(n: usize, a: &[$t], values: &mut [$t], vectors: &mut [$t]) -> bool {
+                let need = evd::self_adjoint_evd_scratch::<$t>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+                let mut memory = MemBuffer::new(need);
+                evd::self_adjoint_evd::<$t>(
+                    MatRef::from_row_major_slice(a, n, n),
+                    DiagMut::from_slice_mut(values),
+                    Some(MatMut::from_column_major_slice_mut(vectors, n, n)),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    Default::default(),
+                )
+                .is_ok()
+            }
+
+            fn svd(
+                (m, n): (usize, usize),
+                a: &[$t],
+                s: &mut [$t],
+                (ut, u_cols): (&mut [$t], usize),
+                (vt, v_cols): (&mut [$t], usize),
+                careful: bool,
+            ) -> bool {
+                let mut params = <SvdParams as Auto<$t>>::auto();
+                if careful {
+                    params.recursion_threshold = usize::MAX;
+                }
+                let kind = |cols: usize| if cols == m.min(n) { ComputeSvdVectors::Thin } else { ComputeSvdVectors::Full };
+                let need = svd::svd_scratch::<$t>(m, n, kind(u_cols), kind(v_cols), Par::Seq, params.into());
+                let mut memory = MemBuffer::new(need);
+                svd::svd::<$t>(
+                    MatRef::from_row_major_slice(a, m, n),
+                    DiagMut::from_slice_mut(s),
+                    Some(MatMut::from_column_major_slice_mut(ut, m, u_cols)),
+                    Some(MatMut::from_column_major_slice_mut(vt, n, v_cols)),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    params.into(),
+                )
+                .is_ok()
+            }
+        }
+    )*};
+}
+backend!(f32, f64);

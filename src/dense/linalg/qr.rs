@@ -1,0 +1,266 @@
+//! Orthogonal factors by Householder reflections, in blocks.
+
+use super::batch::{self, Input, match_scalar};
+use super::guard;
+use super::scalar::{Real, Scalar, set_product, sub_product};
+use crate::base::{Element, Result};
+use crate::dense::Array;
+use crate::dense::matmul::simd::per_isa;
+use crate::dense::matmul::{Mat, MatMut};
+
+/// Columns that are reflected one by one; their reflections are applied together.
+const BLOCK: usize = 16;
+
+/// `a` [..., m, n] = q·r with orthonormal columns in `q` and `r` upper triangular. Reduced: q [..., m, k], r
+/// [..., k, n] for k = min(m, n); `complete`: q [..., m, m], r [..., m, n]. The diagonal of r is real and may be
+/// negative.
+pub fn qr(a: &Array, complete: bool) -> Result<(Array, Array)> {
+    batch::check("linalg.qr", a)?;
+    match_scalar!(a.dtype(), T => run::<T>(a, complete))
+}
+
+fn run<T: Scalar>(a: &Array, complete: bool) -> Result<(Array, Array)> {
+    let input = Input::<T>::new(a);
+    let (m, n, lead) = (input.rows, input.cols, batch::lead(a));
+    let k = if complete { m } else { m.min(n) };
+    let mut q = batch::new_array::<T>(batch::with(&lead, &[m, k]))?;
+    let mut r = batch::new_array::<T>(batch::with(&lead, &[k, n]))?;
+    let (out_q, out_r) = (batch::output::<T>(&mut q, 2), batch::output::<T>(&mut r, 2));
+    batch::for_each(batch::count(a), m * m.min(n) * (n + k) / 3, |i| {
+        let mut work = vec![T::zero(); m * n];
+        // SAFETY: each item is written by one task.
+        unsafe {
+            batch::copy_in(m, n, input.at(i), &mut work);
+            let scaled = guard::scale_extreme(&mut work);
+            let reflections = Reflections::factor(m, n, &mut work);
+            guard::times_power(&mut work, -scaled);
+            let r = out_r.at(i);
+            for row in 0..k.min(n) {
+                r[row * n + row..(row + 1) * n].copy_from_slice(&work[row * n + row..(row + 1) * n]);
+            }
+            reflections.form(k, out_q.at(i));
+        }
+    });
+    Ok((q, r))
+}
+
+/// A product of Householder reflections in blocks `I − V·T·Vᴴ`.
+pub struct Reflections<T> {
+    m: usize,
+    blocks: Vec<Block<T>>,
+}
+
+struct Block<T> {
+    /// The first row that the reflections touch.
+    row: usize,
+    /// m − row rows of `cols` entries: a unit lower trapezoid.
+    v: Vec<T>,
+    /// cols × cols, upper triangular.
+    t: Vec<T>,
+    cols: usize,
+}
+
+impl<T: Scalar> Reflections<T> {
+    /// Reduces a row-major m × n matrix to its upper triangle.
+    pub fn factor(m: usize, n: usize, a: &mut [T]) -> Self {
+        let mut blocks = Vec::with_capacity(m.min(n).div_ceil(BLOCK));
+        let mut j = 0;
+        while j < m.min(n) {
+            let cols = BLOCK.min(m.min(n) - j);
+            let mut taus = [T::zero(); BLOCK];
+            let panel = MatMut { ptr: a[j * n + j..].as_mut_ptr(), rs: n as isize, cs: 1 };
+            // SAFETY: the panel is m − j rows of `cols` columns of the matrix.
+            unsafe { reflect_panel(m - j, cols, panel, &mut taus) };
+            let block = Block::gather(m - j, cols, j, n, a, &taus);
+            if j + cols < n {
+                let rest = MatMut { ptr: a[j * n + j + cols..].as_mut_ptr(), rs: n as isize, cs: 1 };
+                // SAFETY: the columns right of the panel.
+                unsafe { block.apply(m - j, n - j - cols, true, rest) };
+            }
+            blocks.push(block);
+            j += cols;
+        }
+        Reflections { m, blocks }
+    }
+
+    /// The first k columns of the product, into a row-major m × k matrix of zeros.
+    pub fn form(&self, k: usize, q: &mut [T]) {
+        for i in 0..k.min(self.m) {
+            q[i * k + i] = T::one();
+        }
+        for block in self.blocks.iter().rev() {
+            let from = block.row;
+            if from < k {
+                let part = MatMut { ptr: q[from * k + from..].as_mut_ptr(), rs: k as isize, cs: 1 };
+                // SAFETY: columns before `from` are zero in these rows and stay so.
+                unsafe { block.apply(self.m - from, k - from, false, part) };
+            }
+        }
+    }
+
+    /// Applies the product to a row-major matrix of m rows and `cols` columns.
+    pub fn apply(&self, cols: usize, b: &mut [T]) {
+        for block in self.blocks.iter().rev() {
+            let part = MatMut { ptr: b[block.row * cols..].as_mut_ptr(), rs: cols as isize, cs: 1 };
+            // SAFETY: all rows from the block's first on.
+            unsafe { block.apply(self.m - block.row, cols, false, part) };
+        }
+    }
+}
+
+impl<T: Scalar> Block<T> {
+    /// Reads the vectors off the panel at (row, row) of `a` (n columns) and forms T column by column.
+    fn gather(rows: usize, cols: usize, row: usize, n: usize, a: &[T], taus: &[T]) -> Self {
+        let mut v = vec![T::zero(); rows * cols];
+        for i in 0..rows {
+            let from = (row + i) * n + row;
+            let below = i.min(cols);
+            v[i * cols..i * cols + below].copy_from_slice(&a[from..from + below]);
+            if i < cols {
+                v[i * cols + i] = T::one();
+            }
+        }
+        // gram[i][j] = v_i ᴴ v_j
+        let mut gram = vec![T::zero(); cols * cols];
+        let vm = Mat { ptr: v.as_ptr(), rs: cols as isize, cs: 1 };
+        // SAFETY: the vectors hold the matrices.
+        unsafe {
+            let out = MatMut { ptr: gram.as_mut_ptr(), rs: cols as isize, cs: 1 };
+            set_product((cols, cols, rows), (vm.transposed(), true), (vm, false), out);
+        }
+        let mut t = vec![T::zero(); cols * cols];
+        for j in 0..cols {
+            for i in 0..j {
+                let mut sum = T::zero();
+                for p in i..j {
+                    sum += t[i * cols + p] * gram[p * cols + j];
+                }
+                t[i * cols + j] = -(taus[j] * sum);
+            }
+            t[j * cols + j] = taus[j];
+        }
+        Block { row, v, t, cols }
+    }
+
+    /// `b = (I − V·op(T)·Vᴴ)·b` for b of `rows` × n, where `op` is the adjoint if asked.
+    ///
+    /// # Safety
+    /// `b` must be writable and have contiguous rows.
+    unsafe fn apply(&self, rows: usize, n: usize, adjoint: bool, b: MatMut<T>) {
+        let k = self.cols;
+        let (mut w, mut tw) = (vec![T::zero(); k * n], vec![T::zero(); k * n]);
+        let v = Mat { ptr: self.v.as_ptr(), rs: k as isize, cs: 1 };
+        let t = Mat { ptr: self.t.as_ptr(), rs: k as isize, cs: 1 };
+        let t = if adjoint { t.transposed() } else { t };
+        let (to_w, to_tw) = (
+            MatMut { ptr: w.as_mut_ptr(), rs: n as isize, cs: 1 },
+            MatMut { ptr: tw.as_mut_ptr(), rs: n as isize, cs: 1 },
+        );
+        // SAFETY: the vectors hold the matrices; b is the caller's.
+        unsafe {
+            set_product((k, n, rows), (v.transposed(), true), (read(b), false), to_w);
+            set_product((k, n, k), (t, adjoint), (read(to_w), false), to_tw);
+            sub_product((rows, n, k), (v, false), (read(to_tw), false), b);
+        }
+    }
+}
+
+fn read<T>(a: MatMut<T>) -> Mat<T> {
+    Mat { ptr: a.ptr.cast_const(), rs: a.rs, cs: a.cs }
+}
+
+/// A reflection `H = I − τ·v·vᴴ` with `v[0] = 1` and `Hᴴ·x = (β, 0, …)`, β real: (β, τ, what scales x[1..] to
+/// v[1..]). `tail` is the norm of x[1..].
+#[inline(always)]
+pub fn reflector<T: Scalar>(head: T, tail: T::Real) -> (T::Real, T, T) {
+    let zero = <T::Real as Element>::zero();
+    if tail == zero && head.im() == zero {
+        return (head.re(), T::zero(), T::zero());
+    }
+    let norm = tail.hypot(head.modulus());
+    if norm < T::Real::TINY / T::Real::EPS {
+        // Its reciprocal would overflow; matrices are scaled so that this is far below rounding.
+        return (head.re(), T::zero(), T::zero());
+    }
+    let beta = if head.re() > zero { -norm } else { norm };
+    let away = head - T::of_real(beta);
+    // τ is the conjugate of LAPACK's for Hᴴ, hence of (β − head)/β.
+    let tau = (-away).over_real(beta);
+    (beta, tau, T::one().over(away))
+}
+
+per_isa! {
+    /// Reflects the columns of a panel in turn; the vectors stay below the diagonal.
+    unsafe fn reflect_panel<T: Scalar>(m: usize, cols: usize, a: MatMut<T>, taus: &mut [T; BLOCK])
+        = scalar reflect_panel_body
+}
+
+#[inline(always)]
+unsafe fn reflect_panel_body<T: Scalar>(m: usize, cols: usize, a: MatMut<T>, taus: &mut [T; BLOCK]) {
+    for j in 0..cols {
+        // SAFETY: rows j..m and columns j..cols are inside.
+        unsafe {
+            let tail = column_norm(m - j - 1, read(a.offset(j + 1, j)));
+            let (beta, tau, scale) = reflector(*a.offset(j, j).ptr, tail);
+            taus[j] = tau;
+            *a.offset(j, j).ptr = T::of_real(beta);
+            // w = vᴴ·A over the columns on the right.
+            let width = cols - j - 1;
+            let mut w = [T::zero(); BLOCK];
+            let top = std::slice::from_raw_parts_mut(a.offset(j, j).ptr.add(1), width);
+            w[..width].copy_from_slice(top);
+            for i in j + 1..m {
+                let p = a.offset(i, j).ptr;
+                let v = *p * scale;
+                *p = v;
+                let row = std::slice::from_raw_parts(p.cast_const().add(1), width);
+                for (w, &x) in w.iter_mut().zip(row) {
+                    *w += v.conj() * x;
+                }
+            }
+            // Hᴴ = I − τ*·v·vᴴ
+            for (w, x) in w.iter_mut().zip(top) {
+                *w = tau.conj() * *w;
+                *x -= *w;
+            }
+            for i in j + 1..m {
+                let p = a.offset(i, j).ptr;
+                let v = *p;
+                let row = std::slice::from_raw_parts_mut(p.add(1), width);
+                for (x, &w) in row.iter_mut().zip(&w) {
+                    *x -= v * w;
+                }
+            }
+        }
+    }
+}
+
+/// The norm of a column; scaled where squares would leave the range.
+#[inline(always)]
+pub unsafe fn column_norm<T: Scalar>(n: usize, a: Mat<T>) -> T::Real {
+    let mut sum = <T::Real as Element>::zero();
+    for i in 0..n {
+        // SAFETY: by the caller.
+        sum += unsafe { a.at(i, 0) }.norm_sqr();
+    }
+    // Below this the squares may have lost digits.
+    let floor = T::Real::TINY / T::Real::EPS / T::Real::EPS;
+    if sum.finite() && sum > floor {
+        return sum.sqrt();
+    }
+    let mut largest = <T::Real as Element>::zero();
+    for i in 0..n {
+        // SAFETY: by the caller.
+        largest = largest.max(unsafe { a.at(i, 0) }.taxicab());
+    }
+    if largest == <T::Real as Element>::zero() || !largest.finite() {
+        return if sum.finite() { largest } else { sum };
+    }
+    let scale = T::Real::exp2i(-largest.exponent());
+    let mut sum = <T::Real as Element>::zero();
+    for i in 0..n {
+        // SAFETY: by the caller.
+        sum += unsafe { a.at(i, 0) }.scale(scale).norm_sqr();
+    }
+    sum.sqrt() / scale
+}
