@@ -5,11 +5,13 @@
 //! below it to [`submodule`].
 
 pub mod convert;
+pub mod ctx;
 pub mod data;
 pub mod device;
 pub mod door;
 pub mod dtype;
 pub mod errors;
+pub mod function;
 pub mod limits;
 pub mod named;
 pub mod operators;
@@ -54,6 +56,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     pytree::register(m)?;
     data::register(m)?;
     random::register(m)?;
+    function::register(m)?;
     door::register(m)?;
     Ok(())
 }

@@ -10,16 +10,17 @@ if TYPE_CHECKING:
     from . import forward_ad as forward_ad
     from . import functional as functional
     from . import graph as graph
+    from .function import Function as Function
     from .gradcheck import GradcheckError as GradcheckError
     from .gradcheck import gradcheck as gradcheck
     from .gradcheck import gradgradcheck as gradgradcheck
 
 _CHECKS = ("GradcheckError", "gradcheck", "gradgradcheck")
-_SUBMODULES = ("forward_ad", "functional", "graph")
+_SUBMODULES = ("forward_ad", "function", "functional", "graph")
 _submodule = lazily(__name__, _SUBMODULES)
 
 globals().update(members("autograd"))
-__all__ = [*sorted(members("autograd")), *_CHECKS, *_SUBMODULES]
+__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", *_SUBMODULES]
 
 
 def __getattr__(name: "str") -> "Any":
@@ -29,4 +30,9 @@ def __getattr__(name: "str") -> "Any":
 
         globals().update((check, getattr(module, check)) for check in _CHECKS)
         return globals()[name]
+    if name == "Function":
+        from .function import Function
+
+        globals()[name] = Function
+        return Function
     return _submodule(name)
