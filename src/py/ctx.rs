@@ -52,10 +52,8 @@ impl Ctx {
     pub fn take_saved(slf: &Bound<'_, Ctx>) -> PyResult<Vec<Option<Tensor>>> {
         let py = slf.py();
         let objects = std::mem::take(&mut slf.get().state().saved);
-        let mut values: Vec<Option<Tensor>> = objects
-            .iter()
-            .map(|o| o.as_ref().and_then(|o| tensor::cell(py, o.as_ptr()).map(|c| c.value())))
-            .collect();
+        let mut values: Vec<Option<Tensor>> =
+            objects.iter().map(|o| o.as_ref().and_then(|o| tensor::cell(py, o.as_ptr()).map(|c| c.value()))).collect();
         let dict = slf.getattr("__dict__")?.cast_into::<PyDict>()?;
         let mut adopted = Vec::new();
         for (name, value) in dict.iter() {

@@ -33,7 +33,10 @@ enum Argument {
 enum Structure {
     One,
     /// Constants at the places that hold no tensor.
-    Many { constants: Vec<Option<Py<PyAny>>>, list: bool },
+    Many {
+        constants: Vec<Option<Py<PyAny>>>,
+        list: bool,
+    },
 }
 
 /// A classic forward's ctx, and what each saved tensor was.
@@ -233,9 +236,10 @@ impl Call {
         outputs: &[Py<PyAny>],
         marked: &[Py<PyAny>],
     ) -> PyResult<Setup> {
-        let constant = outputs.iter().enumerate().fold(0, |m, (i, o)| {
-            if marked.iter().any(|d| d.is(o)) { m | 1 << i.min(63) } else { m }
-        });
+        let constant = outputs
+            .iter()
+            .enumerate()
+            .fold(0, |m, (i, o)| if marked.iter().any(|d| d.is(o)) { m | 1 << i.min(63) } else { m });
         let values = Ctx::take_saved(ctx)?;
         Ok(self.setup_from(ctx, values, constant))
     }
