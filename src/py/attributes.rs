@@ -197,4 +197,3 @@ native! { METHODS, ATTRIBUTES:
 fn required<'a, 'py>(o: super::native::Arg<'a, 'py>, op: &str, name: &str) -> PyResult<Borrowed<'a, 'py, PyAny>> {
     o.ok_or_else(|| Error::type_(format!("{op}: argument '{name}' must not be None")).into())
 }
-

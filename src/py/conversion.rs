@@ -182,7 +182,9 @@ pub fn array<'py>(slf: Slf<'_, 'py>, dtype: Option<Any<'_, 'py>>, copy: Option<b
         let own = out.getattr("dtype")?;
         if !own.eq(memory::numpy(py)?.call_method1("dtype", (d,))?)? {
             if copy == Some(false) {
-                return Err(pyo3::exceptions::PyValueError::new_err("__array__(): cannot convert the dtype without a copy"));
+                return Err(pyo3::exceptions::PyValueError::new_err(
+                    "__array__(): cannot convert the dtype without a copy",
+                ));
             }
             return out.call_method1("astype", (d,));
         }
@@ -324,4 +326,3 @@ fn legacy_name(d: DType) -> String {
 fn legacy_type<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     Ok(legacy_name(slf.get().value().dtype()).into_pyobject(slf.py())?.into_any())
 }
-

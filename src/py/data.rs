@@ -95,7 +95,12 @@ pub struct Options {
 }
 
 impl Options {
-    pub fn of(op: &str, dtype: Option<Any<'_, '_>>, device: Option<Any<'_, '_>>, requires_grad: bool) -> PyResult<Self> {
+    pub fn of(
+        op: &str,
+        dtype: Option<Any<'_, '_>>,
+        device: Option<Any<'_, '_>>,
+        requires_grad: bool,
+    ) -> PyResult<Self> {
         if let Some(d) = device {
             device::Device::from_argument(d, op)?;
         }
@@ -216,7 +221,8 @@ fn frombuffer<'py>(
     }
     let part = bytes.get_item(pyo3::types::PySlice::new(py, offset as isize, (offset + n * d.size()) as isize, 1))?;
     let foreign = Foreign::of(&part, "frombuffer")?.reinterpret(d, n);
-    let array = if foreign.is_readonly() { foreign.copy()? } else { foreign.share().map_or_else(Foreign::copy, |a| a)? };
+    let array =
+        if foreign.is_readonly() { foreign.copy()? } else { foreign.share().map_or_else(Foreign::copy, |a| a)? };
     o.finish(py, array.into())
 }
 

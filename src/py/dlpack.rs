@@ -202,7 +202,10 @@ fn take(capsule: &Bound<'_, PyAny>) -> Result<Imported> {
         if ffi::PyCapsule_IsValid(c, VERSIONED.as_ptr()) != 0 {
             let m: *mut ManagedVersioned = ffi::PyCapsule_GetPointer(c, VERSIONED.as_ptr()).cast();
             if (*m).version[0] > 1 {
-                return Err(Error::runtime(format!("from_dlpack(): DLPack version {} is not supported", (*m).version[0])));
+                return Err(Error::runtime(format!(
+                    "from_dlpack(): DLPack version {} is not supported",
+                    (*m).version[0]
+                )));
             }
             ffi::PyCapsule_SetName(c, c"used_dltensor_versioned".as_ptr());
             return Ok(Imported::Versioned(m));
@@ -213,7 +216,10 @@ fn take(capsule: &Bound<'_, PyAny>) -> Result<Imported> {
             return Ok(Imported::Plain(m));
         }
     }
-    Err(Error::type_(format!("from_dlpack(): expected a DLPack capsule that is not yet used, got {}", type_name(capsule))))
+    Err(Error::type_(format!(
+        "from_dlpack(): expected a DLPack capsule that is not yet used, got {}",
+        type_name(capsule)
+    )))
 }
 
 /// The array over the structure's memory.

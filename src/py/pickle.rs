@@ -1,8 +1,8 @@
 //! Copies and pickles.
 
+use super::autograd;
 use super::native::{Out, Slf};
 use super::tensor;
-use super::autograd;
 use crate::base::{DType, Shape};
 use crate::core::Tensor;
 use crate::dense::Array;

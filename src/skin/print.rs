@@ -300,7 +300,8 @@ mod tests {
         assert_eq!(d(&a), "tensor([1., 2.], dtype=p.float64, requires_grad=True)");
         let b = Array::from_slice([2], &[true, false]).unwrap();
         assert_eq!(d(&b), "tensor([ True, False], requires_grad=True)");
-        let z = Array::from_slice([2], &[num_complex::Complex::new(1.0_f32, -2.0), num_complex::Complex::new(0.5, 0.0)]);
+        let z =
+            Array::from_slice([2], &[num_complex::Complex::new(1.0_f32, -2.0), num_complex::Complex::new(0.5, 0.0)]);
         assert_eq!(d(&z.unwrap()), "tensor([1.0000-2.j, 0.5000+0.j], requires_grad=True)");
     }
 }
