@@ -213,6 +213,32 @@ impl Array {
         if self.is_contiguous() { Ok(self.clone()) } else { copy::gather(self) }
     }
 
+    /// The elements of a contiguous array as bytes.
+    pub fn bytes(&self) -> Result<&[u8]> {
+        if !self.is_contiguous() {
+            bail!(Internal, "bytes(): the elements are not contiguous");
+        }
+        // SAFETY: contiguous elements are initialised, without gaps, and not written while we borrow them.
+        Ok(unsafe { std::slice::from_raw_parts(self.ptr(), self.numel() * self.dtype.size()) })
+    }
+
+    /// The array whose elements have these bytes, in row-major order.
+    ///
+    /// # Errors
+    /// `Value` if the number of bytes is wrong, or a bool is neither 0 nor 1.
+    pub fn from_bytes(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Array> {
+        if shape.checked_numel().and_then(|n| n.checked_mul(dtype.size())) != Some(bytes.len()) {
+            bail!(Value, "{} bytes do not hold a tensor of shape {shape} and dtype {dtype}", bytes.len());
+        }
+        if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
+            bail!(Value, "a bool is stored as 0 or 1");
+        }
+        Array::build_bytes(dtype, shape, |out, _| {
+            // SAFETY: the output has as many bytes.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len()) }
+        })
+    }
+
     /// The elements in row-major order as a vector of `T`, converted if needed.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let a = copy::cast(self, T::DTYPE)?.contiguous()?;
@@ -229,6 +255,16 @@ impl Array {
         }
         // SAFETY: there is one element, of this type.
         Ok(match_dtype!(self.dtype, T => copy::to_scalar::<T>(unsafe { self.ptr().cast::<T>().read() })))
+    }
+
+    /// The element at `index`, which has one position per dimension.
+    pub fn get(&self, index: &[usize]) -> Result<Scalar> {
+        if index.len() != self.rank() || index.iter().zip(self.shape.iter()).any(|(i, n)| i >= n) {
+            bail!(Index, "index {index:?} is out of range for an array of shape {}", self.shape);
+        }
+        let at: isize = index.iter().zip(&self.strides()).map(|(&i, &s)| i as isize * s).sum();
+        // SAFETY: the index was checked, so the element is one of this array.
+        Ok(match_dtype!(self.dtype, T => copy::to_scalar::<T>(unsafe { self.ptr().cast::<T>().offset(at).read() })))
     }
 
     /// A view with another layout of the same buffer. `relayout` maps the present layout to the new one, which

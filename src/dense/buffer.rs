@@ -3,6 +3,7 @@
 use super::memory;
 use crate::base::{Error, Result};
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 enum Owner {
@@ -17,8 +18,8 @@ pub struct Buffer {
     ptr: *mut u8,
     bytes: usize,
     owner: Owner,
-    /// Someone outside the library (a NumPy view) may write to this memory behind our back.
-    exported: std::sync::atomic::AtomicBool,
+    /// Holders outside the library (NumPy views) that may write to this memory behind our back.
+    exports: AtomicU32,
     version: AtomicU32,
 }
 
@@ -34,7 +35,7 @@ impl Buffer {
     pub fn alloc(bytes: usize) -> Result<Buffer> {
         let ptr = memory::alloc(bytes)
             .ok_or_else(|| Error::runtime(format!("not enough memory: tried to allocate {bytes} bytes")))?;
-        Ok(Buffer { ptr, bytes, owner: Owner::Own, exported: false.into(), version: AtomicU32::new(0) })
+        Ok(Buffer { ptr, bytes, owner: Owner::Own, exports: AtomicU32::new(0), version: AtomicU32::new(0) })
     }
 
     /// Memory of another owner.
@@ -46,7 +47,7 @@ impl Buffer {
             ptr,
             bytes,
             owner: Owner::Foreign { _guard: guard, writable },
-            exported: true.into(),
+            exports: AtomicU32::new(1),
             version: AtomicU32::new(0),
         }
     }
@@ -62,11 +63,12 @@ impl Buffer {
     /// Whether code outside the library can see this memory.
     #[inline]
     pub fn is_exported(&self) -> bool {
-        self.exported.load(Relaxed)
+        self.exports.load(Relaxed) != 0
     }
-    /// Marks the memory as visible outside, for good.
-    pub fn mark_exported(&self) {
-        self.exported.store(true, Relaxed);
+    /// Counts a holder outside the library until the guard drops.
+    pub fn export(self: &Arc<Buffer>) -> Export {
+        self.exports.fetch_add(1, Relaxed);
+        Export(self.clone())
     }
     pub fn is_writable(&self) -> bool {
         !matches!(self.owner, Owner::Foreign { writable: false, .. })
@@ -77,6 +79,15 @@ impl Buffer {
     }
     pub fn bump_version(&self) {
         self.version.fetch_add(1, Relaxed);
+    }
+}
+
+/// A holder of a buffer outside the library.
+pub struct Export(Arc<Buffer>);
+
+impl Drop for Export {
+    fn drop(&mut self) {
+        self.0.exports.fetch_sub(1, Relaxed);
     }
 }
 

@@ -174,6 +174,63 @@ unsafe fn gather_rows<T: Copy>(base: *const T, layout: &Layout, out: &mut [T]) {
     }
 }
 
+/// Writes contiguous elements of `size` bytes to the places that `layout` names, its offset counted from `base`.
+///
+/// # Safety
+/// Every place must be writable, and `src` hold as many elements as the layout; the two must not overlap.
+pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: usize) {
+    macro_rules! by_width {
+        ($t:ty) => {{
+            // SAFETY: by the contract; elements are aligned to their width.
+            unsafe {
+                let src = std::slice::from_raw_parts(src.cast::<$t>(), layout.shape.numel());
+                scatter_rows(base.cast::<$t>().add(layout.offset), layout, src)
+            }
+        }};
+    }
+    match size {
+        1 => by_width!(u8),
+        2 => by_width!(u16),
+        4 => by_width!(u32),
+        8 => by_width!(u64),
+        _ => by_width!([u64; 2]),
+    }
+}
+
+/// # Safety
+/// `base` plus any offset that `layout` reaches must be writable; `src` has the layout's number of elements.
+unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, src: &[T]) {
+    if src.is_empty() {
+        return;
+    }
+    let mut dims = layout.collapse();
+    let (inner, step) = dims.pop().unwrap_or((1, 1));
+    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, dims.len());
+    let mut at = 0isize;
+    for row in src.chunks_exact(inner) {
+        // SAFETY: by the contract every place of the row is writable.
+        unsafe {
+            let dst = base.offset(at);
+            if step == 1 {
+                std::ptr::copy_nonoverlapping(row.as_ptr(), dst, inner);
+            } else {
+                for (i, x) in row.iter().enumerate() {
+                    *dst.offset(i as isize * step) = *x;
+                }
+            }
+        }
+        for d in (0..dims.len()).rev() {
+            index[d] += 1;
+            at += dims[d].1;
+            if index[d] < dims[d].0 {
+                break;
+            }
+            at -= dims[d].1 * dims[d].0 as isize;
+            index[d] = 0;
+        }
+    }
+}
+
 /// The same values in another dtype; shares the elements if the dtype is the same.
 pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     if a.dtype() == dtype {
@@ -206,34 +263,16 @@ pub fn unslice(a: &Array, size: usize, dim: usize, start: usize, step: isize) ->
     let mut out = Array::zeros(a.dtype(), shape)?;
     let target = Layout::contiguous(out.shape().clone()).slice(dim, start, a.shape()[dim], step);
     let base = out.ptr_mut();
-    scatter_to(a, base, &target);
+    scatter(a, base, &target)?;
     Ok(out)
 }
 
 /// Writes the elements of `a` where `layout`, of the same shape, names them, its offset counted from `base`.
-fn scatter_to(a: &Array, base: *mut u8, layout: &Layout) {
-    let mut source = a.layout();
-    source.offset = 0;
-    let size = a.dtype().size();
-    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, a.rank());
-    for _ in 0..a.numel() {
-        let at = |l: &Layout| -> isize {
-            l.offset as isize + index.iter().zip(&l.strides).map(|(&i, &s)| i as isize * s).sum::<isize>()
-        };
-        // SAFETY: both layouts name elements of their own arrays, which do not overlap.
-        unsafe {
-            let src = a.ptr().offset(at(&source) * size as isize);
-            let dst = base.offset(at(layout) * size as isize);
-            std::ptr::copy_nonoverlapping(src, dst, size);
-        }
-        for d in (0..index.len()).rev() {
-            index[d] += 1;
-            if index[d] < a.shape()[d] {
-                break;
-            }
-            index[d] = 0;
-        }
-    }
+fn scatter(a: &Array, base: *mut u8, layout: &Layout) -> Result<()> {
+    let a = a.contiguous()?;
+    // SAFETY: the callers own the target, whose elements the layout names, and which does not overlap `a`.
+    unsafe { scatter_to(base, layout, a.ptr(), a.dtype().size()) };
+    Ok(())
 }
 
 /// Writes the elements of `a` into `out` where `target`, of the same shape, names them. `out` must be ours alone.
@@ -242,8 +281,7 @@ pub fn write(a: &Array, out: &mut Array, target: &Layout) -> Result<()> {
         crate::bail!(Internal, "write(): {} {} into {} {}", a.dtype(), a.shape(), out.dtype(), target.shape);
     }
     let base = out.ptr_mut();
-    scatter_to(a, base, target);
-    Ok(())
+    scatter(a, base, target)
 }
 
 /// A copy of `a` with the elements `start + step * i` of a dimension replaced by those of `src`.

@@ -14,6 +14,7 @@ pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;
 pub mod reduce;
+pub mod region;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod scan;

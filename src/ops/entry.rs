@@ -19,7 +19,7 @@ pub struct Param {
 impl Param {
     /// The default in Python's spelling.
     pub fn python_default(&self) -> Option<String> {
-        let d = self.default?;
+        let d = self.default?.trim_end_matches(".into()").trim();
         Some(match d {
             "true" => "True".into(),
             "false" => "False".into(),

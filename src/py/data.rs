@@ -1,75 +1,235 @@
-//! Tensors from Python data: numbers, nested sequences, buffers.
+//! Tensors from Python data: numbers, nested sequences, buffers, other libraries' arrays.
 
-use super::{convert, tensor};
-use crate::base::promote::{default_float, promote};
-use crate::base::{DType, Error, Result, Scalar, Shape};
+use super::convert::{self, type_name};
+use super::memory::Foreign;
+use super::nested;
+use super::tensor::{self, PyTensor};
+use super::{autograd, device, dlpack, dtype};
+use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::dense::{Array, copy};
-use crate::match_dtype;
+use crate::rules::basis;
+use pyo3::exceptions::{PyUserWarning, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// A tensor with the values of a number or of nested sequences of numbers. The dtype is that of the data unless given.
+/// Whether the object hands out its memory, as NumPy arrays do. Strings of bytes count as sequences of numbers.
+fn has_buffer(o: Any<'_, '_>) -> bool {
+    // SAFETY: a live object.
+    unsafe { ffi::PyObject_CheckBuffer(o.as_ptr()) != 0 && !o.is_instance_of::<PyBytes>() }
+}
+
+/// A tensor with a copy of the values of `o`. The dtype is that of the data unless given.
 pub fn tensor_from(o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
-    if let Some(t) = convert::tensor(o) {
-        return crate::rules::basis::cast(&t, dtype.unwrap_or(t.dtype()));
-    }
-    let mut shape = Shape::scalar();
-    let mut numbers = Vec::new();
-    flatten(o, 0, &mut shape, &mut numbers)?;
-    let natural = numbers.iter().map(|n: &Scalar| n.dtype(default_float())).reduce(promote);
-    let dtype = dtype.or(natural).unwrap_or(default_float());
-    let array = match_dtype!(dtype, T => Array::build::<T>(shape, |out| {
-        for (o, &n) in out.iter_mut().zip(&numbers) {
-            *o = copy::from_scalar(n);
-        }
-    }))?;
-    Ok(array.into())
+    from_data("tensor", o, dtype)
 }
 
-/// Appends the numbers of `o` in row-major order; the first branch decides the shape.
-fn flatten(o: Any<'_, '_>, depth: usize, shape: &mut Shape, out: &mut Vec<Scalar>) -> Result<()> {
-    let items: Vec<Bound<'_, PyAny>> = if let Ok(l) = o.cast::<PyList>() {
-        l.iter().collect()
-    } else if let Ok(t) = o.cast::<PyTuple>() {
-        t.iter().collect()
-    } else if let Some(n) = convert::number(o) {
-        if shape.rank() > depth {
-            return Err(ragged(depth, "a number"));
-        }
-        out.push(n);
-        return Ok(());
+fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
+    let array = if let Some(t) = convert::tensor(o) {
+        return detached_copy(&t, dtype);
+    } else if let Some(array) = nested::from_lists(op, o, dtype)? {
+        return Ok(array.into());
+    } else if let Some((n, natural)) = nested::number(o) {
+        Array::scalar(nested::checked_dtype(op, n, dtype.unwrap_or(natural))?, n)
+    } else if has_buffer(o) {
+        Foreign::of(&at_least_1d(o)?, op)?.copy()?.reshape(&shape_of(o)?)?
     } else if o.is_instance_of::<PyString>() {
-        return Err(Error::type_("tensor(): data must not contain str"));
+        return Err(Error::type_(format!("{op}(): invalid data type 'str'")));
+    } else if let Some(array) = foreign_array(o) {
+        Foreign::of(&at_least_1d(&array)?, op)?.copy()?.reshape(&shape_of(&array)?)?
     } else {
-        o.try_iter()
-            .and_then(|it| it.collect::<PyResult<Vec<_>>>())
-            .map_err(|_| Error::runtime(format!("tensor(): could not infer dtype of {}", convert::type_name(o))))?
+        nested::from_sequence(op, o, dtype)?
     };
-    let first_here = out.is_empty() && shape.rank() == depth;
-    if first_here {
-        shape.push(items.len());
-    } else if shape.rank() <= depth || shape[depth] != items.len() {
-        return Err(ragged(depth, &format!("a sequence of length {}", items.len())));
+    copy::cast(&array, dtype.unwrap_or(array.dtype())).map(Tensor::from)
+}
+
+/// The values of a tensor without its history; under `vmap` still one for each member.
+fn detached_copy(t: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    basis::copy(&basis::cast(&crate::ops::shape::detach(t)?, dtype.unwrap_or(t.dtype()))?)
+}
+
+/// What `__array__` gives, for objects of other libraries.
+fn foreign_array<'py>(o: Any<'_, 'py>) -> Option<Bound<'py, PyAny>> {
+    let method = o.getattr_opt("__array__").ok()??;
+    method.call0().ok()
+}
+
+/// Buffer views of 0-d arrays have no shape.
+fn at_least_1d<'py>(o: Any<'_, 'py>) -> Result<Bound<'py, PyAny>> {
+    match o.getattr_opt("ndim") {
+        Ok(Some(n)) if n.extract().is_ok_and(|n: usize| n == 0) => {
+            o.call_method1("reshape", (1,)).map_err(super::errors::to_error)
+        }
+        _ => Ok(o.clone()),
     }
-    items.iter().try_for_each(|x| flatten(x, depth + 1, shape, out))
 }
 
-#[cold]
-fn ragged(depth: usize, got: &str) -> Error {
-    Error::value(format!("tensor(): the nested sequences have different lengths: found {got} at depth {depth}"))
+fn shape_of(o: Any<'_, '_>) -> Result<crate::base::Shape> {
+    let dims: Vec<usize> = match o.getattr_opt("shape") {
+        Ok(Some(s)) => s.extract().map_err(super::errors::to_error)?,
+        _ => vec![pyo3::buffer::PyUntypedBuffer::get(o).map_err(super::errors::to_error)?.item_count()],
+    };
+    Ok(dims.into())
 }
 
-/// A new tensor with a copy of `data`.
+/// A tensor over the memory of a NumPy array or another buffer. Memory that cannot be shared is copied.
+fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
+    let foreign = Foreign::of(&at_least_1d(o)?, op)?;
+    if foreign.is_readonly() {
+        let text = format!("{op}(): the array is not writable, so its values are copied; make it writable to share it");
+        let text = std::ffi::CString::new(text)?;
+        PyErr::warn(o.py(), &o.py().get_type::<PyUserWarning>(), &text, 1)?;
+        return Ok(foreign.copy()?.reshape(&shape_of(o)?)?.into());
+    }
+    let array = foreign.share().map_or_else(Foreign::copy, |a| a)?;
+    Ok(array.reshape(&shape_of(o)?)?.into())
+}
+
+/// Options that all makers of tensors share.
+pub struct Options {
+    pub dtype: Option<DType>,
+    pub requires_grad: bool,
+}
+
+impl Options {
+    pub fn of(
+        op: &str,
+        dtype: Option<Any<'_, '_>>,
+        device: Option<Any<'_, '_>>,
+        requires_grad: bool,
+    ) -> PyResult<Self> {
+        if let Some(d) = device {
+            device::Device::from_argument(d, op)?;
+        }
+        let dtype = dtype.map(|d| dtype::dtype_argument(d, op, "dtype")).transpose()?;
+        Ok(Options { dtype, requires_grad })
+    }
+
+    /// A new object around a value.
+    pub fn finish<'py>(&self, py: Python<'py>, t: Tensor) -> PyResult<Bound<'py, PyAny>> {
+        let out = tensor::wrap_shared(py, t)?;
+        if self.requires_grad {
+            autograd::set_requires_grad(&out, true)?;
+        }
+        Ok(out.into_any())
+    }
+}
+
+/// A new tensor with a copy of `data`: a number, nested sequences of numbers, an array, a tensor.
 #[pyfunction]
-#[pyo3(signature = (data, *, dtype=None))]
-fn tensor_<'py>(data: &Bound<'py, PyAny>, dtype: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-    let dtype = dtype.and_then(|d| super::dtype::dtype_of(d.as_ptr()));
-    Ok(tensor::wrap(data.py(), tensor_from(data, dtype)?)?.into_any())
+#[pyo3(name = "tensor", signature = (data, *, dtype=None, device=None, requires_grad=false, pin_memory=false))]
+fn tensor_<'py>(
+    data: Any<'_, 'py>,
+    dtype: Option<Any<'_, 'py>>,
+    device: Option<Any<'_, 'py>>,
+    requires_grad: bool,
+    pin_memory: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _ = pin_memory;
+    let o = Options::of("tensor", dtype, device, requires_grad)?;
+    o.finish(data.py(), from_data("tensor", data, o.dtype)?)
+}
+
+/// A tensor over the memory of a NumPy array: writes go both ways.
+#[pyfunction]
+#[pyo3(signature = (ndarray, /))]
+fn from_numpy<'py>(ndarray: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    if !has_buffer(ndarray) || ndarray.getattr_opt("__array_interface__").is_ok_and(|a| a.is_none()) {
+        return Err(Error::type_(format!("from_numpy(): expected np.ndarray, got {}", type_name(ndarray))).into());
+    }
+    Ok(tensor::wrap_shared(ndarray.py(), share("from_numpy", ndarray)?)?.into_any())
+}
+
+/// `data` as a tensor, without a copy where its memory and dtype allow that.
+#[pyfunction]
+#[pyo3(signature = (data, dtype=None, device=None))]
+fn as_tensor<'py>(
+    data: Any<'_, 'py>,
+    dtype: Option<Any<'_, 'py>>,
+    device: Option<Any<'_, 'py>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    convert_sharing("as_tensor", data, Options::of("as_tensor", dtype, device, false)?, None)
+}
+
+/// `obj` as a tensor. It shares memory with tensors, NumPy arrays, DLPack objects and buffers, unless `copy=True`.
+#[pyfunction]
+#[pyo3(signature = (obj, *, dtype=None, device=None, copy=None, requires_grad=false))]
+fn asarray<'py>(
+    obj: Any<'_, 'py>,
+    dtype: Option<Any<'_, 'py>>,
+    device: Option<Any<'_, 'py>>,
+    copy: Option<bool>,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    convert_sharing("asarray", obj, Options::of("asarray", dtype, device, requires_grad)?, copy)
+}
+
+fn convert_sharing<'py>(op: &str, o: Any<'_, 'py>, opts: Options, copy: Option<bool>) -> PyResult<Bound<'py, PyAny>> {
+    let py = o.py();
+    if copy == Some(true) {
+        return opts.finish(py, from_data(op, o, opts.dtype)?);
+    }
+    let shared = if let Ok(t) = o.cast::<PyTensor>() {
+        let value = t.get().value();
+        if opts.dtype.is_none_or(|d| d == value.dtype()) && !opts.requires_grad {
+            return Ok(o.clone());
+        }
+        Some(value)
+    } else if nested::number(o).is_some() {
+        None
+    } else if has_buffer(o) {
+        Some(share(op, o)?)
+    } else if o.hasattr("__dlpack__")? {
+        Some(dlpack::import(o, None)?)
+    } else {
+        None
+    };
+    match shared {
+        Some(t) if opts.dtype.is_none_or(|d| d == t.dtype()) => opts.finish(py, t),
+        _ if copy == Some(false) => {
+            Err(PyValueError::new_err(format!("{op}(): copy=False, but the data can only be converted by copying")))
+        }
+        Some(t) => opts.finish(py, basis::cast(&t, opts.dtype.unwrap_or(t.dtype()))?),
+        None => opts.finish(py, from_data(op, o, opts.dtype)?),
+    }
+}
+
+/// A 1-d tensor over the memory of an object with the buffer protocol.
+#[pyfunction]
+#[pyo3(signature = (buffer, *, dtype, count=-1, offset=0, requires_grad=false))]
+fn frombuffer<'py>(
+    buffer: Any<'_, 'py>,
+    dtype: Any<'_, 'py>,
+    count: isize,
+    offset: usize,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = buffer.py();
+    let o = Options::of("frombuffer", Some(dtype), None, requires_grad)?;
+    let d = o.dtype.unwrap_or(DType::U8);
+    let bytes = py.import("builtins")?.getattr("memoryview")?.call1((buffer,))?.call_method1("cast", ("B",))?;
+    let total: usize = bytes.getattr("nbytes")?.extract()?;
+    let left = total.saturating_sub(offset);
+    let n = if count < 0 { left / d.size() } else { count as usize };
+    if offset > total || n.saturating_mul(d.size()) > left || (count < 0 && !left.is_multiple_of(d.size())) {
+        return Err(PyValueError::new_err(format!(
+            "frombuffer(): {total} bytes do not hold {n} elements of {d} from byte {offset} on"
+        )));
+    }
+    let part = bytes.get_item(pyo3::types::PySlice::new(py, offset as isize, (offset + n * d.size()) as isize, 1))?;
+    let foreign = Foreign::of(&part, "frombuffer")?.reinterpret(d, n);
+    let array =
+        if foreign.is_readonly() { foreign.copy()? } else { foreign.share().map_or_else(Foreign::copy, |a| a)? };
+    o.finish(py, array.into())
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add("tensor", wrap_pyfunction!(tensor_, m)?)
+    m.add_function(wrap_pyfunction!(tensor_, m)?)?;
+    m.add_function(wrap_pyfunction!(from_numpy, m)?)?;
+    m.add_function(wrap_pyfunction!(as_tensor, m)?)?;
+    m.add_function(wrap_pyfunction!(asarray, m)?)?;
+    m.add_function(wrap_pyfunction!(frombuffer, m)?)
 }

@@ -105,6 +105,12 @@ pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<V
     if values.iter().any(is_big) { py.detach(|| (entry.run)(values)) } else { (entry.run)(values) }
 }
 
+/// Runs `f`, without the GIL if one of its tensors is big.
+#[inline(always)]
+pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> R + Send) -> R {
+    if tensors.iter().any(|t| t.numel() >= RELEASE_ABOVE) { py.detach(f) } else { f() }
+}
+
 /// `x.name_(…)`: the result goes into the cell of the first argument.
 fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     let values = b.values(py, slots)?;

@@ -4,20 +4,30 @@
 //! Names of the package itself are added to `_core` (its `__all__` is re-exported by `pullback`), names of a module
 //! below it to [`submodule`].
 
+pub mod attributes;
+pub mod autograd;
+pub mod conversion;
 pub mod convert;
 pub mod ctx;
 pub mod data;
 pub mod device;
+pub mod dlpack;
 pub mod door;
 pub mod dtype;
 pub mod errors;
 pub mod function;
+pub mod indexing;
 pub mod limits;
+pub mod memory;
 pub mod named;
+pub mod native;
+pub mod nested;
 pub mod operators;
 pub mod parse;
+pub mod pickle;
 pub mod pytree;
 pub mod random;
+pub mod repr;
 pub mod size;
 pub mod tensor;
 pub mod views;
@@ -57,6 +67,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     data::register(m)?;
     random::register(m)?;
     function::register(m)?;
+    dlpack::register(m)?;
+    pickle::register(m)?;
+    repr::register(m)?;
     door::register(m)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The `Tensor` class: an object around a cell.
 
+use super::{attributes, conversion, dlpack, native};
 use crate::core::Tensor;
 use crate::skin::Slot;
 use pyo3::ffi;
@@ -72,12 +73,30 @@ pub fn wrap(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
     Bound::new(py, PyTensor::new(value))
 }
 
+/// A new object around a value whose memory others may see.
+pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
+    Bound::new(py, PyTensor::new(value))
+}
+
+/// A new object of a subclass.
+pub fn wrap_as<'py>(class: &Bound<'py, PyAny>, value: Tensor) -> PyResult<Bound<'py, PyTensor>> {
+    if class.as_ptr() == type_object().cast() {
+        return wrap(class.py(), value);
+    }
+    let out = class.call_method1("__new__", (class,))?.cast_into::<PyTensor>()?;
+    drop(out.get().with(|s| s.set(value)));
+    Ok(out)
+}
+
 pub fn type_object() -> *mut ffi::PyTypeObject {
     TYPE.load(Relaxed)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
-    TYPE.store(m.py().get_type::<PyTensor>().as_type_ptr(), Relaxed);
-    Ok(())
+    let class = m.py().get_type::<PyTensor>();
+    TYPE.store(class.as_type_ptr(), Relaxed);
+    native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
+    native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;
+    native::install(&class, dlpack::METHODS, dlpack::ATTRIBUTES)
 }

@@ -1,8 +1,12 @@
 //! What the door does with results: views alias their base, in-place forms write into a cell.
 
+use super::native::{Out, Slf};
+use super::tensor::PyTensor;
 use super::{convert, tensor};
-use crate::base::Error;
-use crate::ops::{Entry, Value};
+use crate::base::{Error, Result};
+use crate::core::Tensor;
+use crate::ops::value::IndexItem;
+use crate::ops::{Entry, Value, indexing};
 use crate::rules::basis;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -23,26 +27,60 @@ pub fn assign(py: Python<'_>, entry: &Entry, slf: &Bound<'_, PyAny>, out: Value)
     let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
         return Err(Error::internal(format!("{}_(): gave no tensor", entry.short_name())).into());
     };
+    Ok(write(cell, &format!("{}_", entry.short_name()), out)?)
+}
+
+/// An error if an in-place operator may not write to this cell.
+pub fn check_writable(_cell: &PyTensor, _op: &str) -> Result<()> {
+    Ok(())
+}
+
+/// Replaces the value of a cell by the result of an in-place operator.
+pub fn write(cell: &PyTensor, op: &str, out: Tensor) -> Result<()> {
     let old = cell.value();
     if out.shape() != old.shape() {
         return Err(Error::runtime(format!(
-            "{}_(): output with shape {} doesn't match the broadcast shape {}",
-            entry.short_name(),
+            "{op}(): output with shape {} doesn't match the broadcast shape {}",
             old.shape(),
             out.shape()
-        ))
-        .into());
+        )));
     }
     if out.dtype().category() > old.dtype().category() {
         return Err(Error::runtime(format!(
-            "{}_(): result type {} can't be cast to the desired output type {}",
-            entry.short_name(),
+            "{op}(): result type {} can't be cast to the desired output type {}",
             out.dtype(),
             old.dtype()
-        ))
-        .into());
+        )));
     }
     let out = basis::cast(&out, old.dtype())?;
-    cell.with(|s| s.set(out));
+    drop(cell.with(|s| s.set(out)));
+    Ok(())
+}
+
+/// Replaces a part of a cell's value.
+pub fn write_part(cell: &PyTensor, items: &[IndexItem], value: &Tensor) -> Result<()> {
+    let new = indexing::put(&cell.value(), items, value)?;
+    write(cell, "__setitem__", new)
+}
+
+/// A view of `slf` with the present value `out`.
+pub fn view<'py>(slf: Slf<'_, 'py>, out: Tensor) -> Out<'py> {
+    Ok(tensor::wrap(slf.py(), out)?.into_any())
+}
+
+/// Another object over the same cell.
+pub fn alias<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    Ok(tensor::wrap(slf.py(), slf.get().value())?.into_any())
+}
+
+/// The same memory without history.
+pub fn detached<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    Ok(tensor::wrap(slf.py(), crate::ops::shape::detach(&slf.get().value())?)?.into_any())
+}
+
+/// `x.data = value`
+pub fn set_data(slf: Slf<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Some(t) = convert::tensor(value) else { return Err(Error::type_("data: expected a Tensor").into()) };
+    drop(slf.get().with(|s| s.set(t)));
     Ok(())
 }

@@ -173,7 +173,7 @@ class Problem:
         for i, like in enumerate(self.outputs[r] for r in self.rows):
             n = size(like)
             if i not in found or not n:
-                rows += [[0.0] * sum(size(x) for x in inputs)] * size
+                rows += [[0.0] * sum(size(x) for x in inputs)] * n
                 continue
             basis = pb.stack([unit(j, like) for j in range(n)])
             _, pull = pb.func.vjp(lambda *values, i=i: self.evaluate(list(values))[i], *[x.detach() for x in inputs])

@@ -202,7 +202,9 @@ def jvp(
     return _results(many_outputs, ys, many_outputs, products, create_graph)
 
 
-def _hessian_product(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> Any:
+def _hessian_product(
+    name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
     """Forward over reverse. The Hessian is symmetric, so the product is the same from either side."""
     many_inputs, xs = _as_tuple(inputs, name, "argument 'inputs'")
     vs = _vector(v, xs, name, "the input")

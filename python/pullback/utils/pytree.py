@@ -44,7 +44,7 @@ def register_constant(cls: "type[Any]") -> None:
     Raises:
         TypeError: if the class compares by identity.
     """
-    if cls.__eq__ is object.__eq__:
+    if cls.__eq__ is object.__eq__:  # type: ignore[comparison-overlap]
         raise TypeError(f"register_constant(): {cls} must define __eq__, because structures are compared by it")
     register_pytree_node(
         cls,

@@ -1,0 +1,2418 @@
+# Made by `python -m pullback._stubs` from the operator table. Do not edit.
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.complex
+_Operand: TypeAlias = Tensor | _Number
+_Ints: TypeAlias = builtins.int | Sequence[builtins.int]
+_dtype: TypeAlias = dtype
+_device: TypeAlias = device
+_layout: TypeAlias = layout
+_memory_format: TypeAlias = memory_format
+_Device: TypeAlias = device | builtins.str | None
+_Argnums: TypeAlias = builtins.int | builtins.tuple[builtins.int, ...]
+_Leaf: TypeAlias = Callable[[Any], builtins.bool] | None
+
+__all__ = [
+    "Generator",
+    "InternalError",
+    "Size",
+    "Tensor",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "addmm",
+    "addmv",
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "baddbmm",
+    "bernoulli",
+    "bfloat16",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "bmm",
+    "bool",
+    "broadcast_tensors",
+    "broadcast_to",
+    "can_cast",
+    "cat",
+    "cdouble",
+    "ceil",
+    "cfloat",
+    "channels_last",
+    "channels_last_3d",
+    "chunk",
+    "clamp",
+    "clip",
+    "clone",
+    "complex128",
+    "complex64",
+    "concat",
+    "concatenate",
+    "constant_pad_nd",
+    "contiguous_format",
+    "cos",
+    "cosh",
+    "default_generator",
+    "detach",
+    "device",
+    "diag",
+    "diag_embed",
+    "diagonal",
+    "digamma",
+    "div",
+    "divide",
+    "dot",
+    "double",
+    "dtype",
+    "einsum",
+    "empty",
+    "empty_like",
+    "eq",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp",
+    "exp2",
+    "expm1",
+    "eye",
+    "finfo",
+    "fix",
+    "flatten",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_divide",
+    "fmod",
+    "frac",
+    "full",
+    "full_like",
+    "gather",
+    "ge",
+    "ger",
+    "get_default_dtype",
+    "get_rng_state",
+    "greater",
+    "greater_equal",
+    "gt",
+    "half",
+    "hypot",
+    "iinfo",
+    "index_add",
+    "index_put",
+    "index_select",
+    "initial_seed",
+    "int",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "layer_norm",
+    "layout",
+    "le",
+    "lerp",
+    "less",
+    "less_equal",
+    "lgamma",
+    "linspace",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "log_softmax",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "logsumexp",
+    "long",
+    "lt",
+    "manual_seed",
+    "masked_fill",
+    "masked_select",
+    "matmul",
+    "maximum",
+    "mean",
+    "memory_format",
+    "minimum",
+    "mm",
+    "moveaxis",
+    "movedim",
+    "mul",
+    "multinomial",
+    "multiply",
+    "mv",
+    "narrow",
+    "ne",
+    "neg",
+    "negative",
+    "nonzero",
+    "normal",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "outer",
+    "permute",
+    "positive",
+    "pow",
+    "preserve_format",
+    "prod",
+    "promote_types",
+    "rand",
+    "rand_like",
+    "randint",
+    "randint_like",
+    "randn",
+    "randn_like",
+    "randperm",
+    "ravel",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "reshape",
+    "rms_norm",
+    "round",
+    "rsqrt",
+    "rsub",
+    "scalar_tensor",
+    "scatter",
+    "scatter_add",
+    "seed",
+    "select",
+    "set_default_dtype",
+    "set_rng_state",
+    "short",
+    "sigmoid",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "softmax",
+    "split",
+    "split_with_sizes",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "strided",
+    "sub",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "take_along_dim",
+    "tan",
+    "tanh",
+    "tensor",
+    "tensordot",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
+    "true_divide",
+    "trunc",
+    "uint8",
+    "unbind",
+    "unsqueeze",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]
+
+class InternalError(builtins.RuntimeError):
+    """A bug in pullback itself."""
+
+class dtype:
+    """The type of a tensor's elements, such as `pullback.float32`."""
+    @builtins.property
+    def is_floating_point(self) -> builtins.bool: ...
+    @builtins.property
+    def is_complex(self) -> builtins.bool: ...
+    @builtins.property
+    def is_signed(self) -> builtins.bool: ...
+    @builtins.property
+    def itemsize(self) -> builtins.int: ...
+    def to_real(self) -> dtype: ...
+    def to_complex(self) -> dtype: ...
+
+class finfo:
+    """Limits of a float dtype; of a complex one, those of its parts."""
+    def __new__(cls, type: _dtype | None = None) -> finfo: ...
+    bits: builtins.int
+    eps: builtins.float
+    max: builtins.float
+    min: builtins.float
+    resolution: builtins.float
+    smallest_normal: builtins.float
+    tiny: builtins.float
+    dtype: builtins.str
+
+class iinfo:
+    """Limits of an integer dtype."""
+    def __new__(cls, type: _dtype) -> iinfo: ...
+    bits: builtins.int
+    max: builtins.int
+    min: builtins.int
+    dtype: builtins.str
+
+class device:
+    """Where a tensor lives. Only `cpu` exists."""
+    def __new__(cls, type: builtins.str | device, index: builtins.int | None = None) -> device: ...
+    @builtins.property
+    def type(self) -> builtins.str: ...
+    @builtins.property
+    def index(self) -> builtins.int | None: ...
+    def __enter__(self) -> device: ...
+    def __exit__(self, *args: Any) -> builtins.bool: ...
+
+class layout:
+    """How elements are stored."""
+
+class memory_format:
+    """An order of the dimensions in memory."""
+
+class Size(builtins.tuple[builtins.int, ...]):
+    """The dimensions of a tensor."""
+    def __new__(cls, dims: Iterable[SupportsIndex] = ()) -> Size: ...
+    def numel(self) -> builtins.int: ...
+
+class Tensor:
+    """A multi-dimensional array of one dtype that function transforms can follow."""
+    @builtins.property
+    def T(self) -> Tensor:
+        """All dimensions in reverse order."""
+    def __add__(self, other: _Operand, /) -> Tensor: ...
+    def __matmul__(self, other: _Operand, /) -> Tensor: ...
+    def __mul__(self, other: _Operand, /) -> Tensor: ...
+    def __radd__(self, other: _Operand, /) -> Tensor: ...
+    def __rmatmul__(self, other: _Operand, /) -> Tensor: ...
+    def __rmul__(self, other: _Operand, /) -> Tensor: ...
+    def abs(self) -> Tensor:
+        """Absolute value of each element; integers stay integers."""
+    def abs_(self) -> Tensor:
+        """Absolute value of each element; integers stay integers."""
+    def absolute(self) -> Tensor:
+        """Absolute value of each element; integers stay integers."""
+    def absolute_(self) -> Tensor:
+        """Absolute value of each element; integers stay integers."""
+    def acos(self) -> Tensor:
+        """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
+    def acos_(self) -> Tensor:
+        """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
+    def acosh(self) -> Tensor:
+        """Inverse hyperbolic cosine of each element; NaN below 1."""
+    def acosh_(self) -> Tensor:
+        """Inverse hyperbolic cosine of each element; NaN below 1."""
+    def add(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input + alpha * other`, with broadcasting and type promotion."""
+    def add_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input + alpha * other`, with broadcasting and type promotion."""
+    def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (mat1 @ mat2)`."""
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (mat1 @ mat2)`."""
+    def addmv(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (mat @ vec)`."""
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (mat @ vec)`."""
+    def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
+    def amax(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+        """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
+    def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+        """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
+    def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
+    def arccos(self) -> Tensor:
+        """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
+    def arccos_(self) -> Tensor:
+        """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
+    def arccosh(self) -> Tensor:
+        """Inverse hyperbolic cosine of each element; NaN below 1."""
+    def arccosh_(self) -> Tensor:
+        """Inverse hyperbolic cosine of each element; NaN below 1."""
+    def arcsin(self) -> Tensor:
+        """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
+    def arcsin_(self) -> Tensor:
+        """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
+    def arcsinh(self) -> Tensor:
+        """Inverse hyperbolic sine of each element."""
+    def arcsinh_(self) -> Tensor:
+        """Inverse hyperbolic sine of each element."""
+    def arctan(self) -> Tensor:
+        """Inverse tangent of each element, in radians."""
+    def arctan2(self, other: _Operand) -> Tensor:
+        """Angle of the point (other, input), in radians, by the signs of both."""
+    def arctan2_(self, other: _Operand) -> Tensor:
+        """Angle of the point (other, input), in radians, by the signs of both."""
+    def arctan_(self) -> Tensor:
+        """Inverse tangent of each element, in radians."""
+    def arctanh(self) -> Tensor:
+        """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def arctanh_(self) -> Tensor:
+        """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def asin(self) -> Tensor:
+        """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
+    def asin_(self) -> Tensor:
+        """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
+    def asinh(self) -> Tensor:
+        """Inverse hyperbolic sine of each element."""
+    def asinh_(self) -> Tensor:
+        """Inverse hyperbolic sine of each element."""
+    def atan(self) -> Tensor:
+        """Inverse tangent of each element, in radians."""
+    def atan2(self, other: _Operand) -> Tensor:
+        """Angle of the point (other, input), in radians, by the signs of both."""
+    def atan2_(self, other: _Operand) -> Tensor:
+        """Angle of the point (other, input), in radians, by the signs of both."""
+    def atan_(self) -> Tensor:
+        """Inverse tangent of each element, in radians."""
+    def atanh(self) -> Tensor:
+        """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def atanh_(self) -> Tensor:
+        """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
+    def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
+        """1 with the probability that each element gives, else 0."""
+    def bernoulli_(self, p: _Operand = ..., *, generator: Generator | None = None) -> Tensor:
+        """Fills with 0 and 1, the latter with probability `p`, a number or a tensor."""
+    def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As bfloat16."""
+    def bitwise_and(self, other: _Operand) -> Tensor:
+        """Bitwise and of integers; of bools, logical and."""
+    def bitwise_and_(self, other: _Operand) -> Tensor:
+        """Bitwise and of integers; of bools, logical and."""
+    def bitwise_left_shift(self, other: _Operand) -> Tensor:
+        """`input << other` of integers."""
+    def bitwise_left_shift_(self, other: _Operand) -> Tensor:
+        """`input << other` of integers."""
+    def bitwise_not(self) -> Tensor:
+        """Bitwise not; of bools, logical not."""
+    def bitwise_not_(self) -> Tensor:
+        """Bitwise not; of bools, logical not."""
+    def bitwise_or(self, other: _Operand) -> Tensor:
+        """Bitwise or of integers; of bools, logical or."""
+    def bitwise_or_(self, other: _Operand) -> Tensor:
+        """Bitwise or of integers; of bools, logical or."""
+    def bitwise_right_shift(self, other: _Operand) -> Tensor:
+        """`input >> other` of integers; the sign is kept."""
+    def bitwise_right_shift_(self, other: _Operand) -> Tensor:
+        """`input >> other` of integers; the sign is kept."""
+    def bitwise_xor(self, other: _Operand) -> Tensor:
+        """Bitwise exclusive or of integers; of bools, logical exclusive or."""
+    def bitwise_xor_(self, other: _Operand) -> Tensor:
+        """Bitwise exclusive or of integers; of bools, logical exclusive or."""
+    def bmm(self, mat2: Tensor) -> Tensor:
+        """Products of two batches of matrices."""
+    def bool(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As bool: non-zero is True."""
+    def broadcast_to(self, size: _Ints) -> Tensor:
+        """Broadcast to a larger shape without copying."""
+    def byte(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As uint8."""
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Fills with Cauchy distributed numbers."""
+    def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As complex128."""
+    def ceil(self) -> Tensor:
+        """The smallest integer not below each element; integers stay as they are."""
+    def ceil_(self) -> Tensor:
+        """The smallest integer not below each element; integers stay as they are."""
+    def cfloat(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As complex64."""
+    def char(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As int8."""
+    def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """At most `chunks` pieces of equal size (the last may be smaller) along a dimension."""
+    def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+        """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
+    def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+        """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
+    def clip(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+        """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
+    def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+        """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
+    def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """A copy that shares no memory with its input; differentiable."""
+    def cos(self) -> Tensor:
+        """Cosine of each element, in radians."""
+    def cos_(self) -> Tensor:
+        """Cosine of each element, in radians."""
+    def cosh(self) -> Tensor:
+        """Hyperbolic cosine of each element."""
+    def cosh_(self) -> Tensor:
+        """Hyperbolic cosine of each element."""
+    def detach(self) -> Tensor:
+        """The same values without a derivative: a constant for every transform."""
+    def diag(self, diagonal: builtins.int = 0) -> Tensor:
+        """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
+    def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+        """Matrices with the last dimension as a diagonal."""
+    def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A diagonal of two dimensions as the last dimension."""
+    def digamma(self) -> Tensor:
+        """The logarithmic derivative of the gamma function."""
+    def digamma_(self) -> Tensor:
+        """The logarithmic derivative of the gamma function."""
+    def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
+    def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
+    def divide(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
+    def divide_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+        """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
+    def dot(self, tensor: Tensor) -> Tensor:
+        """Inner product of two vectors."""
+    def double(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As float64."""
+    def eq(self, other: _Operand) -> Tensor:
+        """Whether elements are equal."""
+    def eq_(self, other: _Operand) -> Tensor:
+        """Whether elements are equal."""
+    def erf(self) -> Tensor:
+        """The error function of each element."""
+    def erf_(self) -> Tensor:
+        """The error function of each element."""
+    def erfc(self) -> Tensor:
+        """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
+    def erfc_(self) -> Tensor:
+        """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
+    def erfinv(self) -> Tensor:
+        """The inverse error function of each element; infinite at ±1 and NaN outside."""
+    def erfinv_(self) -> Tensor:
+        """The inverse error function of each element; infinite at ±1 and NaN outside."""
+    def exp(self) -> Tensor:
+        """Exponential of each element."""
+    def exp2(self) -> Tensor:
+        """2 to the power of each element."""
+    def exp2_(self) -> Tensor:
+        """2 to the power of each element."""
+    def exp_(self) -> Tensor:
+        """Exponential of each element."""
+    def expand(self, *size: Any, implicit: builtins.bool = False) -> Tensor:
+        """Broadcast to a larger shape without copying; -1 keeps a size."""
+    def expand_as(self, other: Tensor) -> Tensor:
+        """Broadcast to the shape of another tensor."""
+    def expm1(self) -> Tensor:
+        """`exp(x) - 1`, accurate near 0."""
+    def expm1_(self) -> Tensor:
+        """`exp(x) - 1`, accurate near 0."""
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Fills with exponentially distributed numbers."""
+    def fix(self) -> Tensor:
+        """Each element without its fraction; integers stay as they are."""
+    def fix_(self) -> Tensor:
+        """Each element without its fraction; integers stay as they are."""
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+        """All dimensions from `start_dim` to `end_dim` as one."""
+    def float(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As float32."""
+    def floor(self) -> Tensor:
+        """The largest integer not above each element; integers stay as they are."""
+    def floor_(self) -> Tensor:
+        """The largest integer not above each element; integers stay as they are."""
+    def floor_divide(self, other: _Operand) -> Tensor:
+        """The quotient rounded down."""
+    def floor_divide_(self, other: _Operand) -> Tensor:
+        """The quotient rounded down."""
+    def fmod(self, other: _Operand) -> Tensor:
+        """Remainder with the sign of `input`, as C's `fmod`."""
+    def fmod_(self, other: _Operand) -> Tensor:
+        """Remainder with the sign of `input`, as C's `fmod`."""
+    def frac(self) -> Tensor:
+        """The fraction of each element, with its sign."""
+    def frac_(self) -> Tensor:
+        """The fraction of each element, with its sign."""
+    def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
+        """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`."""
+    def ge(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at least those of the second."""
+    def ge_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at least those of the second."""
+    def geometric_(self, p: builtins.float = 0.5, *, generator: Generator | None = None) -> Tensor:
+        """Fills with geometrically distributed numbers."""
+    def ger(self, vec2: Tensor) -> Tensor:
+        """Outer product of two vectors."""
+    def greater(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are greater than those of the second."""
+    def greater_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are greater than those of the second."""
+    def greater_equal(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at least those of the second."""
+    def greater_equal_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at least those of the second."""
+    def gt(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are greater than those of the second."""
+    def gt_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are greater than those of the second."""
+    def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As float16."""
+    def hypot(self, other: _Operand) -> Tensor:
+        """`sqrt(input² + other²)` without overflow."""
+    def hypot_(self, other: _Operand) -> Tensor:
+        """`sqrt(input² + other²)` without overflow."""
+    def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+        """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+        """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
+    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
+    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
+    def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
+        """The members of a dimension that a vector of indices names."""
+    def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As int32."""
+    def isfinite(self) -> Tensor:
+        """Whether elements are neither infinite nor NaN."""
+    def isinf(self) -> Tensor:
+        """Whether elements are infinite."""
+    def isnan(self) -> Tensor:
+        """Whether elements are NaN."""
+    def le(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at most those of the second."""
+    def le_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at most those of the second."""
+    def lerp(self, end: Tensor, weight: _Operand) -> Tensor:
+        """`input + weight * (end - input)`."""
+    def lerp_(self, end: Tensor, weight: _Operand) -> Tensor:
+        """`input + weight * (end - input)`."""
+    def less(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are less than those of the second."""
+    def less_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are less than those of the second."""
+    def less_equal(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at most those of the second."""
+    def less_equal_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are at most those of the second."""
+    def lgamma(self) -> Tensor:
+        """Natural logarithm of the absolute value of the gamma function."""
+    def lgamma_(self) -> Tensor:
+        """Natural logarithm of the absolute value of the gamma function."""
+    def log(self) -> Tensor:
+        """Natural logarithm of each element; -inf at 0 and NaN below."""
+    def log10(self) -> Tensor:
+        """Logarithm to base 10 of each element."""
+    def log10_(self) -> Tensor:
+        """Logarithm to base 10 of each element."""
+    def log1p(self) -> Tensor:
+        """`log(1 + x)`, accurate near 0."""
+    def log1p_(self) -> Tensor:
+        """`log(1 + x)`, accurate near 0."""
+    def log2(self) -> Tensor:
+        """Logarithm to base 2 of each element."""
+    def log2_(self) -> Tensor:
+        """Logarithm to base 2 of each element."""
+    def log_(self) -> Tensor:
+        """Natural logarithm of each element; -inf at 0 and NaN below."""
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None) -> Tensor:
+        """Fills with log-normally distributed numbers."""
+    def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """The logarithm of softmax along `dim`, without overflow."""
+    def logaddexp(self, other: _Operand) -> Tensor:
+        """`log(exp(input) + exp(other))` without overflow."""
+    def logical_and(self, other: _Operand) -> Tensor:
+        """Whether both are non-zero."""
+    def logical_and_(self, other: _Operand) -> Tensor:
+        """Whether both are non-zero."""
+    def logical_not(self) -> Tensor:
+        """Whether elements are zero (or false)."""
+    def logical_not_(self) -> Tensor:
+        """Whether elements are zero (or false)."""
+    def logical_or(self, other: _Operand) -> Tensor:
+        """Whether at least one is non-zero."""
+    def logical_or_(self, other: _Operand) -> Tensor:
+        """Whether at least one is non-zero."""
+    def logical_xor(self, other: _Operand) -> Tensor:
+        """Whether exactly one is non-zero."""
+    def logical_xor_(self, other: _Operand) -> Tensor:
+        """Whether exactly one is non-zero."""
+    def logsumexp(self, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
+        """`log(sum(exp(input)))` over the given dimensions, without overflow."""
+    def long(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As int64."""
+    def lt(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are less than those of the second."""
+    def lt_(self, other: _Operand) -> Tensor:
+        """Whether elements of the first are less than those of the second."""
+    @builtins.property
+    def mT(self) -> Tensor:
+        """The trailing matrices transposed."""
+    def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
+        """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
+    def masked_fill_(self, mask: Tensor, value: _Operand) -> Tensor:
+        """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
+    def masked_select(self, mask: Tensor) -> Tensor:
+        """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
+    def matmul(self, other: Tensor) -> Tensor:
+        """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
+    def maximum(self, other: _Operand) -> Tensor:
+        """The larger of both; NaN if one is NaN. Ties share the derivative."""
+    def mean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given."""
+    def minimum(self, other: _Operand) -> Tensor:
+        """The smaller of both; NaN if one is NaN. Ties share the derivative."""
+    def mm(self, mat2: Tensor) -> Tensor:
+        """Product of two matrices."""
+    def moveaxis(self, source: _Ints, destination: _Ints) -> Tensor:
+        """Dimensions `source` moved to the places `destination`, the others keeping their order."""
+    def movedim(self, source: _Ints, destination: _Ints) -> Tensor:
+        """Dimensions `source` moved to the places `destination`, the others keeping their order."""
+    def mul(self, other: _Operand) -> Tensor:
+        """`input * other`, with broadcasting and type promotion."""
+    def mul_(self, other: _Operand) -> Tensor:
+        """`input * other`, with broadcasting and type promotion."""
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
+        """`num_samples` indices drawn by the weights in each row."""
+    def multiply(self, other: _Operand) -> Tensor:
+        """`input * other`, with broadcasting and type promotion."""
+    def multiply_(self, other: _Operand) -> Tensor:
+        """`input * other`, with broadcasting and type promotion."""
+    def mv(self, vec: Tensor) -> Tensor:
+        """Product of a matrix and a vector."""
+    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """Elements `start .. start + length` of a dimension."""
+    def ne(self, other: _Operand) -> Tensor:
+        """Whether elements differ."""
+    def ne_(self, other: _Operand) -> Tensor:
+        """Whether elements differ."""
+    def neg(self) -> Tensor:
+        """`-x` of each element; integers stay integers, bool is an error."""
+    def neg_(self) -> Tensor:
+        """`-x` of each element; integers stay integers, bool is an error."""
+    def negative(self) -> Tensor:
+        """`-x` of each element; integers stay integers, bool is an error."""
+    def negative_(self) -> Tensor:
+        """`-x` of each element; integers stay integers, bool is an error."""
+    def new_empty(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+        """As `new_zeros`: values that do not matter."""
+    def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+        """One value, of the same dtype, in another shape."""
+    def new_ones(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+        """Ones of the same dtype in another shape."""
+    def new_zeros(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+        """Zeros of the same dtype in another shape."""
+    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+        """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension."""
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Fills with normal random numbers."""
+    def not_equal(self, other: _Operand) -> Tensor:
+        """Whether elements differ."""
+    def not_equal_(self, other: _Operand) -> Tensor:
+        """Whether elements differ."""
+    def outer(self, vec2: Tensor) -> Tensor:
+        """Outer product of two vectors."""
+    def permute(self, *dims: Any) -> Tensor:
+        """Dimensions in another order."""
+    def positive(self) -> Tensor:
+        """The same values; a tensor that shares nothing with its input where writes are concerned."""
+    def pow(self, exponent: _Operand) -> Tensor:
+        """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
+    def pow_(self, exponent: _Operand) -> Tensor:
+        """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
+    def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """Product over one dimension, or over all."""
+    def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Tensor:
+        """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
+    def ravel(self) -> Tensor:
+        """The same elements in one dimension."""
+    def reciprocal(self) -> Tensor:
+        """`1 / x` of each element."""
+    def reciprocal_(self) -> Tensor:
+        """`1 / x` of each element."""
+    def relu(self) -> Tensor:
+        """`max(x, 0)` of each element."""
+    def relu_(self) -> Tensor:
+        """`max(x, 0)` of each element."""
+    def remainder(self, other: _Operand) -> Tensor:
+        """Remainder with the sign of `other`, as Python's `%`."""
+    def remainder_(self, other: _Operand) -> Tensor:
+        """Remainder with the sign of `other`, as Python's `%`."""
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
+    def round(self, *, decimals: builtins.int = 0) -> Tensor:
+        """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
+    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+        """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
+    def rsqrt(self) -> Tensor:
+        """`1 / sqrt(x)` of each element."""
+    def rsqrt_(self) -> Tensor:
+        """`1 / sqrt(x)` of each element."""
+    def scatter(self, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
+        """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number."""
+    def scatter_(self, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
+        """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number."""
+    def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+        """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
+    def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
+        """Element `index` of a dimension, without that dimension."""
+    def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
+        """As int16."""
+    def sigmoid(self) -> Tensor:
+        """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
+    def sigmoid_(self) -> Tensor:
+        """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
+    def sign(self) -> Tensor:
+        """-1, 0 or 1 by the sign of each element."""
+    def sign_(self) -> Tensor:
+        """-1, 0 or 1 by the sign of each element."""
+    def signbit(self) -> Tensor:
+        """Whether elements have their sign bit set."""
+    def sin(self) -> Tensor:
+        """Sine of each element, in radians."""
+    def sin_(self) -> Tensor:
+        """Sine of each element, in radians."""
+    def sinh(self) -> Tensor:
+        """Hyperbolic sine of each element."""
+    def sinh_(self) -> Tensor:
+        """Hyperbolic sine of each element."""
+    def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+        """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
+    def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
+    def split_with_sizes(self, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Pieces of the sizes listed along a dimension."""
+    def sqrt(self) -> Tensor:
+        """Square root of each element; NaN below 0."""
+    def sqrt_(self) -> Tensor:
+        """Square root of each element; NaN below 0."""
+    def square(self) -> Tensor:
+        """The square of each element; integers stay integers, bools become int64."""
+    def square_(self) -> Tensor:
+        """The square of each element; integers stay integers, bools become int64."""
+    def squeeze(self, dim: _Ints | None = None) -> Tensor:
+        """Without the dimensions of size 1 (all, or those named)."""
+    def squeeze_(self, dim: _Ints | None = None) -> Tensor:
+        """Without the dimensions of size 1 (all, or those named)."""
+    def std(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+        """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def sub(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
+    def sub_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
+    def subtract(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
+    def subtract_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+        """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
+    def sum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise."""
+    def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def t(self) -> Tensor:
+        """A matrix transposed; 0-d and 1-d tensors stay as they are."""
+    def t_(self) -> Tensor:
+        """A matrix transposed; 0-d and 1-d tensors stay as they are."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
+        input if no dimension is named.
+        """
+    def tan(self) -> Tensor:
+        """Tangent of each element, in radians."""
+    def tan_(self) -> Tensor:
+        """Tangent of each element, in radians."""
+    def tanh(self) -> Tensor:
+        """Hyperbolic tangent of each element."""
+    def tanh_(self) -> Tensor:
+        """Hyperbolic tangent of each element."""
+    def trace(self) -> Tensor:
+        """The sum of the main diagonal of a matrix."""
+    def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+        """Two dimensions swapped."""
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
+    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+        """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        """The part on and above a diagonal of the trailing matrices; zeros elsewhere."""
+    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+        """The part on and above a diagonal of the trailing matrices; zeros elsewhere."""
+    def true_divide(self, other: _Operand) -> Tensor:
+        """`input / other`; integers divide as floats."""
+    def true_divide_(self, other: _Operand) -> Tensor:
+        """`input / other`; integers divide as floats."""
+    def trunc(self) -> Tensor:
+        """Each element without its fraction; integers stay as they are."""
+    def trunc_(self) -> Tensor:
+        """Each element without its fraction; integers stay as they are."""
+    def type_as(self, other: Tensor) -> Tensor:
+        """The same values in the dtype of another tensor."""
+    def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """The members along a dimension, without it."""
+    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+        """Fills with uniform random numbers in [from, to)."""
+    def unsqueeze(self, dim: builtins.int) -> Tensor:
+        """With a dimension of size 1 at `dim`."""
+    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+        """With a dimension of size 1 at `dim`."""
+    def var(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+        """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def where(self, condition: Tensor, other: _Operand) -> Tensor:
+        """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
+
+class Generator:
+    """A source of random numbers: the same seed gives the same numbers, on any number of threads.
+
+    >>> import pullback
+    >>> g = pullback.Generator().manual_seed(7)
+    >>> a = pullback.rand(3, generator=g)
+    >>> g = g.manual_seed(7)
+    >>> bool((a == pullback.rand(3, generator=g)).all())
+    True"""
+    def __new__(cls, device: _Device = None) -> Generator: ...
+    def clone_state(self, /) -> Any: ...
+    def get_state(self, /) -> Any:
+        """The state as bytes, for `set_state`."""
+    def initial_seed(self) -> builtins.int: ...
+    def manual_seed(self, seed: builtins.int) -> Generator:
+        """Starts over from a seed; returns the generator."""
+    def seed(self) -> builtins.int:
+        """Takes a new seed from the system and returns it."""
+    def set_state(self, /, state: Any) -> Any: ...
+
+bool: dtype
+
+uint8: dtype
+
+int8: dtype
+
+int16: dtype
+
+int32: dtype
+
+int64: dtype
+
+float16: dtype
+
+bfloat16: dtype
+
+float32: dtype
+
+float64: dtype
+
+complex64: dtype
+
+complex128: dtype
+
+half: dtype
+
+float: dtype
+
+double: dtype
+
+short: dtype
+
+int: dtype
+
+long: dtype
+
+cfloat: dtype
+
+cdouble: dtype
+
+def get_default_dtype() -> dtype:
+    """The dtype that floats made from Python numbers have."""
+
+def set_default_dtype(d: dtype, /) -> None:
+    """Sets the dtype of floats made from Python numbers; complex numbers follow it."""
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both convert to."""
+
+def can_cast(from_: dtype, to: dtype) -> builtins.bool:
+    """Whether promotion allows a conversion: to the same category or a higher one."""
+
+strided: layout
+
+contiguous_format: memory_format
+
+preserve_format: memory_format
+
+channels_last: memory_format
+
+channels_last_3d: memory_format
+
+def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """A new tensor with a copy of `data`."""
+
+default_generator: Generator
+
+def manual_seed(seed: builtins.int) -> Generator:
+    """Seeds the default generator and returns it."""
+
+def seed() -> builtins.int:
+    """Gives the default generator a seed of the system and returns it."""
+
+def initial_seed() -> builtins.int: ...
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator as bytes."""
+
+def set_rng_state(new_state: Tensor) -> None: ...
+
+__version__: builtins.str
+
+functions: builtins.dict[builtins.str, Callable[..., Any]]
+
+return_types: builtins.dict[builtins.str, builtins.type[Any]]
+
+def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
+
+linalg: Any
+
+utils_pytree: Any
+
+def remainder(input: _Operand, other: _Operand) -> Tensor:
+    """Remainder with the sign of `other`, as Python's `%`.
+
+    >>> import pullback
+    >>> pullback.remainder(pullback.tensor([-3.0]), 2)
+    tensor([1.])
+    """
+
+def fmod(input: _Operand, other: _Operand) -> Tensor:
+    """Remainder with the sign of `input`, as C's `fmod`.
+
+    >>> import pullback
+    >>> pullback.fmod(pullback.tensor([-3.0]), 2)
+    tensor([-1.])
+    """
+
+def atan2(input: _Operand, other: _Operand) -> Tensor:
+    """Angle of the point (other, input), in radians, by the signs of both.
+
+    >>> import pullback
+    >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def arctan2(input: _Operand, other: _Operand) -> Tensor:
+    """Angle of the point (other, input), in radians, by the signs of both.
+
+    >>> import pullback
+    >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def maximum(input: _Operand, other: _Operand) -> Tensor:
+    """The larger of both; NaN if one is NaN. Ties share the derivative.
+
+    >>> import pullback
+    >>> pullback.maximum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
+    tensor([3, 5])
+    """
+
+def minimum(input: _Operand, other: _Operand) -> Tensor:
+    """The smaller of both; NaN if one is NaN. Ties share the derivative.
+
+    >>> import pullback
+    >>> pullback.minimum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
+    tensor([1, 2])
+    """
+
+def hypot(input: _Operand, other: _Operand) -> Tensor:
+    """`sqrt(input² + other²)` without overflow.
+
+    >>> import pullback
+    >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
+    tensor([5.])
+    """
+
+def logaddexp(input: _Operand, other: _Operand) -> Tensor:
+    """`log(exp(input) + exp(other))` without overflow.
+
+    >>> import pullback
+    >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
+    tensor([0.6931])
+    """
+
+def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    """`input + alpha * other`, with broadcasting and type promotion.
+
+    >>> import pullback
+    >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
+    tensor([2., 3.])
+    """
+
+def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
+
+    >>> import pullback
+    >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
+
+    >>> import pullback
+    >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
+    tensor([0., 1.])
+    """
+
+def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    """`other - alpha * input`.
+
+    >>> import pullback
+    >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
+    tensor([ 0., -1.])
+    """
+
+def mul(input: _Operand, other: _Operand) -> Tensor:
+    """`input * other`, with broadcasting and type promotion.
+
+    >>> import pullback
+    >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+
+def multiply(input: _Operand, other: _Operand) -> Tensor:
+    """`input * other`, with broadcasting and type promotion.
+
+    >>> import pullback
+    >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
+    tensor([3., 6.])
+    """
+
+def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
+
+    >>> import pullback
+    >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
+    tensor([ 1, -2])
+    """
+
+def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
+
+    >>> import pullback
+    >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
+    tensor([ 1, -2])
+    """
+
+def true_divide(input: _Operand, other: _Operand) -> Tensor:
+    """`input / other`; integers divide as floats.
+
+    >>> import pullback
+    >>> pullback.true_divide(pullback.tensor([3]), 2)
+    tensor([1.5000])
+    """
+
+def floor_divide(input: _Operand, other: _Operand) -> Tensor:
+    """The quotient rounded down.
+
+    >>> import pullback
+    >>> pullback.floor_divide(pullback.tensor([-3]), 2)
+    tensor([-2])
+    """
+
+def pow(input: _Operand, exponent: _Operand) -> Tensor:
+    """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error.
+
+    >>> import pullback
+    >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
+    tensor([1., 4., 9.])
+    """
+
+def lerp(input: Tensor, end: Tensor, weight: _Operand) -> Tensor:
+    """`input + weight * (end - input)`.
+
+    >>> import pullback
+    >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
+    tensor([2.5000])
+    """
+
+def where(condition: Tensor, input: _Operand | None = None, other: _Operand | None = None) -> Any:
+    """`input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
+    non-zero elements, one tensor per dimension.
+
+    >>> import pullback
+    >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
+    tensor([1., 2.])
+    """
+
+def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
+
+    >>> import pullback
+    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
+
+    >>> import pullback
+    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+def bitwise_and(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise and of integers; of bools, logical and."""
+
+def bitwise_or(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise or of integers; of bools, logical or."""
+
+def bitwise_xor(input: _Operand, other: _Operand) -> Tensor:
+    """Bitwise exclusive or of integers; of bools, logical exclusive or."""
+
+def bitwise_left_shift(input: _Operand, other: _Operand) -> Tensor:
+    """`input << other` of integers."""
+
+def bitwise_right_shift(input: _Operand, other: _Operand) -> Tensor:
+    """`input >> other` of integers; the sign is kept."""
+
+def logical_not(input: Tensor) -> Tensor:
+    """Whether elements are zero (or false).
+
+    >>> import pullback
+    >>> pullback.logical_not(pullback.tensor([0, 2]))
+    tensor([ True, False])
+    """
+
+def isnan(input: Tensor) -> Tensor:
+    """Whether elements are NaN.
+
+    >>> import pullback
+    >>> pullback.isnan(pullback.tensor([1.0, float("nan")]))
+    tensor([False,  True])
+    """
+
+def isinf(input: Tensor) -> Tensor:
+    """Whether elements are infinite.
+
+    >>> import pullback
+    >>> pullback.isinf(pullback.tensor([1.0, float("inf")]))
+    tensor([False,  True])
+    """
+
+def isfinite(input: Tensor) -> Tensor:
+    """Whether elements are neither infinite nor NaN.
+
+    >>> import pullback
+    >>> pullback.isfinite(pullback.tensor([1.0, float("inf")]))
+    tensor([ True, False])
+    """
+
+def signbit(input: Tensor) -> Tensor:
+    """Whether elements have their sign bit set.
+
+    >>> import pullback
+    >>> pullback.signbit(pullback.tensor([1.0, -0.0]))
+    tensor([False,  True])
+    """
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """Bitwise not; of bools, logical not.
+
+    >>> import pullback
+    >>> pullback.bitwise_not(pullback.tensor([0, 1]))
+    tensor([-1, -2])
+    """
+
+def eq(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements are equal.
+
+    >>> import pullback
+    >>> pullback.eq(pullback.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+def ne(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements differ.
+
+    >>> import pullback
+    >>> pullback.ne(pullback.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+def not_equal(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements differ.
+
+    >>> import pullback
+    >>> pullback.ne(pullback.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+def lt(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are less than those of the second.
+
+    >>> import pullback
+    >>> pullback.lt(pullback.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+def less(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are less than those of the second.
+
+    >>> import pullback
+    >>> pullback.lt(pullback.tensor([1, 2]), 2)
+    tensor([ True, False])
+    """
+
+def le(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are at most those of the second.
+
+    >>> import pullback
+    >>> pullback.le(pullback.tensor([1, 2]), 1)
+    tensor([ True, False])
+    """
+
+def less_equal(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are at most those of the second.
+
+    >>> import pullback
+    >>> pullback.le(pullback.tensor([1, 2]), 1)
+    tensor([ True, False])
+    """
+
+def gt(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are greater than those of the second.
+
+    >>> import pullback
+    >>> pullback.gt(pullback.tensor([1, 2]), 1)
+    tensor([False,  True])
+    """
+
+def greater(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are greater than those of the second.
+
+    >>> import pullback
+    >>> pullback.gt(pullback.tensor([1, 2]), 1)
+    tensor([False,  True])
+    """
+
+def ge(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are at least those of the second.
+
+    >>> import pullback
+    >>> pullback.ge(pullback.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+def greater_equal(input: _Operand, other: _Operand) -> Tensor:
+    """Whether elements of the first are at least those of the second.
+
+    >>> import pullback
+    >>> pullback.ge(pullback.tensor([1, 2]), 2)
+    tensor([False,  True])
+    """
+
+def logical_and(input: _Operand, other: _Operand) -> Tensor:
+    """Whether both are non-zero.
+
+    >>> import pullback
+    >>> pullback.logical_and(pullback.tensor([0, 2]), pullback.tensor([1, 1]))
+    tensor([False,  True])
+    """
+
+def logical_or(input: _Operand, other: _Operand) -> Tensor:
+    """Whether at least one is non-zero.
+
+    >>> import pullback
+    >>> pullback.logical_or(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
+    tensor([False,  True])
+    """
+
+def logical_xor(input: _Operand, other: _Operand) -> Tensor:
+    """Whether exactly one is non-zero.
+
+    >>> import pullback
+    >>> pullback.logical_xor(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
+    tensor([False, False])
+    """
+
+def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+    """A copy that shares no memory with its input; differentiable.
+
+    >>> import pullback
+    >>> pullback.clone(pullback.tensor([1.0]))
+    tensor([1.])
+    """
+
+def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """A tensor of this shape filled with one value. The dtype is that of the value unless given.
+
+    >>> import pullback
+    >>> pullback.full((2,), 3.0)
+    tensor([3., 3.])
+    """
+
+def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """A tensor of zeros.
+
+    >>> import pullback
+    >>> pullback.zeros(2)
+    tensor([0., 0.])
+    """
+
+def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """A tensor of ones.
+
+    >>> import pullback
+    >>> pullback.ones(2)
+    tensor([1., 1.])
+    """
+
+def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, memory_format: _memory_format | None = None) -> Tensor:
+    """A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
+
+    >>> import pullback
+    >>> pullback.empty(2, 3).shape
+    pullback.Size([2, 3])
+    """
+
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Zeros with the shape and dtype of another tensor.
+
+    >>> import pullback
+    >>> pullback.zeros_like(pullback.tensor([1, 2]))
+    tensor([0, 0])
+    """
+
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Ones with the shape and dtype of another tensor.
+
+    >>> import pullback
+    >>> pullback.ones_like(pullback.tensor([1, 2]))
+    tensor([1, 1])
+    """
+
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """As `zeros_like`: values that do not matter."""
+
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """One value with the shape and dtype of another tensor.
+
+    >>> import pullback
+    >>> pullback.full_like(pullback.tensor([1, 2]), 7)
+    tensor([7, 7])
+    """
+
+def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """`start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
+
+    >>> import pullback
+    >>> pullback.arange(1, 7, 2)
+    tensor([1, 3, 5])
+    """
+
+def linspace(start: _Number, end: _Number, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """`steps` evenly spaced values from `start` to `end`, both included.
+
+    >>> import pullback
+    >>> pullback.linspace(0, 1, 3)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """The identity matrix with `n` rows and `m` (or `n`) columns.
+
+    >>> import pullback
+    >>> pullback.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """A number as a 0-d tensor."""
+
+def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+    """A diagonal of two dimensions as the last dimension.
+
+    >>> import pullback
+    >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+
+def diag(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal.
+
+    >>> import pullback
+    >>> pullback.diag(pullback.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+
+def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+    """Matrices with the last dimension as a diagonal.
+
+    >>> import pullback
+    >>> pullback.diag_embed(pullback.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the main diagonal of a matrix.
+
+    >>> import pullback
+    >>> pullback.trace(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor(5.)
+    """
+
+def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The part on and below a diagonal of the trailing matrices; zeros elsewhere.
+
+    >>> import pullback
+    >>> pullback.tril(pullback.ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
+
+def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+    """The part on and above a diagonal of the trailing matrices; zeros elsewhere.
+
+    >>> import pullback
+    >>> pullback.triu(pullback.ones(2, 2))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
+
+def einsum(equation: builtins.str, *operands: Any) -> Tensor:
+    """Sum of products over labelled dimensions, in Einstein's convention.
+
+    >>> import pullback
+    >>> pullback.einsum("ij,j->i", pullback.ones(2, 3), pullback.ones(3))
+    tensor([3., 3.])
+    """
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or
+    the two lists of dimensions given.
+
+    >>> import pullback
+    >>> pullback.tensordot(pullback.ones(2, 3), pullback.ones(3, 4), dims=1).shape
+    pullback.Size([2, 4])
+    """
+
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
+    """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
+
+    >>> import pullback
+    >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
+    tensor([[1, 1],
+            [4, 3]])
+    """
+
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
+    """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
+
+    >>> import pullback
+    >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
+    tensor([0., 0., 5.])
+    """
+
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on.
+
+    >>> import pullback
+    >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
+    tensor([0., 0., 2.])
+    """
+
+def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+    """The members of a dimension that a vector of indices names.
+
+    >>> import pullback
+    >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
+    tensor([7, 5])
+    """
+
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+    """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names.
+
+    >>> import pullback
+    >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
+    tensor([2., 0., 0.])
+    """
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
+
+    >>> import pullback
+    >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
+    tensor([0., 4., 0.])
+    """
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+    """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
+    input if no dimension is named.
+
+    >>> import pullback
+    >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
+    tensor([[1, 2, 3]])
+    """
+
+def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
+    """`input` with `value` (a number or 0-d tensor) where `mask` is true.
+
+    >>> import pullback
+    >>> pullback.masked_fill(pullback.tensor([1, 2]), pullback.tensor([True, False]), 9)
+    tensor([9, 2])
+    """
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
+
+def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
+    """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension.
+
+    >>> import pullback
+    >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
+    tensor([[1],
+            [2]])
+    """
+
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Tensors joined along an existing dimension, after type promotion.
+
+    >>> import pullback
+    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
+    tensor([1, 2, 3])
+    """
+
+def concat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Tensors joined along an existing dimension, after type promotion.
+
+    >>> import pullback
+    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
+    tensor([1, 2, 3])
+    """
+
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Tensors joined along an existing dimension, after type promotion.
+
+    >>> import pullback
+    >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
+    tensor([1, 2, 3])
+    """
+
+def stack(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+    """Tensors of equal shape joined along a new dimension.
+
+    >>> import pullback
+    >>> pullback.stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.
+
+    >>> import pullback
+    >>> pullback.split(pullback.arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
+
+def split_with_sizes(input: Tensor, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Pieces of the sizes listed along a dimension."""
+
+def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size (the last may be smaller) along a dimension.
+
+    >>> import pullback
+    >>> pullback.chunk(pullback.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """The members along a dimension, without it.
+
+    >>> import pullback
+    >>> pullback.unbind(pullback.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
+
+    >>> import pullback
+    >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
+    pullback.Size([2])
+    """
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Product of two matrices.
+
+    >>> import pullback
+    >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
+    pullback.Size([2, 4])
+    """
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Products of two batches of matrices.
+
+    >>> import pullback
+    >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
+    pullback.Size([5, 2, 4])
+    """
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """Product of a matrix and a vector.
+
+    >>> import pullback
+    >>> pullback.mv(pullback.ones(2, 3), pullback.ones(3))
+    tensor([3., 3.])
+    """
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Inner product of two vectors.
+
+    >>> import pullback
+    >>> pullback.dot(pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """Outer product of two vectors.
+
+    >>> import pullback
+    >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+
+def ger(input: Tensor, vec2: Tensor) -> Tensor:
+    """Outer product of two vectors.
+
+    >>> import pullback
+    >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
+
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+
+def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
+
+    >>> import pullback
+    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
+    tensor([1.0000, 1.0000])
+    """
+
+def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0) -> Tensor:
+    """Padding with a value."""
+
+def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """Uniform random numbers in [0, 1).
+
+    >>> import pullback
+    >>> pullback.rand(2, 3).shape
+    pullback.Size([2, 3])
+    """
+
+def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """Standard normal random numbers.
+
+    >>> import pullback
+    >>> pullback.randn(2, 3).shape
+    pullback.Size([2, 3])
+    """
+
+def rand_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Uniform random numbers in [0, 1) with the shape and dtype of another tensor."""
+
+def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Standard normal random numbers with the shape and dtype of another tensor."""
+
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
+
+    >>> import pullback
+    >>> pullback.randint(10, (4,)).dtype
+    pullback.int64
+    """
+
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+    """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
+    `randint_like(x, low, high)`.
+    """
+
+def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+    """A random permutation of 0 … n - 1.
+
+    >>> import pullback
+    >>> pullback.randperm(4).sort().values
+    tensor([0, 1, 2, 3])
+    """
+
+def normal(mean: _Operand, std: _Operand = ..., size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
+
+    >>> import pullback
+    >>> pullback.normal(0.0, 1.0, (3,)).shape
+    pullback.Size([3])
+    """
+
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that each element gives, else 0.
+
+    >>> import pullback
+    >>> pullback.bernoulli(pullback.tensor([0.0, 1.0]))
+    tensor([0., 1.])
+    """
+
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
+    """`num_samples` indices drawn by the weights in each row.
+
+    >>> import pullback
+    >>> pullback.multinomial(pullback.tensor([0.0, 1.0]), 1)
+    tensor([1])
+    """
+
+def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
+
+    >>> import pullback
+    >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
+    tensor([4., 6.])
+    """
+
+def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
+
+    >>> import pullback
+    >>> pullback.mean(pullback.tensor([1.0, 3.0]))
+    tensor(2.)
+    """
+
+def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """Product over one dimension, or over all.
+
+    >>> import pullback
+    >>> pullback.prod(pullback.tensor([2.0, 3.0]))
+    tensor(6.)
+    """
+
+def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
+
+    >>> import pullback
+    >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
+    tensor([5., 3.])
+    """
+
+def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
+
+    >>> import pullback
+    >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
+    tensor([1., 2.])
+    """
+
+def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
+
+    >>> import pullback
+    >>> pullback.all(pullback.tensor([True, False]))
+    tensor(False)
+    """
+
+def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
+
+    >>> import pullback
+    >>> pullback.any(pullback.tensor([True, False]))
+    tensor(True)
+    """
+
+def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+    """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
+
+    >>> import pullback
+    >>> pullback.var(pullback.tensor([1.0, 3.0]), correction=0)
+    tensor(1.)
+    """
+
+def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+    """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
+
+    >>> import pullback
+    >>> pullback.std(pullback.tensor([1.0, 3.0]), correction=0)
+    tensor(1.)
+    """
+
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
+    """`log(sum(exp(input)))` over the given dimensions, without overflow.
+
+    >>> import pullback
+    >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
+    tensor(0.6931)
+    """
+
+def detach(input: Tensor) -> Tensor:
+    """The same values without a derivative: a constant for every transform.
+
+    >>> import pullback
+    >>> pullback.detach(pullback.tensor([1.0]))
+    tensor([1.])
+    """
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it.
+
+    >>> import pullback
+    >>> pullback.reshape(pullback.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+
+def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
+    """All dimensions from `start_dim` to `end_dim` as one.
+
+    >>> import pullback
+    >>> pullback.flatten(pullback.ones(2, 3)).shape
+    pullback.Size([6])
+    """
+
+def ravel(input: Tensor) -> Tensor:
+    """The same elements in one dimension."""
+
+def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
+    """Broadcast to a larger shape without copying.
+
+    >>> import pullback
+    >>> pullback.broadcast_to(pullback.tensor([1, 2]), (2, 2))
+    tensor([[1, 2],
+            [1, 2]])
+    """
+
+def broadcast_tensors(*tensors: Any) -> builtins.tuple[Tensor, ...]:
+    """All tensors broadcast to their common shape."""
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """Dimensions in another order.
+
+    >>> import pullback
+    >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
+    pullback.Size([3, 2])
+    """
+
+def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Two dimensions swapped.
+
+    >>> import pullback
+    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
+    pullback.Size([3, 2])
+    """
+
+def swapaxes(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Two dimensions swapped.
+
+    >>> import pullback
+    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
+    pullback.Size([3, 2])
+    """
+
+def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    """Two dimensions swapped.
+
+    >>> import pullback
+    >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
+    pullback.Size([3, 2])
+    """
+
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; 0-d and 1-d tensors stay as they are."""
+
+def movedim(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
+    """Dimensions `source` moved to the places `destination`, the others keeping their order.
+
+    >>> import pullback
+    >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
+    pullback.Size([3, 4, 2])
+    """
+
+def moveaxis(input: Tensor, source: _Ints, destination: _Ints) -> Tensor:
+    """Dimensions `source` moved to the places `destination`, the others keeping their order.
+
+    >>> import pullback
+    >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
+    pullback.Size([3, 4, 2])
+    """
+
+def squeeze(input: Tensor, dim: _Ints | None = None) -> Tensor:
+    """Without the dimensions of size 1 (all, or those named).
+
+    >>> import pullback
+    >>> pullback.squeeze(pullback.ones(1, 2, 1)).shape
+    pullback.Size([2])
+    """
+
+def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
+    """With a dimension of size 1 at `dim`.
+
+    >>> import pullback
+    >>> pullback.unsqueeze(pullback.ones(2), 1).shape
+    pullback.Size([2, 1])
+    """
+
+def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    """Elements `start .. start + length` of a dimension."""
+
+def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+    """Element `index` of a dimension, without that dimension."""
+
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+    """`exp(x) / sum(exp(x))` along `dim`, without overflow.
+
+    >>> import pullback
+    >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+    """The logarithm of softmax along `dim`, without overflow.
+
+    >>> import pullback
+    >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+
+def square(input: Tensor) -> Tensor:
+    """The square of each element; integers stay integers, bools become int64.
+
+    >>> import pullback
+    >>> pullback.square(pullback.tensor([3.0]))
+    tensor([9.])
+    """
+
+def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
+
+    >>> import pullback
+    >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
+    tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def frac(input: Tensor) -> Tensor:
+    """The fraction of each element, with its sign.
+
+    >>> import pullback
+    >>> pullback.frac(pullback.tensor([-1.5]))
+    tensor([-0.5000])
+    """
+
+def positive(input: Tensor) -> Tensor:
+    """The same values; a tensor that shares nothing with its input where writes are concerned.
+
+    >>> import pullback
+    >>> pullback.positive(pullback.tensor([1.0]))
+    tensor([1.])
+    """
+
+def relu(input: Tensor) -> Tensor:
+    """`max(x, 0)` of each element.
+
+    >>> import pullback
+    >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+def sin(input: Tensor) -> Tensor:
+    """Sine of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.sin(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def cos(input: Tensor) -> Tensor:
+    """Cosine of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.cos(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def tan(input: Tensor) -> Tensor:
+    """Tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.tan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def asin(input: Tensor) -> Tensor:
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.asin(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arcsin(input: Tensor) -> Tensor:
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.asin(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def acos(input: Tensor) -> Tensor:
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.acos(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def arccos(input: Tensor) -> Tensor:
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.acos(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def atan(input: Tensor) -> Tensor:
+    """Inverse tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.atan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arctan(input: Tensor) -> Tensor:
+    """Inverse tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.atan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def sinh(input: Tensor) -> Tensor:
+    """Hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.sinh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def cosh(input: Tensor) -> Tensor:
+    """Hyperbolic cosine of each element.
+
+    >>> import pullback
+    >>> pullback.cosh(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent of each element.
+
+    >>> import pullback
+    >>> pullback.tanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def asinh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.asinh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arcsinh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.asinh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def acosh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic cosine of each element; NaN below 1.
+
+    >>> import pullback
+    >>> pullback.acosh(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def arccosh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic cosine of each element; NaN below 1.
+
+    >>> import pullback
+    >>> pullback.acosh(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def atanh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.atanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arctanh(input: Tensor) -> Tensor:
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.atanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def exp(input: Tensor) -> Tensor:
+    """Exponential of each element.
+
+    >>> import pullback
+    >>> pullback.exp(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def exp2(input: Tensor) -> Tensor:
+    """2 to the power of each element.
+
+    >>> import pullback
+    >>> pullback.exp2(pullback.tensor([3.0]))
+    tensor([8.])
+    """
+
+def expm1(input: Tensor) -> Tensor:
+    """`exp(x) - 1`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.expm1(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def log(input: Tensor) -> Tensor:
+    """Natural logarithm of each element; -inf at 0 and NaN below.
+
+    >>> import pullback
+    >>> pullback.log(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def log1p(input: Tensor) -> Tensor:
+    """`log(1 + x)`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.log1p(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def log2(input: Tensor) -> Tensor:
+    """Logarithm to base 2 of each element.
+
+    >>> import pullback
+    >>> pullback.log2(pullback.tensor([8.0]))
+    tensor([3.])
+    """
+
+def log10(input: Tensor) -> Tensor:
+    """Logarithm to base 10 of each element.
+
+    >>> import pullback
+    >>> pullback.log10(pullback.tensor([100.0]))
+    tensor([2.])
+    """
+
+def sqrt(input: Tensor) -> Tensor:
+    """Square root of each element; NaN below 0.
+
+    >>> import pullback
+    >>> pullback.sqrt(pullback.tensor([4.0]))
+    tensor([2.])
+    """
+
+def rsqrt(input: Tensor) -> Tensor:
+    """`1 / sqrt(x)` of each element.
+
+    >>> import pullback
+    >>> pullback.rsqrt(pullback.tensor([4.0]))
+    tensor([0.5000])
+    """
+
+def reciprocal(input: Tensor) -> Tensor:
+    """`1 / x` of each element.
+
+    >>> import pullback
+    >>> pullback.reciprocal(pullback.tensor([4.0]))
+    tensor([0.2500])
+    """
+
+def erf(input: Tensor) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erfc(input: Tensor) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse error function of each element; infinite at ±1 and NaN outside.
+
+    >>> import pullback
+    >>> pullback.erfinv(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def sigmoid(input: Tensor) -> Tensor:
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.sigmoid(pullback.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+def lgamma(input: Tensor) -> Tensor:
+    """Natural logarithm of the absolute value of the gamma function.
+
+    >>> import pullback
+    >>> pullback.lgamma(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def digamma(input: Tensor) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """
+
+def abs(input: Tensor) -> Tensor:
+    """Absolute value of each element; integers stay integers.
+
+    >>> import pullback
+    >>> pullback.abs(pullback.tensor([-1, 2]))
+    tensor([1, 2])
+    """
+
+def absolute(input: Tensor) -> Tensor:
+    """Absolute value of each element; integers stay integers.
+
+    >>> import pullback
+    >>> pullback.abs(pullback.tensor([-1, 2]))
+    tensor([1, 2])
+    """
+
+def neg(input: Tensor) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def negative(input: Tensor) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def sign(input: Tensor) -> Tensor:
+    """-1, 0 or 1 by the sign of each element.
+
+    >>> import pullback
+    >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
+    tensor([-1.,  0.,  1.])
+    """
+
+def floor(input: Tensor) -> Tensor:
+    """The largest integer not above each element; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.floor(pullback.tensor([1.5]))
+    tensor([1.])
+    """
+
+def ceil(input: Tensor) -> Tensor:
+    """The smallest integer not below each element; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.ceil(pullback.tensor([1.5]))
+    tensor([2.])
+    """
+
+def trunc(input: Tensor) -> Tensor:
+    """Each element without its fraction; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.trunc(pullback.tensor([-1.5]))
+    tensor([-1.])
+    """
+
+def fix(input: Tensor) -> Tensor:
+    """Each element without its fraction; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.trunc(pullback.tensor([-1.5]))
+    tensor([-1.])
+    """

@@ -1,0 +1,244 @@
+# Made by `python -m pullback._stubs` from the operator table. Do not edit.
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+
+from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
+
+__all__ = [
+    "batch_norm",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "dropout",
+    "elu",
+    "embedding",
+    "gelu",
+    "glu",
+    "group_norm",
+    "hardtanh",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "mse_loss",
+    "nll_loss",
+    "one_hot",
+    "pad",
+    "relu",
+    "relu6",
+    "rms_norm",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softsign",
+    "tanh",
+]
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
+    """Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
+    gradient.
+
+    >>> import pullback
+    >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
+    tensor([[2.],
+            [1.]])
+    """
+
+def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
+    """int64 ones at the classes along a new last dimension, zeros elsewhere. `num_classes` -1 is the largest class + 1.
+
+    >>> import pullback
+    >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
+    tensor([[0, 1],
+            [1, 0]])
+    """
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight.T + bias`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
+    pullback.Size([5, 2])
+    """
+
+def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """`max(x, 0)` of each element.
+
+    >>> import pullback
+    >>> pullback.nn.functional.relu(pullback.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
+def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """`x * sigmoid(x)` of each element.
+
+    >>> import pullback
+    >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def gelu(input: Tensor, *, approximate: builtins.str = 'none') -> Tensor:
+    """`x Φ(x)` of each element, Φ the normal distribution function; 'tanh' approximates it (Hendrycks, Gimpel 2016).
+
+    >>> import pullback
+    >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def softplus(input: Tensor, beta: builtins.float = 1.0, threshold: builtins.float = 20.0) -> Tensor:
+    """`log(1 + exp(beta x)) / beta` of each element; x itself where `beta x > threshold`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
+    tensor([0.6931])
+    """
+
+def leaky_relu(input: Tensor, negative_slope: builtins.float = 0.01, inplace: builtins.bool = False) -> Tensor:
+    """x where it is positive, `negative_slope * x` elsewhere."""
+
+def elu(input: Tensor, alpha: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """x where it is positive, `alpha (exp(x) - 1)` elsewhere."""
+
+def hardtanh(input: Tensor, min_val: builtins.float = -1.0, max_val: builtins.float = 1.0, inplace: builtins.bool = False) -> Tensor:
+    """Each element limited to [min_val, max_val]."""
+
+def relu6(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """Each element limited to [0, 6]."""
+
+def softsign(input: Tensor) -> Tensor:
+    """`x / (1 + |x|)` of each element."""
+
+def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
+    """`x tanh(softplus(x))` of each element."""
+
+def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
+    """`a * sigmoid(b)`, a and b the halves of a dimension."""
+
+def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
+    """Squared differences.
+
+    >>> import pullback
+    >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
+    tensor(2.)
+    """
+
+def l1_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Absolute differences."""
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).
+
+    >>> import pullback
+    >>> pullback.nn.functional.nll_loss(pullback.tensor([[-0.5, -1.5]]), pullback.tensor([1]))
+    tensor(1.5000)
+    """
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, ignore_index: builtins.int = -100, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', label_smoothing: builtins.float = 0.0) -> Tensor:
+    """`nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape.
+
+    >>> import pullback
+    >>> pullback.nn.functional.cross_entropy(pullback.tensor([[0.0, 0.0]]), pullback.tensor([1]))
+    tensor(0.6931)
+    """
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', pos_weight: Tensor | None = None) -> Tensor:
+    """Binary cross entropy of logits, without overflow: `max(x, 0) - x t + log(1 + exp(-|x|))`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.binary_cross_entropy_with_logits(pullback.tensor([0.0]), pullback.tensor([1.0]))
+    tensor(0.6931)
+    """
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
+    """Binary cross entropy of probabilities; logarithms are limited to -100."""
+
+def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
+    """Squared differences below `delta`, linear above."""
+
+def kl_div(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', log_target: builtins.bool = False) -> Tensor:
+    """Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`."""
+
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+
+def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
+
+    >>> import pullback
+    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
+    tensor([1.0000, 1.0000])
+    """
+
+def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
+    """Zero mean and unit variance over groups of channels, then `* weight + bias` by channel."""
+
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any:
+    """Zero mean and unit variance by channel over a batch (training), or by running statistics, then
+    `* weight + bias`. In training, running statistics are updated in place with `momentum`.
+
+    >>> import pullback
+    >>> x = pullback.tensor([[1.0], [3.0]])
+    >>> pullback.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
+    tensor([[-1.],
+            [ 1.]])
+    """
+
+def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
+    """Padding at the ends of the trailing dimensions, the last one first: with a value, or by 'reflect', 'replicate' or
+    'circular'. Negative amounts crop.
+
+    >>> import pullback
+    >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
+    tensor([0, 1, 2, 0, 0])
+    """
+
+def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.
+
+    >>> import pullback
+    >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
+    tensor([1., 1., 1.])
+    """
+
+def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
+    """As `pullback.softmax`."""
+
+def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
+    """As `pullback.log_softmax`."""
+
+def tanh(input: Tensor) -> Tensor:
+    """Hyperbolic tangent of each element.
+
+    >>> import pullback
+    >>> pullback.tanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def sigmoid(input: Tensor) -> Tensor:
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.sigmoid(pullback.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """`log(sigmoid(x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
+    tensor([-0.6931])
+    """

@@ -1,0 +1,136 @@
+# Made by `python -m pullback._stubs` from the operator table. Do not edit.
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+
+from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
+
+__all__ = [
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "expit",
+    "expm1",
+    "gammaln",
+    "log1p",
+    "log_softmax",
+    "logsumexp",
+    "psi",
+    "round",
+    "softmax",
+]
+
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
+    """`log(sum(exp(input)))` over the given dimensions, without overflow.
+
+    >>> import pullback
+    >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
+    tensor(0.6931)
+    """
+
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+    """`exp(x) / sum(exp(x))` along `dim`, without overflow.
+
+    >>> import pullback
+    >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+    """The logarithm of softmax along `dim`, without overflow.
+
+    >>> import pullback
+    >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+
+def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
+
+    >>> import pullback
+    >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
+    tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def exp2(input: Tensor) -> Tensor:
+    """2 to the power of each element.
+
+    >>> import pullback
+    >>> pullback.exp2(pullback.tensor([3.0]))
+    tensor([8.])
+    """
+
+def expm1(input: Tensor) -> Tensor:
+    """`exp(x) - 1`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.expm1(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def log1p(input: Tensor) -> Tensor:
+    """`log(1 + x)`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.log1p(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erf(input: Tensor) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erfc(input: Tensor) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def erfinv(input: Tensor) -> Tensor:
+    """The inverse error function of each element; infinite at ±1 and NaN outside.
+
+    >>> import pullback
+    >>> pullback.erfinv(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def expit(input: Tensor) -> Tensor:
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.sigmoid(pullback.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+def gammaln(input: Tensor) -> Tensor:
+    """Natural logarithm of the absolute value of the gamma function.
+
+    >>> import pullback
+    >>> pullback.lgamma(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def digamma(input: Tensor) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """
+
+def psi(input: Tensor) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """

@@ -1,0 +1,272 @@
+//! Parts of an array: read as an array of their own, and replaced. What views are made of when they are written to.
+
+use super::array::Array;
+use super::copy;
+use crate::bail;
+use crate::base::{Layout, Result, Shape, Strides};
+use std::sync::Arc;
+
+/// Elements of an array, by their positions in its row-major order.
+#[derive(Debug, Clone)]
+pub enum Region {
+    /// Evenly spaced.
+    Strided(Layout),
+    /// Any; one position per element of `shape`.
+    Listed { shape: Shape, at: Arc<[usize]> },
+}
+
+impl Region {
+    /// All elements of an array of this shape.
+    pub fn whole(shape: &Shape) -> Region {
+        Region::Strided(Layout::contiguous(shape.clone()))
+    }
+
+    /// The region that lists these positions, strided if they are evenly spaced.
+    pub fn of_positions(shape: &Shape, at: &[i64]) -> Region {
+        let at: Vec<usize> = at.iter().map(|&i| i as usize).collect();
+        let mut strides = shape.contiguous_strides();
+        let first = at.first().copied().unwrap_or(0);
+        let step = shape.contiguous_strides();
+        for (d, s) in strides.iter_mut().enumerate() {
+            if shape[d] > 1 && !at.is_empty() {
+                *s = at[step[d] as usize] as isize - first as isize;
+            }
+        }
+        let layout = Layout { shape: shape.clone(), strides, offset: first };
+        if positions(&layout).eq(at.iter().copied()) {
+            return Region::Strided(layout);
+        }
+        Region::Listed { shape: shape.clone(), at: at.into() }
+    }
+
+    pub fn shape(&self) -> &Shape {
+        match self {
+            Region::Strided(l) => &l.shape,
+            Region::Listed { shape, .. } => shape,
+        }
+    }
+
+    /// Whether two elements of the region are the same element of the array.
+    pub fn overlaps(&self) -> bool {
+        match self {
+            Region::Strided(l) => l.may_overlap(),
+            Region::Listed { at, .. } => {
+                let mut sorted = at.to_vec();
+                sorted.sort_unstable();
+                sorted.windows(2).any(|w| w[0] == w[1])
+            }
+        }
+    }
+
+    /// Whether the region is all `n` elements in their order.
+    fn is_whole(&self, n: usize) -> bool {
+        matches!(self, Region::Strided(l) if l.offset == 0 && l.is_contiguous() && l.shape.numel() == n)
+    }
+
+    fn fits(&self, n: usize) -> bool {
+        match self {
+            Region::Strided(l) => l.extent().is_none_or(|(lo, hi)| lo >= 0 && (hi as usize) < n),
+            Region::Listed { at, .. } => at.iter().all(|&i| i < n),
+        }
+    }
+}
+
+/// Positions of a layout's elements in row-major order.
+fn positions(l: &Layout) -> impl Iterator<Item = usize> + '_ {
+    let mut index = vec![0usize; l.shape.rank()];
+    (0..l.shape.numel()).map(move |_| {
+        let at: isize = index.iter().zip(&l.strides).map(|(&i, &s)| i as isize * s).sum();
+        for d in (0..index.len()).rev() {
+            index[d] += 1;
+            if index[d] < l.shape[d] {
+                break;
+            }
+            index[d] = 0;
+        }
+        (l.offset as isize + at) as usize
+    })
+}
+
+/// The base split into `lead` leading dimensions, over which the region repeats, and the rest.
+struct Split {
+    rows: usize,
+    lead: Shape,
+    inner: usize,
+}
+
+impl Split {
+    fn of(base: &Array, region: &Region, lead: usize) -> Result<Split> {
+        let (outer, inner) = base.shape().split_at(lead);
+        let s = Split { rows: outer.iter().product(), lead: outer.into(), inner: inner.iter().product() };
+        if !region.fits(s.inner) {
+            bail!(Internal, "a region {region:?} leaves its array of shape {}", base.shape());
+        }
+        Ok(s)
+    }
+    fn shape(&self, region: &Region) -> Shape {
+        self.lead.iter().chain(region.shape().iter()).copied().collect()
+    }
+    /// The region of every row as one layout.
+    fn layout(&self, l: &Layout) -> Layout {
+        let lead = self.lead.contiguous_strides();
+        let strides: Strides = lead.iter().map(|s| s * self.inner as isize).chain(l.strides.iter().copied()).collect();
+        let shape = self.lead.iter().chain(l.shape.iter()).copied().collect();
+        Layout { shape, strides, offset: l.offset }
+    }
+}
+
+/// The region's elements, for each index of the first `lead` dimensions. Strided ones share memory where they can.
+pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
+    let split = Split::of(base, region, lead)?;
+    let base = base.contiguous()?;
+    let at = match region {
+        Region::Strided(l) => {
+            let layout = split.layout(l);
+            return base.view(|b| Layout { offset: b.offset + layout.offset, ..layout });
+        }
+        Region::Listed { at, .. } => at,
+    };
+    let size = base.dtype().size();
+    Array::build_bytes(base.dtype(), split.shape(region), |out, _| {
+        for r in 0..split.rows {
+            for (k, &i) in at.iter().enumerate() {
+                // SAFETY: `Split::of` checked every position, and the output has one place for each.
+                unsafe {
+                    let from = base.ptr().add((r * split.inner + i) * size);
+                    std::ptr::copy_nonoverlapping(from, out.add((r * at.len() + k) * size), size);
+                }
+            }
+        }
+    })
+}
+
+/// `base` with the region's elements replaced by those of `value`, whose shape is the leading dimensions and the
+/// region's. With `donate` the caller gives up `base`: its memory is reused if no one else holds it.
+pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: bool) -> Result<Array> {
+    let split = Split::of(base, region, lead)?;
+    if *value.shape() != split.shape(region) || value.dtype() != base.dtype() {
+        bail!(Internal, "a value of shape {} was put into a region of shape {}", value.shape(), split.shape(region));
+    }
+    let value = value.contiguous()?;
+    if region.is_whole(split.inner) {
+        let own = if value.buffer().is_some_and(|b| b.is_exported()) { copy::gather(&value)? } else { value };
+        return own.reshape(base.shape());
+    }
+    if donate && base.is_contiguous() && base.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported()) {
+        // SAFETY: the buffer is ours alone: this handle is the only one, and its owner gives it up. The region fits.
+        unsafe { put(base.ptr().cast_mut(), &split, region, &value) };
+        return Ok(base.clone());
+    }
+    let base = base.contiguous()?;
+    Array::build_bytes(base.dtype(), base.shape().clone(), |out, n| {
+        // SAFETY: both hold n elements; then as above.
+        unsafe {
+            std::ptr::copy_nonoverlapping(base.ptr(), out, n * base.dtype().size());
+            put(out, &split, region, &value);
+        }
+    })
+}
+
+/// # Safety
+/// `out` holds the base's elements, which the region was checked against, and `value` fills the region.
+unsafe fn put(out: *mut u8, split: &Split, region: &Region, value: &Array) {
+    let size = value.dtype().size();
+    // SAFETY: by the contract.
+    unsafe {
+        match region {
+            Region::Strided(l) => {
+                let layout = split.layout(l);
+                copy::scatter_to(out, &layout, value.ptr(), size);
+            }
+            Region::Listed { at, .. } => {
+                for r in 0..split.rows {
+                    for (k, &i) in at.iter().enumerate() {
+                        let from = value.ptr().add((r * at.len() + k) * size);
+                        std::ptr::copy_nonoverlapping(from, out.add((r * split.inner + i) * size), size);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Writes into memory that others see: `dst` keeps its place and gets the elements of `src`.
+pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
+    let Some(buffer) = dst.buffer() else { bail!(Internal, "an array without a buffer has no memory in common") };
+    if !buffer.is_writable() {
+        bail!(Runtime, "the memory of this tensor is read-only; clone() it before writing to it");
+    }
+    if dst.shape() != src.shape() || dst.dtype() != src.dtype() {
+        bail!(Internal, "elements of shape {} were written over shape {}", src.shape(), dst.shape());
+    }
+    let shares = src.buffer().is_some_and(|b| Arc::ptr_eq(b, buffer));
+    let src = if shares { copy::gather(src)? } else { src.contiguous()? };
+    let mut layout = dst.layout();
+    layout.offset = 0;
+    // SAFETY: `dst` lies in its buffer, which may be written; its owner expects writes by us at any time, and `src` is
+    // elsewhere and contiguous.
+    unsafe { copy::scatter_to(dst.ptr().cast_mut(), &layout, src.ptr(), dst.dtype().size()) };
+    buffer.bump_version();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(n: usize) -> Array {
+        let v: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        Array::from_slice([n], &v).unwrap()
+    }
+
+    fn column(rows: usize, cols: usize, at: usize) -> Region {
+        let l = Layout::contiguous([rows, cols].into()).slice(1, at, 1, 1);
+        Region::Strided(l.reshape(&[rows].into()).unwrap())
+    }
+
+    #[test]
+    fn positions_are_recognised_as_strides() {
+        let r = Region::of_positions(&[2, 2].into(), &[1, 3, 7, 9]);
+        assert!(matches!(&r, Region::Strided(l) if l.offset == 1 && l.strides[..] == [6, 2]));
+        assert!(matches!(Region::of_positions(&[3].into(), &[0, 1, 3]), Region::Listed { .. }));
+        assert!(Region::of_positions(&[2].into(), &[4, 4]).overlaps());
+        assert!(!r.overlaps());
+    }
+
+    #[test]
+    fn writing_replaces_the_region_only() {
+        for n in [4usize, 40] {
+            let a = numbers(3 * n).reshape(&[3, n].into()).unwrap();
+            let r = column(3, n, 1);
+            let v = Array::from_slice([3], &[-1.0_f32, -2.0, -3.0]).unwrap();
+            let b = write(&a, &r, 0, &v, false).unwrap();
+            assert_eq!(read(&b, &r, 0).unwrap().to_vec::<f32>().unwrap(), [-1.0, -2.0, -3.0]);
+            assert_eq!(a.get(&[1, 1]).unwrap().as_f64(), n as f64 + 1.0);
+            assert_eq!(b.get(&[1, 2]).unwrap().as_f64(), n as f64 + 2.0);
+        }
+    }
+
+    #[test]
+    fn donated_memory_is_reused() {
+        let a = numbers(100);
+        let at = a.ptr();
+        let r = Region::of_positions(&[2].into(), &[5, 50]);
+        let v = Array::from_slice([2], &[7.0_f32, 8.0]).unwrap();
+        let kept = a.clone();
+        assert_ne!(write(&a, &r, 0, &v, true).unwrap().ptr(), at);
+        drop(kept);
+        let b = write(&a, &r, 0, &v, true).unwrap();
+        assert_eq!(b.ptr(), at);
+        assert_eq!(b.get(&[50]).unwrap().as_f64(), 8.0);
+    }
+
+    #[test]
+    fn rows_repeat_the_region() {
+        let a = numbers(12).reshape(&[2, 6].into()).unwrap();
+        let r = Region::of_positions(&[3].into(), &[0, 1, 5]);
+        assert_eq!(read(&a, &r, 1).unwrap().to_vec::<f32>().unwrap(), [0., 1., 5., 6., 7., 11.]);
+        let v = numbers(6).reshape(&[2, 3].into()).unwrap();
+        let b = write(&a, &r, 1, &v, false).unwrap();
+        assert_eq!(b.to_vec::<f32>().unwrap(), [0., 1., 2., 3., 4., 2., 3., 4., 8., 9., 10., 5.]);
+    }
+}

@@ -1,0 +1,199 @@
+//! What a tensor is: sizes, dtype, place in memory.
+
+use super::native::Out;
+use super::{autograd, conversion, device, dtype, size, tensor, views};
+use crate::base::{Error, Layout};
+use crate::native;
+use crate::rules::basis;
+use crate::skin::read;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyInt, PyTuple};
+
+fn int(py: Python<'_>, n: impl TryInto<i64>) -> Out<'_> {
+    Ok(PyInt::new(py, n.try_into().unwrap_or(i64::MAX)).into_any())
+}
+fn truth(py: Python<'_>, b: bool) -> Out<'_> {
+    Ok(PyBool::new(py, b).to_owned().into_any())
+}
+fn nothing(py: Python<'_>) -> Out<'_> {
+    Ok(py.None().into_bound(py))
+}
+
+fn cpu(py: Python<'_>) -> Out<'_> {
+    static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let make = || Ok::<_, PyErr>(Bound::new(py, device::Device::CPU)?.into_any().unbind());
+    Ok(CPU.get_or_try_init(py, make)?.bind(py).clone())
+}
+
+fn strided(py: Python<'_>) -> Out<'_> {
+    static STRIDED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let find = || Ok::<_, PyErr>(py.import("pullback._core")?.getattr("strided")?.unbind());
+    Ok(STRIDED.get_or_try_init(py, find)?.bind(py).clone())
+}
+
+/// A dimension argument, wrapped.
+fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize> {
+    let d: i64 = o.extract()?;
+    let n = rank as i64;
+    if d < -n || d >= n {
+        return Err(PyIndexError::new_err(format!(
+            "{op}(): Dimension out of range (expected to be in range of [{}, {}], but got {d})",
+            -n.max(1),
+            n.max(1) - 1
+        )));
+    }
+    Ok(d.rem_euclid(n) as usize)
+}
+
+fn row_major(t: &crate::Tensor) -> bool {
+    let (strides, offset) = read::layout(t);
+    Layout { shape: t.shape().clone(), strides, offset }.is_contiguous()
+}
+
+native! { METHODS, ATTRIBUTES:
+    /// The number of dimensions.
+    fn dim(slf) { int(slf.py(), slf.get().value().rank()) }
+    /// The number of dimensions.
+    fn ndimension(slf) { int(slf.py(), slf.get().value().rank()) }
+    /// The number of elements.
+    fn numel(slf) { int(slf.py(), slf.get().value().numel()) }
+    /// The number of elements.
+    fn nelement(slf) { int(slf.py(), slf.get().value().numel()) }
+    /// The sizes of all dimensions, or of one.
+    fn size(slf, dim = None) {
+        let value = slf.get().value();
+        match dim {
+            None => size::size_object(slf.py(), value.shape()),
+            Some(d) => int(slf.py(), value.shape()[dimension(&d, "size", value.rank())?]),
+        }
+    }
+    /// The distances in memory between neighbours along all dimensions, or along one, in elements.
+    fn stride(slf, dim = None) {
+        let value = slf.get().value();
+        let (strides, _) = read::layout(&value);
+        match dim {
+            None => Ok(PyTuple::new(slf.py(), strides)?.into_any()),
+            Some(d) => int(slf.py(), strides[dimension(&d, "stride", value.rank())?] as i64),
+        }
+    }
+    /// Whether the elements lie in row-major order without gaps.
+    fn is_contiguous(slf; memory_format = None) {
+        let _ = memory_format;
+        truth(slf.py(), row_major(&slf.get().value()))
+    }
+    /// The same values in row-major order; the tensor itself if it is contiguous already.
+    fn contiguous(slf; memory_format = None) {
+        let _ = memory_format;
+        let value = slf.get().value();
+        if row_major(&value) {
+            return Ok(slf.clone().into_any());
+        }
+        Ok(tensor::wrap(slf.py(), basis::copy(&value)?)?.into_any())
+    }
+    /// Where the first element is in its memory, in elements.
+    fn storage_offset(slf) { int(slf.py(), read::layout(&slf.get().value()).1) }
+    /// Bytes of one element.
+    fn element_size(slf) { int(slf.py(), slf.get().value().dtype().size()) }
+    /// The address of the first element.
+    fn data_ptr(slf) {
+        let place = slf.get().with(|s| s.to_buffer())?;
+        let Some(array) = read::innermost(&place) else { return Err(Error::internal("data_ptr(): no array").into()) };
+        int(slf.py(), array.ptr() as usize as i64)
+    }
+    /// Whether the dtype is a float.
+    fn is_floating_point(slf) { truth(slf.py(), slf.get().value().dtype().is_float()) }
+    /// Whether the dtype is complex.
+    fn is_complex(slf) { truth(slf.py(), slf.get().value().dtype().is_complex()) }
+    /// Whether the dtype has negative values.
+    fn is_signed(slf) { truth(slf.py(), slf.get().value().dtype().is_signed()) }
+    /// Whether the only element is not zero.
+    fn is_nonzero(slf) { truth(slf.py(), conversion::truth(slf.get())?) }
+    /// Whether both have the same sizes.
+    fn is_same_size(slf, other) {
+        let other = super::convert::tensor(&*required(other, "is_same_size", "other")?);
+        let Some(other) = other else { return Err(Error::type_("is_same_size(): argument 'other' must be Tensor").into()) };
+        truth(slf.py(), slf.get().value().shape() == other.shape())
+    }
+    /// -1: the tensor is in main memory.
+    fn get_device(slf) { int(slf.py(), -1) }
+    /// False: memory is never pinned.
+    fn is_pinned(slf; device = None) { let _ = device; truth(slf.py(), false) }
+    /// The tensor itself: conjugation is never delayed.
+    fn resolve_conj(slf) { Ok(slf.clone().into_any()) }
+    /// The tensor itself: negation is never delayed.
+    fn resolve_neg(slf) { Ok(slf.clone().into_any()) }
+    /// False: conjugation is never delayed.
+    fn is_conj(slf) { truth(slf.py(), false) }
+    /// False: negation is never delayed.
+    fn is_neg(slf) { truth(slf.py(), false) }
+    /// False: there are no inference tensors.
+    fn is_inference(slf) { truth(slf.py(), false) }
+    ~
+    /// The sizes of the dimensions.
+    get shape(slf) { size::size_object(slf.py(), slf.get().value().shape()) }
+    ~
+    /// The type of the elements.
+    get dtype(slf) { Ok(dtype::object(slf.py(), slf.get().value().dtype())) }
+    ~
+    /// The number of dimensions.
+    get ndim(slf) { int(slf.py(), slf.get().value().rank()) }
+    ~
+    /// Where the elements are: `cpu`.
+    get device(slf) { cpu(slf.py()) }
+    ~
+    /// How the elements are stored: `strided`.
+    get layout(slf) { strided(slf.py()) }
+    ~
+    /// Bytes of one element.
+    get itemsize(slf) { int(slf.py(), slf.get().value().dtype().size()) }
+    ~
+    /// Bytes of all elements.
+    get nbytes(slf) { let v = slf.get().value(); int(slf.py(), v.numel() * v.dtype().size()) }
+    ~
+    /// Whether gradients are recorded for this tensor.
+    get requires_grad(slf) { truth(slf.py(), autograd::requires_grad(&slf.get().value())) }
+    set(slf, value) { autograd::set_requires_grad(slf, value.map_or(Ok(false), |v| v.is_truthy())?) }
+    ~
+    /// Whether this tensor was made by the user and not by a recorded operator.
+    get is_leaf(slf) { truth(slf.py(), autograd::is_leaf(&slf.get().value())) }
+    ~
+    /// True.
+    get is_cpu(slf) { truth(slf.py(), true) }
+    ~
+    /// False.
+    get is_cuda(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_sparse(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_meta(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_quantized(slf) { truth(slf.py(), false) }
+    ~
+    /// None: dimensions have no names.
+    get name(slf) { nothing(slf.py()) }
+    ~
+    /// How often this memory was written to.
+    get _version(slf) { int(slf.py(), slf.get().with(|s| s.version())) }
+    ~
+    /// NumPy gives way to tensors in mixed expressions.
+    get __array_priority__(slf) { int(slf.py(), 1000) }
+    ~
+    /// The memory as NumPy's array interface.
+    get __array_interface__(slf) {
+        let array = conversion::exported(slf.get(), "__array_interface__")?;
+        super::memory::to_numpy(slf.py(), array)?.getattr("__array_interface__")
+    }
+    ~
+    /// The same memory without history; assigning replaces the values and keeps the history.
+    get data(slf) { views::detached(slf) }
+    set(slf, value) { views::set_data(slf, &*required(value, "data", "value")?) }
+}
+
+fn required<'a, 'py>(o: super::native::Arg<'a, 'py>, op: &str, name: &str) -> PyResult<Borrowed<'a, 'py, PyAny>> {
+    o.ok_or_else(|| Error::type_(format!("{op}: argument '{name}' must not be None")).into())
+}

@@ -1,0 +1,66 @@
+//! `x[index]`, `x[index] = value` and iteration.
+
+use super::native::{Out, Slf};
+use super::{convert, door, tensor, views};
+use crate::base::Result;
+use crate::core::Tensor;
+use crate::ops::indexing;
+use crate::ops::value::IndexItem;
+use crate::rules::basis;
+use crate::skin::index;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+
+/// The items of an index; one integer, the commonest index, takes a short way.
+fn items(o: &Bound<'_, PyAny>) -> Result<Vec<IndexItem>> {
+    if o.is_exact_instance_of::<PyInt>()
+        && let Ok(i) = o.extract::<i64>()
+    {
+        return Ok(vec![IndexItem::Int(i)]);
+    }
+    convert::index(o)
+}
+
+pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
+    let py = slf.py();
+    let items = items(o)?;
+    let value = slf.get().value();
+    if index::is_basic(&items) {
+        let items = index::plain(items);
+        let out = indexing::get(&value, &items)?;
+        return views::view(slf, out);
+    }
+    Ok(tensor::wrap(py, door::released(py, &[&value], || indexing::get(&value, &items))?)?.into_any())
+}
+
+/// What is assigned, as a tensor of the target's dtype.
+fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
+    if let Some(n) = convert::number(value) {
+        return crate::ops::promote::number(n, target.dtype());
+    }
+    let t = match convert::tensor(value) {
+        Some(t) => t,
+        None => super::data::tensor_from(value, Some(target.dtype()))?,
+    };
+    basis::cast(&t, target.dtype())
+}
+
+pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let items = items(o)?;
+    let target = slf.get().value();
+    let value = assigned(&target, value)?;
+    Ok(views::write_part(slf.get(), &index::plain(items), &value)?)
+}
+
+/// The rows, as views.
+pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    let value = slf.get().value();
+    let Some(&n) = value.shape().first() else {
+        return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
+    };
+    let rows = (0..n).map(|i| views::view(slf, indexing::get(&value, &[IndexItem::Int(i as i64)])?));
+    let rows: Vec<_> = rows.collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, rows)?.try_iter()?.into_any())
+}

@@ -1,0 +1,288 @@
+//! Methods and attributes of `Tensor` that are written by hand, because they work on the object and not only on its
+//! value. The interpreter calls them through the same vectorcall convention as the functions of the table.
+
+use super::door::enter;
+use super::tensor::PyTensor;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr::null_mut;
+
+pub type Object = *mut ffi::PyObject;
+pub type Call = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
+/// An argument; `None` if it was not given, or was Python's `None`.
+pub type Arg<'a, 'py> = Option<Borrowed<'a, 'py, PyAny>>;
+pub type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
+pub type Out<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// Names and order of a method's parameters.
+pub struct Signature {
+    pub name: &'static str,
+    /// Name and default (as text; `None` if required).
+    pub params: &'static [(&'static str, Option<&'static str>)],
+    /// Number of parameters that can be given by position.
+    pub positional: usize,
+}
+
+pub struct Method {
+    pub signature: &'static Signature,
+    pub doc: &'static [&'static str],
+    pub call: Call,
+}
+
+pub struct Attribute {
+    pub name: &'static str,
+    pub doc: &'static [&'static str],
+    pub get: ffi::getter,
+    pub set: Option<ffi::setter>,
+}
+
+impl Signature {
+    /// `(self, dim=None, *, copy=False)`
+    fn text(&self, slf: &str) -> String {
+        let mut parts = vec![slf.to_string()];
+        for (i, (name, default)) in self.params.iter().enumerate() {
+            if i == self.positional {
+                parts.push("*".into());
+            }
+            parts.push(match default {
+                Some(d) => format!("{name}={d}"),
+                None => name.to_string(),
+            });
+        }
+        format!("({})", parts.join(", "))
+    }
+
+    #[cold]
+    fn error(&self, message: String) -> PyErr {
+        PyTypeError::new_err(format!("{}(): {message}", self.name))
+    }
+
+    /// Arguments by parameter.
+    ///
+    /// # Safety
+    /// `args` points to `n` live objects followed by the values of the tuple `kwnames`, which may be null.
+    unsafe fn parse<'a, 'py, const N: usize>(
+        &self,
+        py: Python<'py>,
+        args: *const Object,
+        n: usize,
+        kwnames: Object,
+    ) -> PyResult<[Arg<'a, 'py>; N]> {
+        let mut found: [Object; N] = [null_mut(); N];
+        if n > self.positional {
+            return Err(self.error(format!("takes {} positional arguments but {n} were given", self.positional)));
+        }
+        // SAFETY: by the contract; `n` is at most N.
+        unsafe {
+            for (i, slot) in found.iter_mut().enumerate().take(n) {
+                *slot = *args.add(i);
+            }
+            if !kwnames.is_null() {
+                for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
+                    let name = Borrowed::<PyAny>::from_ptr(py, ffi::PyTuple_GET_ITEM(kwnames, k)).to_string();
+                    let Some(i) = self.params.iter().position(|p| p.0 == name) else {
+                        return Err(self.error(format!("got an unexpected keyword argument '{name}'")));
+                    };
+                    if !found[i].is_null() {
+                        return Err(self.error(format!("got multiple values for argument '{name}'")));
+                    }
+                    found[i] = *args.add(n).offset(k);
+                }
+            }
+            for (slot, (name, default)) in found.iter().zip(self.params) {
+                if slot.is_null() && default.is_none() {
+                    return Err(self.error(format!("missing required argument '{name}'")));
+                }
+            }
+            Ok(found.map(|o| (!o.is_null() && o != ffi::Py_None()).then(|| Borrowed::from_ptr(py, o))))
+        }
+    }
+}
+
+/// Runs a method: called by the trampolines that `native!` makes.
+///
+/// # Safety
+/// What METH_FASTCALL | METH_KEYWORDS promises, and `slf` is a `PyTensor`.
+#[inline]
+pub unsafe fn invoke<const N: usize>(
+    signature: &Signature,
+    slf: Object,
+    args: *const Object,
+    n: ffi::Py_ssize_t,
+    kwnames: Object,
+    f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, [Arg<'a, 'py>; N]) -> Out<'py>,
+) -> Object {
+    enter(|py| {
+        // SAFETY: by the contract; a method descriptor checks the type of `self`.
+        unsafe {
+            let parsed = signature.parse::<N>(py, args, n as usize, kwnames)?;
+            let slf = Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>();
+            f(&slf, parsed).map(Bound::into_ptr)
+        }
+    })
+}
+
+/// Reads an attribute.
+///
+/// # Safety
+/// `slf` is a live `PyTensor`.
+#[inline]
+pub unsafe fn read(slf: Object, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out<'py>) -> Object {
+    enter(|py| {
+        // SAFETY: by the contract.
+        let slf = unsafe { Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>() };
+        f(&slf).map(Bound::into_ptr)
+    })
+}
+
+/// Writes an attribute; deleting passes `None`, as does assigning None.
+///
+/// # Safety
+/// `slf` is a live `PyTensor`, `value` a live object or null.
+pub unsafe fn write(
+    slf: Object,
+    value: Object,
+    f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, Arg<'a, 'py>) -> PyResult<()>,
+) -> c_int {
+    let done = enter(|py| {
+        // SAFETY: by the contract.
+        let (slf, value) = unsafe {
+            let given = !value.is_null() && value != ffi::Py_None();
+            (Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>(), given.then(|| Borrowed::from_ptr(py, value)))
+        };
+        f(&slf, value).map(|()| null_mut::<ffi::PyObject>().wrapping_add(1))
+    });
+    if done.is_null() { -1 } else { 0 }
+}
+
+/// Declares methods (`fn name(slf, a, b = None; c = None) { … }`) and attributes (`get name(slf) { … }`, and
+/// `set name(slf, value) { … }` behind it). After `;` come keyword-only parameters. Bodies return [`Out`].
+#[macro_export]
+macro_rules! native {
+    ($methods:ident, $attributes:ident :
+        $( $(#[doc = $doc:literal])*
+           fn $name:ident ( $slf:ident $(, $p:ident $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
+        $( ~ $(#[doc = $adoc:literal])*
+           get $attr:ident ( $aslf:ident ) $get:block $(set ( $sslf:ident, $value:ident ) $set:block)? )*
+    ) => {
+        $(
+            $(#[doc = $doc])*
+            pub fn $name<'py>(
+                $slf: $crate::py::native::Slf<'_, 'py>
+                $(, $p: $crate::py::native::Arg<'_, 'py>)*
+                $($(, $kp: $crate::py::native::Arg<'_, 'py>)+)?
+            ) -> $crate::py::native::Out<'py> $body
+        )*
+        pub static $methods: &[$crate::py::native::Method] = &[$({
+            static SIGNATURE: $crate::py::native::Signature = $crate::py::native::Signature {
+                name: $crate::ops::macros::plain(stringify!($name)),
+                params: &[$($crate::__native_param!($p $($d)?),)* $($($crate::__native_param!($kp $($kd)?),)+)?],
+                positional: <[&str]>::len(&[$(stringify!($p)),*]),
+            };
+            unsafe extern "C" fn call(
+                slf: $crate::py::native::Object,
+                args: *const $crate::py::native::Object,
+                n: pyo3::ffi::Py_ssize_t,
+                kwnames: $crate::py::native::Object,
+            ) -> $crate::py::native::Object {
+                // SAFETY: the interpreter calls with what the method's flags promise.
+                unsafe {
+                    $crate::py::native::invoke(&SIGNATURE, slf, args, n, kwnames,
+                        |slf, [$($p,)* $($($kp,)+)?]| $name(slf $(, $p)* $($(, $kp)+)?))
+                }
+            }
+            $crate::py::native::Method { signature: &SIGNATURE, doc: &[$($doc),*], call }
+        }),*];
+        pub static $attributes: &[$crate::py::native::Attribute] = &[$({
+            unsafe extern "C" fn get(
+                slf: $crate::py::native::Object, _: *mut std::ffi::c_void) -> $crate::py::native::Object {
+                fn body<'py>($aslf: $crate::py::native::Slf<'_, 'py>) -> $crate::py::native::Out<'py> $get
+                // SAFETY: an attribute descriptor checks the type of `self`.
+                unsafe { $crate::py::native::read(slf, |slf| body(slf)) }
+            }
+            $crate::py::native::Attribute {
+                name: stringify!($attr),
+                doc: &[$($adoc),*],
+                get,
+                set: $crate::__native_set!($($sslf, $value, $set)?),
+            }
+        }),*];
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __native_param {
+    ($p:ident) => {
+        (stringify!($p), None)
+    };
+    ($p:ident $d:ident) => {
+        (stringify!($p), Some(stringify!($d)))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __native_set {
+    () => {
+        None
+    };
+    ($slf:ident, $value:ident, $set:block) => {{
+        unsafe extern "C" fn set(
+            slf: $crate::py::native::Object,
+            value: $crate::py::native::Object,
+            _: *mut std::ffi::c_void,
+        ) -> std::ffi::c_int {
+            fn body<'py>(
+                $slf: $crate::py::native::Slf<'_, 'py>,
+                $value: $crate::py::native::Arg<'_, 'py>,
+            ) -> pyo3::PyResult<()> {
+                $set
+            }
+            // SAFETY: an attribute descriptor checks the type of `self`.
+            unsafe { $crate::py::native::write(slf, value, |slf, value| body(slf, value)) }
+        }
+        Some(set as pyo3::ffi::setter)
+    }};
+}
+
+fn leak(text: String) -> PyResult<*const c_char> {
+    Ok(CString::new(text)?.into_raw())
+}
+
+fn documentation(lines: &[&str]) -> String {
+    lines.iter().map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
+}
+
+/// Puts methods and attributes on the class. Their definitions live as long as the process.
+pub fn install(class: &Bound<'_, PyType>, methods: &[Method], attributes: &[Attribute]) -> PyResult<()> {
+    let py = class.py();
+    for m in methods {
+        let s = m.signature;
+        let def = Box::leak(Box::new(ffi::PyMethodDef {
+            ml_name: leak(s.name.into())?,
+            ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: m.call },
+            ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+            ml_doc: leak(format!("{}{}\n--\n\n{}", s.name, s.text("$self"), documentation(m.doc)))?,
+        }));
+        // SAFETY: the definition is never freed.
+        let d = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), def))? };
+        class.setattr(s.name, d)?;
+    }
+    for a in attributes {
+        let def = Box::leak(Box::new(ffi::PyGetSetDef {
+            name: leak(a.name.into())?,
+            get: Some(a.get),
+            set: a.set,
+            doc: leak(documentation(a.doc))?,
+            closure: null_mut::<c_void>(),
+        }));
+        // SAFETY: the definition is never freed.
+        let d = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewGetSet(class.as_type_ptr(), def))? };
+        class.setattr(a.name, d)?;
+    }
+    Ok(())
+}

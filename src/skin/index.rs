@@ -1,0 +1,112 @@
+//! Which elements a basic index names: integers, slices, `None` and `...`, the indices that give views.
+
+use crate::bail;
+use crate::base::{Layout, Result};
+use crate::ops::value::IndexItem;
+
+/// The integer in a 0-d integer tensor that no transform follows; such tensors index as numbers do.
+fn integer(item: &IndexItem) -> Option<i64> {
+    match item {
+        IndexItem::Int(i) => Some(*i),
+        IndexItem::Tensor(t) if t.rank() == 0 && t.dtype().is_integer() && t.dtype() != crate::DType::U8 => {
+            Some(t.dense()?.item().ok()?.as_i64())
+        }
+        _ => None,
+    }
+}
+
+/// Whether an index gives a view: it names no elements by tensors or masks.
+pub fn is_basic(items: &[IndexItem]) -> bool {
+    items.iter().all(|i| match i {
+        IndexItem::Bool(_) => false,
+        IndexItem::Tensor(_) => integer(i).is_some(),
+        _ => true,
+    })
+}
+
+/// A basic index with numbers in place of 0-d tensors.
+pub fn plain(items: Vec<IndexItem>) -> Vec<IndexItem> {
+    items.into_iter().map(|i| integer(&i).map_or(i, IndexItem::Int)).collect()
+}
+
+/// The part of a layout that a valid basic index names.
+pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
+    let named = items.iter().filter(|i| !matches!(i, IndexItem::NewAxis | IndexItem::Ellipsis)).count();
+    let rank = layout.shape.rank();
+    if named > rank {
+        bail!(Index, "too many indices for tensor of dimension {rank}");
+    }
+    let mut out = Layout { shape: Default::default(), strides: Default::default(), offset: layout.offset };
+    let mut push = |l: &Layout, d: usize| {
+        out.shape.push(l.shape[d]);
+        out.strides.push(l.strides[d]);
+    };
+    let mut l = layout.clone();
+    let mut dim = 0;
+    for item in items {
+        match item {
+            IndexItem::Int(i) => {
+                let n = l.shape[dim] as i64;
+                if *i < -n || *i >= n {
+                    bail!(Index, "index {i} is out of bounds for dimension {dim} with size {n}");
+                }
+                l = l.slice(dim, i.rem_euclid(n) as usize, 1, 1);
+                dim += 1;
+            }
+            IndexItem::Slice { start, stop, step } => {
+                let (n, step) = (l.shape[dim] as i64, step.unwrap_or(1));
+                let clamp = |x: i64| (if x < 0 { x.saturating_add(n) } else { x }).clamp(0, n);
+                let (from, to) = (start.map_or(0, clamp), stop.map_or(n, clamp));
+                let len = if to > from && step > 0 { (to - from - 1) / step + 1 } else { 0 };
+                l = l.slice(dim, from as usize, len as usize, step as isize);
+                push(&l, dim);
+                dim += 1;
+            }
+            IndexItem::NewAxis => push(&Layout::contiguous([1].into()), 0),
+            IndexItem::Ellipsis => {
+                (dim..dim + rank - named).for_each(|d| push(&l, d));
+                dim += rank - named;
+            }
+            IndexItem::Bool(_) | IndexItem::Tensor(_) => bail!(Internal, "{item:?} is no basic index"),
+        }
+    }
+    (dim..rank).for_each(|d| push(&l, d));
+    out.offset = l.offset;
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dense::region::{Region, read};
+    use crate::ops::indexing;
+    use crate::{Shape, Tensor};
+
+    fn slice(start: Option<i64>, stop: Option<i64>, step: Option<i64>) -> IndexItem {
+        IndexItem::Slice { start, stop, step }
+    }
+
+    #[test]
+    fn the_part_has_the_elements_that_indexing_gives() {
+        let shape = Shape::from([3, 4, 5]);
+        let v: Vec<i64> = (0..60).collect();
+        let x = Tensor::from_slice(shape.clone(), &v).unwrap();
+        let all = slice(None, None, None);
+        let cases: [&[IndexItem]; 7] = [
+            &[IndexItem::Int(-1)],
+            &[slice(Some(-2), None, None), IndexItem::Int(1)],
+            &[IndexItem::Ellipsis, slice(None, None, Some(3))],
+            &[slice(Some(5), Some(9), None)],
+            &[IndexItem::NewAxis, IndexItem::Ellipsis, IndexItem::Int(0), IndexItem::NewAxis],
+            &[all.clone(), all, IndexItem::Int(2)],
+            &[],
+        ];
+        for items in cases {
+            let want = indexing::get(&x, items).unwrap();
+            let part = part(&Layout::contiguous(shape.clone()), items).unwrap();
+            let got = read(x.array().unwrap(), &Region::Strided(part), 0).unwrap();
+            assert_eq!(got.shape(), want.shape(), "{items:?}");
+            assert_eq!(got.to_vec::<i64>().unwrap(), want.to_vec::<i64>().unwrap(), "{items:?}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What may be read from a value without following it: its data, its memory, and whether a gradient follows it.
+
+use crate::base::{Error, Result, Strides};
+use crate::core::level::{self, LevelKind};
+use crate::core::tensor::Payload;
+use crate::core::{LevelId, Tensor, origin};
+use crate::dense::Array;
+use smallvec::SmallVec;
+
+/// Why a program wants the data, which decides what the error suggests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// One number, by `.item()` or a conversion.
+    Item,
+    /// A truth value: the program branches on it.
+    Truth,
+    /// All elements: `tolist()`, `numpy()`, pickling.
+    Elements,
+}
+
+/// The plain value behind a value: tapes and tangents are taken off.
+///
+/// # Errors
+/// `Runtime` where there is no single array behind it: under a live `vmap` or trace, or after one.
+pub fn plain(t: &Tensor, what: &str, reading: Reading) -> Result<Tensor> {
+    let mut t = t;
+    loop {
+        t = match t.payload() {
+            None => return Ok(t.clone()),
+            Some(Payload::Taped { value, .. }) => value,
+            Some(Payload::Dual { primal, .. }) => primal,
+            Some(Payload::Batched { .. }) => return Err(refuse(t.level(), "vmap", what, reading)),
+            Some(Payload::Traced { .. }) => return Err(refuse(t.level(), "trace", what, reading)),
+        }
+    }
+}
+
+/// The array behind a value; see [`plain`].
+pub fn array(t: &Tensor, what: &str, reading: Reading) -> Result<Array> {
+    plain(t, what, reading)?.array().cloned()
+}
+
+#[cold]
+fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
+    let Some(level) = level::find(id) else { return level::escaped(id, transform) };
+    let origin = level.origin.describe().unwrap_or_else(|| transform.into());
+    let rewrite = match (reading, &level.kind) {
+        (Reading::Truth, LevelKind::Trace(_)) => "use where() or cond() in place of `if`, and while_loop() of `while`",
+        (Reading::Truth, _) => "use where() or cond() to choose values, and while_loop() or scan() to repeat",
+        (Reading::Item, _) => "keep the 0-d tensor and compute with it; choose values with where()",
+        (Reading::Elements, _) => "return the tensor from the function and convert it outside",
+    };
+    let problem = match (reading, transform) {
+        (Reading::Truth, "vmap") => {
+            "vmap: it looks like you're attempting to use a Tensor in some data-dependent control flow; \
+             each member of the batch has its own value"
+        }
+        (_, "vmap") => "vmap: the value differs between members of the batch, so there is no single one to read",
+        _ => "trace: the value is not known while a program is being recorded",
+    };
+    let place = origin::here().map(|p| format!(" at {p}")).unwrap_or_default();
+    Error::runtime(format!("{what} was called{place} on a value of {origin}. {problem}; {rewrite}"))
+}
+
+/// Whether any value of `level` is wrapped in `t`, at any depth.
+pub fn has_level(t: &Tensor, level: LevelId) -> bool {
+    let mut t = Some(t);
+    while let Some(x) = t {
+        if x.level() == level {
+            return true;
+        }
+        t = x.below();
+    }
+    false
+}
+
+/// The innermost array, whatever wraps it.
+pub fn innermost(t: &Tensor) -> Option<&Array> {
+    let mut t = t;
+    loop {
+        match t.below() {
+            Some(below) => t = below,
+            None => return t.dense(),
+        }
+    }
+}
+
+/// Element strides of the logical value, and where its first element is in its memory.
+pub fn layout(t: &Tensor) -> (Strides, usize) {
+    match t.payload() {
+        Some(Payload::Batched { value, dim }) => {
+            let (mut strides, offset) = layout(value);
+            strides.remove(*dim);
+            (strides, offset)
+        }
+        Some(_) => t.below().map_or_else(|| (SmallVec::new(), 0), layout),
+        None => t.dense().map_or_else(|| (SmallVec::new(), 0), |a| (a.strides(), a.storage_offset())),
+    }
+}
