@@ -33,7 +33,7 @@ fn _restore_transform<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: &Boun
 /// Adds `_core.func`.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     origin::set_locator(super::errors::locator);
-    let func = PyModule::new(m.py(), "pullback.func")?;
+    let func = super::submodule(m, "func")?;
     callable::register(&func)?;
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<linearize::JvpFunction>()?;
@@ -47,6 +47,5 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(jacobian::hessian, &func)?)?;
     func.add_function(wrap_pyfunction!(linearize::linearize, &func)?)?;
     m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
-    m.add("vmap", func.getattr("vmap")?)?;
-    m.add("func", func)
+    m.add("vmap", func.getattr("vmap")?)
 }
