@@ -26,7 +26,11 @@ fn fail(kind: Kind, message: String) -> PyErr {
 
 /// The transform that a pickle describes.
 #[pyfunction]
-fn _restore_transform<'py>(name: &str, args: &Bound<'py, PyTuple>, kwargs: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+fn _restore_transform<'py>(
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
     args.py().import("pullback.func")?.getattr(name)?.call(args, Some(kwargs))
 }
 
