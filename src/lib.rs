@@ -27,8 +27,8 @@ pub mod skin;
 pub mod transforms;
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
-pub use core::Tensor;
-pub use transforms::{grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap};
+pub use core::{Randomness, Tensor};
+pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
 
 /// Headers and tape nodes of the Python module come from lists of small blocks. Rust programs keep their allocator.
 #[cfg(feature = "python")]

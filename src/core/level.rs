@@ -98,7 +98,7 @@ thread_local! {
     static STACK: RefCell<Vec<Option<Level>>> = const { RefCell::new(Vec::new()) };
     /// Depth of the highest level that creation, random operators and modes can see.
     static VISIBLE: Cell<usize> = const { Cell::new(usize::MAX) };
-    /// The highest visible trace level; operators are recorded there whatever their arguments.
+    /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
     static TRACE: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
     static GRAD: Cell<bool> = const { Cell::new(true) };
     static FORWARD: Cell<bool> = const { Cell::new(true) };
@@ -181,12 +181,12 @@ impl Drop for Guard {
 fn refresh_trace() {
     let visible = VISIBLE.get();
     TRACE.set(STACK.with_borrow(|stack| {
-        let traces = |l: &&Level| l.id.depth() <= visible && matches!(l.kind, LevelKind::Trace(_));
+        let traces = |l: &&Level| l.id.depth() <= visible && matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
         stack.iter().rev().flatten().find(traces).map_or(LevelId::DENSE, |l| l.id)
     }));
 }
 
-/// The highest visible trace level, or `DENSE`.
+/// The highest visible trace level that records every operator, or `DENSE`.
 #[inline]
 pub fn tracing() -> LevelId {
     TRACE.get()

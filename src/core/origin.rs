@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::{Mutex, OnceLock};
 
 /// An interned place; 0 is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Origin(u32);
 
 static PLACES: Mutex<Vec<String>> = Mutex::new(Vec::new());

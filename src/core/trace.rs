@@ -38,9 +38,18 @@ pub struct Recording {
 #[derive(Default)]
 pub struct Recorder {
     state: Mutex<Recording>,
+    partial: bool,
 }
 
 impl Recorder {
+    /// Records only operators that have one of its variables among their arguments; all others run as if there were no
+    /// trace.
+    pub fn partial() -> Recorder {
+        Recorder { partial: true, ..Recorder::default() }
+    }
+    pub fn is_partial(&self) -> bool {
+        self.partial
+    }
     fn state(&self) -> std::sync::MutexGuard<'_, Recording> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -56,7 +65,7 @@ impl Recorder {
     }
 
     fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outputs: usize) -> u32 {
-        let line = super::origin::here();
+        let line = if self.partial { None } else { super::origin::here() };
         let mut s = self.state();
         let first = s.vars;
         s.vars += outputs as u32;

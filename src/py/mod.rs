@@ -15,6 +15,7 @@ pub mod dlpack;
 pub mod door;
 pub mod dtype;
 pub mod errors;
+pub mod func;
 pub mod function;
 pub mod indexing;
 pub mod limits;
@@ -71,5 +72,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     pickle::register(m)?;
     repr::register(m)?;
     door::register(m)?;
+    func::register(m)?;
     Ok(())
 }

@@ -10,6 +10,10 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Gets each node that a cotangent reached, with the cotangents of its outputs, consumers before producers; returns
+/// whether to go on below the node.
+pub type Visit<'a> = &'a mut dyn FnMut(&Arc<Node>, &Tangents) -> Result<bool>;
+
 /// How a sweep runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
@@ -24,11 +28,15 @@ struct Pending {
     grads: Tangents,
 }
 
+/// How many nodes wait in a sorted list; beyond that, in a tree.
+const NEAR: usize = 32;
+
 /// Cotangents that wait for their nodes, by sequence number: every consumer of a node has a larger one, so the largest
 /// waiting node is complete.
 #[derive(Default)]
 struct Front {
-    waiting: BTreeMap<u64, Pending>,
+    near: SmallVec<[Pending; 4]>,
+    far: BTreeMap<u64, Pending>,
 }
 
 impl Front {
@@ -44,37 +52,69 @@ impl Front {
                 meta.shape
             );
         }
-        let pending = self.waiting.entry(edge.node.seq).or_insert_with(|| Pending {
-            grads: SmallVec::from_elem(None, edge.node.metas.len()),
-            node: edge.node.clone(),
-        });
-        let slot = &mut pending.grads[edge.slot as usize];
+        let slot = &mut self.pending(&edge.node).grads[edge.slot as usize];
         *slot = Some(match slot.take() {
             None => grad,
             Some(sum) => basis::add(&sum, &grad)?,
         });
         Ok(())
     }
+
+    fn pending(&mut self, node: &Arc<Node>) -> &mut Pending {
+        let new = || Pending { grads: SmallVec::from_elem(None, node.metas.len()), node: node.clone() };
+        if !self.far.is_empty() {
+            return self.far.entry(node.seq).or_insert_with(new);
+        }
+        match self.near.iter().rposition(|p| p.node.seq <= node.seq) {
+            Some(i) if self.near[i].node.seq == node.seq => &mut self.near[i],
+            _ if self.near.len() == NEAR => {
+                self.far.extend(self.near.drain(..).map(|p| (p.node.seq, p)));
+                self.far.entry(node.seq).or_insert_with(new)
+            }
+            below => {
+                let at = below.map_or(0, |i| i + 1);
+                self.near.insert(at, new());
+                &mut self.near[at]
+            }
+        }
+    }
+
+    fn pop(&mut self) -> Option<Pending> {
+        self.near.pop().or_else(|| self.far.pop_last().map(|(_, p)| p))
+    }
 }
 
-/// Runs the sweep from `roots` (outputs with their cotangents). `visit` gets each node that a cotangent reached, with
-/// the cotangents of its outputs, consumers before producers; it returns whether to go on below the node.
-pub fn sweep(
-    roots: impl IntoIterator<Item = (Edge, Tensor)>,
-    options: Options,
-    visit: &mut dyn FnMut(&Arc<Node>, &Tangents) -> Result<bool>,
-) -> Result<()> {
+/// How a sweep treats the residuals of the nodes that it passes.
+#[derive(Clone, Copy)]
+struct Residuals {
+    keep: bool,
+    /// Give them their nodes back, because their level still records.
+    relink: bool,
+}
+
+/// Runs the sweep from `roots` (outputs with their cotangents) over a tape that is still open.
+pub fn sweep(roots: impl IntoIterator<Item = (Edge, Tensor)>, options: Options, visit: Visit<'_>) -> Result<()> {
     let _mode = GradMode::set(options.create_graph && crate::core::level::grad_enabled());
+    run(roots, Residuals { keep: options.retain || options.create_graph, relink: options.create_graph }, visit)
+}
+
+/// Runs the sweep over a tape whose level is closed: nothing records there any more, and the levels below record by the
+/// present grad mode.
+pub fn sweep_closed(roots: impl IntoIterator<Item = (Edge, Tensor)>, retain: bool, visit: Visit<'_>) -> Result<()> {
+    run(roots, Residuals { keep: retain, relink: false }, visit)
+}
+
+fn run(roots: impl IntoIterator<Item = (Edge, Tensor)>, residuals: Residuals, visit: Visit<'_>) -> Result<()> {
     let mut front = Front::default();
     for (edge, grad) in roots {
         front.give(&edge, grad)?;
     }
-    while let Some((_, mut p)) = front.waiting.pop_last() {
+    while let Some(mut p) = front.pop() {
         run_hooks(&p.node, &mut p.grads)?;
         if !visit(&p.node, &p.grads)? || p.node.is_leaf() {
             continue;
         }
-        let grads = node_vjp(&p.node, &p.grads, options)?;
+        let grads = node_vjp(&p.node, &p.grads, residuals)?;
         for (edge, grad) in p.node.edges.iter().zip(grads) {
             if let (Some(edge), Some(grad)) = (edge, grad) {
                 front.give(edge, grad)?;
@@ -98,7 +138,7 @@ fn run_hooks(node: &Node, grads: &mut Tangents) -> Result<()> {
 }
 
 /// Cotangents of a node's inputs.
-fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, options: Options) -> Result<Tangents> {
+fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals) -> Result<Tangents> {
     let NodeKind::Op { prim, params } = &node.kind else { return Ok(Tangents::new()) };
     let residuals = {
         let mut saved = node.saved();
@@ -110,7 +150,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, options: Options) -> Result
                 node.name()
             );
         }
-        if options.retain || options.create_graph {
+        if how.keep {
             saved.residuals.clone()
         } else {
             // A custom function's context is freed by its own rule, which still needs it.
@@ -120,14 +160,14 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, options: Options) -> Result
     };
     let values: SmallVec<[(crate::core::node::Link, Tensor); 3]> = residuals
         .into_iter()
-        .map(|r| if options.create_graph { (r.link.clone(), node.relink(&r)) } else { (r.link, r.value) })
+        .map(|r| if how.relink { (r.link.clone(), node.relink(&r)) } else { (r.link, r.value) })
         .collect();
     let mut point = Point {
         inputs: SmallVec::from_elem(None, node.edges.len()),
         outputs: SmallVec::from_elem(None, node.metas.len()),
         node: Some(node),
         residuals: &values,
-        recording: options.create_graph,
+        recording: how.relink,
     };
     for (link, value) in &values {
         match link {
@@ -139,7 +179,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, options: Options) -> Result
     let prim = prim.as_prim();
     let grads = prim.vjp(prim, params, &point, cotangents, node.needs())?;
     drop(point);
-    if !(options.retain || options.create_graph) {
+    if !how.keep {
         node.saved().context = None;
     }
     Ok(grads)

@@ -1,19 +1,39 @@
 //! Jacobians and Hessians: a batch of basis vectors pushed or pulled through the derivative.
 
-use super::backward::Options;
-use super::jvp::Duals;
-use super::reverse::{Pullback, Tape, check_differentiable};
+use super::jvp::{Duals, check_dual};
+use super::reverse::{Pullback, Tape, check_differentiable, check_output};
 use super::vmap::Batch;
-use crate::base::{Result, Shape};
+use crate::bail;
+use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
 use crate::core::level::Randomness;
-use crate::core::origin::Origin;
+use crate::core::origin::{Origin, at_here};
 use crate::dense::Array;
 use crate::rules::basis;
 use smallvec::SmallVec;
 
+/// What a differentiated function returns: outputs, and values that only come along.
+#[derive(Default)]
+pub struct Returned {
+    pub outputs: Vec<Tensor>,
+    pub aux: Vec<Tensor>,
+}
+
+impl From<Vec<Tensor>> for Returned {
+    fn from(outputs: Vec<Tensor>) -> Returned {
+        Returned { outputs, aux: Vec::new() }
+    }
+}
+
 /// A function of several tensors.
-pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Result<Vec<Tensor>>;
+pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Result<Returned>;
+
+/// The Jacobians of several outputs with respect to several inputs.
+pub struct Jacobians {
+    /// For each output a list with one Jacobian per input, of shape `output.shape + input.shape`.
+    pub blocks: Vec<Vec<Tensor>>,
+    pub aux: Vec<Tensor>,
+}
 
 /// How Jacobians run.
 #[derive(Debug, Clone, Copy)]
@@ -30,22 +50,17 @@ impl Default for JacobianOptions {
     }
 }
 
-/// Rows `start .. start + len` of the identity over all elements of `metas`, split by tensor.
-fn basis_rows(like: &[(Shape, crate::base::DType)], start: usize, len: usize) -> Result<Vec<Option<Tensor>>> {
+/// Rows `start .. start + len` of the identity over all elements of the tensors of these shapes, split by tensor. `None`
+/// where a tensor has only zeros in them.
+fn basis_rows(like: &[(Shape, DType)], start: usize, len: usize) -> Result<Vec<Option<Tensor>>> {
     let mut offset = 0;
     let mut out = Vec::with_capacity(like.len());
     for (shape, dtype) in like {
         let n = shape.numel();
         let (from, to) = (start.max(offset), (start + len).min(offset + n));
         out.push(if from < to || like.len() == 1 {
-            let rows = Array::unit_rows(
-                *dtype,
-                len,
-                n,
-                from as isize - start as isize,
-                from - offset,
-                to.saturating_sub(from),
-            )?;
+            let (row, column) = (from as isize - start as isize, from - offset);
+            let rows = Array::unit_rows(*dtype, len, n, row, column, to.saturating_sub(from))?;
             Some(Tensor::from(rows.reshape(&shape.prepend(len))?))
         } else {
             None
@@ -55,64 +70,76 @@ fn basis_rows(like: &[(Shape, crate::base::DType)], start: usize, len: usize) ->
     Ok(out)
 }
 
+/// (start, length) of the pieces of `total` basis vectors that are handled at a time; one empty piece if there are none.
 fn chunks(total: usize, size: Option<usize>) -> impl Iterator<Item = (usize, usize)> {
     let size = size.unwrap_or(total).max(1);
-    (0..total.max(1)).step_by(size).map(move |s| (s, size.min(total - s.min(total))))
+    (0..total.max(1)).step_by(size).map(move |s| (s, size.min(total - s)))
 }
 
-/// Reverse-mode Jacobians: for each output a list with one Jacobian per input, of shape `output.shape + input.shape`.
-/// Also returns the outputs.
-pub fn jacrev_many(
-    f: Function<'_>,
-    xs: &[Tensor],
-    options: JacobianOptions,
-) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
-    let mut tape = Tape::open(options.origin);
-    for x in xs {
-        check_differentiable("jacrev", x)?;
+/// An error if a tensor is complex: the two derivatives of a complex function do not fit in one Jacobian.
+pub fn check_real(op: &str, tensors: &[Tensor], what: &str) -> Result<()> {
+    match tensors.iter().position(|t| t.dtype().is_complex()) {
+        Some(i) => bail!(
+            Runtime,
+            "{op}: Expected all {what} to be real but received a complex tensor at flattened index {i}{}",
+            at_here()
+        ),
+        None => Ok(()),
     }
+}
+
+/// The shape of a Jacobian.
+fn block_shape(y: &Tensor, x: &Tensor) -> Shape {
+    y.shape().iter().chain(x.shape().iter()).copied().collect()
+}
+
+/// Reverse-mode Jacobians.
+///
+/// # Errors
+/// `Runtime` if an input or an output is complex, or has no dtype of floats.
+pub fn jacrev_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<Jacobians> {
+    check_real("jacrev", xs, "inputs")?;
+    xs.iter().try_for_each(|x| check_differentiable("jacrev", x))?;
+    let mut tape = Tape::open(options.origin);
     let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
-    let outputs = f(&leaves)?;
+    let Returned { outputs, aux } = f(&leaves)?;
     drop(leaves);
-    let detached = outputs.iter().map(|y| tape.detach(y)).collect();
+    check_real("jacrev", &outputs, "outputs")?;
+    outputs.iter().try_for_each(|y| check_output("jacrev", y))?;
+    let detached = outputs.iter().map(|y| tape.detach(y)).collect::<Result<Vec<_>>>()?;
+    let aux = aux.iter().map(|a| Ok(tape.detach(a)?.0)).collect::<Result<_>>()?;
     drop(outputs);
     let (values, pullback) = Pullback::new(tape.close(), detached);
-    let jacobians = rows_of(&pullback, &values, xs, options)?;
-    Ok((values, jacobians))
+    let block_row = |k| rows_of(&pullback, &values, k, xs, options);
+    Ok(Jacobians { blocks: (0..values.len()).map(block_row).collect::<Result<_>>()?, aux })
 }
 
+/// The Jacobians of output `k`.
 fn rows_of(
     pullback: &Pullback,
     values: &[Tensor],
+    k: usize,
     xs: &[Tensor],
     options: JacobianOptions,
-) -> Result<Vec<Vec<Tensor>>> {
-    let sweep = Options { retain: true, create_graph: true };
-    values
-        .iter()
-        .enumerate()
-        .map(|(k, y)| {
-            let n = y.numel();
-            let mut parts: Vec<SmallVec<[Tensor; 1]>> = vec![SmallVec::new(); xs.len()];
-            for (start, len) in chunks(n, options.chunk_size) {
-                let row = basis_rows(&[(y.shape().clone(), y.dtype())], start, len)?;
-                let batch = Batch::open(len, options.randomness, options.origin);
-                let mut cotangents: Vec<Tensor> = values.iter().map(basis::zeros_like).collect::<Result<_>>()?;
-                if let Some(Some(r)) = row.first() {
-                    cotangents[k] = batch.lift(r, 0);
-                }
-                let grads = pullback.call(&cotangents, sweep)?;
-                for (part, g) in parts.iter_mut().zip(grads) {
-                    part.push(batch.lower(&g, 0)?);
-                }
+) -> Result<Vec<Tensor>> {
+    let y = &values[k];
+    let mut parts: Vec<SmallVec<[Tensor; 1]>> = vec![SmallVec::new(); xs.len()];
+    let mut cotangents: Vec<Option<Tensor>> = vec![None; values.len()];
+    for (start, len) in chunks(y.numel(), options.chunk_size) {
+        let rows = basis_rows(&[(y.shape().clone(), y.dtype())], start, len)?;
+        let batch = Batch::open(len, options.randomness, options.origin);
+        cotangents[k] = rows[0].as_ref().map(|r| batch.lift(r, 0));
+        for (part, g) in parts.iter_mut().zip(pullback.pull(&cotangents, true)?) {
+            if let Some(g) = g {
+                part.push(batch.lower(&g, 0)?);
             }
-            let join = |(part, x): (SmallVec<[Tensor; 1]>, &Tensor)| {
-                let shape: Shape = y.shape().iter().chain(x.shape().iter()).copied().collect();
-                basis::reshape(&concatenate(part)?, &shape)
-            };
-            parts.into_iter().zip(xs).map(join).collect()
-        })
-        .collect()
+        }
+    }
+    let join = |(part, x): (SmallVec<[Tensor; 1]>, &Tensor)| match part.is_empty() {
+        true => basis::full(&block_shape(y, x), x.dtype(), 0.0),
+        false => basis::reshape(&concatenate(part)?, &block_shape(y, x)),
+    };
+    parts.into_iter().zip(xs).map(join).collect()
 }
 
 /// Chunks along dimension 0 as one tensor.
@@ -124,49 +151,72 @@ fn concatenate(mut parts: SmallVec<[Tensor; 1]>) -> Result<Tensor> {
     basis::cat(&refs, 0)
 }
 
-/// Forward-mode Jacobians, as [`jacrev_many`].
-pub fn jacfwd_many(
-    f: Function<'_>,
-    xs: &[Tensor],
-    options: JacobianOptions,
-) -> Result<(Vec<Tensor>, Vec<Vec<Tensor>>)> {
-    for x in xs {
-        check_differentiable("jacfwd", x)?;
-    }
+/// Forward-mode Jacobians.
+///
+/// # Errors
+/// `Value` if an input has no dtype of floats; `Runtime` if an input or an output is complex.
+pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<Jacobians> {
+    check_real("jacfwd", xs, "inputs")?;
+    xs.iter().try_for_each(|x| check_dual("primal", x))?;
     let metas: Vec<_> = xs.iter().map(|x| (x.shape().clone(), x.dtype())).collect();
     let total: usize = xs.iter().map(Tensor::numel).sum();
-    let mut values = Vec::new();
-    let mut parts: Vec<SmallVec<[Tensor; 1]>> = Vec::new();
+    let mut columns_of = Columns::default();
     for (start, len) in chunks(total, options.chunk_size) {
-        let batch = Batch::open(len, options.randomness, options.origin);
-        let duals = Duals::open(options.origin);
-        let seeds = basis_rows(&metas, start, len)?;
-        let lifted = xs.iter().zip(seeds).map(|(x, seed)| match seed {
-            Some(s) => duals.lift(x, &batch.lift(&s, 0)),
-            None => Ok(x.clone()),
-        });
-        let lifted: Vec<Tensor> = lifted.collect::<Result<_>>()?;
-        let outputs = f(&lifted)?;
-        parts.resize(outputs.len(), SmallVec::new());
-        values.clear();
-        for (part, y) in parts.iter_mut().zip(&outputs) {
-            let (primal, tangent) = duals.lower(y);
-            let tangent = tangent.map_or_else(|| basis::zeros_like(&primal), Ok)?;
-            part.push(batch.lower(&tangent, 0)?);
-            values.push(unbatched(&batch, primal)?);
-        }
+        columns_of.push(f, xs, basis_rows(&metas, start, len)?, len, options)?;
     }
-    let jacobians =
-        values.iter().zip(parts).map(|(y, part)| columns(y, concatenate(part)?, xs)).collect::<Result<_>>()?;
-    Ok((values, jacobians))
+    let Columns { values, parts, aux } = columns_of;
+    let block_row = |(y, part): (&Tensor, _)| columns(y, concatenate(part)?, xs);
+    Ok(Jacobians { blocks: values.iter().zip(parts).map(block_row).collect::<Result<_>>()?, aux })
 }
 
-/// An output without its batch: it depends on the batch only through random numbers, where the first member stands.
-fn unbatched(batch: &Batch, y: Tensor) -> Result<Tensor> {
-    if !batch.is_batched(&y) {
-        return Ok(y);
+/// What the runs of a function have given so far.
+#[derive(Default)]
+struct Columns {
+    values: Vec<Tensor>,
+    /// Tangents by output, then by chunk.
+    parts: Vec<SmallVec<[Tensor; 1]>>,
+    aux: Vec<Tensor>,
+}
+
+impl Columns {
+    /// Runs `f` on `len` tangents at once. The primals have no batch, and are computed once.
+    fn push(
+        &mut self,
+        f: Function<'_>,
+        xs: &[Tensor],
+        seeds: Vec<Option<Tensor>>,
+        len: usize,
+        options: JacobianOptions,
+    ) -> Result<()> {
+        let batch = Batch::open(len, options.randomness, options.origin);
+        let duals = Duals::open(options.origin);
+        let lift = |(x, seed): (&Tensor, Option<Tensor>)| match seed {
+            Some(s) => duals.lift(x, &batch.lift(&s, 0)),
+            None => Ok(x.clone()),
+        };
+        let lifted: Vec<Tensor> = xs.iter().zip(seeds).map(lift).collect::<Result<_>>()?;
+        let Returned { outputs, aux } = f(&lifted)?;
+        drop(lifted);
+        check_real("jacfwd", &outputs, "outputs")?;
+        self.parts.resize(outputs.len(), SmallVec::new());
+        self.values.clear();
+        for (part, y) in self.parts.iter_mut().zip(&outputs) {
+            let (primal, tangent) = duals.lower(y)?;
+            let tangent = tangent.map_or_else(|| basis::zeros_like(&primal), Ok)?;
+            part.push(batch.lower(&tangent, 0)?);
+            self.values.push(first_member(&batch, &primal)?);
+        }
+        self.aux = aux.iter().map(|a| first_member(&batch, &duals.lower(a)?.0)).collect::<Result<_>>()?;
+        Ok(())
     }
-    basis::select(&batch.lower(&y, 0)?, 0, 0)
+}
+
+/// A primal without its batch: it depends on the batch only through random numbers, where the first member stands.
+fn first_member(batch: &Batch, y: &Tensor) -> Result<Tensor> {
+    match batch.unbatched(y)? {
+        Some(y) => Ok(y),
+        None => basis::select(&batch.lower(y, 0)?, 0, 0),
+    }
 }
 
 /// Splits tangents for all basis vectors (in front) by input and moves them behind the output's dimensions.
@@ -177,30 +227,45 @@ fn columns(y: &Tensor, tangents: Tensor, xs: &[Tensor]) -> Result<Vec<Tensor>> {
     for x in xs {
         let part = if xs.len() == 1 { back.clone() } else { basis::slice(&back, y.rank(), offset, x.numel(), 1)? };
         offset += x.numel();
-        let shape: Shape = y.shape().iter().chain(x.shape().iter()).copied().collect();
-        out.push(basis::reshape(&part, &shape)?);
+        out.push(basis::reshape(&part, &block_shape(y, x))?);
     }
     Ok(out)
 }
 
 type One<'a> = &'a dyn Fn(&Tensor) -> Result<Tensor>;
 
-fn single(f: One<'_>) -> impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + '_ {
-    move |xs| Ok(vec![f(&xs[0])?])
+fn single(f: One<'_>) -> impl Fn(&[Tensor]) -> Result<Returned> + '_ {
+    move |xs| Ok(vec![f(&xs[0])?].into())
 }
 
-fn first(mut jacobians: Vec<Vec<Tensor>>) -> Tensor {
-    jacobians.swap_remove(0).swap_remove(0)
+fn first(mut jacobians: Jacobians) -> Tensor {
+    jacobians.blocks.swap_remove(0).swap_remove(0)
 }
 
 /// The Jacobian of `f` at `x` by reverse mode, of shape `f(x).shape + x.shape`. One row per output element.
+///
+/// ```
+/// use pullback::{Tensor, jacrev};
+/// let x = Tensor::from_slice([2], &[2.0, 3.0])?;
+/// let j = jacrev(|x| x.mul(x), &x)?;
+/// assert_eq!(j.to_vec::<f64>()?, [4.0, 0.0, 0.0, 6.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
 pub fn jacrev(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
-    Ok(first(jacrev_many(&single(&f), std::slice::from_ref(x), JacobianOptions::default())?.1))
+    Ok(first(jacrev_many(&single(&f), std::slice::from_ref(x), JacobianOptions::default())?))
 }
 
 /// The Jacobian of `f` at `x` by forward mode, of shape `f(x).shape + x.shape`. One column per input element.
+///
+/// ```
+/// use pullback::{Tensor, jacfwd};
+/// let x = Tensor::from_slice([2], &[2.0, 3.0])?;
+/// let j = jacfwd(|x| x.mul(x)?.sum_all(), &x)?;
+/// assert_eq!(j.to_vec::<f64>()?, [4.0, 6.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
 pub fn jacfwd(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
-    Ok(first(jacfwd_many(&single(&f), std::slice::from_ref(x), JacobianOptions::default())?.1))
+    Ok(first(jacfwd_many(&single(&f), std::slice::from_ref(x), JacobianOptions::default())?))
 }
 
 /// The Hessian of a scalar function, forward over reverse, of shape `x.shape + x.shape`.

@@ -1,13 +1,14 @@
 //! `jvp`: run a function on dual numbers.
 
-use super::reverse::check_differentiable;
+use super::settled;
 use crate::bail;
 use crate::base::Result;
 use crate::core::level::{self, Guard};
-use crate::core::origin::Origin;
+use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
 use crate::rules::basis;
+use std::borrow::Cow;
 
 /// A level of dual numbers.
 pub struct Duals(Guard);
@@ -19,34 +20,66 @@ impl Duals {
     pub fn level(&self) -> LevelId {
         self.0.id()
     }
-    /// A dual number.
+    /// A dual number. A tangent of another floating point dtype is converted.
     ///
     /// # Errors
-    /// `Runtime` if dtypes or shapes differ, or the dtype is not differentiable.
+    /// `Value` if a dtype is not differentiable; `Runtime` if the shapes differ or the tangent of a real primal is
+    /// complex.
     pub fn lift(&self, primal: &Tensor, tangent: &Tensor) -> Result<Tensor> {
-        check_differentiable("jvp", primal)?;
-        if primal.shape() != tangent.shape() || primal.dtype() != tangent.dtype() {
-            bail!(
-                Runtime,
-                "jvp(): primal and tangent must have the same shape and dtype, got {} {} and {} {}",
-                primal.dtype(),
-                primal.shape(),
-                tangent.dtype(),
-                tangent.shape()
-            );
-        }
-        Ok(Tensor::dual(self.level(), primal.clone(), tangent.clone()))
+        let tangent = matching_tangent(primal, tangent)?;
+        Ok(Tensor::dual(self.level(), primal.clone(), tangent.into_owned()))
     }
     /// Primal and tangent of an output; `None` if it does not depend on the inputs.
-    pub fn lower(&self, y: &Tensor) -> (Tensor, Option<Tensor>) {
-        match y.payload_at(self.level()) {
+    pub fn lower(&self, y: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
+        let y = settled(y, self.level())?;
+        Ok(match y.payload_at(self.level()) {
             Some(Payload::Dual { primal, tangent }) => (primal.clone(), Some(tangent.clone())),
-            _ => (y.clone(), None),
-        }
+            _ => (y.into_owned(), None),
+        })
     }
 }
 
+fn matching_tangent<'a>(primal: &Tensor, tangent: &'a Tensor) -> Result<Cow<'a, Tensor>> {
+    check_dual("primal", primal)?;
+    if primal.shape() != tangent.shape() {
+        bail!(
+            Runtime,
+            "jvp(): the tangent has a different size than its primal: the primal has shape {} and the tangent has \
+             shape {}{}",
+            primal.shape(),
+            tangent.shape(),
+            at_here()
+        );
+    }
+    if primal.dtype() == tangent.dtype() {
+        return Ok(Cow::Borrowed(tangent));
+    }
+    check_dual("tangent", tangent)?;
+    if tangent.dtype().is_complex() && !primal.dtype().is_complex() {
+        bail!(
+            Runtime,
+            "jvp(): the tangent of a primal of dtype {} cannot have dtype {}{}",
+            primal.dtype(),
+            tangent.dtype(),
+            at_here()
+        );
+    }
+    Ok(Cow::Owned(basis::cast(tangent, primal.dtype())?))
+}
+
+/// An error unless the dtype can be that of a dual number's part.
+pub fn check_dual(part: &str, x: &Tensor) -> Result<()> {
+    if !x.dtype().is_differentiable() {
+        bail!(Value, "jvp(): Expected {part} to be floating point or complex, got {}{}", x.dtype(), at_here());
+    }
+    Ok(())
+}
+
 /// The outputs of `f` and their directional derivatives.
+///
+/// # Errors
+/// `Value` if an input is not of a floating point or complex dtype; `Runtime` if the shape of a tangent differs from
+/// its primal's.
 ///
 /// ```
 /// use pullback::{Tensor, jvp};
@@ -70,7 +103,7 @@ pub fn jvp(
     drop(lifted);
     let mut result = (Vec::new(), Vec::new());
     for y in &outputs {
-        let (p, t) = duals.lower(y);
+        let (p, t) = duals.lower(y)?;
         result.1.push(t.map_or_else(|| basis::zeros_like(&p), Ok)?);
         result.0.push(p);
     }

@@ -1,24 +1,28 @@
 //! `grad` and `vjp`: run a function on a tape, then sweep it.
 
-use super::backward::{self, Options};
+use super::{backward, settled};
 use crate::bail;
 use crate::base::Result;
 use crate::core::level::{self, Guard};
 use crate::core::node::Meta;
-use crate::core::origin::Origin;
-use crate::core::{Edge, LevelId, Node, Tensor};
+use crate::core::origin::{Origin, at_here};
+use crate::core::{Edge, LevelId, Node, Tangents, Tensor};
 use crate::rules::basis;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// The inputs of a tape, in the order of their creation.
+pub type Leaves = SmallVec<[Arc<Node>; 2]>;
 
 /// A tape level with its leaves.
 pub struct Tape {
     guard: Guard,
-    leaves: Vec<Arc<Node>>,
+    leaves: Leaves,
 }
 
 impl Tape {
     pub fn open(origin: Origin) -> Tape {
-        Tape { guard: level::push_tape(origin), leaves: Vec::new() }
+        Tape { guard: level::push_tape(origin), leaves: Leaves::new() }
     }
     pub fn level(&self) -> LevelId {
         self.guard.id()
@@ -30,28 +34,26 @@ impl Tape {
         Tensor::taped(self.level(), x.clone(), node, 0)
     }
     /// The value of the levels below, and where it hangs on this tape.
-    pub fn detach(&self, y: &Tensor) -> (Tensor, Option<Edge>) {
-        match (y.node_at(self.level()), y.below()) {
+    pub fn detach(&self, y: &Tensor) -> Result<(Tensor, Option<Edge>)> {
+        let y = settled(y, self.level())?;
+        Ok(match (y.node_at(self.level()), y.below()) {
             (Some((node, slot)), Some(value)) => (value.clone(), Some(Edge { node: node.clone(), slot })),
-            _ => (y.clone(), None),
-        }
+            _ => (y.into_owned(), None),
+        })
     }
     /// Closes the level and keeps what a sweep needs.
-    pub fn close(self) -> Vec<Arc<Node>> {
+    pub fn close(self) -> Leaves {
         self.leaves
     }
 }
 
-/// Gradients of the leaves for the given cotangents; `None` where nothing depends on the leaf.
-pub fn pull(
-    leaves: &[Arc<Node>],
-    roots: impl IntoIterator<Item = (Edge, Tensor)>,
-    options: Options,
-) -> Result<Vec<Option<Tensor>>> {
-    let mut out: Vec<Option<Tensor>> = vec![None; leaves.len()];
-    backward::sweep(roots, options, &mut |node, grads| {
+/// Gradients of the leaves of a closed tape for the given cotangents; `None` where nothing depends on the leaf. Without
+/// `retain` the residuals are freed on the way.
+pub fn pull(leaves: &[Arc<Node>], roots: impl IntoIterator<Item = (Edge, Tensor)>, retain: bool) -> Result<Tangents> {
+    let mut out = Tangents::from_elem(None, leaves.len());
+    backward::sweep_closed(roots, retain, &mut |node, grads| {
         if node.is_leaf()
-            && let Some(i) = leaves.iter().position(|l| Arc::ptr_eq(l, node))
+            && let Ok(i) = leaves.binary_search_by_key(&node.seq, |l| l.seq)
         {
             out[i] = grads[0].clone();
         }
@@ -62,47 +64,100 @@ pub fn pull(
 
 /// Sweeps a closed function's graph as often as asked, at whatever levels are live then.
 pub struct Pullback {
-    leaves: Vec<Arc<Node>>,
-    inputs: Vec<Meta>,
-    roots: Vec<Option<Edge>>,
-    outputs: Vec<Meta>,
+    leaves: Leaves,
+    roots: SmallVec<[Option<Edge>; 2]>,
+    outputs: SmallVec<[Meta; 2]>,
 }
 
 impl Pullback {
-    pub fn new(leaves: Vec<Arc<Node>>, outputs: Vec<(Tensor, Option<Edge>)>) -> (Vec<Tensor>, Pullback) {
-        let inputs = leaves.iter().map(|l| l.metas[0].clone()).collect();
-        let metas = outputs.iter().map(|(y, _)| Meta::of(y)).collect();
-        let (values, roots) = outputs.into_iter().unzip();
-        (values, Pullback { leaves, inputs, roots, outputs: metas })
+    /// From the leaves of a closed tape and what [`Tape::detach`] gave for the outputs; also returns their values.
+    pub fn new(leaves: Leaves, outputs: impl IntoIterator<Item = (Tensor, Option<Edge>)>) -> (Vec<Tensor>, Pullback) {
+        let mut pullback = Pullback { leaves, roots: SmallVec::new(), outputs: SmallVec::new() };
+        let mut values = Vec::new();
+        for (y, root) in outputs {
+            pullback.outputs.push(Meta::of(&y));
+            pullback.roots.push(root);
+            values.push(y);
+        }
+        (values, pullback)
     }
-    pub fn outputs(&self) -> &[Meta] {
-        &self.outputs
-    }
-    /// Cotangents of the inputs, zeros where an input has no influence.
-    pub fn call(&self, cotangents: &[Tensor], options: Options) -> Result<Vec<Tensor>> {
+
+    /// Cotangents of the inputs; `None` is zero on both sides. There is one cotangent for each output.
+    ///
+    /// # Errors
+    /// `Runtime` if a cotangent's shape is not the output's, or the residuals are freed.
+    pub fn pull(&self, cotangents: &[Option<Tensor>], retain: bool) -> Result<Tangents> {
         if cotangents.len() != self.outputs.len() {
             bail!(Runtime, "vjp(): expected {} cotangents, got {}", self.outputs.len(), cotangents.len());
         }
         for (i, (c, m)) in cotangents.iter().zip(&self.outputs).enumerate() {
-            if c.shape() != &m.shape {
-                bail!(Runtime, "vjp(): cotangent {i} has shape {}, expected the output's shape {}", c.shape(), m.shape);
+            if let Some(c) = c
+                && c.shape() != &m.shape
+            {
+                bail!(
+                    Runtime,
+                    "vjp(): Mismatch in shape: cotangent {i} has a shape of {} and output {i} has a shape of {}{}",
+                    c.shape(),
+                    m.shape,
+                    at_here()
+                );
             }
         }
-        let roots = self.roots.iter().zip(cotangents);
-        let roots = roots.filter_map(|(e, c)| e.clone().map(|e| (e, c.clone())));
-        let grads = pull(&self.leaves, roots, options)?;
-        grads
-            .into_iter()
-            .zip(&self.inputs)
-            .map(|(g, m)| g.map_or_else(|| basis::full(&m.shape, m.dtype, 0.0), Ok))
-            .collect()
+        let roots = self.roots.iter().zip(cotangents).filter_map(|(e, c)| e.clone().zip(c.clone()));
+        pull(&self.leaves, roots, retain)
+    }
+
+    /// As [`Pullback::pull`], with zeros written out.
+    pub fn call(&self, cotangents: &[Option<Tensor>], retain: bool) -> Result<Vec<Tensor>> {
+        let grads = self.pull(cotangents, retain)?;
+        let dense = |(g, leaf): (Option<Tensor>, &Arc<Node>)| match g {
+            Some(g) => Ok(g),
+            None => basis::full(&leaf.metas[0].shape, leaf.metas[0].dtype, 0.0),
+        };
+        grads.into_iter().zip(&self.leaves).map(dense).collect()
+    }
+}
+
+/// The gradients of a scalar function of several tensors, and its value.
+///
+/// # Errors
+/// `Runtime` if `f` does not return a 0-d tensor, or an input is not of a floating point or complex dtype.
+///
+/// ```
+/// use pullback::{Tensor, grad_many};
+/// let (a, b) = (Tensor::from_slice([2], &[1.0, 2.0])?, Tensor::from_slice([2], &[3.0, 4.0])?);
+/// let (grads, value) = grad_many(|x| x[0].mul(&x[1])?.sum_all(), &[a, b])?;
+/// assert_eq!(value.to_vec::<f64>()?, [11.0]);
+/// assert_eq!(grads[1].to_vec::<f64>()?, [1.0, 2.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn grad_many(f: impl Fn(&[Tensor]) -> Result<Tensor>, xs: &[Tensor]) -> Result<(Vec<Tensor>, Tensor)> {
+    xs.iter().try_for_each(|x| check_differentiable("grad", x))?;
+    let mut tape = Tape::open(Origin::UNKNOWN);
+    let leaves: SmallVec<[Tensor; 2]> = xs.iter().map(|x| tape.leaf(x)).collect();
+    let y = f(&leaves)?;
+    drop(leaves);
+    check_scalar("grad", &y)?;
+    let (value, edge) = tape.detach(&y)?;
+    drop(y);
+    let leaves = tape.close();
+    let grads = pull_scalar(&leaves, &value, edge)?;
+    let grads = grads.into_iter().zip(xs).map(|(g, x)| g.map_or_else(|| basis::zeros_like(x), Ok));
+    Ok((grads.collect::<Result<_>>()?, value))
+}
+
+/// Gradients of a scalar value that hangs on `edge` of a closed tape.
+pub fn pull_scalar(leaves: &[Arc<Node>], value: &Tensor, edge: Option<Edge>) -> Result<Tangents> {
+    match edge {
+        Some(edge) => pull(leaves, [(edge, basis::ones_like(value)?)], false),
+        None => Ok(Tangents::from_elem(None, leaves.len())),
     }
 }
 
 /// The gradient of a scalar function, and its value.
 ///
 /// # Errors
-/// `Runtime` if `f` does not return a 0-d tensor of a float dtype, or `x` is not of one.
+/// `Runtime` if `f` does not return a 0-d tensor, or `x` is not of a floating point or complex dtype.
 ///
 /// ```
 /// use pullback::{Tensor, grad_and_value};
@@ -113,18 +168,8 @@ impl Pullback {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn grad_and_value(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<(Tensor, Tensor)> {
-    check_differentiable("grad", x)?;
-    let mut tape = Tape::open(Origin::UNKNOWN);
-    let leaf = tape.leaf(x);
-    let y = f(&leaf)?;
-    drop(leaf);
-    check_scalar("grad", &y)?;
-    let (value, edge) = tape.detach(&y);
-    drop(y);
-    let leaves = tape.close();
-    let seed = basis::ones_like(&value)?;
-    let grad = pull(&leaves, edge.map(|e| (e, seed)), Options::default())?.pop().flatten();
-    Ok((grad.map_or_else(|| basis::zeros_like(x), Ok)?, value))
+    let (mut grads, value) = grad_many(|xs| f(&xs[0]), std::slice::from_ref(x))?;
+    Ok((grads.swap_remove(0), value))
 }
 
 /// The gradient of a scalar function at `x`.
@@ -140,7 +185,11 @@ pub fn grad(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor>
     Ok(grad_and_value(f, x)?.0)
 }
 
-/// The outputs of `f`, and the map from output cotangents to input cotangents, which can be called any number of times.
+/// The outputs of `f`, and the map from output cotangents to input cotangents, which can be called any number of times,
+/// also inside of other transforms.
+///
+/// # Errors
+/// `Runtime` if an input or an output is not of a floating point or complex dtype.
 ///
 /// ```
 /// use pullback::{Tensor, vjp};
@@ -154,43 +203,58 @@ pub fn vjp(
     f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
     xs: &[Tensor],
 ) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>>)> {
+    xs.iter().try_for_each(|x| check_differentiable("vjp", x))?;
     let mut tape = Tape::open(Origin::UNKNOWN);
-    for x in xs {
-        check_differentiable("vjp", x)?;
-    }
     let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
-    let outputs = f(&leaves)?.iter().map(|y| tape.detach(y)).collect();
-    let (values, pullback) = Pullback::new(tape.close(), outputs);
-    let options = Options { retain: true, create_graph: true };
-    Ok((values, move |cotangents: &[Tensor]| pullback.call(cotangents, options)))
+    let outputs = f(&leaves)?;
+    drop(leaves);
+    outputs.iter().try_for_each(|y| check_output("vjp", y))?;
+    let detached = outputs.iter().map(|y| tape.detach(y)).collect::<Result<Vec<_>>>()?;
+    drop(outputs);
+    let (values, pullback) = Pullback::new(tape.close(), detached);
+    let apply = move |cotangents: &[Tensor]| {
+        let cotangents: Vec<Option<Tensor>> = cotangents.iter().cloned().map(Some).collect();
+        pullback.call(&cotangents, true)
+    };
+    Ok((values, apply))
 }
 
 /// An error unless the dtype can carry derivatives.
 pub fn check_differentiable(op: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_differentiable() {
-        bail!(Runtime, "{op}(): only Tensors of floating point dtype can be differentiated, got {}", x.dtype());
+        bail!(
+            Runtime,
+            "{op}(): only Tensors of floating point or complex dtype can require gradients, got {}{}",
+            x.dtype(),
+            at_here()
+        );
     }
     Ok(())
 }
 
-/// An error unless the output is a 0-d float tensor.
+/// An error unless an output has a dtype that cotangents can have.
+pub fn check_output(op: &str, y: &Tensor) -> Result<()> {
+    if !y.dtype().is_differentiable() {
+        bail!(
+            Runtime,
+            "{op}(): All outputs of f must be floating-point or complex Tensors, got a Tensor with dtype {}{}",
+            y.dtype(),
+            at_here()
+        );
+    }
+    Ok(())
+}
+
+/// An error unless the output is 0-d.
 pub fn check_scalar(op: &str, y: &Tensor) -> Result<()> {
     if y.rank() != 0 {
         bail!(
             Runtime,
-            "{op}(): expected the function to return a scalar tensor, got a tensor with {} dims and shape {}; \
-             sum it, or use vjp or jacrev{}",
+            "{op}(): Expected the function to return a scalar Tensor, got a Tensor with {} dims and shape {}; \
+             sum it, or use vjp or jacrev instead{}",
             y.rank(),
             y.shape(),
-            crate::core::origin::at_here()
-        );
-    }
-    if !y.dtype().is_differentiable() {
-        bail!(
-            Runtime,
-            "{op}(): expected the function to return a floating point tensor, got {}{}",
-            y.dtype(),
-            crate::core::origin::at_here()
+            at_here()
         );
     }
     Ok(())

@@ -1,4 +1,10 @@
-"""Function transforms: they take a function and give one. They nest in any order and to any depth."""
+"""Function transforms: they take a function and give one. They nest in any order and to any depth.
+
+>>> import pullback
+>>> from pullback.func import grad, vmap
+>>> vmap(grad(lambda w, x: (w * x).sum()), in_dims=(None, 0))(pullback.ones(2), pullback.ones(3, 2)).shape
+pullback.Size([3, 2])
+"""
 
 from .._members import members
 

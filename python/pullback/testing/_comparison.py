@@ -229,7 +229,8 @@ def _errors(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: boo
     difference = (a - e).abs()
     # Infinite differences are no rounding: infinities pass only where they are equal.
     close = (difference <= atol + rtol * e.abs()) & (difference < math.inf) & (e.abs() < math.inf)
-    bad = ~(equal.reshape(-1) | close)
+    # Without tolerances float64 must not decide: large integers may agree there and differ.
+    bad = ~(equal.reshape(-1) | close) if rtol or atol else ~equal.reshape(-1)
     count = int(bad.sum().item())
     if not count:
         return _NONE

@@ -1,0 +1,152 @@
+//! `jvp`: the value of a function and its derivative along a direction.
+
+use super::grad::split_aux;
+use super::tree::{Tree, map_tensors, tensor_value};
+use super::vjp::outputs_of;
+use super::{call, fail, place};
+use crate::base::Kind;
+use crate::core::Tensor;
+use crate::py::convert::type_name;
+use crate::rules::basis;
+use crate::transforms::jvp::Duals;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+
+/// Returns the value of `func` at `primals` and its derivative along `tangents`, computed together in one run.
+///
+/// Args:
+///     func: function of the primals that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+///     primals: tuple of arguments, each a pytree of tensors of a floating point or complex dtype.
+///     tangents: directions, of the same structure and shapes as the primals.
+///     strict: whether an output that does not depend on the primals is an error; otherwise its tangent is zero.
+///     has_aux: whether `func` returns a pair, of which only the first is differentiated.
+///
+/// Gives `(output, output_tangent)`, or `(output, output_tangent, aux)`.
+///
+/// >>> import pullback
+/// >>> from pullback.func import jvp
+/// >>> jvp(lambda x: x * x, (pullback.tensor([1.0, 2.0]),), (pullback.tensor([1.0, 0.5]),))
+/// (tensor([1., 4.]), tensor([2., 2.]))
+#[pyfunction]
+#[pyo3(signature = (func, primals, tangents, *, strict = false, has_aux = false))]
+pub fn jvp<'py>(
+    func: &Bound<'py, PyAny>,
+    primals: &Bound<'py, PyAny>,
+    tangents: &Bound<'py, PyAny>,
+    strict: bool,
+    has_aux: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = func.py();
+    let pairs = Pairs::collect(primals, tangents)?;
+    let duals = Duals::open(place::origin("jvp", func));
+    let args = pairs.lift(py, &duals)?;
+    let out = call::invoke(func, &args)?;
+    drop(args);
+    let (out, aux) = if has_aux { split_aux("jvp", &out)? } else { (out, None) };
+    let (outputs, tree) = outputs_of("jvp", &out)?;
+    drop(out);
+    let (mut values, mut slopes) = (Values::new(), Values::new());
+    for y in &outputs {
+        let (value, slope) = duals.lower(y)?;
+        slopes.push(match slope {
+            Some(t) => t,
+            None if strict => {
+                let message = "jvp(): The output of f is independent of the inputs, which strict=True does not allow";
+                return Err(fail(Kind::Runtime, message.into()));
+            }
+            None => basis::zeros_like(&value)?,
+        });
+        values.push(value);
+    }
+    let value = tree.build(py, &mut values.into_iter())?;
+    let slope = tree.build(py, &mut slopes.into_iter())?;
+    match aux {
+        Some(aux) => PyTuple::new(py, [value, slope, primal_of(&duals, &aux)?]),
+        None => PyTuple::new(py, [value, slope]),
+    }
+}
+
+type Values = SmallVec<[Tensor; 2]>;
+
+/// A result that only comes along, as values of the levels outside.
+fn primal_of<'py>(duals: &Duals, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    map_tensors(aux, |x| if x.level() < duals.level() { Ok(None) } else { Ok(Some(duals.lower(x)?.0)) })
+}
+
+/// Primals with their tangents, taken apart.
+struct Pairs {
+    trees: SmallVec<[Tree; 2]>,
+    primals: Values,
+    tangents: Values,
+}
+
+impl Pairs {
+    fn collect(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResult<Pairs> {
+        let Ok(list) = primals.cast::<PyTuple>() else {
+            let message = format!(
+                "jvp(): Expected primals to be a tuple, because f is called with f(*primals), got {}",
+                type_name(primals)
+            );
+            return Err(fail(Kind::Runtime, message));
+        };
+        let mut pairs = Pairs { trees: SmallVec::new(), primals: Values::new(), tangents: Values::new() };
+        for p in list.iter_borrowed() {
+            pairs.trees.push(Tree::collect(&p, |leaf| push("primals", leaf, &mut pairs.primals))?);
+        }
+        let same = match tangents.cast::<PyTuple>() {
+            Ok(t) if t.len() == list.len() => pairs.collect_tangents(t)?,
+            _ => false,
+        };
+        if !same {
+            return Err(different(primals, tangents)?);
+        }
+        if pairs.primals.is_empty() {
+            return Err(fail(Kind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()));
+        }
+        Ok(pairs)
+    }
+
+    /// Whether the structures agree.
+    fn collect_tangents(&mut self, list: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        for (t, tree) in list.iter_borrowed().zip(&self.trees) {
+            let found = Tree::collect(&t, |leaf| push("tangents", leaf, &mut self.tangents))?;
+            if !found.same(list.py(), tree)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn lift<'py>(&self, py: Python<'py>, duals: &Duals) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
+        let mut lifted = Values::new();
+        for (p, t) in self.primals.iter().zip(&self.tangents) {
+            lifted.push(duals.lift(p, t)?);
+        }
+        let mut lifted = lifted.into_iter();
+        self.trees.iter().map(|tree| tree.build(py, &mut lifted)).collect()
+    }
+}
+
+fn push(what: &str, leaf: &Bound<'_, PyAny>, values: &mut Values) -> PyResult<()> {
+    let Some(value) = tensor_value(leaf) else {
+        let message = format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf));
+        return Err(fail(Kind::Runtime, message));
+    };
+    values.push(value);
+    Ok(())
+}
+
+#[cold]
+fn different(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    let py = primals.py();
+    let (_, p) = Tree::leaves(primals)?;
+    let (_, t) = Tree::leaves(tangents)?;
+    let message = format!(
+        "jvp(): Expected primals and tangents to have the same python structure, got primals of structure {} and \
+         tangents of structure {}",
+        p.describe(py),
+        t.describe(py)
+    );
+    Ok(fail(Kind::Runtime, message))
+}

@@ -1,0 +1,55 @@
+//! `pullback.func`: the transforms over Python functions, one file each. Structures of arguments and results are
+//! handled here; what a transform means lives in `transforms`.
+
+mod argnums;
+mod call;
+mod callable;
+mod grad;
+mod jacobian;
+mod jvp;
+mod linearize;
+mod place;
+mod tree;
+mod vjp;
+mod vmap;
+
+use crate::base::{Error, Kind};
+use crate::core::origin;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// An error of this layer, with the user's line.
+#[cold]
+fn fail(kind: Kind, message: String) -> PyErr {
+    Error::new(kind, message + &origin::at_here()).into()
+}
+
+/// The transform that a pickle describes.
+#[pyfunction]
+fn _restore_transform<'py>(
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    args.py().import("pullback.func")?.getattr(name)?.call(args, Some(kwargs))
+}
+
+/// Adds `_core.func`.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    origin::set_locator(super::errors::locator);
+    let func = super::submodule(m, "func")?;
+    callable::register(&func)?;
+    func.add_class::<vjp::VjpFunction>()?;
+    func.add_class::<linearize::JvpFunction>()?;
+    func.add_function(wrap_pyfunction!(grad::grad, &func)?)?;
+    func.add_function(wrap_pyfunction!(grad::grad_and_value, &func)?)?;
+    func.add_function(wrap_pyfunction!(vjp::vjp, &func)?)?;
+    func.add_function(wrap_pyfunction!(jvp::jvp, &func)?)?;
+    func.add_function(wrap_pyfunction!(vmap::vmap, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::jacrev, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::jacfwd, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::hessian, &func)?)?;
+    func.add_function(wrap_pyfunction!(linearize::linearize, &func)?)?;
+    m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
+    m.add("vmap", func.getattr("vmap")?)
+}

@@ -1,0 +1,118 @@
+//! Names of functions, and where in the user's program a transform was applied.
+
+use super::callable::Transform;
+use crate::core::origin::Origin;
+use crate::py::errors;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use rustc_hash::FxHashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// What a function is called in messages and in the representation of its transforms.
+pub fn name_of(func: &Bound<'_, PyAny>) -> String {
+    if let Ok(t) = func.cast::<Transform>() {
+        return t.get().label(func.py());
+    }
+    if let Some(name) = own_name(func) {
+        return name.to_string();
+    }
+    let class = func.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+    match func.getattr(intern!(func.py(), "func")) {
+        Ok(inner) if class == "partial" => format!("functools.partial({}, ...)", name_of(&inner)),
+        _ => class,
+    }
+}
+
+fn own_name<'py>(func: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
+    func.getattr_opt(intern!(func.py(), "__name__")).ok().flatten().filter(|n| n.is_instance_of::<PyString>())
+}
+
+/// Identity of a function for the table of places.
+#[derive(PartialEq, Eq, Hash)]
+enum Who {
+    /// The address of its name or class, which the table keeps alive.
+    Object(usize),
+    Transform(Origin),
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    transform: &'static str,
+    code: usize,
+    line: i32,
+    who: Who,
+}
+
+struct Known {
+    origin: Origin,
+    _code: Py<PyAny>,
+    _who: Py<PyAny>,
+}
+
+/// Number of places beyond which the table is emptied: programs have few, generated ones may have many.
+const MOST: usize = 4096;
+static PLACES: Mutex<Option<FxHashMap<Key, Known>>> = Mutex::new(None);
+
+/// The interned text `vmap(loss) at model.py:12` for a transform that the running Python code applies. Making it costs
+/// a walk over frames, so that each line does it once.
+pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> Origin {
+    let py = func.py();
+    let Some((code, line)) = running(py) else {
+        return Origin::intern(format!("{transform}({})", name_of(func)));
+    };
+    let (who, object) = identity(func);
+    let key = Key { transform, code: code.as_ptr() as usize, line, who };
+    let known = |k: &Key| PLACES.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(k).map(|p| p.origin);
+    if let Some(origin) = known(&key) {
+        return origin;
+    }
+    let label = format!("{transform}({})", name_of(func));
+    let origin = Origin::intern(match errors::locator() {
+        Some(place) => format!("{label} at {place}"),
+        None => label,
+    });
+    // A line of the package itself stands for as many places as it has callers.
+    let user = errors::user_location(py).is_some_and(|l| l.line as i64 == i64::from(line) && is_file(&code, &l.file));
+    if user {
+        remember(key, Known { origin, _code: code.unbind(), _who: object.unbind() });
+    }
+    origin
+}
+
+fn is_file(code: &Bound<'_, PyAny>, file: &str) -> bool {
+    let name = code.getattr(intern!(code.py(), "co_filename"));
+    name.is_ok_and(|n| n.cast::<PyString>().is_ok_and(|n| n.to_str().is_ok_and(|n| n == file)))
+}
+
+fn remember(key: Key, known: Known) {
+    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+    let table = places.get_or_insert_default();
+    let old = if table.len() >= MOST { std::mem::take(table) } else { FxHashMap::default() };
+    let before = table.insert(key, known);
+    drop(places);
+    // Python objects are released outside of the lock.
+    drop((old, before));
+}
+
+/// Code and line of the innermost Python frame.
+fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, i32)> {
+    // SAFETY: attached; the frame is borrowed from this thread, or null outside of Python.
+    unsafe {
+        let frame = ffi::PyEval_GetFrame();
+        if frame.is_null() {
+            return None;
+        }
+        let code = Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(frame).cast());
+        Some((code, ffi::PyFrame_GetLineNumber(frame)))
+    }
+}
+
+fn identity<'py>(func: &Bound<'py, PyAny>) -> (Who, Bound<'py, PyAny>) {
+    if let Ok(t) = func.cast::<Transform>() {
+        return (Who::Transform(t.get().origin), func.get_type().into_any());
+    }
+    let object = own_name(func).unwrap_or_else(|| func.get_type().into_any());
+    (Who::Object(object.as_ptr() as usize), object)
+}

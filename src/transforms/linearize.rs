@@ -1,0 +1,223 @@
+//! `linearize`: the derivative at a point as a program that is run for each tangent.
+//!
+//! A partial trace level lies below a level of dual numbers, and the tangents are its variables. Primal values do not
+//! depend on the tangents, so that they are computed once, below, and stand in the program as constants. What is
+//! recorded is linear in the tangents.
+
+use super::jvp::{Duals, check_dual};
+use super::settled;
+use crate::bail;
+use crate::base::Result;
+use crate::core::level;
+use crate::core::node::Meta;
+use crate::core::origin::{Origin, at_here};
+use crate::core::tensor::Payload;
+use crate::core::trace::{Atom, Instruction, Recorder};
+use crate::core::{Outputs, Tensor, call_many};
+use crate::rules::basis;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// An output's tangent.
+enum Out {
+    Var(u32),
+    /// It does not depend on the tangents.
+    Zero(Meta),
+}
+
+struct Step {
+    instruction: Instruction,
+    /// Variables that no later step reads.
+    last: SmallVec<[u32; 2]>,
+}
+
+/// A linear map between lists of tensors, recorded once.
+pub struct LinearMap {
+    inputs: Vec<Meta>,
+    steps: Vec<Step>,
+    vars: usize,
+    outputs: Vec<Out>,
+}
+
+impl LinearMap {
+    /// Of the tangents that the map takes.
+    pub fn inputs(&self) -> &[Meta] {
+        &self.inputs
+    }
+
+    /// Number of operators that a call runs.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    fn new(inputs: Vec<Meta>, mut instructions: Vec<Instruction>, vars: usize, outputs: Vec<Out>) -> LinearMap {
+        let mut wanted = vec![false; vars];
+        let mut steps = Vec::new();
+        for out in &outputs {
+            if let Out::Var(v) = out {
+                wanted[*v as usize] = true;
+            }
+        }
+        while let Some(instruction) = instructions.pop() {
+            if !instruction.outs.iter().any(|&v| wanted[v as usize]) {
+                continue;
+            }
+            let mut last: SmallVec<[u32; 2]> = SmallVec::new();
+            for arg in &instruction.args {
+                if let Atom::Var(v) = *arg
+                    && !std::mem::replace(&mut wanted[v as usize], true)
+                {
+                    last.push(v);
+                }
+            }
+            steps.push(Step { instruction, last });
+        }
+        steps.reverse();
+        LinearMap { inputs, steps, vars, outputs }
+    }
+
+    /// The outputs' tangents for these tangents of the inputs.
+    ///
+    /// # Errors
+    /// `Runtime` unless there is a tangent of the right shape and dtype for each input.
+    pub fn call(&self, tangents: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.check(tangents)?;
+        let mut values: Vec<Option<Tensor>> = tangents.iter().cloned().map(Some).collect();
+        values.resize(self.vars, None);
+        for Step { instruction, last } in &self.steps {
+            for (&var, value) in instruction.outs.iter().zip(run(instruction, &values)?) {
+                values[var as usize] = Some(value);
+            }
+            last.iter().for_each(|&v| values[v as usize] = None);
+        }
+        let read = |out: &Out| match out {
+            Out::Var(v) => value(&values, *v).cloned(),
+            Out::Zero(m) => basis::full(&m.shape, m.dtype, 0.0),
+        };
+        self.outputs.iter().map(read).collect()
+    }
+
+    fn check(&self, tangents: &[Tensor]) -> Result<()> {
+        if tangents.len() != self.inputs.len() {
+            bail!(
+                Runtime,
+                "linearize(): expected {} tangents, one for each primal, got {}{}",
+                self.inputs.len(),
+                tangents.len(),
+                at_here()
+            );
+        }
+        for (i, (t, m)) in tangents.iter().zip(&self.inputs).enumerate() {
+            let (what, got, expected) = if t.shape() != &m.shape {
+                ("shape", t.shape().to_string(), m.shape.to_string())
+            } else if t.dtype() != m.dtype {
+                ("dtype", t.dtype().to_string(), m.dtype.to_string())
+            } else {
+                continue;
+            };
+            bail!(
+                Runtime,
+                "linearize(): tangent {i} with {what} {got} doesn't match the {what} {expected} of its primal{}",
+                at_here()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn value(values: &[Option<Tensor>], var: u32) -> Result<&Tensor> {
+    match values.get(var as usize).and_then(Option::as_ref) {
+        Some(v) => Ok(v),
+        None => bail!(Internal, "linearize(): variable {var} is read before it is computed"),
+    }
+}
+
+fn run(instruction: &Instruction, values: &[Option<Tensor>]) -> Result<Outputs> {
+    let mut args: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    for arg in &instruction.args {
+        args.push(match arg {
+            Atom::Var(v) => value(values, *v)?,
+            Atom::Const(t) => t,
+        });
+    }
+    call_many(instruction.prim.as_prim(), &instruction.params, &args)
+}
+
+/// A function that is being linearized: the two levels, and the inputs to run it on.
+pub struct Linearizing {
+    duals: Duals,
+    trace: level::Guard,
+    recorder: Arc<Recorder>,
+    inputs: Vec<Meta>,
+}
+
+impl Linearizing {
+    /// Opens the levels; also returns the inputs to call the function with.
+    ///
+    /// # Errors
+    /// `Value` if a primal is not of a floating point or complex dtype.
+    pub fn open(primals: &[Tensor], origin: Origin) -> Result<(Linearizing, Vec<Tensor>)> {
+        primals.iter().try_for_each(|p| check_dual("primal", p))?;
+        let recorder = Arc::new(Recorder::partial());
+        let trace = level::push_trace(recorder.clone(), origin);
+        let duals = Duals::open(origin);
+        let mut lifted = Vec::with_capacity(primals.len());
+        for p in primals {
+            // The value stands for the tangent while the program is recorded; no result depends on it.
+            let tangent = Tensor::traced(trace.id(), basis::zeros_like(p)?, recorder.new_var());
+            lifted.push(Tensor::dual(duals.level(), p.clone(), tangent));
+        }
+        let inputs = primals.iter().map(Meta::of).collect();
+        Ok((Linearizing { duals, trace, recorder, inputs }, lifted))
+    }
+
+    /// The value of an output that is not differentiated.
+    pub fn detach(&self, y: &Tensor) -> Result<Tensor> {
+        Ok(self.duals.lower(y)?.0)
+    }
+
+    /// Closes the levels. Gives the outputs' values and the map between tangents.
+    pub fn close(self, outputs: &[Tensor]) -> Result<(Vec<Tensor>, LinearMap)> {
+        let mut values = Vec::with_capacity(outputs.len());
+        let mut outs = Vec::with_capacity(outputs.len());
+        for y in outputs {
+            let (primal, tangent) = self.duals.lower(y)?;
+            let tangent = tangent.as_ref().map(|t| settled(t, self.trace.id())).transpose()?;
+            outs.push(match tangent.as_deref().and_then(|t| t.payload_at(self.trace.id())) {
+                Some(Payload::Traced { var, .. }) => Out::Var(*var),
+                _ => Out::Zero(Meta::of(&primal)),
+            });
+            values.push(primal);
+        }
+        let recording = self.recorder.take();
+        Ok((values, LinearMap::new(self.inputs, recording.instructions, recording.vars as usize, outs)))
+    }
+}
+
+/// The outputs of `f` at `primals`, and its derivative there: a linear map from input tangents to output tangents that
+/// can be called any number of times without running `f` again.
+///
+/// # Errors
+/// `Value` if an input is not of a floating point or complex dtype.
+///
+/// ```
+/// use pullback::{Tensor, linearize};
+/// let x = Tensor::from_slice([2], &[1.0, 3.0])?;
+/// let (y, push) = linearize(|x| Ok(vec![x[0].mul(&x[0])?]), &[x])?;
+/// assert_eq!(y[0].to_vec::<f64>()?, [1.0, 9.0]);
+/// assert_eq!(push(&[Tensor::from_slice([2], &[1.0, 10.0])?])?[0].to_vec::<f64>()?, [2.0, 60.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn linearize(
+    f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
+    primals: &[Tensor],
+) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>>)> {
+    let (run, lifted) = Linearizing::open(primals, Origin::UNKNOWN)?;
+    let outputs = f(&lifted)?;
+    drop(lifted);
+    let (values, map) = run.close(&outputs)?;
+    Ok((values, move |tangents: &[Tensor]| map.call(tangents)))
+}

@@ -1,0 +1,103 @@
+"""`autograd.functional` against the transforms, which have the same in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback.autograd import functional as F
+from pullback.testing import assert_close, make_tensor
+
+
+def two(a: Any, b: Any) -> Any:
+    return a * b.exp(), (a * a).sum()
+
+
+def number(a: Any, b: Any) -> Any:
+    return (a * a * b.sin()).sum()
+
+
+def inputs() -> Any:
+    return tuple(make_tensor(3, dtype=pb.float64, low=0.5, high=2, requires_grad=True) for _ in range(2))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("vectorize", [False, True])
+def test_jacobian(create_graph: bool, vectorize: bool) -> None:
+    x, y = inputs()
+    found = F.jacobian(two, (x, y), create_graph=create_graph, vectorize=vectorize)
+    assert_close(found, pb.func.jacrev(two, argnums=(0, 1))(x, y))
+    single = F.jacobian(pb.exp, x, create_graph=create_graph, vectorize=vectorize)
+    assert_close(single, pb.diag(x.exp()))
+    assert single.requires_grad == found[0][0].requires_grad == create_graph
+    if create_graph:
+        (g,) = pb.autograd.grad(single.sum(), x)
+        assert_close(g, x.exp())
+
+
+def test_forward_mode() -> None:
+    x, y = inputs()
+    vectorized = F.jacobian(two, (x, y), vectorize=True, strategy="forward-mode")
+    assert_close(vectorized, F.jacobian(two, (x, y)))
+    with pytest.raises(NotImplementedError, match="vectorize"):
+        F.jacobian(two, (x, y), strategy="forward-mode")
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}]
+)
+def test_hessian(kwargs: Any) -> None:
+    x, y = inputs()
+    assert_close(F.hessian(number, (x, y), **kwargs), pb.func.hessian(number, argnums=(0, 1))(x, y))
+    assert_close(F.hessian(lambda a: (a**3).sum(), x, **kwargs), pb.diag(6 * x.detach()))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_products(create_graph: bool) -> None:
+    x, y = inputs()
+    v = (make_tensor(3, dtype=pb.float64), make_tensor((), dtype=pb.float64))
+    value, product = F.vjp(two, (x, y), v, create_graph=create_graph)
+    expected, pull = pb.func.vjp(two, x, y)
+    assert_close((value, product), (expected, pull(v)))
+    u = (make_tensor(3, dtype=pb.float64), make_tensor(3, dtype=pb.float64))
+    assert_close(F.jvp(two, (x, y), u, create_graph=create_graph), pb.func.jvp(two, (x, y), u))
+    h = F.hessian(number, (x, y))
+    expected = tuple(h[i][0] @ u[0] + h[i][1] @ u[1] for i in range(2))
+    for f in (F.hvp, F.vhp):
+        value, product = f(number, (x, y), u, create_graph=create_graph)
+        assert_close((value, product), (number(x, y), expected))
+        assert product[0].requires_grad == create_graph
+
+
+def test_defaults_of_vectors() -> None:
+    x = pb.tensor(2.0, requires_grad=True)
+    for f, expected in [(F.vjp, 12.0), (F.jvp, 12.0), (F.hvp, 12.0), (F.vhp, 12.0)]:
+        value, product = f(lambda a: a**3, x)
+        assert (value.item(), product.item()) == (8.0, expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda x: F.vjp(pb.exp, x), RuntimeError, "'v'"),
+        (lambda x: F.jvp(pb.exp, x, pb.ones(2)), RuntimeError, "shapes of the input"),
+        (lambda x: F.hessian(pb.exp, x), RuntimeError, "one element"),
+        (lambda x: F.jacobian(lambda a: pb.ones(2), x, strict=True), RuntimeError, "does not depend"),
+        (lambda x: F.vjp(lambda a: pb.ones(()), x, strict=True), RuntimeError, "does not depend"),
+        (lambda x: F.jacobian(pb.exp, "x"), TypeError, "'inputs' must be a tensor, got str"),
+        (lambda x: F.jacobian(lambda a: 3, x), TypeError, "returns must be a tensor"),
+        (lambda x: F.jacobian(pb.exp, x, strategy="other"), ValueError, "strategy"),
+    ],
+)
+def test_errors(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(pb.ones(3, requires_grad=True))
+
+
+def test_independent_outputs_are_zero() -> None:
+    x, y = inputs()
+    assert_close(F.jacobian(lambda a, b: a * 1, (x, y))[1], pb.zeros(3, 3, dtype=pb.float64))
+    assert_close(F.vjp(lambda a: pb.ones(()), x)[1], pb.zeros(3, dtype=pb.float64))
