@@ -171,8 +171,11 @@ ops! { TABLE:
             Some(e) => (start, e),
             None => (Scalar::Int(0), start),
         };
-        let n = arange_length(start.as_f64(), end.as_f64(), step.as_f64())?;
         let dtype = dtype.unwrap_or(natural(&[start, end, step]));
+        // Integer ranges are counted in integers, whatever the arguments are.
+        let whole = |s: Scalar| if dtype.is_integer() { Scalar::Int(s.as_i64()) } else { s };
+        let (start, end, step) = (whole(start), whole(end), whole(step));
+        let n = arange_length(start.as_f64(), end.as_f64(), step.as_f64())?;
         if dtype == DType::Bool {
             bail!(NotImplemented, "arange(): not implemented for bool tensors");
         }

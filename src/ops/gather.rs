@@ -40,9 +40,11 @@ struct Elementwise {
 }
 
 fn elementwise(op: &str, x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwise> {
-    int64(op, "index", idx)?;
+    if !idx.dtype().is_integer() {
+        bail!(Runtime, "{op}(): expected an integer dtype for argument 'index', but got {}", idx.dtype());
+    }
     let dim = wrap_dim(op, dim, x.rank())?;
-    let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(idx)?, dim };
+    let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
         bail!(
             Runtime,

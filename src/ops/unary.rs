@@ -258,7 +258,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
     /// tensor([-1.,  0.,  1.])
-    sign = "sign" (x) { float => x.sign(), int => x.sign(), bool => x } [METHOD, INPLACE] d[] Partial::Zero;
+    sign = "sign" (x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int => x.sign(), bool => x } [METHOD, INPLACE] d[] Partial::Zero;
 
     /// The largest integer not above each element; integers stay as they are.
     ///

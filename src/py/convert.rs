@@ -166,8 +166,11 @@ fn any(o: Any<'_, '_>) -> Option<Value> {
     if let Ok(s) = o.cast::<PyString>() {
         return Some(Value::Str(s.to_string_lossy().into_owned()));
     }
-    let parts =
-        items(o)?.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
+    let Some(parts) = items(o) else {
+        // Options that the entry only looks at by name: memory formats, layouts, devices.
+        return Some(Value::Str(o.to_string()));
+    };
+    let parts = parts.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
     Some(if o.is_instance_of::<PyTuple>() { Value::Tuple(parts) } else { Value::List(parts) })
 }
 

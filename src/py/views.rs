@@ -27,6 +27,11 @@ pub fn assign(py: Python<'_>, entry: &Entry, slf: &Bound<'_, PyAny>, out: Value)
     let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
         return Err(Error::internal(format!("{}_(): gave no tensor", entry.short_name())).into());
     };
+    if entry.flags.has(crate::ops::Flags::VIEW) {
+        // `x.squeeze_()` and its like change the shape of the cell itself.
+        drop(cell.with(|s| s.set(out)));
+        return Ok(());
+    }
     Ok(write(cell, &format!("{}_", entry.short_name()), out)?)
 }
 

@@ -98,6 +98,9 @@ pub fn batch_norm_with_stats(
 ) -> Result<BatchNorm> {
     let op = "batch_norm";
     floats(op, input)?;
+    if input.numel() == 0 && input.rank() < 2 && !training {
+        return Ok(BatchNorm { out: input.clone(), running: None });
+    }
     if input.rank() < 2 {
         bail!(Runtime, "{op}(): expected an input of at least 2 dimensions, but got {}", input.rank());
     }
