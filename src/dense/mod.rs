@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod buffer;
+pub mod conv;
 pub mod convert;
 pub mod copy;
 pub mod index;
@@ -20,6 +21,7 @@ pub(crate) mod samples;
 pub mod scan;
 pub mod sort;
 pub mod threads;
+pub mod window;
 
 pub use array::Array;
 pub use buffer::Buffer;

@@ -45,6 +45,7 @@ static FAMILIES: &[&[Entry]] = &[
     join::TABLE,
     matmul::TABLE,
     nn::activation::TABLE,
+    nn::conv::TABLE,
     nn::loss::TABLE,
     nn::norm::TABLE,
     nn::pad::TABLE,

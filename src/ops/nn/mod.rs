@@ -4,3 +4,6 @@ pub mod activation;
 pub mod loss;
 pub mod norm;
 pub mod pad;
+pub mod conv;
+pub mod convolution;
+pub mod sizes;
