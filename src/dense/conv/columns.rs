@@ -32,7 +32,8 @@ pub fn runs(p: &ConvParams, tap: [usize; 3], from: usize, to: usize, mut f: impl
         let inside = (0..p.input[0] as isize).contains(&z) && (0..height as isize).contains(&y);
         let start = lo.clamp(col, col + len);
         let count = if inside { hi.clamp(start, col + len) - start } else { 0 };
-        let source = if count > 0 { ((z * height as isize + y) * width as isize + place(2, start)) as usize } else { 0 };
+        let source =
+            if count > 0 { ((z * height as isize + y) * width as isize + place(2, start)) as usize } else { 0 };
         f(Run { at: q - from, len, first: start - col, count, source });
         q += len;
         row += 1;

@@ -60,11 +60,7 @@ fn check(op: &str, p: &ConvParams, x: Option<&Array>, w: Option<&Array>, y: Opti
     };
     let divides = p.groups > 0 && c % p.groups == 0 && o % p.groups == 0;
     let fits = |a: Option<&Array>, shape: crate::base::Shape| a.is_none_or(|a| *a.shape() == shape);
-    if !divides
-        || !fits(x, p.x_shape(n, c))
-        || !fits(w, p.w_shape(o, c / p.groups))
-        || !fits(y, p.y_shape(n, o))
-    {
+    if !divides || !fits(x, p.x_shape(n, c)) || !fits(w, p.w_shape(o, c / p.groups)) || !fits(y, p.y_shape(n, o)) {
         let shape = |a: Option<&Array>| a.map(|a| a.shape().to_string()).unwrap_or_default();
         bail!(Internal, "{op}(): shapes {} {} {} do not fit {p:?}", shape(x), shape(w), shape(y));
     }

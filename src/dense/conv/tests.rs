@@ -1,9 +1,9 @@
 //! Against sums over all indices.
 
 use super::*;
+use crate::base::Scalar;
 use crate::base::Shape;
 use crate::dense::samples::{Rng, at, check, indices, strided};
-use crate::base::Scalar;
 
 struct Case {
     p: ConvParams,
@@ -34,7 +34,10 @@ fn terms(k: &Case, mut f: impl FnMut(&[usize], &[usize], &[usize])) {
     for y in indices(&p.y_shape(k.n, k.o)) {
         for w in indices(&p.w_shape(1, cg)) {
             let place: Vec<isize> = (0..p.rank)
-                .map(|d| (y[d + 2] * p.stride[lead + d] + w[d + 2] * p.dilation[lead + d]) as isize - p.padding[lead + d] as isize)
+                .map(|d| {
+                    (y[d + 2] * p.stride[lead + d] + w[d + 2] * p.dilation[lead + d]) as isize
+                        - p.padding[lead + d] as isize
+                })
                 .collect();
             if place.iter().enumerate().any(|(d, &i)| i < 0 || i as usize >= p.input[lead + d]) {
                 continue;

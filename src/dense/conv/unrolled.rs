@@ -222,7 +222,15 @@ impl<'a, T: Product> Unrolled<'a, T> {
 
     /// # Safety
     /// The pointers are the arrays'; only this part's channels of `dw` are written.
-    unsafe fn weight_grad_part(&self, part: Part, block: usize, x: *const T, dy: *const T, scratch: *mut T, dw: *mut T) {
+    unsafe fn weight_grad_part(
+        &self,
+        part: Part,
+        block: usize,
+        x: *const T,
+        dy: *const T,
+        scratch: *mut T,
+        dw: *mut T,
+    ) {
         let cols = part.channels * self.taps;
         // SAFETY: by the contract; the scratch holds the columns of a block.
         unsafe {

@@ -87,7 +87,8 @@ fn the_gradient_is_the_transpose() {
         let mut rng = Rng(seed);
         let rank = 1 + rng.below(3);
         let (input, s) = slides(&mut rng, rank);
-        let s: Vec<Slide> = s.into_iter().map(|s| Slide { dilation: 1, padding: s.padding.min(s.kernel / 2), ..s }).collect();
+        let s: Vec<Slide> =
+            s.into_iter().map(|s| Slide { dilation: 1, padding: s.padding.min(s.kernel / 2), ..s }).collect();
         let w = if seed % 2 == 0 {
             Windows::sliding(&input, &s).unwrap()
         } else {

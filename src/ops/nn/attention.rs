@@ -3,7 +3,7 @@
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
-use crate::ops::{compare, diagonal, matmul, reduce, softmax};
+use crate::ops::{compare, diagonal, matmul, random, reduce, softmax};
 use crate::rules::basis::{self, where_};
 
 /// Query, key and value have sizes that fit each other.
@@ -30,7 +30,11 @@ fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
 fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
     const OP: &str = "scaled_dot_product_attention";
     if x.rank() < 3 || query.rank() < 3 {
-        bail!(Runtime, "{OP}(): enable_gqa needs tensors of at least 3 dimensions, got {}D", x.rank().min(query.rank()));
+        bail!(
+            Runtime,
+            "{OP}(): enable_gqa needs tensors of at least 3 dimensions, got {}D",
+            x.rank().min(query.rank())
+        );
     }
     let at = x.rank() - 3;
     let (heads, wanted) = (x.shape()[at], query.shape()[query.rank() - 3]);
@@ -117,7 +121,7 @@ ops! { TABLE:
         }
         let mut weights = weights(&scores, attn_mask.is_some())?;
         if dropout_p > 0.0 {
-            weights = dropout(&weights, dropout_p)?;
+            weights = random::dropout(&weights, dropout_p, true, false)?;
         }
         matmul::matmul(&weights, &value).map_err(|e| e.context(OP))
     }

@@ -53,12 +53,7 @@ fn check(op: &str, rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&T
         if let Some(t) = t
             && t.dtype() != input.dtype()
         {
-            bail!(
-                Runtime,
-                "{op}(): Input type ({}) and {name} type ({}) should be the same",
-                input.dtype(),
-                t.dtype()
-            );
+            bail!(Runtime, "{op}(): Input type ({}) and {name} type ({}) should be the same", input.dtype(), t.dtype());
         }
     }
     if weight.shape()[2..].contains(&0) {

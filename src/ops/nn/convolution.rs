@@ -18,7 +18,11 @@ pub static CONV: Bilinear = Bilinear {
         |p, g, x, _| call(Prim::Static(&CONV_WEIGHT_GRAD), p, &[x, g]),
     ],
     batch: |me, p, args, info| {
-        let folds = Folds { first: (Fold::outer(0), Fold::outer(0)), second: (Fold::inner(0), Fold::inner(1)), both: [1, 0, 1] };
+        let folds = Folds {
+            first: (Fold::outer(0), Fold::outer(0)),
+            second: (Fold::inner(0), Fold::inner(1)),
+            both: [1, 0, 1],
+        };
         folds.run(me, p, args, info)
     },
 };
@@ -32,7 +36,11 @@ pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
         |p, g, dy, _| call(Prim::Static(&CONV_WEIGHT_GRAD), p, &[g, dy]),
     ],
     batch: |me, p, args, info| {
-        let folds = Folds { first: (Fold::outer(0), Fold::outer(0)), second: (Fold::outer(1), Fold::inner(1)), both: [1, 0, 1] };
+        let folds = Folds {
+            first: (Fold::outer(0), Fold::outer(0)),
+            second: (Fold::outer(1), Fold::inner(1)),
+            both: [1, 0, 1],
+        };
         folds.run(me, p, args, info)
     },
 };
@@ -46,7 +54,11 @@ pub static CONV_WEIGHT_GRAD: Bilinear = Bilinear {
         |p, g, x, _| call(Prim::Static(&CONV), p, &[x, g]),
     ],
     batch: |me, p, args, info| {
-        let folds = Folds { first: (Fold::inner(1), Fold::outer(1)), second: (Fold::inner(1), Fold::inner(0)), both: [1, 1, 0] };
+        let folds = Folds {
+            first: (Fold::inner(1), Fold::outer(1)),
+            second: (Fold::inner(1), Fold::inner(0)),
+            both: [1, 1, 0],
+        };
         folds.run(me, p, args, info)
     },
 };

@@ -1,8 +1,8 @@
 //! Maxima and averages over windows.
 
 use super::sizes::by_dim;
-use crate::base::{Result, Scalar, Shape};
 use crate::bail;
+use crate::base::{Result, Scalar, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Outputs, Params, Prim, Tensor, call, call_many};
 use crate::dense::window::{self, Slide, Windows};
@@ -217,12 +217,26 @@ fn adaptive(op: &str, rank: usize, input: &Tensor, output_size: &Value) -> Resul
 
 macro_rules! max_sizes {
     ($kernel:ident, $stride:ident, $padding:ident, $dilation:ident, $ceil:ident) => {
-        Sizes { kernel: $kernel, stride: $stride, padding: $padding, dilation: $dilation, ceil: $ceil, count_padding: false }
+        Sizes {
+            kernel: $kernel,
+            stride: $stride,
+            padding: $padding,
+            dilation: $dilation,
+            ceil: $ceil,
+            count_padding: false,
+        }
     };
 }
 macro_rules! avg_sizes {
     ($kernel:ident, $stride:ident, $padding:ident, $ceil:ident, $count:ident) => {
-        Sizes { kernel: $kernel, stride: $stride, padding: $padding, dilation: &[1], ceil: $ceil, count_padding: $count }
+        Sizes {
+            kernel: $kernel,
+            stride: $stride,
+            padding: $padding,
+            dilation: &[1],
+            ceil: $ceil,
+            count_padding: $count,
+        }
     };
 }
 
