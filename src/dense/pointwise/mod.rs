@@ -84,13 +84,12 @@ fn one_row(
     c: *const u8,
     scalars: u32,
 ) -> Result<Array> {
-    let mut fault = false;
-    let out = Array::build_bytes(k.out_dtype(dtype), shape.clone(), |dst, n| {
+    Array::try_build_bytes(k.out_dtype(dtype), shape.clone(), |dst, n| {
         // SAFETY: each operand holds n elements, or one if it is a scalar; `dst` is new memory for n results; the
         // row is one for the instruction set in use.
-        fault = unsafe { row(dst, a, b, c, n, scalars) };
-    })?;
-    if fault { Err(faulty(k)) } else { Ok(out) }
+        let fault = unsafe { row(dst, a, b, c, n, scalars) };
+        if fault { Err(faulty(k)) } else { Ok(()) }
+    })
 }
 
 /// Anything else: strided, broadcast, large, half precision.
@@ -100,15 +99,15 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
     let steps = plan(k, dtype)?;
     let inputs: SmallVec<[Input; 3]> = args.iter().map(|a| operand(a, &shape)).collect();
     let out_dtype = k.out_dtype(dtype);
-    let mut fault = false;
-    let out = Array::build_bytes(out_dtype, shape.clone(), |dst, n| {
-        if n > 0 {
-            let program = Program::new(&shape, inputs, smallvec![Output { ptr: dst, width: out_dtype.size() }], steps);
-            // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
-            fault = unsafe { program.run() };
+    Array::try_build_bytes(out_dtype, shape.clone(), |dst, n| {
+        if n == 0 {
+            return Ok(());
         }
-    })?;
-    if fault { Err(faulty(k)) } else { Ok(out) }
+        let program = Program::new(&shape, inputs, smallvec![Output { ptr: dst, width: out_dtype.size() }], steps);
+        // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
+        let fault = unsafe { program.run() };
+        if fault { Err(faulty(k)) } else { Ok(()) }
+    })
 }
 
 /// The steps that compute `k` in `dtype`: half precision is converted to single and back.
@@ -171,11 +170,6 @@ fn unsupported(k: &Kernel, dtype: DType) -> Error {
 #[cold]
 fn faulty(k: &Kernel) -> Error {
     Error::runtime(format!("{}(): integer division by zero", k.name))
-}
-
-/// Runs `f(0) … f(tasks - 1)`, each once, on any threads.
-fn parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..tasks).for_each(f)
 }
 
 /// Lower case at compile time, for names of kernels.

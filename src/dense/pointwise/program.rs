@@ -3,10 +3,13 @@
 
 use super::gather::{self, Walk};
 use super::kernel::Row;
+use crate::dense::threads;
 use smallvec::SmallVec;
 
 /// Elements per unit of work. Fixed, so that results do not depend on the number of threads.
 pub const CHUNK: usize = 32 * 1024;
+/// Chunks from which on waking another thread pays.
+const MIN_PARALLEL: usize = 4;
 /// Bytes of a scratch register; elements per tile follow from the widest type.
 const TILE_BYTES: usize = 2048;
 /// Registers start one cache line further than the tile, or equal offsets of all registers would compete for the
@@ -118,12 +121,17 @@ impl Program {
             return n == 1 && unsafe { self.run_chunk(0) };
         }
         let fault = std::sync::atomic::AtomicBool::new(false);
-        super::parallel(n, &|i| {
+        let chunk = |i| {
             // SAFETY: chunks write disjoint ranges of the outputs; the rest is handed through.
             if unsafe { self.run_chunk(i) } {
                 fault.store(true, std::sync::atomic::Ordering::Relaxed);
             }
-        });
+        };
+        if n < MIN_PARALLEL {
+            (0..n).for_each(chunk)
+        } else {
+            threads::run(n, &chunk)
+        }
         fault.into_inner()
     }
 
