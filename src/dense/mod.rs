@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod conv;
 pub mod convert;
 pub mod copy;
+pub mod gather;
 pub mod index;
 pub mod isa;
 pub mod linalg;
