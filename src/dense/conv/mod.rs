@@ -6,9 +6,11 @@
 mod columns;
 mod element;
 mod params;
+mod patches;
 mod unrolled;
 
 pub use params::{ConvParams, by_x};
+pub use patches::{fold, unfold};
 
 use super::{Array, copy};
 use crate::bail;
@@ -37,6 +39,8 @@ macro_rules! by_dtype {
         $body
     }};
 }
+
+use by_dtype;
 
 /// Both operands, halves widened, and the dtype of the result.
 fn operands(op: &str, a: &Array, b: &Array) -> Result<(Array, Array, DType)> {

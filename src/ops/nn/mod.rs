@@ -7,5 +7,7 @@ pub mod convolution;
 pub mod loss;
 pub mod norm;
 pub mod pad;
+pub mod patches;
 pub mod pool;
 pub mod sizes;
+pub mod unpool;
