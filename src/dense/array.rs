@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub const INLINE_BYTES: usize = 64;
 
 #[derive(Clone, Copy)]
-#[repr(C, align(16))]
+#[repr(C)]
 pub struct Inline([u64; 8]);
 
 /// Where the elements are.
@@ -48,23 +48,43 @@ impl Array {
     /// As [`Array::build`], fallible and for any dtype: `fill(first byte, number of elements)`.
     #[inline]
     pub fn build_bytes(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
+        Array::try_build_bytes(dtype, shape, |ptr, n| {
+            fill(ptr, n);
+            Ok(())
+        })
+    }
+
+    /// As [`Array::build_bytes`] with a `fill` that may fail.
+    #[inline]
+    pub fn try_build_bytes(
+        dtype: DType,
+        shape: Shape,
+        fill: impl FnOnce(*mut u8, usize) -> Result<()>,
+    ) -> Result<Array> {
         let n = shape.numel();
         if n * dtype.size() <= INLINE_BYTES && shape.rank() <= 6 && shape.iter().all(|&d| d <= INLINE_BYTES) {
             let mut inline = Inline([0; 8]);
-            fill(inline.0.as_mut_ptr().cast(), n);
+            fill(inline.0.as_mut_ptr().cast(), n)?;
             return Ok(Array { dtype, shape, data: Data::Inline(inline) });
         }
-        Array::build_buffer(dtype, shape, fill)
+        Array::try_build_buffer(dtype, shape, fill)
     }
 
     /// As [`Array::build_bytes`], always in a buffer of its own.
     pub fn build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
+        Array::try_build_buffer(dtype, shape, |ptr, n| {
+            fill(ptr, n);
+            Ok(())
+        })
+    }
+
+    fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
         let Some(bytes) = shape.checked_numel().and_then(|n| n.checked_mul(dtype.size())) else {
             bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
         };
         super::memory::check_available(bytes)?;
         let buffer = Buffer::alloc(bytes)?;
-        fill(buffer.ptr(), shape.numel());
+        fill(buffer.ptr(), shape.numel())?;
         Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
     }
 

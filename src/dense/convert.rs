@@ -1,18 +1,118 @@
-//! Rows that convert between dtypes.
+//! Converting between dtypes: rows, and programs of them. Half precision goes through single precision.
 
-use super::copy;
+use super::array::Array;
+use super::copy::{self, Convert};
+use super::gather::{self, Strided};
 use super::pointwise::Row;
-use crate::base::DType;
-use crate::match_dtype;
+use super::pointwise::program::{Output, Program, Reg, Step};
+use crate::base::{DType, Result};
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+use num_complex::Complex;
+use smallvec::SmallVec;
 
-/// The row that converts elements of one dtype to another.
+/// The same values in another dtype, in row-major order.
+pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
+    let mut steps = [Step::NONE; 2];
+    let steps = plan(a.dtype(), dtype, &mut steps);
+    let mut dims = SmallVec::from_slice(a.shape());
+    let mut input = [Strided { ptr: a.ptr(), width: a.dtype().size(), strides: a.strides() }];
+    gather::merge_dims(&mut dims, &mut input);
+    Array::build_bytes(dtype, a.shape().clone(), |out, n| {
+        if n > 0 {
+            let output = [Output { ptr: out, width: dtype.size() }];
+            // SAFETY: the array's layout stays inside its memory; `out` is new and has room for n elements.
+            unsafe { Program::new(&dims, &input, &output, steps).run() };
+        }
+    })
+}
+
+/// The steps from one dtype to another.
+fn plan(from: DType, to: DType, steps: &mut [Step; 2]) -> &[Step] {
+    let step = |row, src, dst| Step { row, dst, src: [src, Reg::None, Reg::None] };
+    let (input, output) = (Reg::Input(0), Reg::Output(0));
+    if (from.is_half() && to != DType::F32) || (to.is_half() && from != DType::F32) {
+        steps[0] = step(row(from, DType::F32), input, Reg::Temp(0));
+        steps[1] = step(row(DType::F32, to), Reg::Temp(0), output);
+        return steps;
+    }
+    steps[0] = step(row(from, to), input, output);
+    &steps[..1]
+}
+
+/// The row that converts elements of one dtype to another; with a half type the other dtype is float32.
 pub fn row(from: DType, to: DType) -> Row {
-    match_dtype!(from, S => match_dtype!(to, D => plain::<S, D>))
+    match (from, to) {
+        (DType::F16, _) => widen_f16,
+        (_, DType::F16) => narrow_f16,
+        (DType::BF16, _) => widen_bf16,
+        (_, DType::BF16) => narrow_bf16,
+        _ => plain_row(from, to),
+    }
+}
+
+macro_rules! match_plain {
+    ($d:expr, $T:ident => $body:expr) => {
+        match $d {
+            DType::Bool => {
+                type $T = bool;
+                $body
+            }
+            DType::U8 => {
+                type $T = u8;
+                $body
+            }
+            DType::I8 => {
+                type $T = i8;
+                $body
+            }
+            DType::I16 => {
+                type $T = i16;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::F32 | DType::F16 | DType::BF16 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::C64 => {
+                type $T = Complex<f32>;
+                $body
+            }
+            DType::C128 => {
+                type $T = Complex<f64>;
+                $body
+            }
+        }
+    };
+}
+
+fn plain_row(from: DType, to: DType) -> Row {
+    match_plain!(from, S => match_plain!(to, D => plain::<S, D>))
+}
+
+/// # Safety
+/// `src` and `dst` must hold `n` elements, aligned, and not overlap.
+#[inline(always)]
+unsafe fn slices<'a, S, D>(src: *const u8, dst: *mut u8, n: usize) -> (&'a [S], &'a mut [D]) {
+    // SAFETY: by the contract.
+    unsafe { (std::slice::from_raw_parts(src.cast(), n), std::slice::from_raw_parts_mut(dst.cast(), n)) }
 }
 
 /// # Safety
 /// As for [`Row`].
-unsafe fn plain<S: copy::Convert, D: copy::Convert>(
+unsafe fn plain<S: Convert, D: Convert>(
     dst: *mut u8,
     a: *const u8,
     _: *const u8,
@@ -21,10 +121,113 @@ unsafe fn plain<S: copy::Convert, D: copy::Convert>(
     _: u32,
 ) -> bool {
     // SAFETY: the contract of rows.
-    let (dst, a) =
-        unsafe { (std::slice::from_raw_parts_mut(dst.cast::<D>(), n), std::slice::from_raw_parts(a.cast::<S>(), n)) };
+    let (a, dst) = unsafe { slices::<S, D>(a, dst, n) };
     for (o, &x) in dst.iter_mut().zip(a) {
         *o = copy::convert(x);
     }
     false
+}
+
+macro_rules! rows {
+    ($($name:ident($a:ident: $s:ty, $dst:ident: $d:ty) $body:block)*) => {$(
+        /// # Safety
+        /// As for [`Row`].
+        unsafe fn $name(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize, _: u32) -> bool {
+            // SAFETY: the contract of rows.
+            let ($a, $dst) = unsafe { slices::<$s, $d>(a, d, n) };
+            $body
+            false
+        }
+    )*};
+}
+
+rows! {
+    widen_f16(a: f16, dst: f32) {
+        a.convert_to_f32_slice(dst);
+    }
+    narrow_f16(a: f32, dst: f16) {
+        dst.convert_from_f32_slice(a);
+    }
+    widen_bf16(a: u16, dst: f32) {
+        for (o, &x) in dst.iter_mut().zip(a) {
+            *o = f32::from_bits((x as u32) << 16);
+        }
+    }
+    // To the nearest, half to even; NaN stays NaN.
+    narrow_bf16(a: f32, dst: u16) {
+        for (o, &x) in dst.iter_mut().zip(a) {
+            let bits = x.to_bits();
+            let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+            *o = (if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }) as u16;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Element;
+    use crate::match_dtype;
+    use half::bf16;
+
+    const VALUES: [f64; 16] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.5,
+        100.7,
+        -127.9,
+        255.5,
+        65504.0,
+        1e-7,
+        3.0e38,
+        -1e10,
+        1e300,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+
+    /// Same bits, or both NaN.
+    fn same<T: Convert>(x: T, y: T) -> bool {
+        x == y || (x != x && y != y)
+    }
+
+    #[test]
+    fn every_pair_converts_as_single_elements_do() {
+        for from in DType::ALL {
+            for to in DType::ALL {
+                match_dtype!(from, S => match_dtype!(to, D => {
+                    let src: Vec<S> = (0..300).map(|i| S::of_f64(VALUES[i % 16])).collect();
+                    let a = Array::from_slice([300], &src).unwrap();
+                    let strided = a.view(|l| l.slice(0, 299, 150, -2)).unwrap();
+                    let got = cast(&a, to).unwrap();
+                    let half = cast(&strided, to).unwrap();
+                    assert_eq!(got.dtype(), D::DTYPE);
+                    for (i, &x) in got.as_slice::<D>().unwrap().iter().enumerate() {
+                        assert!(same(x, copy::convert::<S, D>(src[i])), "{from} {:?} to {to}: {x:?}", src[i]);
+                    }
+                    for (i, &x) in half.as_slice::<D>().unwrap().iter().enumerate() {
+                        assert!(same(x, copy::convert::<S, D>(src[299 - 2 * i])));
+                    }
+                }));
+            }
+        }
+    }
+
+    #[test]
+    fn all_half_numbers_survive_single_precision() {
+        for bits in 0..=u16::MAX {
+            let (h, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+            let (mut x, mut y) = ([0f32; 1], [0u16; 1]);
+            // SAFETY: one element each.
+            unsafe {
+                widen_bf16(x.as_mut_ptr().cast(), [bits].as_ptr().cast(), [].as_ptr(), [].as_ptr(), 1, 0);
+                narrow_bf16(y.as_mut_ptr().cast(), x.as_ptr().cast(), [].as_ptr(), [].as_ptr(), 1, 0);
+            }
+            assert!(same(x[0], b.to_f32()) && same(bf16::from_bits(y[0]), b));
+            assert!(same(f16::from_f32(h.to_f32()), h));
+        }
+    }
 }

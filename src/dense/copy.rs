@@ -1,10 +1,13 @@
 //! Gathering strided elements and converting between dtypes.
 
 use super::array::Array;
+use super::gather::{self, Strided};
+use super::pointwise::program::CHUNK;
+use super::threads;
 use crate::base::{DType, Element, Layout, Result, Scalar};
-use crate::match_dtype;
 use half::{bf16, f16};
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 /// Value conversions as PyTorch does them: floats truncate to integers, integers wrap, anything non-zero is true,
 /// complex to real drops the imaginary part.
@@ -32,18 +35,23 @@ macro_rules! convert_int {
 convert_int!(u8, i8, i16, i32, i64);
 
 macro_rules! convert_float {
-    ($($t:ty, $to:expr, $of:expr);*) => {$(impl Convert for $t {
+    ($($t:ty, $to:expr, $of:expr, $of_int:expr);*) => {$(impl Convert for $t {
         fn to_f64(self) -> f64 { let f: fn($t) -> f64 = $to; f(self) }
         fn to_i64(self) -> i64 { self.to_f64() as i64 }
         fn to_complex(self) -> Complex<f64> { Complex::new(self.to_f64(), 0.0) }
         fn to_bool(self) -> bool { self.to_f64() != 0.0 }
         fn of_f64(x: f64) -> Self { let f: fn(f64) -> $t = $of; f(x) }
-        fn of_i64(x: i64) -> Self { Self::of_f64(x as f64) }
+        fn of_i64(x: i64) -> Self { let f: fn(i64) -> $t = $of_int; f(x) }
         fn of_complex(z: Complex<f64>) -> Self { Self::of_f64(z.re) }
     })*};
 }
-convert_float!(f32, |x| x as f64, |x| x as f32; f64, |x| x, |x| x; f16, f16::to_f64, f16::from_f64;
-    bf16, bf16::to_f64, bf16::from_f64);
+// Half precision is reached through single, as in the vectorised conversions.
+convert_float!(
+    f32, |x| x as f64, |x| x as f32, |x| x as f32;
+    f64, |x| x, |x| x, |x| x as f64;
+    f16, f16::to_f64, |x| f16::from_f32(x as f32), |x| f16::from_f32(x as f32);
+    bf16, bf16::to_f64, |x| bf16::from_f32(x as f32), |x| bf16::from_f32(x as f32)
+);
 
 impl Convert for bool {
     fn to_f64(self) -> f64 {
@@ -120,57 +128,31 @@ pub fn gather(a: &Array) -> Result<Array> {
 
 /// A contiguous copy of the elements that `layout` names, its offset counted from `base`.
 pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Array> {
-    macro_rules! by_width {
-        ($t:ty) => {
-            Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
-                // SAFETY: `layout` names elements inside the source; `out` holds n elements of this width.
-                unsafe {
-                    let out = std::slice::from_raw_parts_mut(out.cast::<$t>(), n);
-                    gather_rows(base.cast::<$t>().add(layout.offset), layout, out)
-                }
-            })
+    let width = dtype.size();
+    let mut dims = SmallVec::from_slice(&layout.shape);
+    let mut source =
+        [Strided { ptr: base.wrapping_add(layout.offset * width), width, strides: layout.strides.clone() }];
+    gather::merge_dims(&mut dims, &mut source);
+    Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
+        let out = Target(out);
+        let chunk = |range: std::ops::Range<usize>| {
+            // SAFETY: `layout` names elements inside the source; `out` holds n elements of this width, and the
+            // ranges are disjoint.
+            unsafe { gather::range(&source[0], &dims, range.start, range.end, out.at(range.start * width)) }
         };
-    }
-    match dtype.size() {
-        1 => by_width!(u8),
-        2 => by_width!(u16),
-        4 => by_width!(u32),
-        8 => by_width!(u64),
-        _ => by_width!([u64; 2]),
-    }
+        if n < 4 * CHUNK { chunk(0..n) } else { threads::run_chunks(n, CHUNK, &chunk) }
+    })
 }
 
-/// # Safety
-/// `base` plus any offset that `layout` reaches must be readable; `out` has the layout's number of elements.
-unsafe fn gather_rows<T: Copy>(base: *const T, layout: &Layout, out: &mut [T]) {
-    if out.is_empty() {
-        return;
-    }
-    let mut dims = layout.collapse();
-    let (inner, step) = dims.pop().unwrap_or((1, 1));
-    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, dims.len());
-    let mut at = 0isize;
-    for row in out.chunks_exact_mut(inner) {
-        // SAFETY: by the contract every element of the row is readable.
-        unsafe {
-            let src = base.offset(at);
-            if step == 1 {
-                std::ptr::copy_nonoverlapping(src, row.as_mut_ptr(), inner);
-            } else {
-                for (i, x) in row.iter_mut().enumerate() {
-                    *x = *src.offset(i as isize * step);
-                }
-            }
-        }
-        for d in (0..dims.len()).rev() {
-            index[d] += 1;
-            at += dims[d].1;
-            if index[d] < dims[d].0 {
-                break;
-            }
-            at -= dims[d].1 * dims[d].0 as isize;
-            index[d] = 0;
-        }
+/// A block that threads write disjoint parts of.
+struct Target(*mut u8);
+
+// SAFETY: see the uses: the parts are disjoint.
+unsafe impl Sync for Target {}
+
+impl Target {
+    fn at(&self, byte: usize) -> *mut u8 {
+        self.0.wrapping_add(byte)
     }
 }
 
@@ -236,15 +218,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     if a.dtype() == dtype {
         return Ok(a.clone());
     }
-    let a = a.contiguous()?;
-    match_dtype!(a.dtype(), S => match_dtype!(dtype, D => {
-        let src: &[S] = a.as_slice().unwrap_or(&[]);
-        Array::build::<D>(a.shape().clone(), |out| {
-            for (o, &x) in out.iter_mut().zip(src) {
-                *o = convert::<S, D>(x);
-            }
-        })
-    }))
+    super::convert::cast(a, dtype)
 }
 
 #[inline(always)]

@@ -2,8 +2,10 @@
 
 pub mod array;
 pub mod buffer;
+pub mod conv;
 pub mod convert;
 pub mod copy;
+pub mod gather;
 pub mod index;
 pub mod isa;
 pub mod linalg;
@@ -20,6 +22,7 @@ pub(crate) mod samples;
 pub mod scan;
 pub mod sort;
 pub mod threads;
+pub mod window;
 
 pub use array::Array;
 pub use buffer::Buffer;

@@ -31,6 +31,13 @@ where
             return;
         }
         let out = Shared(out.as_mut_ptr());
+        if inner == 1 {
+            return parallel::ranges(x.len() / n, n, &|lo, hi| {
+                // SAFETY: lines differ between tasks and lie inside.
+                let out = unsafe { std::slice::from_raw_parts_mut(out.at(lo * n), (hi - lo) * n) };
+                lines(&x[lo * n..hi * n], out, n, start, &f);
+            });
+        }
         let tiles = inner.div_ceil(TILE);
         parallel::ranges(x.len() / (n * inner) * tiles, n * TILE.min(inner), &|lo, hi| {
             let mut states = vec![start; TILE.min(inner)];
@@ -49,6 +56,29 @@ where
             }
         });
     })
+}
+
+/// Lines that are scanned together, for each step of a line waits for the one before.
+const LINES: usize = 8;
+
+/// Scans contiguous lines of length `n`.
+fn lines<T: Copy, S: Copy, O>(x: &[T], out: &mut [O], n: usize, start: S, f: &impl Fn(&mut S, T) -> O) {
+    let mut groups = x.chunks_exact(LINES * n);
+    let mut outs = out.chunks_exact_mut(LINES * n);
+    for (x, out) in groups.by_ref().zip(outs.by_ref()) {
+        let mut states = [start; LINES];
+        for i in 0..n {
+            for (l, s) in states.iter_mut().enumerate() {
+                out[l * n + i] = f(s, x[l * n + i]);
+            }
+        }
+    }
+    for (x, out) in groups.remainder().chunks_exact(n).zip(outs.into_remainder().chunks_exact_mut(n)) {
+        let mut state = start;
+        for (o, &v) in out.iter_mut().zip(x) {
+            *o = f(&mut state, v);
+        }
+    }
 }
 
 /// Running sums along `dim`, in the dtype of `a`. Floats accumulate in float64, integers wrap; for bools cast first.

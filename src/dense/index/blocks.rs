@@ -77,22 +77,28 @@ unsafe fn take(a: &Array, lead: &[isize], at: &[isize], block: &Layout, out: *mu
     let out = Shared(out);
     parallel::ranges(lead.len() * at.len(), len, &|lo, hi| {
         by_width!(size, T => {
-            let src = src as *const T;
-            let out = out.at(lo * len * size).cast::<T>();
-            let offset = |i: usize| lead[i / at.len()] + at[i % at.len()];
-            // SAFETY: by the contract.
-            unsafe {
-                match dims[..] {
-                    [] => for i in lo..hi {
-                        out.add(i - lo).write(src.offset(offset(i)).read());
-                    },
-                    [(n, 1)] => for i in lo..hi {
-                        std::ptr::copy_nonoverlapping(src.offset(offset(i)), out.add((i - lo) * n), n);
-                    },
-                    _ => for i in lo..hi {
-                        take_strided(src.offset(offset(i)), &dims, out.add((i - lo) * len));
-                    },
+            let mut out = out.at(lo * len * size).cast::<T>();
+            let mut i = lo;
+            while i < hi {
+                let (l, j) = (i / at.len(), i % at.len());
+                let run = &at[j..at.len().min(j + hi - i)];
+                let src = (src as *const T).wrapping_offset(lead[l]);
+                // SAFETY: by the contract.
+                unsafe {
+                    match dims[..] {
+                        [] => for (k, &o) in run.iter().enumerate() {
+                            out.add(k).write(src.offset(o).read());
+                        },
+                        [(n, 1)] => for (k, &o) in run.iter().enumerate() {
+                            std::ptr::copy_nonoverlapping(src.offset(o), out.add(k * n), n);
+                        },
+                        _ => for (k, &o) in run.iter().enumerate() {
+                            take_strided(src.offset(o), &dims, out.add(k * len));
+                        },
+                    }
+                    out = out.add(run.len() * len);
                 }
+                i += run.len();
             }
         })
     });
@@ -284,6 +290,11 @@ unsafe fn add_blocks<O: Op>(src: &Array, lead: &[isize], at: &[isize], len: usiz
                 // SAFETY: by the contract; the columns of a task are its own.
                 unsafe {
                     let from = (src as *const O::A).add((i * at.len() + j) * len);
+                    if len == 1 {
+                        let to = out.offset(base + offset);
+                        to.write(O::join(to.read(), from.read()));
+                        continue;
+                    }
                     let from = std::slice::from_raw_parts(from.add(lo), hi - lo);
                     let to = std::slice::from_raw_parts_mut(out.offset(base + offset).add(lo), hi - lo);
                     for (t, &f) in to.iter_mut().zip(from) {

@@ -11,8 +11,14 @@ use crate::dense::array::Array;
 /// Errors: `Value` for no parts, `Runtime` for sizes or dtypes that do not fit.
 pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
     let Some(any) = parts.first() else { bail!(Value, "cat(): expected a non-empty list of Tensors") };
-    let is_legacy = |p: &&Array| **p.shape() == [0];
-    let used: Vec<Array> = parts.iter().filter(|p| !is_legacy(p)).cloned().collect();
+    let is_used = |p: &&Array| **p.shape() != [0];
+    let kept: Vec<Array>;
+    let used = if parts.iter().all(|p| is_used(&p)) {
+        parts
+    } else {
+        kept = parts.iter().filter(is_used).cloned().collect();
+        &kept
+    };
     let Some(first) = used.first() else { return Ok(any.clone()) };
     let rank = first.rank();
     if rank == 0 {
@@ -43,14 +49,14 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
             );
         }
     }
-    if let [only] = &used[..] {
+    if let [only] = used {
         return Ok(only.clone());
     }
     let total = used.iter().map(|p| p.shape()[dim]).sum();
     let shape = first.shape().with(dim, total);
     Array::build_bytes(first.dtype(), shape.clone(), |out, _| {
         // SAFETY: the sizes were checked.
-        unsafe { lay_out(&used, dim, &shape, out) }
+        unsafe { lay_out(used, dim, &shape, out) }
     })
 }
 

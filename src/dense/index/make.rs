@@ -22,6 +22,24 @@ fn counted<T: Convert>(n: usize, f: impl Fn(usize) -> T + Sync) -> Result<Array>
     })
 }
 
+/// As [`counted`], where `f` takes and gives float64.
+fn spaced<T: Convert>(n: usize, f: impl Fn(f64) -> f64 + Sync) -> Result<Array> {
+    Array::build::<T>([n].into(), |out| {
+        let out = Shared(out.as_mut_ptr());
+        parallel::ranges(n, 1, &|lo, hi| {
+            // SAFETY: ranges differ between tasks and lie inside.
+            let part = unsafe { std::slice::from_raw_parts_mut(out.at(lo), hi - lo) };
+            for (b, block) in part.chunks_mut(1 << 12).enumerate() {
+                // Indices inside a block are 32-bit: those convert to floats in vector registers.
+                let first = (lo + (b << 12)) as f64;
+                for (i, o) in block.iter_mut().enumerate() {
+                    *o = T::of_f64(f(first + f64::from(i as i32)));
+                }
+            }
+        });
+    })
+}
+
 /// `start + i * step` for `i` in `0..n`: in 64-bit integers if both are integers, else in float64.
 pub fn arange(dtype: DType, start: Scalar, step: Scalar, n: usize) -> Result<Array> {
     let whole = |s: Scalar| s.category() <= Category::Integer;
@@ -31,7 +49,7 @@ pub fn arange(dtype: DType, start: Scalar, step: Scalar, n: usize) -> Result<Arr
             return counted::<T>(n, |i| T::of_i64(start.wrapping_add(step.wrapping_mul(i as i64))));
         }
         let (start, step) = (start.as_f64(), step.as_f64());
-        counted::<T>(n, |i| T::of_f64(start + step * i as f64))
+        spaced::<T>(n, |i| start + step * i)
     })
 }
 
@@ -50,8 +68,8 @@ pub fn linspace(dtype: DType, start: Scalar, end: Scalar, n: usize) -> Result<Ar
         }
         let (start, end) = (start.as_f64(), end.as_f64());
         let step = (end - start) / gaps;
-        let x = |i: usize| if i < half { start + step * i as f64 } else { end - step * (n - 1 - i) as f64 };
-        counted::<T>(n, |i| T::of_f64(x(i)))
+        let (half, last) = (half as f64, n as f64 - 1.0);
+        spaced::<T>(n, |i| if i < half { start + step * i } else { end - step * (last - i) })
     })
 }
 

@@ -20,13 +20,23 @@ fn nonzero_of<T: Element>(x: &[T], shape: &Shape) -> Result<Array> {
         if out.is_empty() {
             return;
         }
+        if rank == 1 {
+            let last = x.iter().rposition(|&v| v != zero).unwrap_or(0);
+            let mut at = 0;
+            for (i, &v) in x[..=last].iter().enumerate() {
+                // Written always and kept if it counts: no branch on the data.
+                out[at] = i as i64;
+                at += usize::from(v != zero);
+            }
+            return;
+        }
         let n = shape[rank - 1];
         let mut prefix = vec![0i64; rank - 1];
         let mut rows = out.chunks_exact_mut(rank);
         for line in x.chunks_exact(n) {
             for (i, _) in line.iter().enumerate().filter(|(_, v)| **v != zero) {
                 if let Some(row) = rows.next() {
-                    row[..rank - 1].copy_from_slice(&prefix);
+                    row.iter_mut().zip(&prefix).for_each(|(r, &p)| *r = p);
                     row[rank - 1] = i as i64;
                 }
             }
@@ -61,11 +71,13 @@ pub fn masked_select(a: &Array, mask: &Array) -> Result<Array> {
     Array::build_bytes(a.dtype(), [count].into(), |out, _| {
         by_width!(a.dtype().size(), T => {
             let (src, mut out) = (a.ptr().cast::<T>(), out.cast::<T>());
-            for (i, _) in mask.iter().enumerate().filter(|(_, m)| **m) {
-                // SAFETY: one mask element per source element, and `out` holds as many as are true.
+            let used = mask.iter().rposition(|&m| m).map_or(0, |last| last + 1);
+            for (i, &m) in mask[..used].iter().enumerate() {
+                // SAFETY: one mask element per source element, and `out` holds as many as are true; what is written
+                // too much is followed by one that is true, which takes its place.
                 unsafe {
                     out.write(src.add(i).read());
-                    out = out.add(1);
+                    out = out.add(usize::from(m));
                 }
             }
         })

@@ -76,6 +76,39 @@ pub unsafe fn copy_to(a: &Array, dst: *mut u8, layout: &Layout) {
     })
 }
 
+/// Side of the squares that [`transpose`] moves at once.
+const SIDE: usize = 16;
+
+/// Copies where loop `k` steps through the source by one and the last loop through the destination: in squares, so
+/// that each cache line is used up while it is there.
+///
+/// # Safety
+/// As [`copy_loops`].
+unsafe fn transpose<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize, isize)], k: usize) {
+    let last = loops.len() - 1;
+    let ((m, sm, dm), (n, sn, dn)) = (loops[k], loops[last]);
+    let others: Loops = loops.iter().enumerate().filter(|(i, _)| *i != k && *i != last).map(|(_, &l)| l).collect();
+    let count: usize = others.iter().map(|l| l.0).product();
+    for position in 0..count {
+        let (mut rest, mut from, mut to) = (position, 0, 0);
+        for &(size, s, d) in others.iter().rev() {
+            let i = (rest % size) as isize;
+            rest /= size;
+            (from, to) = (from + i * s, to + i * d);
+        }
+        for i0 in (0..m).step_by(SIDE) {
+            for j0 in (0..n).step_by(SIDE) {
+                for i in i0 as isize..m.min(i0 + SIDE) as isize {
+                    for j in j0 as isize..n.min(j0 + SIDE) as isize {
+                        // SAFETY: by the contract.
+                        unsafe { dst.offset(to + i * dm + j * dn).write(src.offset(from + i * sm + j * sn).read()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// # Safety
 /// The loops reach only readable elements from `src` and writable ones from `dst`.
 unsafe fn copy_loops<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize, isize)]) {
@@ -83,6 +116,12 @@ unsafe fn copy_loops<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize
         // SAFETY: no loop is one element.
         return unsafe { dst.write(src.read()) };
     };
+    if s.abs() != 1
+        && let Some(k) = outer.iter().position(|l| l.1.abs() == 1 && l.0 >= 4)
+    {
+        // SAFETY: the same loops in another order.
+        return unsafe { transpose(src, dst, loops, k) };
+    }
     let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, outer.len());
     let (mut from, mut to) = (0isize, 0isize);
     'rows: loop {

@@ -171,3 +171,10 @@ pub fn horner<T: Fp, const F: bool, const N: usize>(z: T, c: &[f64; N]) -> T {
     }
     p
 }
+
+/// `if cond { a } else { b }` that stays a selection: a chain of plain ones may be threaded into branches, and a loop
+/// with branches is not vectorised.
+#[inline(always)]
+pub fn pick<T>(cond: bool, a: T, b: T) -> T {
+    std::hint::select_unpredictable(cond, a, b)
+}

@@ -24,7 +24,7 @@ pub use real::Real;
 /// `if cond { a } else { b }` of two values that are both computed, so that loops stay free of branches.
 #[inline(always)]
 pub fn select<T>(cond: bool, a: T, b: T) -> T {
-    if cond { a } else { b }
+    fp::pick(cond, a, b)
 }
 
 /// A constant in a `float` body.

@@ -2,7 +2,7 @@
 //! in pairs of doubles.
 
 use super::exp::exp_with;
-use super::fp::{Fp, horner};
+use super::fp::{Fp, horner, pick};
 use super::log::split;
 
 /// log2(m) / s in z = s², s = (m - 1)/(m + 1), to 2⁻⁴⁵ on [√½, √2].
@@ -39,7 +39,8 @@ const ATANH_TAIL: [f64; 7] = [
 /// |x|^y for a finite positive |x| in single precision.
 #[inline(always)]
 fn magnitude_single<const F: bool>(x: f64, y: f64) -> f64 {
-    let (m, e) = split(x);
+    // Denormal numbers of single precision are normal in double.
+    let (m, e) = x.split();
     let s = (m - 1.0) / (m + 1.0);
     let l = horner::<f64, F, 6>(s * s, &LOG2_LIGHT).fma::<F>(s, e) * y;
     let l = if l > 130.0 { 130.0 } else { l };
@@ -108,24 +109,32 @@ fn magnitude_double<T: Fp, const F: bool>(x: T, y: T) -> T {
 /// x^y with the special values of C99.
 #[inline(always)]
 pub fn pow<T: Fp, const F: bool>(x: T, y: T) -> T {
-    let (zero, one) = (T::of(0.0), T::of(1.0));
-    let a = x.abs();
-    let r =
-        if T::SINGLE { T::of(magnitude_single::<F>(a.to_f64(), y.to_f64())) } else { magnitude_double::<T, F>(a, y) };
+    if T::SINGLE {
+        // All of it in double: loops of one width vectorise better.
+        let (x, y) = (x.to_f64(), y.to_f64());
+        return T::of(with_special_values(x, y, magnitude_single::<F>(x.abs(), y)));
+    }
+    with_special_values(x, y, magnitude_double::<T, F>(x.abs(), y))
+}
+
+/// x^y, given `r` = |x|^y for finite positive |x| and finite y.
+#[inline(always)]
+fn with_special_values<T: Fp>(x: T, y: T, r: T) -> T {
+    let (zero, one, a) = (T::of(0.0), T::of(1.0), x.abs());
     // |x| is 0 or infinite, or y is infinite: the result is 0 or infinite, unless |x| is 1.
     let grows = (a > one) == (y > zero);
-    let edge = a == zero || a == T::INFINITY || y.abs() == T::INFINITY;
-    let r = if edge { if grows { T::INFINITY } else { zero } } else { r };
-    let r = if a == one && y == y { one } else { r };
+    // Compared with the largest number: comparisons with infinity merge into a class test, which has no vector form.
+    let edge = (a == zero) | (a > T::MAX) | (y.abs() > T::MAX);
+    let limit = pick(grows, T::INFINITY, zero);
+    let r = pick(edge, limit, r);
+    let r = pick(a == one, one, r);
     // The sign of an odd power; no real power of a negative number otherwise.
-    let whole = y.abs() >= T::either(8388608.0, 4503599627370496.0) || y == y.trunc();
     let half = y * T::of(0.5);
-    let odd = whole && y.abs() < T::either(16777216.0, 9007199254740992.0) && half != half.trunc();
-    let negative = x.is_negative();
-    let r = if negative && odd { -r } else { r };
-    let r = if x < zero && !whole && a != T::INFINITY { T::NAN } else { r };
-    let r = if x == x && y == y { r } else { x + y };
-    if y == zero || x == one { one } else { r }
+    let (whole, even) = (y == y.trunc(), half == half.trunc());
+    let r = pick(x.is_negative() & whole & !even, -r, r);
+    let r = pick((x < zero) & !whole & (a <= T::MAX), T::NAN, r);
+    let r = pick((x == x) & (y == y), r, T::NAN);
+    pick((y == zero) | (x == one), one, r)
 }
 
 /// sqrt(x² + y²) without overflow.

@@ -28,7 +28,7 @@ pub trait Real:
     /// `if cond { a } else { b }` without a branch; the receiver only names the type.
     #[inline(always)]
     fn select(self, cond: bool, a: Self, b: Self) -> Self {
-        if cond { a } else { b }
+        super::select(cond, a, b)
     }
     fn mul_add(self, b: Self, c: Self) -> Self;
     fn recip(self) -> Self;

@@ -10,6 +10,7 @@ pub(crate) mod simd;
 mod small;
 mod vector;
 
+pub(crate) use kernel::gemm;
 pub use kernel::{Kernel, Mat, MatMut};
 
 use super::{Array, copy, threads};

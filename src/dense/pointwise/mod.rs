@@ -1,6 +1,5 @@
 //! Elementwise operators on dense arrays: [`unary`], [`binary`], [`ternary`] with a [`Kernel`].
 
-mod gather;
 mod kernel;
 mod macros;
 pub mod program;
@@ -10,11 +9,11 @@ mod tests;
 pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
 
 use super::array::Array;
-use super::convert;
+use super::{convert, gather};
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape};
 use program::{CHUNK, Input, Output, Program, Reg, Step};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::ptr::null;
 
 /// `k` of each element. The dtype must be one that [`Kernel::supports`].
@@ -46,6 +45,10 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
             return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), null(), 2);
         } else if a.rank() == 0 && b.numel() <= CHUNK {
             return one_row(k, row, dtype, b.shape(), a.ptr(), b.ptr(), null(), 1);
+        } else if let Some(rows) = Repeat::of(a.shape(), b.shape()) {
+            return rows.run(k, row, dtype, a.shape(), (a, b), false);
+        } else if let Some(rows) = Repeat::of(b.shape(), a.shape()) {
+            return rows.run(k, row, dtype, b.shape(), (b, a), true);
         }
     }
     general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
@@ -84,71 +87,142 @@ fn one_row(
     c: *const u8,
     scalars: u32,
 ) -> Result<Array> {
-    let mut fault = false;
-    let out = Array::build_bytes(k.out_dtype(dtype), shape.clone(), |dst, n| {
+    Array::try_build_bytes(k.out_dtype(dtype), shape.clone(), |dst, n| {
         // SAFETY: each operand holds n elements, or one if it is a scalar; `dst` is new memory for n results; the
         // row is one for the instruction set in use.
-        fault = unsafe { row(dst, a, b, c, n, scalars) };
-    })?;
-    if fault { Err(faulty(k)) } else { Ok(out) }
+        let fault = unsafe { row(dst, a, b, c, n, scalars) };
+        if fault { Err(faulty(k)) } else { Ok(()) }
+    })
+}
+
+/// The commonest broadcasts of two contiguous operands, as a few rows: the smaller operand repeats for each outer
+/// index of the larger (a bias), or each of its elements stands for one inner run (a scale per row).
+struct Repeat {
+    outer: usize,
+    inner: usize,
+    /// One element per outer index, otherwise all elements for each.
+    per_row: bool,
+}
+
+impl Repeat {
+    /// Longest loop of rows that is worth it.
+    const MAX_ROWS: usize = 64;
+
+    #[inline]
+    fn of(large: &Shape, small: &Shape) -> Option<Repeat> {
+        let lead = large.rank().checked_sub(small.rank())?;
+        let equal = |d: &usize| small[*d] == large[lead + d];
+        let one = |d: &usize| small[*d] == 1;
+        // Equal dimensions behind ones, or ones behind equal dimensions.
+        let per_row = lead == 0 && small.first().is_some_and(|&d| d != 1);
+        let split = if per_row {
+            (0..small.rank()).take_while(equal).count()
+        } else {
+            small.rank() - (0..small.rank()).rev().take_while(equal).count()
+        };
+        let rest_is_one = if per_row { (split..small.rank()).all(|d| one(&d)) } else { (0..split).all(|d| one(&d)) };
+        let outer = large[..lead + split].iter().product();
+        let inner = large[lead + split..].iter().product();
+        (rest_is_one && outer <= Repeat::MAX_ROWS && inner <= CHUNK).then_some(Repeat { outer, inner, per_row })
+    }
+
+    fn run(
+        self,
+        k: &Kernel,
+        row: Row,
+        dtype: DType,
+        shape: &Shape,
+        (large, small): (&Array, &Array),
+        swapped: bool,
+    ) -> Result<Array> {
+        let (width, out_dtype) = (dtype.size(), k.out_dtype(dtype));
+        let (step, out_step) = (self.inner * width, self.inner * out_dtype.size());
+        let small_step = if self.per_row { width } else { 0 };
+        let scalars = u32::from(self.per_row) << u32::from(!swapped);
+        let mut fault = false;
+        Array::try_build_bytes(out_dtype, shape.clone(), |dst, _| {
+            for i in 0..self.outer {
+                // SAFETY: row i of the larger operand and of the result have `inner` elements; the smaller operand
+                // has as many, or one for each i.
+                unsafe {
+                    let (x, y) = (large.ptr().add(i * step), small.ptr().add(i * small_step));
+                    let (x, y) = if swapped { (y, x) } else { (x, y) };
+                    fault |= row(dst.add(i * out_step), x, y, null(), self.inner, scalars);
+                }
+            }
+            if fault { Err(faulty(k)) } else { Ok(()) }
+        })
+    }
 }
 
 /// Anything else: strided, broadcast, large, half precision.
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
     check_dtypes(k, args, dtype)?;
-    let steps = plan(k, dtype)?;
-    let inputs: SmallVec<[Input; 3]> = args.iter().map(|a| operand(a, &shape)).collect();
+    let mut steps = [Step::NONE; 5];
+    let steps = plan(k, dtype, &mut steps)?;
+    let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
+    args.iter().for_each(|a| inputs.push(operand(a, &shape)));
+    let mut dims = SmallVec::from_slice(&shape);
+    gather::merge_dims(&mut dims, &mut inputs);
     let out_dtype = k.out_dtype(dtype);
-    let mut fault = false;
-    let out = Array::build_bytes(out_dtype, shape.clone(), |dst, n| {
-        if n > 0 {
-            let program = Program::new(&shape, inputs, smallvec![Output { ptr: dst, width: out_dtype.size() }], steps);
-            // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
-            fault = unsafe { program.run() };
+    Array::try_build_bytes(out_dtype, shape, |dst, n| {
+        if n == 0 {
+            return Ok(());
         }
-    })?;
-    if fault { Err(faulty(k)) } else { Ok(out) }
+        let outputs = [Output { ptr: dst, width: out_dtype.size() }];
+        let program = Program::new(&dims, &inputs, &outputs, steps);
+        // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
+        let fault = unsafe { program.run() };
+        if fault { Err(faulty(k)) } else { Ok(()) }
+    })
 }
 
 /// The steps that compute `k` in `dtype`: half precision is converted to single and back.
-fn plan(k: &Kernel, dtype: DType) -> Result<SmallVec<[Step; 4]>> {
-    let args = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
-    let sources = |regs: [Reg; 3]| {
-        let mut src = [Reg::None; 3];
-        src[..k.arity as usize].copy_from_slice(&regs[..k.arity as usize]);
-        src
-    };
+fn plan<'a>(k: &Kernel, dtype: DType, steps: &'a mut [Step; 5]) -> Result<&'a [Step]> {
+    let arity = k.arity as usize;
+    let mut src = [Reg::None; 3];
+    for (i, r) in src.iter_mut().enumerate().take(arity) {
+        *r = Reg::Input(i as u8);
+    }
     if let Some(row) = k.native_row(dtype) {
-        return Ok(smallvec![Step { row, dst: Reg::Output(0), src: sources(args) }]);
+        steps[0] = Step { row, dst: Reg::Output(0), src };
+        return Ok(&steps[..1]);
     }
     let (Some(row), true) = (k.native_row(DType::F32), k.supports(dtype)) else {
         return Err(unsupported(k, dtype));
     };
-    let mut steps = SmallVec::new();
-    let mut regs = args;
-    for i in usize::from(k.condition)..k.arity as usize {
-        regs[i] = Reg::Temp(i as u8);
-        steps.push(Step { row: convert::row(dtype, DType::F32), dst: regs[i], src: [args[i], Reg::None, Reg::None] });
+    let mut n = 0;
+    let mut push = |step| {
+        steps[n] = step;
+        n += 1;
+    };
+    for (i, r) in src.iter_mut().enumerate().take(arity).skip(usize::from(k.condition)) {
+        let wide = Reg::Temp(i as u8);
+        push(Step { row: convert::row(dtype, DType::F32), dst: wide, src: [*r, Reg::None, Reg::None] });
+        *r = wide;
     }
     if k.out == Out::Bool {
-        steps.push(Step { row, dst: Reg::Output(0), src: sources(regs) });
+        push(Step { row, dst: Reg::Output(0), src });
     } else {
-        steps.push(Step { row, dst: Reg::Temp(3), src: sources(regs) });
-        let src = [Reg::Temp(3), Reg::None, Reg::None];
-        steps.push(Step { row: convert::row(DType::F32, dtype), dst: Reg::Output(0), src });
+        let wide = Reg::Temp(3);
+        push(Step { row, dst: wide, src });
+        push(Step { row: convert::row(DType::F32, dtype), dst: Reg::Output(0), src: [wide, Reg::None, Reg::None] });
     }
-    Ok(steps)
+    Ok(&steps[..n])
 }
 
 /// An array as an operand of a program over `shape`.
 fn operand(a: &Array, shape: &Shape) -> Input {
     let lead = shape.rank() - a.rank();
-    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, shape.rank());
-    for (i, (&d, s)) in a.shape().iter().zip(a.strides()).enumerate() {
-        if d != 1 {
-            strides[lead + i] = s;
+    let mut strides = a.strides();
+    for (s, &d) in strides.iter_mut().zip(a.shape().iter()) {
+        if d == 1 {
+            *s = 0;
         }
+    }
+    if lead > 0 {
+        strides.insert_many(0, std::iter::repeat_n(0, lead));
     }
     Input { ptr: a.ptr(), width: a.dtype().size(), strides }
 }
@@ -171,11 +245,6 @@ fn unsupported(k: &Kernel, dtype: DType) -> Error {
 #[cold]
 fn faulty(k: &Kernel) -> Error {
     Error::runtime(format!("{}(): integer division by zero", k.name))
-}
-
-/// Runs `f(0) … f(tasks - 1)`, each once, on any threads.
-fn parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..tasks).for_each(f)
 }
 
 /// Lower case at compile time, for names of kernels.

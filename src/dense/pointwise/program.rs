@@ -1,12 +1,20 @@
 //! The tile engine: runs a straight-line program of rows over an index space, tile by tile, so that what passes
 //! between its steps stays in the first-level cache. An eager operator is a program of one step.
 
-use super::gather::{self, Walk};
 use super::kernel::Row;
+use crate::dense::gather::{self, Walk};
+use crate::dense::threads;
 use smallvec::SmallVec;
+use std::cell::Cell;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use crate::dense::gather::Strided as Input;
 
 /// Elements per unit of work. Fixed, so that results do not depend on the number of threads.
 pub const CHUNK: usize = 32 * 1024;
+/// Chunks from which on waking another thread pays.
+const MIN_PARALLEL: usize = 4;
 /// Bytes of a scratch register; elements per tile follow from the widest type.
 const TILE_BYTES: usize = 2048;
 /// Registers start one cache line further than the tile, or equal offsets of all registers would compete for the
@@ -15,16 +23,7 @@ const REGISTER_BYTES: usize = TILE_BYTES + 64;
 /// Inner runs shorter than this are gathered into tiles.
 const MIN_RUN: usize = 64;
 /// Registers that fit on the stack.
-const STACK_REGISTERS: usize = 6;
-
-/// An operand of the program: a strided view of memory, broadcast to the index space.
-pub struct Input {
-    pub ptr: *const u8,
-    /// Bytes per element: 1, 2, 4, 8 or 16.
-    pub width: usize,
-    /// Element strides, one per dimension of the program's index space.
-    pub strides: SmallVec<[isize; 6]>,
-}
+const STACK_REGISTERS: usize = 7;
 
 /// Row-major results.
 #[derive(Clone, Copy)]
@@ -52,26 +51,41 @@ pub struct Step {
 }
 
 impl Step {
+    /// Does nothing.
+    pub const NONE: Step = Step { row: nothing, dst: Reg::None, src: [Reg::None; 3] };
+
     fn arity(&self) -> usize {
         self.src.iter().take_while(|&&r| r != Reg::None).count()
     }
 }
 
-/// A straight-line program over an index space. Steps run in order on each tile.
-pub struct Program {
-    dims: SmallVec<[usize; 6]>,
+/// # Safety
+/// None is needed.
+unsafe fn nothing(_: *mut u8, _: *const u8, _: *const u8, _: *const u8, _: usize, _: u32) -> bool {
+    false
+}
+
+/// A straight-line program over an index space, with its operands. Steps run in order on each tile.
+pub struct Program<'a> {
+    dims: &'a [usize],
     numel: usize,
-    inputs: SmallVec<[Input; 3]>,
-    outputs: SmallVec<[Output; 1]>,
-    steps: SmallVec<[Step; 4]>,
+    inputs: &'a [Input],
+    access: SmallVec<[Access; 4]>,
+    outputs: &'a [Output],
+    steps: &'a [Step],
+    /// Scratch registers of the steps; those of the inputs follow.
     temps: usize,
     /// Elements per tile.
     tile: usize,
+    /// Every strided input is reached run by run, without a copy.
+    by_run: bool,
+    /// Something passes through a scratch register.
+    tiled: bool,
 }
 
 // SAFETY: the pointers are only read, or written at disjoint ranges, while `run` is on the stack of the caller that
 // vouches for them.
-unsafe impl Sync for Program {}
+unsafe impl Sync for Program<'_> {}
 
 /// How one input is reached while a chunk runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -80,25 +94,74 @@ enum Access {
     Direct,
     /// The same element everywhere.
     Scalar,
-    Strided,
+    /// Innermost runs of contiguous elements, or of one element repeated, in place.
+    Run,
+    /// Copied tile by tile.
+    Gather,
+    /// Copied for a whole chunk, several rows at a time.
+    Panel,
 }
 
-impl Program {
-    /// A program over `dims`; the strides of each input must be given for these dimensions, which are merged where
-    /// all inputs allow it.
-    pub fn new(
-        dims: &[usize],
-        mut inputs: SmallVec<[Input; 3]>,
-        outputs: SmallVec<[Output; 1]>,
-        steps: SmallVec<[Step; 4]>,
-    ) -> Program {
-        let numel = dims.iter().product();
-        let dims = gather::merge_dims(dims, &mut inputs);
+impl<'a> Program<'a> {
+    /// A program over `dims`, one at least, none of size 0; the inputs have a stride for each. The dimensions should
+    /// be merged ([`gather::merge_dims`]).
+    pub fn new(dims: &'a [usize], inputs: &'a [Input], outputs: &'a [Output], steps: &'a [Step]) -> Program<'a> {
         let temps = steps.iter().map(|s| if let Reg::Temp(t) = s.dst { t as usize + 1 } else { 0 }).max().unwrap_or(0);
         let widest = inputs.iter().map(|i| i.width).chain(outputs.iter().map(|o| o.width)).max().unwrap_or(8);
         // A temporary may be wider than what is stored: half precision computes in single.
         let tile = TILE_BYTES / if temps > 0 { widest.max(8) } else { widest };
-        Program { dims, numel, inputs, outputs, steps, temps, tile }
+        let numel = dims.iter().product();
+        let mut p = Program {
+            dims,
+            numel,
+            inputs,
+            access: SmallVec::new(),
+            outputs,
+            steps,
+            temps,
+            tile,
+            by_run: false,
+            tiled: false,
+        };
+        p.choose_access();
+        p
+    }
+
+    fn choose_access(&mut self) {
+        let zero_or_one = |i: &Input| matches!(i.strides.last(), None | Some(0 | 1));
+        let runs = self.dims.last().is_some_and(|&d| d >= MIN_RUN) && self.inputs.iter().all(zero_or_one);
+        for input in self.inputs {
+            self.access.push(if input.strides.iter().all(|&s| s == 0) {
+                Access::Scalar
+            } else if gather::is_row_major(self.dims, &input.strides) {
+                Access::Direct
+            } else if runs {
+                Access::Run
+            } else if self.numel >= CHUNK && gather::is_transposed(self.dims, &input.strides) {
+                Access::Panel
+            } else {
+                Access::Gather
+            });
+        }
+        self.by_run = self.access.contains(&Access::Run);
+        self.tiled = self.temps > 0 || self.access.contains(&Access::Gather) || self.repeats_scalars();
+    }
+
+    /// Whether a scalar operand must be repeated in a register, because its row does not take it as it is.
+    fn repeats_scalars(&self) -> bool {
+        let scalar = |r: &Reg| match r {
+            Reg::Input(i) => self.is_scalar(*i as usize),
+            _ => false,
+        };
+        self.steps.iter().any(|s| s.arity() != 2 && s.src.iter().any(scalar))
+    }
+
+    fn is_scalar(&self, k: usize) -> bool {
+        match self.access[k] {
+            Access::Scalar => true,
+            Access::Run => self.inputs[k].strides.last() == Some(&0),
+            _ => false,
+        }
     }
 
     /// Number of chunks; each may run on any thread.
@@ -117,13 +180,18 @@ impl Program {
             // SAFETY: handed through.
             return n == 1 && unsafe { self.run_chunk(0) };
         }
-        let fault = std::sync::atomic::AtomicBool::new(false);
-        super::parallel(n, &|i| {
+        let fault = AtomicBool::new(false);
+        let chunk = |i| {
             // SAFETY: chunks write disjoint ranges of the outputs; the rest is handed through.
             if unsafe { self.run_chunk(i) } {
-                fault.store(true, std::sync::atomic::Ordering::Relaxed);
+                fault.store(true, Ordering::Relaxed);
             }
-        });
+        };
+        if n < MIN_PARALLEL {
+            (0..n).for_each(chunk)
+        } else {
+            threads::run(n, &chunk)
+        }
         fault.into_inner()
     }
 
@@ -132,45 +200,69 @@ impl Program {
     unsafe fn run_chunk(&self, i: usize) -> bool {
         let lo = i * CHUNK;
         let hi = (lo + CHUNK).min(self.numel);
-        let registers = self.temps + self.inputs.len();
-        if registers <= STACK_REGISTERS {
-            let mut scratch = Scratch([const { std::mem::MaybeUninit::uninit() }; STACK_REGISTERS * REGISTER_BYTES]);
+        let panels: usize = self.panels().map(|k| (hi - lo) * self.inputs[k].width + 64).sum();
+        let registers = (self.temps + self.inputs.len()) * REGISTER_BYTES;
+        if panels == 0 && registers <= STACK_REGISTERS * REGISTER_BYTES {
+            let mut scratch = Scratch([const { MaybeUninit::uninit() }; STACK_REGISTERS * REGISTER_BYTES]);
             // SAFETY: handed through; the scratch holds the registers.
-            unsafe { self.run_range(lo, hi, scratch.0.as_mut_ptr().cast()) }
-        } else {
-            let mut scratch: Vec<std::mem::MaybeUninit<Line>> = Vec::with_capacity(registers * REGISTER_BYTES / 64);
-            // SAFETY: handed through; the scratch holds the registers.
-            unsafe { self.run_range(lo, hi, scratch.as_mut_ptr().cast()) }
+            return unsafe { self.run_range(lo, hi, scratch.0.as_mut_ptr().cast()) };
         }
+        let mut scratch = LARGE.take();
+        scratch.reserve((registers + panels).div_ceil(64));
+        // SAFETY: handed through; the scratch holds the registers, and the panels behind them.
+        let fault = unsafe { self.run_range(lo, hi, scratch.as_mut_ptr().cast()) };
+        LARGE.set(scratch);
+        fault
+    }
+
+    /// The inputs that are copied for a whole chunk.
+    fn panels(&self) -> impl Iterator<Item = usize> {
+        (0..self.inputs.len()).filter(|&k| self.access[k] == Access::Panel)
     }
 
     /// # Safety
-    /// As for [`Program::run`], for elements `lo .. hi`; `scratch` has room for all registers.
+    /// As for [`Program::run`], for elements `lo .. hi`; `scratch` has room for all registers and panels.
     unsafe fn run_range(&self, lo: usize, hi: usize, scratch: *mut u8) -> bool {
-        let access: SmallVec<[Access; 3]> = self.inputs.iter().map(|i| self.access(i)).collect();
-        let by_run = self.runs_in_place(&access);
-        let tiled = self.temps > 0
-            || access.iter().any(|&a| a == Access::Strided && !by_run)
-            || !self.takes_scalars_directly(&access, by_run);
-        let mut walk = Walk::at(&self.dims, &self.inputs, lo);
-        let mut fault = false;
-        let mut at = lo;
+        let mut panels: SmallVec<[*const u8; 4]> = SmallVec::new();
+        let mut free = (self.temps + self.inputs.len()) * REGISTER_BYTES;
+        for k in self.panels() {
+            // SAFETY: the panel lies in the scratch behind the registers and the panels before it.
+            unsafe {
+                let panel = scratch.add(free);
+                gather::range(&self.inputs[k], self.dims, lo, hi, panel);
+                panels.push(panel);
+            }
+            free += (hi - lo) * self.inputs[k].width + 64;
+        }
+        let mut walk = Walk::at(self.dims, self.inputs, lo);
+        let (mut fault, mut at) = (false, lo);
         while at < hi {
             let mut m = hi - at;
-            if tiled {
+            if self.tiled {
                 m = m.min(self.tile);
             }
-            if by_run {
+            if self.by_run {
                 m = m.min(walk.inner_left());
             }
-            let mut now: SmallVec<[(*const u8, bool); 3]> = SmallVec::new();
-            for (k, (input, &acc)) in self.inputs.iter().zip(&access).enumerate() {
-                // SAFETY: the register of input k lies inside the scratch; the rest is handed through.
+            let mut now: SmallVec<[*const u8; 4]> = SmallVec::new();
+            let mut panel = panels.iter();
+            for (k, input) in self.inputs.iter().enumerate() {
+                // SAFETY: inside the input, its panel, or its register.
                 now.push(unsafe {
-                    self.fetch(k, input, acc, by_run, at, m, &walk, self.register(scratch, self.temps + k))
+                    match self.access[k] {
+                        Access::Direct => input.ptr.add(at * input.width),
+                        Access::Scalar => input.ptr,
+                        Access::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
+                        Access::Panel => panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width)),
+                        Access::Gather => {
+                            let register = self.register(scratch, self.temps + k);
+                            gather::tile(input, self.dims, &walk, k, m, register);
+                            register
+                        }
+                    }
                 });
             }
-            for step in &self.steps {
+            for step in self.steps {
                 // SAFETY: handed through.
                 fault |= unsafe { self.step(step, &now, at, m, scratch) };
             }
@@ -182,89 +274,26 @@ impl Program {
         fault
     }
 
-    fn access(&self, input: &Input) -> Access {
-        if input.strides.iter().all(|&s| s == 0) {
-            Access::Scalar
-        } else if self.dims.len() == 1 && input.strides[0] == 1 {
-            Access::Direct
-        } else if self.dims.len() > 1 && gather::is_row_major(&self.dims, &input.strides) {
-            Access::Direct
-        } else {
-            Access::Strided
-        }
-    }
-
-    /// Whether the innermost dimension is long and every input steps by 0 or 1 along it.
-    fn runs_in_place(&self, access: &[Access]) -> bool {
-        self.dims.last().is_some_and(|&d| d >= MIN_RUN)
-            && access.contains(&Access::Strided)
-            && self.inputs.iter().all(|i| matches!(i.strides.last(), None | Some(0 | 1)))
-    }
-
-    /// Whether every scalar operand goes to a row of two operands, which takes it as it is.
-    fn takes_scalars_directly(&self, access: &[Access], by_run: bool) -> bool {
-        let scalar = |r: &Reg| match r {
-            Reg::Input(i) => {
-                let (acc, input) = (access[*i as usize], &self.inputs[*i as usize]);
-                acc == Access::Scalar || (by_run && acc == Access::Strided && input.strides.last() == Some(&0))
-            }
-            _ => false,
-        };
-        self.steps.iter().all(|s| s.arity() == 2 || !s.src.iter().any(scalar))
-    }
-
-    /// Where the rows find `m` elements of an input from `at` on, and whether it is one element for all.
-    ///
     /// # Safety
-    /// As for [`Program::run`]; `register` has room for a tile.
-    #[allow(clippy::too_many_arguments)]
-    unsafe fn fetch(
-        &self,
-        k: usize,
-        input: &Input,
-        access: Access,
-        by_run: bool,
-        at: usize,
-        m: usize,
-        walk: &Walk,
-        register: *mut u8,
-    ) -> (*const u8, bool) {
-        // SAFETY: handed through.
-        unsafe {
-            match access {
-                Access::Direct => (input.ptr.add(at * input.width), false),
-                Access::Scalar => (input.ptr, true),
-                Access::Strided if by_run => {
-                    (input.ptr.offset(walk.offset(k) * input.width as isize), input.strides.last() == Some(&0))
-                }
-                Access::Strided => {
-                    gather::tile(input, &self.dims, walk, k, m, register);
-                    (register, false)
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// As for [`Program::run`].
-    unsafe fn step(&self, step: &Step, now: &[(*const u8, bool)], at: usize, m: usize, scratch: *mut u8) -> bool {
+    /// As for [`Program::run`]; `now` says where the elements of the inputs are.
+    unsafe fn step(&self, step: &Step, now: &[*const u8], at: usize, m: usize, scratch: *mut u8) -> bool {
         let arity = step.arity();
         let mut src = [std::ptr::null::<u8>(); 3];
         let mut scalars = 0;
         for (i, p) in src.iter_mut().enumerate().take(arity) {
             *p = match step.src[i] {
                 Reg::Input(k) => {
-                    let (ptr, scalar) = now[k as usize];
+                    let (k, scalar) = (k as usize, self.is_scalar(k as usize));
                     if scalar && arity != 2 {
                         // SAFETY: the register of the input is unused, for the input is a scalar.
                         unsafe {
-                            let register = self.register(scratch, self.temps + k as usize);
-                            gather::fill(ptr, self.inputs[k as usize].width, register, m);
+                            let register = self.register(scratch, self.temps + k);
+                            gather::fill(now[k], self.inputs[k].width, register, m);
                             register
                         }
                     } else {
                         scalars |= (scalar as u32) << i;
-                        ptr
+                        now[k]
                     }
                 }
                 // SAFETY: inside the scratch or the output.
@@ -302,7 +331,12 @@ impl Program {
 }
 
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct Line([MaybeUninit<u8>; 64]);
 
 #[repr(C, align(64))]
-struct Scratch([std::mem::MaybeUninit<u8>; STACK_REGISTERS * REGISTER_BYTES]);
+struct Scratch([MaybeUninit<u8>; STACK_REGISTERS * REGISTER_BYTES]);
+
+thread_local! {
+    /// Scratch that does not fit on the stack, kept for the next chunk.
+    static LARGE: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}

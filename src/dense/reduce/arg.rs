@@ -9,6 +9,7 @@ use crate::base::{DType, Result, Shape};
 use crate::dense::array::Array;
 use crate::dense::parallel::{self, Shared};
 use half::{bf16, f16};
+use std::hint::select_unpredictable;
 
 /// A fold that takes one of its elements.
 trait Extreme: Op {
@@ -45,7 +46,7 @@ const BLOCK: usize = 1024;
 /// Elements of one piece of a long row.
 const PIECE: usize = 1 << 18;
 /// Columns that are searched at once.
-const TILE: usize = 512;
+const TILE: usize = 2048;
 
 struct Search<'a, A> {
     plan: &'a Plan,
@@ -115,8 +116,16 @@ unsafe fn search_row<O: Extreme>(
         }
     }
     let lo = block.unwrap_or(0);
-    let at = read(lo, BLOCK.min(n - lo)).iter().position(|&x| O::equals(x, best));
-    (best, lo + at.unwrap_or(0))
+    (best, lo + position::<O>(read(lo, BLOCK.min(n - lo)), best))
+}
+
+/// Where the first element that equals `best` is; it is there. Looks at whole runs first, for that vectorises.
+fn position<O: Extreme>(x: &[O::A], best: O::A) -> usize {
+    const RUN: usize = 32;
+    let (runs, _) = x.as_chunks::<RUN>();
+    let has = |run: &[O::A; RUN]| run.iter().fold(false, |found, &x| found | O::equals(x, best));
+    let first = runs.iter().position(has).unwrap_or(runs.len()) * RUN;
+    first + x[first..].iter().position(|&x| O::equals(x, best)).unwrap_or(0)
 }
 
 impl<A: Copy + Send + Sync> Search<'_, A> {
@@ -214,9 +223,10 @@ impl<A: Copy + Send + Sync> Search<'_, A> {
 #[inline(always)]
 fn take_better_body<O: Extreme>(row: &[O::A], r: u32, best: &mut [O::A], index: &mut [u32]) {
     for ((&x, b), i) in row.iter().zip(best).zip(index) {
+        // Selected, not stored on a condition, which would keep the loop from being vectorised.
         let better = O::beats(x, *b);
-        *b = if better { x } else { *b };
-        *i = if better { r } else { *i };
+        *b = select_unpredictable(better, x, *b);
+        *i = select_unpredictable(better, r, *i);
     }
 }
 

@@ -49,7 +49,14 @@ fn row_body<O: Op>(x: &[O::A]) -> O::A {
     if x.len() < 64 {
         return lanes::<O, 8>(x);
     }
-    // Eight registers of 256 bits.
+    // Eight registers of 256 bits; fewer for short rows, where folding the lanes would cost more than they save.
+    if x.len() < 512 {
+        return match size_of::<O::A>() {
+            1 | 2 => lanes::<O, 64>(x),
+            4 => lanes::<O, 16>(x),
+            _ => lanes::<O, 8>(x),
+        };
+    }
     match size_of::<O::A>() {
         1 => lanes::<O, 256>(x),
         2 => lanes::<O, 128>(x),
@@ -93,6 +100,31 @@ unsafe fn columns_body<O: Op>(base: *const O::A, stride: isize, count: usize, ac
             acc[j] = O::join(acc[j], a[j]);
         }
         r += 1;
+    }
+}
+
+/// Many small matrices at once: `out[m * n + j]` is the join of column `j` of matrix `m`, which has `rows` rows of
+/// `n` elements, `stride` apart, and starts `m * step` elements after `base`.
+///
+/// # Safety
+/// All these elements are readable.
+pub unsafe fn small_columns<O: Op>(
+    base: *const O::A,
+    step: isize,
+    (rows, stride): (usize, isize),
+    n: usize,
+    out: &mut [O::A],
+) {
+    for (m, out) in out.chunks_exact_mut(n).enumerate() {
+        let first = base.wrapping_offset(m as isize * step);
+        for (j, o) in out.iter_mut().enumerate() {
+            let mut acc = O::START;
+            for r in 0..rows as isize {
+                // SAFETY: by the contract.
+                acc = O::join(acc, unsafe { *first.offset(r * stride + j as isize) });
+            }
+            *o = acc;
+        }
     }
 }
 

@@ -147,8 +147,37 @@ unsafe fn load<S: Input<A>, A>(src: *const u8, step: isize, out: &mut [A]) {
 /// The elements that [`StoreFn`] names are writable.
 unsafe fn store<D: Output<A>, A: Copy>(values: &[A], dst: *mut u8, step: isize) {
     let dst = dst.cast::<D>();
+    if step == 1 {
+        for (i, &v) in values.iter().enumerate() {
+            // SAFETY: by the contract.
+            unsafe { dst.add(i).write(D::of(v)) }
+        }
+        return;
+    }
     for (i, &v) in values.iter().enumerate() {
         // SAFETY: by the contract.
         unsafe { dst.offset(i as isize * step).write(D::of(v)) }
+    }
+}
+
+/// [`LoadFn`] of elements stored as accumulators.
+///
+/// # Safety
+/// As [`LoadFn`].
+pub unsafe fn load_same<A: Copy>(src: *const u8, step: isize, out: &mut [A]) {
+    for (i, o) in out.iter_mut().enumerate() {
+        // SAFETY: by the contract.
+        *o = unsafe { *src.cast::<A>().offset(i as isize * step) };
+    }
+}
+
+/// [`StoreFn`] of accumulators as they are.
+///
+/// # Safety
+/// As [`StoreFn`].
+pub unsafe fn store_same<A: Copy>(values: &[A], dst: *mut u8, step: isize) {
+    for (i, &v) in values.iter().enumerate() {
+        // SAFETY: by the contract.
+        unsafe { dst.cast::<A>().offset(i as isize * step).write(v) }
     }
 }

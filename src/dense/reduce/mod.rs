@@ -4,11 +4,13 @@
 //! shape and strides alone, not on the number of threads.
 
 mod arg;
+mod columns;
 mod drive;
 mod kernel;
 mod load;
 pub(super) mod op;
 pub(super) mod plan;
+mod rows;
 #[cfg(test)]
 mod tests;
 

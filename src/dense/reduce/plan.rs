@@ -83,6 +83,34 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Two plans for a fold whose innermost loop and others are reduced: the first folds the others into contiguous
+    /// rows, the second folds the rows.
+    pub fn split(&self) -> (Plan, Plan) {
+        let (mut between, mut after) = (self.kept.clone(), self.kept.clone());
+        let mut step = self.inner.n as isize;
+        for (b, a) in between.iter_mut().zip(&mut after).rev() {
+            (b.out, a.step) = (step, step);
+            step *= b.n as isize;
+        }
+        let axes: SmallVec<[(Axis, bool); 6]> =
+            between.iter().chain([&Axis { out: 1, ..self.inner }]).map(|&a| (a, false)).collect();
+        let mut kept: Axes = merge(&axes).into_iter().map(|(a, _)| a).collect();
+        let inner = kept.pop().unwrap_or(self.inner);
+        let first =
+            Plan { start: self.start, out_start: 0, kept, reduced: self.reduced.clone(), inner, inner_reduced: false };
+        let second = Plan {
+            start: 0,
+            out_start: self.out_start,
+            kept: after,
+            reduced: Axes::new(),
+            inner: Axis { step: 1, ..self.inner },
+            inner_reduced: true,
+        };
+        (first, second)
+    }
+}
+
 fn merge(axes: &[(Axis, bool)]) -> SmallVec<[(Axis, bool); 6]> {
     let mut merged: SmallVec<[(Axis, bool); 6]> = SmallVec::new();
     for &(axis, reduced) in axes {

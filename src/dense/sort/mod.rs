@@ -134,17 +134,24 @@ impl<T: Sortable> Job<'_, T> {
                 }
                 if let Some(values) = &self.values {
                     for (j, &p) in keys.iter().take(count).enumerate() {
+                        // Decoding is in order of memory, reading the row would not be.
+                        let value = T::of_key(p.key() ^ self.flip(), || row[p.index()]);
                         // SAFETY: as above.
-                        unsafe { values.at(r * count + j).write(row[p.index()]) }
+                        unsafe { values.at(r * count + j).write(value) }
                     }
                 }
             }
         });
     }
 
+    /// Key bits that are inverted, so that the greatest come first.
+    fn flip(&self) -> u64 {
+        if self.descending { u64::MAX >> (64 - T::KEY_BITS) } else { 0 }
+    }
+
     /// Leaves what is to be taken at the front of `keys`.
     fn order_row<P: Packed>(&self, row: &[T], keys: &mut Vec<P>, spare: &mut Vec<P>) {
-        let flip = if self.descending { u64::MAX >> (64 - T::KEY_BITS) } else { 0 };
+        let flip = self.flip();
         let packed = row.iter().enumerate().map(|(i, x)| P::new(x.key() ^ flip, i));
         match self.take {
             Take::First(k) if k <= row.len() / 8 => return radix::smallest(packed, k, keys),

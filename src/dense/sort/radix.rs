@@ -4,24 +4,22 @@ use super::key::Packed;
 
 /// Below this many elements comparison sorting wins.
 const SMALL: usize = 600;
-/// From this many on, wider digits save passes.
-const LARGE: usize = 1 << 15;
+/// Bits of a digit. Wider ones save passes, but then more places are written to at once than the TLB holds.
+const BITS: u32 = 8;
 
 /// Sorts `data`, whose keys have `bits` significant bits. `spare` is scratch of the same length.
 pub fn sort<P: Packed>(data: &mut [P], spare: &mut [P], bits: u32) {
     let small = if P::LOW == 32 { SMALL } else { 3 * SMALL };
     if data.len() < small && !(bits <= 8 && data.len() > 64) {
         data.sort_unstable();
-    } else if data.len() < LARGE || bits <= 8 || bits == 16 {
-        by_digits::<P, 8>(data, spare, bits);
     } else {
-        by_digits::<P, 11>(data, spare, bits);
+        by_digits(data, spare, bits);
     }
 }
 
 /// Least significant digit first; each pass keeps the order of equal digits, and the indices start in order.
-fn by_digits<P: Packed, const BITS: u32>(data: &mut [P], spare: &mut [P], bits: u32) {
-    let radix = 1usize << BITS;
+fn by_digits<P: Packed>(data: &mut [P], spare: &mut [P], bits: u32) {
+    let radix = 1 << BITS;
     let passes = bits.div_ceil(BITS) as usize;
     let mut counts = vec![0usize; radix * passes];
     for &x in &*data {

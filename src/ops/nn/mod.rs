@@ -1,6 +1,13 @@
 //! `nn.functional`: activations, losses, normalisation, windows, attention. Composites, with few exceptions.
 
 pub mod activation;
+pub mod attention;
+pub mod conv;
+pub mod convolution;
 pub mod loss;
 pub mod norm;
 pub mod pad;
+pub mod patches;
+pub mod pool;
+pub mod sizes;
+pub mod unpool;

@@ -1,0 +1,217 @@
+//! Maxima and averages over windows of the last dimensions; what is in front is planes.
+
+mod spans;
+
+pub use spans::{Slide, Span, Windows};
+
+use super::parallel::{self, Shared};
+use super::{Array, copy};
+use crate::bail;
+use crate::base::{DType, Element, Result, Shape};
+
+/// An element that windows can be taken over.
+trait Pooled: Element {
+    const LOWEST: Self;
+    fn plus(self, other: Self) -> Self;
+    fn over(self, n: i64) -> Self;
+    /// Whether a maximum so far gives way to this: to anything greater, and to NaN.
+    fn beats(self, best: Self) -> bool;
+}
+
+macro_rules! pooled {
+    ($($float:ty),*; $($int:ty),*) => {
+        $(impl Pooled for $float {
+            const LOWEST: Self = <$float>::NEG_INFINITY;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn over(self, n: i64) -> Self {
+                self / n as $float
+            }
+            #[inline(always)]
+            fn beats(self, best: Self) -> bool {
+                self > best || self.is_nan()
+            }
+        })*
+        $(impl Pooled for $int {
+            const LOWEST: Self = <$int>::MIN;
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn over(self, n: i64) -> Self {
+                if n == 0 { 0 } else { (self as i64).wrapping_div(n) as $int }
+            }
+            #[inline(always)]
+            fn beats(self, best: Self) -> bool {
+                self > best
+            }
+        })*
+    };
+}
+pooled!(f32, f64; u8, i8, i16, i32, i64);
+
+macro_rules! by_dtype {
+    ($op:literal, $d:expr, $T:ident => $body:expr) => {
+        match $d {
+            DType::F32 => by_dtype!(@ f32, $T, $body),
+            DType::F64 => by_dtype!(@ f64, $T, $body),
+            DType::U8 => by_dtype!(@ u8, $T, $body),
+            DType::I8 => by_dtype!(@ i8, $T, $body),
+            DType::I16 => by_dtype!(@ i16, $T, $body),
+            DType::I32 => by_dtype!(@ i32, $T, $body),
+            DType::I64 => by_dtype!(@ i64, $T, $body),
+            d => bail!(NotImplemented, "{}(): not implemented for {d} tensors", $op),
+        }
+    };
+    (@ $t:ty, $T:ident, $body:expr) => {{
+        type $T = $t;
+        $body
+    }};
+}
+
+/// The array as rows, halves widened, with the leading dimensions, if its last dimensions are these.
+fn planes(op: &str, a: &Array, last: &[usize]) -> Result<(Array, Shape)> {
+    let lead = a.rank().checked_sub(last.len()).filter(|&l| a.shape()[l..] == *last);
+    let Some(lead) = lead else {
+        bail!(Internal, "{op}(): a tensor of shape {} where the last dimensions should be {last:?}", a.shape());
+    };
+    let wide = if a.dtype().is_half() { DType::F32 } else { a.dtype() };
+    Ok((copy::cast(a, wide)?.contiguous()?, Shape::new(&a.shape()[..lead])))
+}
+
+fn joined(lead: &Shape, last: impl Iterator<Item = usize>) -> Shape {
+    lead.iter().copied().chain(last).collect()
+}
+
+/// The largest element of each window, NaN if there is one, and its position among all elements of its plane.
+///
+/// Of equal elements the first counts, of several NaN the last.
+///
+/// # Errors
+/// `NotImplemented` for bool and complex; `Internal` if the last dimensions are not the windows'.
+pub fn max_pool(x: &Array, w: &Windows) -> Result<(Array, Array)> {
+    let (wide, lead) = planes("max_pool", x, &w.input[3 - w.rank..])?;
+    let shape = joined(&lead, w.output());
+    let (values, indices) = by_dtype!("max_pool", wide.dtype(), T => max_of::<T>(&wide, w, lead.numel(), shape))?;
+    Ok((copy::cast(&values, x.dtype())?, indices))
+}
+
+fn max_of<T: Pooled>(x: &Array, w: &Windows, planes: usize, shape: Shape) -> Result<(Array, Array)> {
+    let (inner, outer) = (w.in_pixels(), w.out_pixels());
+    let x: &[T] = x.as_slice().unwrap_or(&[]);
+    let mut values = Array::zeros(T::DTYPE, shape.clone())?;
+    let out = Shared(values.ptr_mut().cast::<T>());
+    let indices = Array::build::<i64>(shape, |indices| {
+        let indices = Shared(indices.as_mut_ptr());
+        parallel::ranges(planes, inner + 4 * outer, &|lo, hi| {
+            for plane in lo..hi {
+                // SAFETY: each plane of the results belongs to one task, and both arrays are new.
+                let (values, indices) = unsafe {
+                    (
+                        std::slice::from_raw_parts_mut(out.at(plane * outer), outer),
+                        std::slice::from_raw_parts_mut(indices.at(plane * outer), outer),
+                    )
+                };
+                max_of_plane(&x[plane * inner..][..inner], w, values, indices);
+            }
+        });
+    })?;
+    Ok((values, indices))
+}
+
+fn max_of_plane<T: Pooled>(x: &[T], w: &Windows, values: &mut [T], indices: &mut [i64]) {
+    w.each(|at, window| {
+        let mut best = (T::LOWEST, window_start(w, window));
+        w.inputs(window, |i| {
+            if x[i].beats(best.0) {
+                best = (x[i], i);
+            }
+        });
+        values[at] = best.0;
+        indices[at] = best.1 as i64;
+    });
+}
+
+/// Position of a window's first input; 0 for a window that covers none.
+fn window_start(w: &Windows, window: [Span; 3]) -> usize {
+    let [a, b, c] = window;
+    if window.iter().any(|s| s.start >= s.end) { 0 } else { (a.start * w.input[1] + b.start) * w.input[2] + c.start }
+}
+
+/// The average of each window; integers are truncated.
+///
+/// # Errors
+/// As [`max_pool`].
+pub fn avg_pool(x: &Array, w: &Windows) -> Result<Array> {
+    let (wide, lead) = planes("avg_pool", x, &w.input[3 - w.rank..])?;
+    let (shape, planes) = (joined(&lead, w.output()), lead.numel());
+    let (inner, outer) = (w.in_pixels(), w.out_pixels());
+    let out = by_dtype!("avg_pool", wide.dtype(), T => {
+        let x: &[T] = wide.as_slice().unwrap_or(&[]);
+        by_plane::<T>(shape, planes, outer, inner + 4 * outer, |plane, out| {
+            let x = &x[plane * inner..][..inner];
+            w.each(|at, window| {
+                let mut sum = T::zero();
+                w.inputs(window, |i| sum = sum.plus(x[i]));
+                // Empty windows are zero, not zero by zero.
+                out[at] = if window_size(window) == 0 { sum } else { sum.over(w.weight(window)) };
+            });
+        })
+    })?;
+    copy::cast(&out, x.dtype())
+}
+
+/// The transpose of [`avg_pool`]: each average's share for all inputs of its window.
+///
+/// # Errors
+/// As [`max_pool`].
+pub fn avg_pool_grad(g: &Array, w: &Windows) -> Result<Array> {
+    let last: Vec<usize> = w.output().collect();
+    let (wide, lead) = planes("avg_pool", g, &last)?;
+    let (shape, planes) = (joined(&lead, w.input[3 - w.rank..].iter().copied()), lead.numel());
+    let (inner, outer) = (w.in_pixels(), w.out_pixels());
+    let out = by_dtype!("avg_pool", wide.dtype(), T => {
+        let g: &[T] = wide.as_slice().unwrap_or(&[]);
+        by_plane::<T>(shape, planes, inner, inner + 4 * outer, |plane, out| {
+            let g = &g[plane * outer..][..outer];
+            out.fill(T::zero());
+            w.each(|at, window| {
+                if window_size(window) > 0 {
+                    let share = g[at].over(w.weight(window));
+                    w.inputs(window, |i| out[i] = out[i].plus(share));
+                }
+            });
+        })
+    })?;
+    copy::cast(&out, g.dtype())
+}
+
+fn window_size(window: [Span; 3]) -> usize {
+    window.iter().map(|s| s.end - s.start).product()
+}
+
+/// A new array, each of whose planes of `size` elements `fill(plane, elements)` writes.
+fn by_plane<T: Element>(
+    shape: Shape,
+    planes: usize,
+    size: usize,
+    work: usize,
+    fill: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<Array> {
+    Array::build::<T>(shape, |out| {
+        let out = Shared(out.as_mut_ptr());
+        parallel::ranges(planes, work, &|lo, hi| {
+            for plane in lo..hi {
+                // SAFETY: each plane belongs to one task.
+                fill(plane, unsafe { std::slice::from_raw_parts_mut(out.at(plane * size), size) });
+            }
+        });
+    })
+}
+
+#[cfg(test)]
+mod tests;

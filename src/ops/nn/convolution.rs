@@ -1,0 +1,139 @@
+//! Convolution and its two transposes as primitives. Each one's transposes are the other two, with the same parameters,
+//! and a batch of each is one larger convolution: so they differentiate and batch to any order.
+//!
+//! Shapes: x [N, C, *input], w [O, C/groups, *kernel], y [N, O, *output].
+
+use crate::base::{Result, Shape};
+use crate::core::params::Dims;
+use crate::core::{BatchArg, BatchInfo, Params, Prim, Tensor, call};
+use crate::dense::conv::{self, ConvParams};
+use crate::rules::{Bilinear, basis, batching};
+
+/// y from x and w.
+pub static CONV: Bilinear = Bilinear {
+    name: "conv",
+    eval: |p, x, w| conv::forward(x, w, p.get()),
+    transposes: [
+        |p, g, w, _| call(Prim::Static(&CONV_INPUT_GRAD), p, &[g, w]),
+        |p, g, x, _| call(Prim::Static(&CONV_WEIGHT_GRAD), p, &[x, g]),
+    ],
+    batch: |me, p, args, info| {
+        let folds = Folds {
+            first: (Fold::outer(0), Fold::outer(0)),
+            second: (Fold::inner(0), Fold::inner(1)),
+            both: [1, 0, 1],
+        };
+        folds.run(me, p, args, info)
+    },
+};
+
+/// x from y and w: the transposed convolution.
+pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
+    name: "conv_transpose",
+    eval: |p, dy, w| conv::input_grad(dy, w, p.get()),
+    transposes: [
+        |p, g, w, _| call(Prim::Static(&CONV), p, &[g, w]),
+        |p, g, dy, _| call(Prim::Static(&CONV_WEIGHT_GRAD), p, &[g, dy]),
+    ],
+    batch: |me, p, args, info| {
+        let folds = Folds {
+            first: (Fold::outer(0), Fold::outer(0)),
+            second: (Fold::outer(1), Fold::inner(1)),
+            both: [1, 0, 1],
+        };
+        folds.run(me, p, args, info)
+    },
+};
+
+/// w from x and y.
+pub static CONV_WEIGHT_GRAD: Bilinear = Bilinear {
+    name: "conv_weight_grad",
+    eval: |p, x, dy| conv::weight_grad(x, dy, p.get()),
+    transposes: [
+        |p, g, dy, _| call(Prim::Static(&CONV_INPUT_GRAD), p, &[dy, g]),
+        |p, g, x, _| call(Prim::Static(&CONV), p, &[x, g]),
+    ],
+    batch: |me, p, args, info| {
+        let folds = Folds {
+            first: (Fold::inner(1), Fold::outer(1)),
+            second: (Fold::inner(1), Fold::inner(0)),
+            both: [1, 1, 0],
+        };
+        folds.run(me, p, args, info)
+    },
+};
+
+/// The dimension of a member that a batch becomes part of: all of the batch in front of its elements, or, of channels in
+/// groups, inside each group.
+#[derive(Clone, Copy)]
+struct Fold {
+    dim: usize,
+    in_groups: bool,
+}
+
+impl Fold {
+    const fn outer(dim: usize) -> Fold {
+        Fold { dim, in_groups: false }
+    }
+    const fn inner(dim: usize) -> Fold {
+        Fold { dim, in_groups: true }
+    }
+
+    /// [B, …, groups · r, …] to […, groups · B · r, …].
+    fn merge(self, v: &Tensor, groups: usize) -> Result<Tensor> {
+        let (groups, d) = (if self.in_groups { groups } else { 1 }, self.dim);
+        let (batch, member) = (v.shape()[0], v.shape().without(0));
+        let split = v.shape().with(d + 1, groups);
+        let split = inserted(split, d + 2, member[d] / groups);
+        let mut order: Dims = (1..split.rank()).collect();
+        order.insert(d + 1, 0);
+        let v = basis::permute(&basis::reshape(v, &split)?, &order)?;
+        basis::reshape(&v, &member.with(d, member[d] * batch))
+    }
+
+    /// The inverse of [`Fold::merge`] for a batch of this size.
+    fn split(self, y: &Tensor, groups: usize, batch: usize) -> Result<Tensor> {
+        let (groups, d) = (if self.in_groups { groups } else { 1 }, self.dim);
+        let rest = y.shape()[d].checked_div(groups * batch).unwrap_or(0);
+        let parts = inserted(inserted(y.shape().with(d, groups), d + 1, batch), d + 2, rest);
+        let y = basis::move_dim(&basis::reshape(y, &parts)?, d + 1, 0)?;
+        basis::reshape(&y, &inserted(y.shape().without(d + 1), d + 1, groups * rest).without(d + 2))
+    }
+}
+
+fn inserted(mut shape: Shape, at: usize, size: usize) -> Shape {
+    shape.insert(at, size);
+    shape
+}
+
+/// How a batch runs as one convolution: where it is folded if the first or the second argument alone has it (argument,
+/// result), and the dimensions of both arguments and the result if both have it, as more groups.
+struct Folds {
+    first: (Fold, Fold),
+    second: (Fold, Fold),
+    both: [usize; 3],
+}
+
+impl Folds {
+    fn run(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<Tensor> {
+        let p = params.get::<ConvParams>();
+        let (a, b) = (batching::front(&args[0])?, batching::front(&args[1])?);
+        let (out, fold) = match (&a, &b) {
+            (Some(a), Some(b)) => {
+                let [i, j, o] = self.both.map(Fold::outer);
+                let params = Params::other(p.with_groups(p.groups * info.size));
+                (call(me, &params, &[&i.merge(a, 1)?, &j.merge(b, 1)?])?, o)
+            }
+            (Some(a), None) => {
+                let (i, o) = self.first;
+                (call(me, params, &[&i.merge(a, p.groups)?, args[1].value])?, o)
+            }
+            (None, Some(b)) => {
+                let (i, o) = self.second;
+                (call(me, params, &[args[0].value, &i.merge(b, p.groups)?])?, o)
+            }
+            (None, None) => crate::bail!(Internal, "conv(): nothing is batched"),
+        };
+        fold.split(&out, p.groups, info.size)
+    }
+}

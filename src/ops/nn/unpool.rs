@@ -1,0 +1,139 @@
+//! Maxima with their positions, and maxima put back at their positions.
+
+use super::pool::{max_pool1d, max_pool2d, max_pool3d};
+use super::sizes::by_dim;
+use crate::bail;
+use crate::base::{DType, Result, Shape};
+use crate::core::Tensor;
+use crate::ops::Value;
+use crate::rules::basis;
+use crate::rules::index::{Bounds, check_index, scatter};
+
+/// Sizes of the result: as asked for, or what the windows cover.
+fn output(op: &str, input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Result<Vec<usize>> {
+    let rank = input.len();
+    let kernel = by_dim(op, "kernel_size", windows[0], rank)?;
+    let stride = if windows[1].is_empty() { kernel.clone() } else { by_dim(op, "stride", windows[1], rank)? };
+    let padding = by_dim(op, "padding", windows[2], rank)?;
+    let asked = match asked {
+        None => None,
+        Some(sizes) if sizes.len() == rank || sizes.len() == rank + 2 => Some(&sizes[sizes.len() - rank..]),
+        Some(sizes) => {
+            bail!(
+                Value,
+                "{op}(): output_size should be a sequence containing {rank} or {} elements, but it has length \
+                {}",
+                rank + 2,
+                sizes.len()
+            )
+        }
+    };
+    let mut out = Vec::with_capacity(rank);
+    for d in 0..rank {
+        let usual = (input[d] as i64 - 1)
+            .saturating_mul(stride[d])
+            .saturating_add(kernel[d])
+            .saturating_sub(padding[d].saturating_mul(2));
+        let size = asked.map_or(usual, |a| a[d]);
+        if asked.is_some() && (size <= usual.saturating_sub(stride[d]) || size >= usual.saturating_add(stride[d])) {
+            bail!(
+                Value,
+                "{op}(): invalid output_size {asked:?} (dim {d} must be between {} and {})",
+                usual.saturating_sub(stride[d]),
+                usual.saturating_add(stride[d])
+            );
+        }
+        if size < 0 {
+            bail!(Runtime, "{op}(): calculated output size {size} at dimension {d} is too small");
+        }
+        out.push(size as usize);
+    }
+    Ok(out)
+}
+
+fn unpool(
+    op: &str,
+    rank: usize,
+    (input, indices): (&Tensor, &Tensor),
+    windows: [&[i64]; 3],
+    asked: Option<&[i64]>,
+) -> Result<Tensor> {
+    if input.rank() != rank + 1 && input.rank() != rank + 2 {
+        bail!(Runtime, "{op}(): input should be a {}D or {}D tensor, but got {}", rank + 1, rank + 2, input.shape());
+    }
+    if indices.dtype() != DType::I64 {
+        bail!(Runtime, "{op}(): elements in indices should be type int64 but got: {}", indices.dtype());
+    }
+    if indices.shape() != input.shape() {
+        bail!(
+            Runtime,
+            "{op}(): Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor with \
+             shape: {}",
+            input.shape(),
+            indices.shape()
+        );
+    }
+    let lead = input.rank() - rank;
+    let out = output(op, &input.shape()[lead..], windows, asked)?;
+    let shape: Shape = input.shape()[..lead].iter().chain(&out).copied().collect();
+    let flat = |s: &Shape| Shape::new(&s[..lead]).append(s[lead..].iter().product());
+    if shape.checked_numel().is_none() {
+        bail!(Runtime, "{op}(): output size {shape} has more elements than memory can hold");
+    }
+    let at = basis::reshape(indices, &flat(indices.shape()))?;
+    let at = check_index(&at, Bounds { size: out.iter().product(), dim: lead, wrap: false })
+        .map_err(|e| crate::base::Error::runtime(format!("{op}(): found an invalid max index: {}", e.message())))?;
+    let zeros = basis::full(&flat(&shape), input.dtype(), 0.0)?;
+    basis::reshape(&scatter(&zeros, lead, &at, &basis::reshape(input, &flat(input.shape()))?)?, &shape)
+}
+
+ops! { TABLE:
+    /// Zeros with the maxima of `max_pool1d` at their places.
+    fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        unpool("max_unpool1d", 1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    }
+
+    /// Zeros with the maxima of `max_pool2d` at their places.
+    ///
+    /// >>> import pullback
+    /// >>> F = pullback.nn.functional
+    /// >>> y, i = F.max_pool2d(pullback.arange(4.0).reshape(1, 2, 2), 2, return_indices=True)
+    /// >>> F.max_unpool2d(y, i, 2)
+    /// tensor([[[0., 0.],
+    ///          [0., 3.]]])
+    fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        unpool("max_unpool2d", 2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    }
+
+    /// Zeros with the maxima of `max_pool3d` at their places.
+    fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        unpool("max_unpool3d", 3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    }
+
+    /// `max_pool1d` with the positions of the maxima.
+    fn max_pool1d_with_indices = "nn.functional.max_pool1d_with_indices" | "max_pool1d_with_indices" (input: &Tensor,
+        kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        let _ = return_indices;
+        max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
+    }
+
+    /// `max_pool2d` with the positions of the maxima.
+    fn max_pool2d_with_indices = "nn.functional.max_pool2d_with_indices" (input: &Tensor,
+        kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        let _ = return_indices;
+        max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
+    }
+
+    /// `max_pool3d` with the positions of the maxima.
+    fn max_pool3d_with_indices = "nn.functional.max_pool3d_with_indices" (input: &Tensor,
+        kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        let _ = return_indices;
+        max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
+    }
+}
