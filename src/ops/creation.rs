@@ -1,7 +1,7 @@
 //! New tensors.
 
 use super::shape::sizes;
-use super::value::Value;
+use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
@@ -187,7 +187,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linspace(0, 1, 3)
     /// tensor([0.0000, 0.5000, 1.0000])
-    fn linspace = "linspace" (start: Scalar, end: Scalar, steps: i64; dtype: Option<DType> = None,
+    fn linspace = "linspace" (start: Operand<'_>, end: Operand<'_>, steps: i64; dtype: Option<DType> = None,
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
@@ -195,7 +195,10 @@ ops! { TABLE:
             bail!(Runtime, "linspace(): number of steps must be non-negative, got {steps}");
         }
         let dtype = dtype.unwrap_or(default_float());
-        Ok(index::linspace(dtype, start, end, steps as usize)?.into())
+        match (start, end) {
+            (Operand::Number(a), Operand::Number(b)) => Ok(index::linspace(dtype, a, b, steps as usize)?.into()),
+            _ => between(start, end, steps as usize, dtype),
+        }
     }
 
     /// The identity matrix with `n` rows and `m` (or `n`) columns.
@@ -220,6 +223,20 @@ ops! { TABLE:
         options!(layout, device, requires_grad, pin_memory);
         Ok(Tensor::scalar(dtype.unwrap_or(default_float()), s))
     }
+}
+
+/// Evenly spaced values between two numbers, either of which may be a 0-d tensor.
+fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> Result<Tensor> {
+    if let (Operand::Tensor(t), _) | (_, Operand::Tensor(t)) = (start, end)
+        && t.rank() > 0
+    {
+        bail!(Runtime, "linspace(): only supports 0-dimensional start and end tensors, got {} dimensions", t.rank());
+    }
+    let wide = if dtype.is_float() { dtype } else { DType::F64 };
+    let (a, b) = (super::promote::convert(start, wide)?, super::promote::convert(end, wide)?);
+    let weights = index::linspace(wide, 0.0.into(), 1.0.into(), steps)?.into();
+    let x = basis::add(&a, &basis::mul(&basis::sub(&b, &a)?, &weights)?)?;
+    basis::cast(&x, dtype)
 }
 
 /// The identity matrix.

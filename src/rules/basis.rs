@@ -355,7 +355,8 @@ pub fn unbroadcast(g: &Tensor, shape: &Shape) -> Result<Tensor> {
     if g.shape() == shape {
         return Ok(g.clone());
     }
-    if g.rank() < shape.rank() || g.numel() < shape.numel() {
+    let narrow = |(&a, &b): (&usize, &usize)| a == 1 && b != 1;
+    if g.rank() < shape.rank() || (g.rank() == shape.rank() && g.shape().iter().zip(shape.iter()).any(narrow)) {
         // A derivative that is constant along a broadcast dimension.
         return expand(g, shape);
     }
