@@ -44,7 +44,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
     /// tensor([0.])
-    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, INPLACE]
+    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, TENSORS, INPLACE]
         da[a b] divide_floats(b, &norm2(a, b)?), db[a b] neg(&divide_floats(a, &norm2(a, b)?)?);
 
     /// The larger of both; NaN if one is NaN. Ties share the derivative.
@@ -52,7 +52,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.maximum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
     /// tensor([3, 5])
-    maximum = "maximum" (a, b) { float => a.max(b), int => a.max(b), bool => a | b } Same [METHOD]
+    maximum = "maximum" (a, b) { float => a.max(b), int => a.max(b), bool => a | b } Same [METHOD, TENSORS]
         da[a b] share(a, b), db[a b] share(b, a);
 
     /// The smaller of both; NaN if one is NaN. Ties share the derivative.
@@ -60,7 +60,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.minimum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
     /// tensor([1, 2])
-    minimum = "minimum" (a, b) { float => a.min(b), int => a.min(b), bool => a & b } Same [METHOD]
+    minimum = "minimum" (a, b) { float => a.min(b), int => a.min(b), bool => a & b } Same [METHOD, TENSORS]
         da[a b] share(b, a), db[a b] share(a, b);
 
     /// `sqrt(input² + other²)` without overflow.
@@ -68,7 +68,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
     /// tensor([5.])
-    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, INPLACE]
+    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, TENSORS, INPLACE]
         da[a y] divide_floats(a, y), db[b y] divide_floats(b, y);
 
     /// `log(exp(input) + exp(other))` without overflow.
@@ -76,7 +76,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
     /// tensor([0.6931])
-    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD]
+    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
     /// A power of floats or of integers.
@@ -224,6 +224,9 @@ ops! { TABLE:
             if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
                 return super::unary::square(x);
             }
+        }
+        if let (Operand::Number(_), Operand::Number(_)) = (input, exponent) {
+            bail!(Type, "pow(): arguments 'input' and 'exponent' are both numbers; one must be a Tensor");
         }
         let both_bool = common_dtype(input, exponent) == DType::Bool;
         if both_bool {

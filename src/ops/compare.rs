@@ -55,7 +55,7 @@ compare! { TABLE:
     /// >>> pullback.logical_and(pullback.tensor([0, 2]), pullback.tensor([1, 1]))
     /// tensor([False,  True])
     logical_and = "logical_and" (a, b)
-        { float => !a.is_zero() & !b.is_zero(), int => !a.is_zero() & !b.is_zero(), bool => a & b } [METHOD, INPLACE];
+        { float => !a.is_zero() & !b.is_zero(), int => !a.is_zero() & !b.is_zero(), bool => a & b } [METHOD, TENSORS, INPLACE];
 
     /// Whether at least one is non-zero.
     ///
@@ -63,7 +63,7 @@ compare! { TABLE:
     /// >>> pullback.logical_or(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
     /// tensor([False,  True])
     logical_or = "logical_or" (a, b)
-        { float => !a.is_zero() | !b.is_zero(), int => !a.is_zero() | !b.is_zero(), bool => a | b } [METHOD, INPLACE];
+        { float => !a.is_zero() | !b.is_zero(), int => !a.is_zero() | !b.is_zero(), bool => a | b } [METHOD, TENSORS, INPLACE];
 
     /// Whether exactly one is non-zero.
     ///
@@ -71,7 +71,7 @@ compare! { TABLE:
     /// >>> pullback.logical_xor(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
     /// tensor([False, False])
     logical_xor = "logical_xor" (a, b)
-        { float => a.is_zero() ^ b.is_zero(), int => a.is_zero() ^ b.is_zero(), bool => a ^ b } [METHOD, INPLACE];
+        { float => a.is_zero() ^ b.is_zero(), int => a.is_zero() ^ b.is_zero(), bool => a ^ b } [METHOD, TENSORS, INPLACE];
 }
 
 predicate! { PREDICATES:

@@ -64,6 +64,8 @@ impl Flags {
     pub const INPLACE_KEYWORD: Flags = Flags(512);
     /// Also writes new values into some of its arguments: the result is an [`super::value::Updated`].
     pub const UPDATES: Flags = Flags(1024);
+    /// Takes tensors only, where its macro would also take numbers.
+    pub const TENSORS: Flags = Flags(2048);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

@@ -365,7 +365,7 @@ macro_rules! compare {
                 name: $path,
                 aliases: &[$($alias),*],
                 params: &[
-                    $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
+                    $crate::__param!(input, &$crate::core::Tensor, false),
                     $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
                 ],
                 returns: "Tensor",
@@ -373,7 +373,7 @@ macro_rules! compare {
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
                     let mut slots = values.iter();
-                    $crate::__arg!(slots, $path, input, $crate::ops::value::Operand<'_>);
+                    $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
                     $crate::__arg!(slots, $path, other, $crate::ops::value::Operand<'_>);
                     $name(input, other).map($crate::ops::Value::Tensor)
                 },

@@ -24,6 +24,9 @@ pub fn compute_dtype(prim: &Pointwise, rule: Rule, dtype: DType) -> Result<DType
         Rule::Float if !dtype.is_differentiable() => default_float(),
         _ => dtype,
     };
+    if d == DType::Bool && !prim.kernel.supports(d) {
+        bail!(Runtime, "{}(): is not supported on bool tensors; convert them first", short(prim.name));
+    }
     if !prim.kernel.supports(d) {
         bail!(NotImplemented, "{}(): not implemented for {d} tensors", short(prim.name));
     }

@@ -86,6 +86,10 @@ pub fn broadcast(op: &str, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
     tensors.iter().map(|t| basis::expand(t, &shape)).collect()
 }
 
+fn as_i64(shape: &Shape) -> SmallVec<[i64; 6]> {
+    shape.iter().map(|&d| d as i64).collect()
+}
+
 fn order(op: &str, dims: &[i64], rank: usize) -> Result<Dims> {
     if dims.len() != rank {
         bail!(
@@ -116,6 +120,33 @@ ops! { TABLE:
     ///         [2, 3]])
     fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
         basis::reshape(input, &resolve_shape("reshape", shape, input.numel())?)
+    }
+
+    /// The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.arange(4).view(2, 2)
+    /// tensor([[0, 1],
+    ///         [2, 3]])
+    fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] {
+        let target = resolve_shape("view", shape, input.numel())?;
+        if let Some(a) = input.dense()
+            && a.layout().reshape(&target).is_none()
+        {
+            bail!(Runtime, "view(): view size is not compatible with input tensor's size and stride (at least one \
+                dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
+        }
+        basis::reshape(input, &target)
+    }
+
+    /// The same elements in the shape of another tensor.
+    fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+        basis::reshape(input, &resolve_shape("view_as", &as_i64(other.shape()), input.numel())?)
+    }
+
+    /// The same elements in the shape of another tensor.
+    fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+        basis::reshape(input, &resolve_shape("reshape_as", &as_i64(other.shape()), input.numel())?)
     }
 
     /// All dimensions from `start_dim` to `end_dim` as one.

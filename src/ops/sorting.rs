@@ -353,6 +353,9 @@ ops! { TABLE:
         if shifts.len() != dims.len() {
             bail!(Runtime, "roll(): shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
         }
+        if input.rank() == 0 {
+            bail!(Index, "roll(): dimension specified as {} but tensor has no dimensions", dims[0]);
+        }
         let mut x = input.clone();
         for (&s, &d) in shifts.iter().zip(dims) {
             let d = wrap_dim("roll", d, input.rank())?;

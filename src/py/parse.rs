@@ -173,7 +173,9 @@ impl Bindable {
             // SAFETY: slots hold objects that the caller's frame keeps alive.
             let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
-            let value = convert::from_python(p.kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
+            let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);
+            let kind = if tensors_only { Kind::Tensor } else { p.kind };
+            let value = convert::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
                 let message = e.message().to_string();
                 if e.kind() == crate::base::Kind::Type && message.starts_with("must be") {
                     self.error(format!("argument '{}' (position {}) {message}", p.name, i + 1))
