@@ -15,8 +15,10 @@ pub mod entry;
 pub mod gather;
 pub mod indexing;
 pub mod join;
+pub mod linalg;
 pub mod matmul;
 pub mod nn;
+pub mod norms;
 pub mod promote;
 pub mod random;
 pub mod reduce;
@@ -43,7 +45,9 @@ static FAMILIES: &[&[Entry]] = &[
     einsum::TABLE,
     gather::TABLE,
     join::TABLE,
+    linalg::TABLE,
     matmul::TABLE,
+    norms::TABLE,
     nn::activation::TABLE,
     nn::attention::TABLE,
     nn::conv::TABLE,

@@ -1,0 +1,223 @@
+//! Norms of vectors and matrices.
+
+use super::arith::{divide_floats, pow_same};
+use super::compare::{eq, ne};
+use super::reduce::{amax_over, amin_over, dims_of};
+use super::unary::abs;
+use super::value::Value;
+use crate::bail;
+use crate::base::shape::{wrap_dim, wrap_dims};
+use crate::base::{DType, Result, Scalar};
+use crate::core::params::Dims;
+use crate::core::primitive::Saves;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::{pointwise, reduce};
+use crate::rules::Reduction;
+use crate::rules::basis::{self, cast, number, where_};
+
+crate::pointwise_kernel! { SQUARE(x) { float => x * x } }
+crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
+
+/// The Euclidean norm; its derivative at 0 is 0.
+static NORM: Reduction = Reduction {
+    name: "norm",
+    eval: |dims, keep, a| pointwise::unary(&ROOT, &reduce::sum(&pointwise::unary(&SQUARE, a)?, dims, keep)?),
+    saves: Saves { inputs: 1, outputs: 1 },
+    weight: |_, point, y| {
+        let Some(y) = y else { bail!(Internal, "norm(): its output was not saved") };
+        let zero = eq(y, 0.0)?;
+        let safe = where_(&zero, &number(y, 1.0), y)?;
+        where_(&zero, &number(y, 0.0), &divide_floats(point.input(0)?, &safe)?)
+    },
+};
+
+fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    call(Prim::Static(&NORM), &Params::Dims { dims: Dims::from_slice(dims), keep }, &[x])
+}
+
+fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
+    let empty = dims.iter().any(|&d| x.shape()[d] == 0);
+    if empty && (p < 0.0 || p == f64::INFINITY) {
+        bail!(
+            Runtime,
+            "{op}(): cannot compute the {p} norm on an empty dimension because the operation has no identity"
+        );
+    }
+    if p == 2.0 {
+        return euclidean(x, dims, keep);
+    }
+    if p == f64::INFINITY {
+        return amax_over(&abs(x)?, dims, keep);
+    }
+    if p == f64::NEG_INFINITY {
+        return amin_over(&abs(x)?, dims, keep);
+    }
+    if p == 0.0 {
+        return basis::sum(&cast(&ne(x, 0.0)?, x.dtype())?, dims, keep);
+    }
+    let a = abs(x)?;
+    if p == 1.0 {
+        return basis::sum(&a, dims, keep);
+    }
+    // |x|^p has no finite slope at 0 for p < 1, and its root has none where the sum is 0.
+    let zero = eq(&a, 0.0)?;
+    let safe = where_(&zero, &number(&a, 1.0), &a)?;
+    let raised = pow_same(&safe, p)?;
+    let terms = if p > 0.0 {
+        where_(&zero, &number(&a, 0.0), &raised)?
+    } else {
+        where_(&zero, &number(&a, f64::INFINITY), &raised)?
+    };
+    let total = basis::sum(&terms, dims, keep)?;
+    let none = eq(&total, 0.0)?;
+    let rooted = pow_same(&where_(&none, &number(&total, 1.0), &total)?, 1.0 / p)?;
+    where_(&none, &number(&total, 0.0), &rooted)
+}
+
+/// Order of a norm: a number or a name.
+enum Order<'a> {
+    Default,
+    P(f64),
+    Name(&'a str),
+}
+
+fn order(op: &str, v: &Value) -> Result<Order<'static>> {
+    Ok(match v {
+        Value::None | Value::Missing => Order::Default,
+        Value::Number(s) => Order::P(s.as_f64()),
+        Value::Int(i) => Order::P(*i as f64),
+        Value::Float(x) => Order::P(*x),
+        Value::Str(s) => match &s[..] {
+            "fro" => Order::Name("fro"),
+            "nuc" => Order::Name("nuc"),
+            "inf" => Order::P(f64::INFINITY),
+            "-inf" => Order::P(f64::NEG_INFINITY),
+            other => bail!(Runtime, "{op}(): order {other} is not supported; use a number, 'fro' or 'nuc'"),
+        },
+        other => bail!(Type, "{op}(): argument 'ord' must be a number or str, not {}", other.type_name()),
+    })
+}
+
+fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Result<Tensor> {
+    let &[rows, cols] = dims else { bail!(Runtime, "{op}(): a matrix norm needs two dimensions, got {}", dims.len()) };
+    let along = |sum: usize, over: usize, largest: bool| -> Result<Tensor> {
+        let s = basis::sum(&abs(x)?, &[sum], true)?;
+        let y = if largest { amax_over(&s, &[over], true)? } else { amin_over(&s, &[over], true)? };
+        squeezed(&y, dims, keep)
+    };
+    let singular = |f: &dyn Fn(&Tensor) -> Result<Tensor>| -> Result<Tensor> {
+        let order: Dims = (0..x.rank()).filter(|d| !dims.contains(d)).chain([rows, cols]).collect();
+        let values = super::linalg::svdvals(&basis::permute(x, &order)?, None)?;
+        let y = f(&values)?;
+        if keep { basis::unsqueeze_dims(&y, dims) } else { Ok(y) }
+    };
+    let last = |s: &Tensor| s.rank() - 1;
+    match order {
+        Order::Default | Order::Name("fro") => euclidean(x, dims, keep),
+        Order::Name(_) => singular(&|s| basis::sum(s, &[last(s)], false)),
+        Order::P(p) if *p == 2.0 => singular(&|s| amax_over(s, &[last(s)], false)),
+        Order::P(p) if *p == -2.0 => singular(&|s| amin_over(s, &[last(s)], false)),
+        Order::P(p) if p.abs() == 1.0 => along(rows, cols, *p > 0.0),
+        Order::P(p) if p.is_infinite() => along(cols, rows, *p > 0.0),
+        Order::P(p) => {
+            bail!(Runtime, "{op}(): order {p} not supported for matrices; use 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'")
+        }
+    }
+}
+
+fn squeezed(y: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    if keep {
+        return Ok(y.clone());
+    }
+    let shape = (0..y.rank()).filter(|d| !dims.contains(d)).map(|d| y.shape()[d]).collect();
+    basis::reshape(y, &shape)
+}
+
+fn float(op: &str, x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    let d = dtype.unwrap_or(x.dtype());
+    if !d.is_float() {
+        bail!(Runtime, "{op}(): Expected a floating point or complex tensor as input. Got {d}");
+    }
+    cast(x, d)
+}
+
+ops! { TABLE:
+    /// A norm: of all elements as a vector, or by `ord` of vectors (one dim) or matrices (two dims).
+    ///
+    /// >>> import pullback
+    /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
+    /// tensor(5.)
+    fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value = &Value::None,
+        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
+        let op = "linalg.norm";
+        let x = float(op, A, dtype)?;
+        let order = order(op, ord)?;
+        let dims = match dims_of(op, dim)? {
+            Some(d) => Some(wrap_dims(op, &d, x.rank())?),
+            None => None,
+        };
+        if let Some(d) = &dims
+            && d.len() > 2
+        {
+            bail!(Runtime, "{op}(): if dim is specified, it must be of length 1 or 2, got {}", d.len());
+        }
+        let all: Dims = (0..x.rank()).collect();
+        match (&order, dims) {
+            (Order::Default, d) => euclidean(&x, &d.unwrap_or(all), keepdim),
+            (_, None) if x.rank() == 2 => of_matrix(op, &x, &order, &all, keepdim),
+            (Order::P(p), None) if x.rank() == 1 => vector(op, &x, *p, &all, keepdim),
+            (Order::P(p), Some(d)) if d.len() == 1 => vector(op, &x, *p, &d, keepdim),
+            (_, Some(d)) if d.len() == 2 => of_matrix(op, &x, &order, &d, keepdim),
+            _ => bail!(Runtime, "{op}(): if dim is not specified but ord is, the input must be 1D or 2D, got {}D", x.rank()),
+        }
+    }
+
+    /// `sum(|x|^ord)^(1/ord)` over dimensions, or over all.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.linalg.vector_norm(pullback.tensor([3.0, 4.0]), 1)
+    /// tensor(7.)
+    fn vector_norm = "linalg.vector_norm" (x: &Tensor, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> = None,
+        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
+        let v = float("linalg.vector_norm", x, dtype)?;
+        let dims = super::reduce::reduced("linalg.vector_norm", dim, v.rank())?;
+        vector("linalg.vector_norm", &v, ord.as_f64(), &dims, keepdim)
+    }
+
+    /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
+    fn matrix_norm = "linalg.matrix_norm" (A: &Tensor, ord: &Value = &Value::None, dim: &[i64] = &[-2, -1],
+        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
+        let x = float("linalg.matrix_norm", A, dtype)?;
+        if x.rank() < 2 {
+            bail!(Runtime, "linalg.matrix_norm(): The input tensor A must have at least 2 dimensions.");
+        }
+        let dims = wrap_dims("linalg.matrix_norm", dim, x.rank())?;
+        of_matrix("linalg.matrix_norm", &x, &order("linalg.matrix_norm", ord)?, &dims, keepdim)
+    }
+
+    /// The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.norm(pullback.tensor([3.0, 4.0]))
+    /// tensor(5.)
+    fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value = &Value::None, keepdim: bool = false,
+        dtype: Option<DType> = None) -> Tensor [METHOD] {
+        let x = float("norm", input, dtype)?;
+        let dims = match dims_of("norm", dim)? {
+            Some(d) => d.iter().map(|&d| wrap_dim("norm", d, x.rank())).collect::<Result<Dims>>()?,
+            None => (0..x.rank()).collect(),
+        };
+        match order("norm", p)? {
+            Order::Default | Order::Name("fro") => euclidean(&x, &dims, keepdim),
+            Order::P(p) => vector("norm", &x, p, &dims, keepdim),
+            name => of_matrix("norm", &x, &name, &dims, keepdim),
+        }
+    }
+
+    /// The p-norm of the difference.
+    fn dist = "dist" (input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Tensor [METHOD] {
+        let d = super::arith::sub(input.into(), other.into(), None)?;
+        let dims: Dims = (0..d.rank()).collect();
+        vector("dist", &d, p, &dims, false)
+    }
+}
