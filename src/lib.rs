@@ -20,6 +20,8 @@ pub mod function;
 #[macro_use]
 pub mod ops;
 mod methods;
+mod ndarray_interop;
+mod operators;
 #[cfg(feature = "python")]
 pub mod py;
 pub mod rules;

@@ -211,10 +211,13 @@ impl Linearizing {
 /// assert_eq!(push(&[Tensor::from_slice([2], &[1.0, 10.0])?])?[0].to_vec::<f64>()?, [2.0, 60.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-pub fn linearize(
-    f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
+pub fn linearize<F>(
+    f: F,
     primals: &[Tensor],
-) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>>)> {
+) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + use<F>)>
+where
+    F: Fn(&[Tensor]) -> Result<Vec<Tensor>>,
+{
     let (run, lifted) = Linearizing::open(primals, Origin::UNKNOWN)?;
     let outputs = f(&lifted)?;
     drop(lifted);

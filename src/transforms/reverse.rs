@@ -199,10 +199,10 @@ pub fn grad(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor>
 /// assert_eq!(g[0].to_vec::<f64>()?, [2.0, 40.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
-pub fn vjp(
-    f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
-    xs: &[Tensor],
-) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>>)> {
+pub fn vjp<F>(f: F, xs: &[Tensor]) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + use<F>)>
+where
+    F: Fn(&[Tensor]) -> Result<Vec<Tensor>>,
+{
     xs.iter().try_for_each(|x| check_differentiable("vjp", x))?;
     let mut tape = Tape::open(Origin::UNKNOWN);
     let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
