@@ -131,11 +131,7 @@ fn optree_entry<'py>(optree: &Bound<'py, PyAny>, class: &Bound<'py, PyType>) -> 
     let Some(registry) = optree.getattr_opt("registry")? else { return Ok(None) };
     let Some(all) = registry.getattr_opt("_NODETYPE_REGISTRY")? else { return Ok(None) };
     let Ok(all) = all.cast_into::<PyDict>() else { return Ok(None) };
-    for (name, entry) in PyList::new(optree.py(), all.items())?
-        .iter()
-        .map(|i| i.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>())
-        .flatten()
-    {
+    for (name, entry) in all.copy()?.iter() {
         if name.cast::<PyTuple>().is_ok_and(|n| n.len() == 2 && n.get_item(1).is_ok_and(|c| c.is(class))) {
             return Ok(Some(entry));
         }
