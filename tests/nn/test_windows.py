@@ -160,5 +160,5 @@ def test_attention_over_nothing_gives_zeros_and_no_nan() -> None:
 
 def test_attention_of_grouped_heads() -> None:
     q, k, v = rand(2, 6, 3, 4), rand(2, 2, 5, 4), rand(2, 2, 5, 4)
-    spread = [x.repeat_interleave(3, 1) for x in (k, v)]
+    spread = [pb.stack([x] * 3, 2).reshape(2, 6, 5, 4) for x in (k, v)]
     same(F.scaled_dot_product_attention(q, k, v, enable_gqa=True), F.scaled_dot_product_attention(q, *spread))
