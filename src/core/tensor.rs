@@ -165,6 +165,18 @@ impl Tensor {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether this handle is the only one, down to the arrays: nobody else can see what happens to the memory. Never
+    /// true of values under a trace, whose program holds them.
+    pub fn is_exclusive(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+            && match self.payload() {
+                None => true,
+                Some(Payload::Batched { value, .. } | Payload::Taped { value, .. }) => value.is_exclusive(),
+                Some(Payload::Dual { primal, tangent }) => primal.is_exclusive() && tangent.is_exclusive(),
+                Some(Payload::Traced { .. }) => false,
+            }
+    }
+
     /// The node that recorded this value at `level`.
     pub fn node_at(&self, level: LevelId) -> Option<(&Arc<Node>, u32)> {
         match self.payload_at(level)? {

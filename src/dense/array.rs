@@ -187,6 +187,11 @@ impl Array {
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => Some(buffer),
         }
     }
+    /// Whether code outside the library can see the elements.
+    #[inline]
+    pub fn is_exported(&self) -> bool {
+        self.buffer().is_some_and(|b| b.is_exported())
+    }
     /// The first element.
     #[inline]
     pub fn ptr(&self) -> *const u8 {

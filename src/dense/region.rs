@@ -58,6 +58,26 @@ impl Region {
         }
     }
 
+    /// The positions, in row-major order of the shape.
+    pub fn positions(&self) -> Vec<i64> {
+        match self {
+            Region::Strided(l) => positions(l).map(|i| i as i64).collect(),
+            Region::Listed { at, .. } => at.iter().map(|&i| i as i64).collect(),
+        }
+    }
+
+    /// A region of this region's elements, as a region of the array.
+    pub fn compose(&self, inner: &Region) -> Region {
+        if let (Region::Strided(outer), Region::Strided(part)) = (self, inner)
+            && outer.is_contiguous()
+        {
+            return Region::Strided(Layout { offset: outer.offset + part.offset, ..part.clone() });
+        }
+        let outer = self.positions();
+        let at: Vec<i64> = inner.positions().iter().map(|&i| outer[i as usize]).collect();
+        Region::of_positions(inner.shape(), &at)
+    }
+
     /// Whether the region is all `n` elements in their order.
     fn is_whole(&self, n: usize) -> bool {
         matches!(self, Region::Strided(l) if l.offset == 0 && l.is_contiguous() && l.shape.numel() == n)

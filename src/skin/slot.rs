@@ -1,12 +1,22 @@
-//! A cell that holds a value.
+//! What a tensor object of the host language holds: a value of its own, or a shared cell.
 
-use super::read::{self, Reading};
-use crate::base::Result;
+use super::cell::Cell;
+use super::read::innermost;
+use crate::base::{Error, Result};
 use crate::core::{LevelId, Tensor, level};
-use crate::dense::Array;
+use crate::dense::{Array, copy};
+use std::sync::Arc;
 
-/// What a tensor object of the host language holds. Its owner provides the lock.
-pub struct Slot {
+/// A cell. Its owner provides the lock, and drops what methods hand back when it has let go of the slot: dropping a
+/// value may run code of the host language.
+pub enum Slot {
+    /// Nobody refers to it.
+    Owned(Owned),
+    /// It has views, or is one.
+    Shared(Arc<Cell>),
+}
+
+pub struct Owned {
     value: Tensor,
     /// The level where the cell was made: values of higher levels may not be written into it.
     birth: LevelId,
@@ -16,37 +26,91 @@ pub struct Slot {
 impl Slot {
     #[inline]
     pub fn new(value: Tensor) -> Slot {
-        Slot { value, birth: level::current(), version: 0 }
-    }
-    #[inline]
-    pub fn value(&self) -> &Tensor {
-        &self.value
-    }
-    pub fn birth(&self) -> LevelId {
-        self.birth
-    }
-    pub fn version(&self) -> u32 {
-        self.version
-    }
-    /// Replaces the value and returns the old one, which the caller drops when nothing is borrowed any more.
-    pub fn set(&mut self, value: Tensor) -> Tensor {
-        self.version += 1;
-        std::mem::replace(&mut self.value, value)
+        Slot::Owned(Owned { value, birth: level::current(), version: 0 })
     }
 
-    /// The value with its elements in a buffer, so that their address stays.
-    pub fn to_buffer(&mut self) -> Result<Tensor> {
-        if let Some(a) = self.value.dense()
-            && a.buffer().is_none()
-        {
-            self.value = a.to_buffer()?.into();
+    /// The value, unless reading it takes more than a look.
+    #[inline(always)]
+    pub fn quick(&self) -> Option<&Tensor> {
+        match self {
+            Slot::Owned(o) if level::tracing() == LevelId::DENSE => Some(&o.value),
+            _ => None,
         }
-        Ok(self.value.clone())
     }
 
-    /// The array of a plain value, in memory that others may see.
-    pub fn export(&mut self, what: &str) -> Result<Array> {
-        let value = self.to_buffer()?;
-        read::array(&value, what, Reading::Elements)?.to_buffer()
+    /// The cell, which becomes a shared one.
+    pub fn share(&mut self) -> Arc<Cell> {
+        match self {
+            Slot::Shared(cell) => cell.clone(),
+            Slot::Owned(o) => {
+                let cell = Cell::root(o.value.clone(), o.birth, o.version);
+                *self = Slot::Shared(cell.clone());
+                cell
+            }
+        }
     }
+
+    /// The value and birth of a cell that is not shared.
+    pub fn owned(&self) -> Option<(Tensor, LevelId)> {
+        match self {
+            Slot::Owned(o) => Some((o.value.clone(), o.birth)),
+            Slot::Shared(_) => None,
+        }
+    }
+
+    /// Takes the value out of a cell that is not shared, so that a write may reuse its memory. The caller puts one back.
+    pub fn take(&mut self) -> Option<(Tensor, LevelId)> {
+        match self {
+            Slot::Owned(o) => {
+                let hole = Tensor::scalar(o.value.dtype(), 0.0);
+                Some((std::mem::replace(&mut o.value, hole), o.birth))
+            }
+            Slot::Shared(_) => None,
+        }
+    }
+
+    /// Puts a value back that [`Slot::take`] took, or its successor.
+    pub fn put(&mut self, value: Tensor, written: bool) -> Option<Tensor> {
+        match self {
+            Slot::Owned(o) => {
+                o.version += u32::from(written);
+                Some(std::mem::replace(&mut o.value, value))
+            }
+            Slot::Shared(_) => Some(value),
+        }
+    }
+
+    /// Makes the slot a cell with this value, whatever it was; hands back the old one.
+    pub fn set(&mut self, value: Tensor) -> Slot {
+        let version = match self {
+            Slot::Owned(o) => o.version + 1,
+            Slot::Shared(_) => 0,
+        };
+        let birth = match self {
+            Slot::Owned(o) => o.birth,
+            Slot::Shared(c) => c.birth(),
+        };
+        std::mem::replace(self, Slot::Owned(Owned { value, birth, version }))
+    }
+
+    /// Makes the slot refer to this cell; hands back what it was.
+    pub fn refer(&mut self, cell: Arc<Cell>) -> Slot {
+        std::mem::replace(self, Slot::Shared(cell))
+    }
+}
+
+/// The same value with its elements in a buffer that only it holds, or that is visible outside already: what may be
+/// shown to others, who may write to it.
+pub fn exportable(value: Tensor) -> Result<Tensor> {
+    let Some(array) = innermost(&value) else { return Err(Error::internal("a value without an array")) };
+    let alone = value.is_exclusive() && array.buffer().is_some_and(|b| Arc::strong_count(b) == 1);
+    if alone || array.is_exported() {
+        return Ok(value);
+    }
+    let own = if array.buffer().is_none() { array.to_buffer()? } else { fresh(array)? };
+    Ok(super::history::with_array(&value, &own))
+}
+
+fn fresh(array: &Array) -> Result<Array> {
+    copy::gather(array)?.to_buffer()
 }

@@ -1,0 +1,111 @@
+//! How a view's value is made from its base's, again and again.
+
+use super::index;
+use super::part;
+use super::read::{innermost, layout};
+use crate::base::{Error, Layout, Result};
+use crate::core::Tensor;
+use crate::dense::region::Region;
+use crate::ops::value::IndexItem;
+use crate::ops::{Entry, Value, indexing};
+use std::sync::Arc;
+
+/// An operator that gave a view, without its base, and which of its outputs the view is.
+#[derive(Clone)]
+pub struct Lens {
+    call: Call,
+    output: usize,
+}
+
+#[derive(Clone)]
+enum Call {
+    /// An entry of the table; the first argument stands for the base.
+    Entry { entry: &'static Entry, args: Arc<[Value]>, many: bool },
+    Index(Arc<[IndexItem]>),
+    Region(Arc<Region>),
+}
+
+/// Lenses of all outputs of a call.
+pub fn lenses(entry: &'static Entry, mut args: Vec<Value>, outputs: usize) -> impl Iterator<Item = Lens> {
+    if let Some(base) = args.first_mut() {
+        // The base's memory must not be held here.
+        *base = Value::Missing;
+    }
+    let args: Arc<[Value]> = args.into();
+    (0..outputs).map(move |output| Lens { call: Call::Entry { entry, args: args.clone(), many: outputs > 1 }, output })
+}
+
+impl Lens {
+    /// A basic index.
+    pub fn index(items: Vec<IndexItem>) -> Lens {
+        Lens { call: Call::Index(items.into()), output: 0 }
+    }
+    pub fn region(region: Region) -> Lens {
+        Lens { call: Call::Region(Arc::new(region)), output: 0 }
+    }
+
+    /// The view of a value.
+    pub fn apply(&self, base: &Tensor) -> Result<Tensor> {
+        match &self.call {
+            Call::Index(items) => indexing::get(base, items),
+            Call::Region(region) => part::read(base, region),
+            Call::Entry { entry, args, .. } => {
+                let mut args = args.to_vec();
+                if let Some(first) = args.first_mut() {
+                    *first = Value::Tensor(base.clone());
+                }
+                let out = (entry.run)(&args)?;
+                outputs(&out)
+                    .nth(self.output)
+                    .cloned()
+                    .ok_or_else(|| Error::internal(format!("{}(): gave fewer views than before", entry.short_name())))
+            }
+        }
+    }
+
+    /// The part of a layout that the view shows, where that is known without running it.
+    pub fn part(&self) -> Option<impl Fn(&Layout) -> Result<Layout> + '_> {
+        match &self.call {
+            Call::Index(items) => Some(|l: &Layout| index::part(l, items)),
+            _ => None,
+        }
+    }
+
+    /// What must not be written to while a tape records: one of several outputs.
+    pub fn forbids_writes(&self) -> Option<String> {
+        match &self.call {
+            Call::Entry { entry, many: true, .. } => Some(format!("Output {} of {}", self.output, entry.short_name())),
+            _ => None,
+        }
+    }
+}
+
+/// The tensors of a result.
+pub fn outputs(v: &Value) -> Box<dyn Iterator<Item = &Tensor> + '_> {
+    match v {
+        Value::Tensor(t) => Box::new(std::iter::once(t)),
+        Value::List(items) | Value::Tuple(items) => Box::new(items.iter().flat_map(outputs)),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+/// The positions of a region's elements, as an integer tensor of its shape.
+pub fn positions(region: &Region) -> Result<Tensor> {
+    Tensor::from_slice(region.shape().clone(), &region.positions())
+}
+
+/// The elements of `root` that `view` shows, read off their places in memory; `None` if that does not tell.
+pub fn region_in_memory(root: &Tensor, view: &Tensor) -> Option<Region> {
+    let (a, b) = (innermost(root)?, innermost(view)?);
+    if !Arc::ptr_eq(a.buffer()?, b.buffer()?) || root.dtype() != view.dtype() {
+        return None;
+    }
+    let (strides, offset) = layout(root);
+    if !(Layout { shape: root.shape().clone(), strides, offset }).is_contiguous() {
+        return None;
+    }
+    let (strides, start) = layout(view);
+    let region = Layout { shape: view.shape().clone(), strides, offset: start.checked_sub(offset)? };
+    let inside = region.extent().is_none_or(|(lo, hi)| lo >= 0 && (hi as usize) < root.numel());
+    inside.then_some(Region::Strided(region))
+}

@@ -1,0 +1,155 @@
+//! Reading and writing a region of a value at every level: the two operators behind views that were written to.
+
+use crate::base::{Result, Shape};
+use crate::core::primitive::Saves;
+use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Tangents, Tensor, call};
+use crate::dense::region::{self, Region};
+use crate::rules::{General, basis, batching};
+use smallvec::smallvec;
+
+/// Parameters of both operators.
+#[derive(Debug, Clone)]
+struct Part {
+    region: Region,
+    /// Leading dimensions over which the region repeats.
+    lead: usize,
+    /// Whether the first argument is given up, so that its memory may be reused.
+    donate: bool,
+}
+
+impl Part {
+    fn params(&self, lead: usize, donate: bool) -> Params {
+        Params::other(Part { region: self.region.clone(), lead, donate })
+    }
+    /// The region's shape behind the leading dimensions of the base.
+    fn shape(&self, base: &Shape) -> Shape {
+        base[..self.lead].iter().chain(self.region.shape().iter()).copied().collect()
+    }
+}
+
+/// `read(base)`: the region's elements.
+static READ: General = General {
+    name: "as_strided",
+    eval: |p, args| {
+        let part = p.get::<Part>();
+        Ok(smallvec![region::read(args[0].array()?, &part.region, part.lead)?.into()])
+    },
+    saves: |_, _| Saves::default(),
+    jvp: |me, p, _, tangents| match tangents {
+        [Some(t)] => Ok(smallvec![Some(call(me, p, &[t])?)]),
+        _ => Ok(smallvec![None]),
+    },
+    vjp: |_, p, point, cotangents, _| {
+        let [Some(g)] = cotangents else { return Ok(Tangents::new()) };
+        let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
+        let part = p.get::<Part>();
+        Ok(smallvec![Some(call(Prim::Static(&WRITE), &part.params(part.lead, false), &[&zeros, g])?)])
+    },
+    batch,
+};
+
+/// `write(base, value)`: the base with the region's elements replaced.
+static WRITE: General = General {
+    name: "CopySlices",
+    eval: |p, args| {
+        let part = p.get::<Part>();
+        let (base, value) = (args[0].array()?, args[1].array()?);
+        Ok(smallvec![region::write(base, &part.region, part.lead, value, part.donate)?.into()])
+    },
+    saves: |_, _| Saves::default(),
+    jvp: |me, p, point, tangents| {
+        let zeros = |i: usize| basis::zeros_like(point.input(i)?);
+        match tangents {
+            [None, None] => Ok(smallvec![None]),
+            [base, value] => {
+                let base = base.map_or_else(|| zeros(0), |t| Ok(t.clone()))?;
+                let value = value.map_or_else(|| zeros(1), |t| Ok(t.clone()))?;
+                Ok(smallvec![Some(call(me, p, &[&base, &value])?)])
+            }
+            _ => Ok(smallvec![None]),
+        }
+    },
+    vjp: |me, p, _, cotangents, needs| write_vjp(me, p, cotangents, needs),
+    batch,
+};
+
+fn write_vjp(me: Prim<'_>, p: &Params, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
+    let [Some(g)] = cotangents else { return Ok(Tangents::new()) };
+    let part = p.get::<Part>();
+    let params = part.params(part.lead, false);
+    let base = if needs & 1 == 1 {
+        let zeros = basis::full(&part.shape(g.shape()), g.dtype(), 0.0)?;
+        Some(call(me, &params, &[g, &zeros])?)
+    } else {
+        None
+    };
+    let value = if needs & 2 == 2 { Some(call(Prim::Static(&READ), &params, &[g])?) } else { None };
+    Ok(smallvec![base, value])
+}
+
+fn batch(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let part = p.get::<Part>();
+    let params = part.params(part.lead + 1, part.donate);
+    let base = batching::front_expanded(&args[0], info)?;
+    let out = match args.get(1) {
+        Some(value) => call(me, &params, &[&base, &*batching::front_expanded(value, info)?])?,
+        None => call(me, &params, &[&base])?,
+    };
+    Ok(smallvec![(out, Some(0))])
+}
+
+/// The elements of a region.
+pub fn read(base: &Tensor, region: &Region) -> Result<Tensor> {
+    let p = Params::other(Part { region: region.clone(), lead: 0, donate: false });
+    call(Prim::Static(&READ), &p, &[base])
+}
+
+/// `base` with the region's elements replaced by `value`, of the region's shape and the base's dtype. The region does
+/// not overlap itself. With `donate`, `base` must not be used any more by whoever holds this handle.
+pub fn write(base: &Tensor, region: &Region, value: &Tensor, donate: bool) -> Result<Tensor> {
+    let p = Params::other(Part { region: region.clone(), lead: 0, donate });
+    call(Prim::Static(&WRITE), &p, &[base, value])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transforms::{grad, jvp, vmap};
+
+    fn numbers(n: usize) -> Tensor {
+        let v: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+        Tensor::from_slice([n], &v).unwrap()
+    }
+    fn region() -> Region {
+        Region::of_positions(&[2].into(), &[3, 1])
+    }
+
+    #[test]
+    fn gradients_go_where_the_elements_came_from() {
+        let (x, v) = (numbers(5), Tensor::from_slice([2], &[10.0, 20.0]).unwrap());
+        let f = |x: &Tensor, v: &Tensor| {
+            let y = write(x, &region(), v, false)?;
+            y.mul(&y)?.sum_all()
+        };
+        let gx = grad(|x| f(x, &v), &x).unwrap();
+        assert_eq!(gx.to_vec::<f64>().unwrap(), [2.0, 0.0, 6.0, 0.0, 10.0]);
+        let gv = grad(|v| f(&x, v), &v).unwrap();
+        assert_eq!(gv.to_vec::<f64>().unwrap(), [20.0, 40.0]);
+        let g = grad(|x| read(x, &region())?.sum_all(), &x).unwrap();
+        assert_eq!(g.to_vec::<f64>().unwrap(), [0.0, 1.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn forward_and_batched() {
+        let x = numbers(4);
+        let f = |x: &Tensor| write(x, &region(), &read(x, &Region::of_positions(&[2].into(), &[0, 0]))?, false);
+        let (y, dy) = jvp(|a| Ok(vec![f(&a[0])?]), &[x.clone()], &[x.clone()]).unwrap();
+        assert_eq!(y[0].to_vec::<f64>().unwrap(), [1.0, 1.0, 3.0, 1.0]);
+        assert_eq!(dy[0].to_vec::<f64>().unwrap(), [1.0, 1.0, 3.0, 1.0]);
+        let rows = Tensor::from_slice([2, 4], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]).unwrap();
+        let z = vmap(f, &rows).unwrap();
+        assert_eq!(z.to_vec::<f64>().unwrap(), [1.0, 1.0, 3.0, 1.0, 5.0, 5.0, 7.0, 5.0]);
+        let constant = vmap(|r| write(&x, &region(), &read(r, &region())?, false), &rows).unwrap();
+        assert_eq!(constant.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0, 1.0, 6.0, 3.0, 8.0]);
+    }
+}

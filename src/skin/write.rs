@@ -1,0 +1,198 @@
+//! The rules of writing: what may be written where, and what becomes of the history.
+
+use super::history::{self, carry, has_history, settle};
+use super::part;
+use super::read::innermost;
+use crate::bail;
+use crate::base::{Error, Result};
+use crate::core::level::{self, LevelKind};
+use crate::core::tensor::Payload;
+use crate::core::{LevelId, Tensor, origin};
+use crate::dense::region::{self, Region};
+use crate::rules::basis;
+
+/// The result of an in-place operator in the shape and dtype of what it is written to.
+pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
+    if new.shape() != old.shape() {
+        bail!(
+            Runtime,
+            "{op}(): output with shape {} doesn't match the broadcast shape {}",
+            old.shape(),
+            new.shape()
+        );
+    }
+    if new.dtype().category() > old.dtype().category() {
+        bail!(
+            Runtime,
+            "{op}(): result type {} can't be cast to the desired output type {}",
+            new.dtype(),
+            old.dtype()
+        );
+    }
+    basis::cast(new, old.dtype())
+}
+
+/// An error if the value is a leaf of a tape that records now: its gradient belongs to the value that it has.
+pub fn check_leaf(op: &str, value: &Tensor, is_view: bool) -> Result<()> {
+    let mut t = value;
+    loop {
+        if let Some(Payload::Taped { node, .. }) = t.payload()
+            && node.is_leaf()
+            && level::is_live(t.level())
+            && level::records(t.level())
+        {
+            let what = if is_view { "a view of a leaf Variable" } else { "a leaf Variable" };
+            let whose = if t.level() == LevelId::AMBIENT { "that requires grad" } else { "of a function under grad or vjp" };
+            bail!(
+                Runtime,
+                "{op}(): {what} {whose} is being used in an in-place operation{}; write to a clone(), or under no_grad()",
+                origin::at_here()
+            );
+        }
+        match t.below() {
+            Some(below) => t = below,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// An error if two elements of what is written to are the same place.
+pub fn check_overlap(op: &str, region: &Region) -> Result<()> {
+    if region.overlaps() {
+        bail!(
+            Runtime,
+            "{op}(): unsupported operation: more than one element of the written-to tensor refers to a single memory \
+             location. Please clone() the tensor before performing the operation."
+        );
+    }
+    Ok(())
+}
+
+/// Whether values of this level may be written into any cell: those of `forward_ad` levels, which know no capture.
+fn is_free(id: LevelId) -> bool {
+    id <= LevelId::AMBIENT || level::with(id, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. })) == Some(true)
+}
+
+/// An error if `new` belongs to a transform that began after the cell was made: it would keep a value of that
+/// transform when the transform is gone.
+pub fn check_capture(op: &str, old: &Tensor, birth: LevelId, new: &Tensor) -> Result<()> {
+    let birth = if level::is_live(birth) { birth } else { LevelId::DENSE };
+    let allowed = birth.max(if level::is_live(old.level()) { old.level() } else { LevelId::DENSE });
+    let mut t = Some(new);
+    while let Some(x) = t {
+        let id = x.level();
+        if id > allowed && !is_free(id) {
+            return Err(captured(op, id));
+        }
+        t = x.below();
+    }
+    Ok(())
+}
+
+#[cold]
+fn captured(op: &str, id: LevelId) -> Error {
+    let (transform, place) = level::with(id, |l| (l.transform(), l.origin.describe())).unwrap_or(("a transform", None));
+    let place = place.unwrap_or_else(|| transform.to_string());
+    Error::runtime(format!(
+        "{transform}: inplace arithmetic {op}() is not possible here{}: the tensor was made outside {place}, and cannot \
+         keep a value of it after it has returned; make the tensor inside the function, or return the value",
+        origin::at_here()
+    ))
+}
+
+/// Whether some level that records now follows `old` and not `new`.
+fn loses_history(old: &Tensor, new: &Tensor) -> bool {
+    let mut t = Some(old);
+    while let Some(x) = t {
+        if matches!(x.payload(), Some(Payload::Taped { .. }))
+            && level::is_live(x.level())
+            && level::records(x.level())
+            && !super::read::has_level(new, x.level())
+        {
+            return true;
+        }
+        t = x.below();
+    }
+    false
+}
+
+/// The value of a cell after a write: `new` with the history that it must have, its elements in the memory of `old`
+/// where others see that. Shape and dtype fit already.
+pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tensor> {
+    if old.dense().is_some_and(|a| !a.is_exported()) && new.dense().is_some_and(|a| !a.is_exported()) {
+        return Ok(new);
+    }
+    let new = settle(new)?;
+    check_capture(op, old, birth, &new)?;
+    // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
+    let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
+    place(old, carry(old, &new)?)
+}
+
+/// The value with its elements in the memory of `old`, if that is visible outside; otherwise in memory that is not.
+fn place(old: &Tensor, new: Tensor) -> Result<Tensor> {
+    let (Some(from), Some(to)) = (innermost(&new), innermost(old)) else { return Ok(new) };
+    if to.is_exported() && to.shape() == from.shape() {
+        region::overwrite(to, from)?;
+        return Ok(history::with_array(&new, to));
+    }
+    if from.is_exported() {
+        let own = crate::dense::copy::gather(from)?;
+        return Ok(history::with_array(&new, &own));
+    }
+    Ok(new)
+}
+
+/// Whether the write may reuse the memory of `old`, which this handle gives up.
+fn may_donate(old: &Tensor) -> bool {
+    level::tracing() == LevelId::DENSE && old.is_exclusive()
+}
+
+/// The value of a cell after a write to a region of it. `old` is given up; it comes back with an error.
+pub fn merge_region(
+    op: &str,
+    old: Tensor,
+    birth: LevelId,
+    region: &Region,
+    value: &Tensor,
+) -> std::result::Result<Tensor, (Tensor, Error)> {
+    let check = || -> Result<Tensor> {
+        check_overlap(op, region)?;
+        let value = settle(value.clone())?;
+        check_capture(op, &old, birth, &value)?;
+        Ok(value)
+    };
+    let value = match check() {
+        Ok(v) => v,
+        Err(e) => return Err((old, e)),
+    };
+    if let (Some(array), Some(new)) = (old.dense(), value.dense())
+        && array.is_exported()
+    {
+        return match in_memory(array, region, new) {
+            Ok(()) => Ok(old),
+            Err(e) => Err((old, e)),
+        };
+    }
+    // The history survives the memory: `carry` reads wrappers only.
+    let donate = may_donate(&old) && !innermost(&old).is_some_and(|a| a.is_exported());
+    let written = part::write(&old, region, &value, donate).and_then(|new| {
+        let new = if has_history(&old) { carry(&old, &new)? } else { new };
+        place(&old, new)
+    });
+    match written {
+        Ok(new) => Ok(new),
+        Err(e) => Err((old, e)),
+    }
+}
+
+/// Writes into a part of memory that others see.
+fn in_memory(array: &crate::dense::Array, region: &Region, value: &crate::dense::Array) -> Result<()> {
+    if let Region::Strided(l) = region
+        && array.is_contiguous()
+    {
+        let part = array.view(|base| crate::base::Layout { offset: base.offset + l.offset, ..l.clone() })?;
+        return region::overwrite(&part, value);
+    }
+    region::overwrite(array, &region::write(array, region, 0, value, false)?)
+}
