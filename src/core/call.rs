@@ -195,12 +195,12 @@ fn save(saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Saved {
     let mut saved = Saved::default();
     for (i, v) in values.iter().enumerate() {
         if saves.inputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual { value: (*v).clone(), link: Link::Input(i as u32) });
+            saved.residuals.push(Residual::new((*v).clone(), Link::Input(i as u32)));
         }
     }
     for (i, v) in outs.iter().enumerate() {
         if saves.outputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual { value: v.clone(), link: Link::Output(i as u32) });
+            saved.residuals.push(Residual::new(v.clone(), Link::Output(i as u32)));
         }
     }
     saved

@@ -65,7 +65,8 @@ pub enum Randomness {
 #[derive(Clone)]
 pub enum LevelKind {
     Batch { size: usize, randomness: Randomness },
-    Dual { prev: bool },
+    /// `ambient`: opened by `forward_ad`, whose values may be written into any tensor.
+    Dual { prev: bool, ambient: bool },
     Tape { prev: bool },
     Trace(Arc<Recorder>),
 }
@@ -134,7 +135,11 @@ pub fn push_batch(size: usize, randomness: Randomness, origin: Origin) -> Guard 
 }
 /// Opens a level of dual numbers and turns forward mode on.
 pub fn push_dual(origin: Origin) -> Guard {
-    push(LevelKind::Dual { prev: FORWARD.replace(true) }, origin)
+    push(LevelKind::Dual { prev: FORWARD.replace(true), ambient: false }, origin)
+}
+/// Opens a level of dual numbers that belongs to no function.
+pub fn push_forward_ad(origin: Origin) -> Guard {
+    push(LevelKind::Dual { prev: FORWARD.replace(true), ambient: true }, origin)
 }
 /// Opens a tape and turns grad mode on.
 pub fn push_tape(origin: Origin) -> Guard {
@@ -171,7 +176,7 @@ impl Drop for Guard {
         LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
         match closed.map(|l| l.kind) {
             Some(LevelKind::Tape { prev }) => GRAD.set(prev),
-            Some(LevelKind::Dual { prev }) => FORWARD.set(prev),
+            Some(LevelKind::Dual { prev, .. }) => FORWARD.set(prev),
             Some(LevelKind::Trace(_)) => refresh_trace(),
             _ => {}
         }
@@ -298,6 +303,15 @@ impl Below {
         let visible = VISIBLE.replace(VISIBLE.get().min(depth));
         refresh_trace();
         Below { visible, grad }
+    }
+}
+
+impl Below {
+    /// Hides all levels, and turns grad mode off: what runs now belongs to the library itself.
+    pub fn all() -> Below {
+        let below = Below { visible: VISIBLE.replace(0), grad: GRAD.replace(false) };
+        refresh_trace();
+        below
     }
 }
 

@@ -8,7 +8,8 @@ use super::level::LevelId;
 use super::params::Params;
 use super::primitive::{Mask, PrimBuf};
 use super::tensor::Tensor;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, Error, Result, Shape};
+use crate::dense::Array;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -46,6 +47,46 @@ pub trait Sink: Send + Sync {
 pub struct Residual {
     pub value: Tensor,
     pub link: Link,
+    /// Of memory that others may write to: what it was when the residual was saved.
+    seal: Option<Box<Seal>>,
+}
+
+#[derive(Clone, PartialEq)]
+struct Seal {
+    version: u32,
+    checksum: u64,
+}
+
+impl Residual {
+    #[inline]
+    pub fn new(value: Tensor, link: Link) -> Residual {
+        let seal = match value.innermost() {
+            Some(a) if a.is_exported() => Some(Box::new(Seal::of(a))),
+            _ => None,
+        };
+        Residual { value, link, seal }
+    }
+
+    /// An error if the memory was written to since the residual was saved, by us or by who shares it.
+    pub fn check(&self, op: &str) -> Result<()> {
+        match (&self.seal, self.value.innermost()) {
+            (Some(seal), Some(a)) if **seal != Seal::of(a) => Err(Error::runtime(format!(
+                "backward(): one of the variables needed for gradient computation has been modified by an inplace \
+                 operation: the derivative of {op}() needs a {} tensor of shape {} whose memory, shared with NumPy or \
+                 another library, was written to since; clone() it before",
+                self.value.dtype(),
+                self.value.shape()
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Seal {
+    #[cold]
+    fn of(a: &Array) -> Seal {
+        Seal { version: a.buffer().map_or(0, |b| b.version()), checksum: a.checksum() }
+    }
 }
 
 /// What a residual was.
@@ -83,6 +124,8 @@ pub type Hook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
 pub struct Extra {
     /// Hooks by output slot, with an id for removal.
     pub hooks: Mutex<Vec<(u64, u32, Hook)>>,
+    /// Where gradients of outputs go although they are no leaves, by output slot.
+    pub retained: Mutex<Vec<(u32, Arc<dyn Sink>)>>,
     /// The user's line, in anomaly mode.
     pub line: OnceLock<String>,
 }

@@ -159,6 +159,16 @@ impl Tensor {
         }
     }
 
+    /// The array below all wrappers.
+    #[inline]
+    pub fn innermost(&self) -> Option<&Array> {
+        let mut t = self;
+        while let Some(below) = t.below() {
+            t = below;
+        }
+        t.dense()
+    }
+
     /// Whether both handles are the same value.
     #[inline]
     pub fn same(&self, other: &Tensor) -> bool {

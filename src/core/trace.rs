@@ -6,7 +6,7 @@ use super::primitive::{Outputs, Prim, PrimBuf};
 use super::tensor::{Payload, Tensor};
 use crate::base::Result;
 use smallvec::SmallVec;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// An argument of an instruction.
 #[derive(Clone, Debug)]
@@ -27,11 +27,18 @@ pub struct Instruction {
     pub line: Option<String>,
 }
 
+/// A mutable place outside a program, such as a tensor that it captures: read each time that the program is called.
+pub trait Source: Send + Sync {
+    fn current(self: Arc<Self>) -> Result<Tensor>;
+}
+
 #[derive(Default)]
 pub struct Recording {
     pub instructions: Vec<Instruction>,
     /// Number of variables, inputs first.
     pub vars: u32,
+    /// Places that the program reads, and the variables that stand for their values.
+    pub captures: Vec<(Arc<dyn Source>, u32)>,
 }
 
 /// Collects the instructions of one trace level.
@@ -58,6 +65,21 @@ impl Recorder {
         let mut s = self.state();
         s.vars += 1;
         s.vars - 1
+    }
+    /// The variable that stands for the value of a place outside; the same one each time.
+    pub fn capture(&self, level: LevelId, source: Arc<dyn Source>, value: Tensor) -> Tensor {
+        let mut s = self.state();
+        let known = s.captures.iter().find(|(c, _)| std::ptr::addr_eq(Arc::as_ptr(c), Arc::as_ptr(&source)));
+        let var = match known {
+            Some((_, var)) => *var,
+            None => {
+                s.vars += 1;
+                let var = s.vars - 1;
+                s.captures.push((source, var));
+                var
+            }
+        };
+        Tensor::traced(level, value, var)
     }
     /// Everything recorded so far.
     pub fn take(&self) -> Recording {

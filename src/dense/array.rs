@@ -247,6 +247,22 @@ impl Array {
         Ok(unsafe { std::slice::from_raw_parts(self.ptr(), self.numel() * self.dtype.size()) })
     }
 
+    /// A number that changes when elements change (all but certainly).
+    pub fn checksum(&self) -> u64 {
+        let Ok(c) = self.contiguous() else { return 0 };
+        let Ok(bytes) = c.bytes() else { return 0 };
+        let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        let (lines, rest) = bytes.as_chunks::<32>();
+        let mut lanes = [1u64, 2, 3, 4];
+        for line in lines {
+            for (lane, word) in lanes.iter_mut().zip(line.as_chunks::<8>().0) {
+                *lane = mix(*lane, u64::from_le_bytes(*word));
+            }
+        }
+        let sum = lanes.into_iter().fold(bytes.len() as u64, mix);
+        rest.iter().fold(sum, |sum, b| mix(sum, u64::from(*b)))
+    }
+
     /// The array whose elements have these bytes, in row-major order.
     ///
     /// # Errors

@@ -63,7 +63,7 @@ impl CustomPrimitive {
         } else {
             Link::Other(t.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot }))
         };
-        Residual { value, link }
+        Residual::new(value, link)
     }
 }
 

@@ -98,7 +98,7 @@ native! { METHODS, ATTRIBUTES:
     fn element_size(slf) { int(slf.py(), slf.get().value().dtype().size()) }
     /// The address of the first element.
     fn data_ptr(slf) {
-        let place = slf.get().with(|s| s.to_buffer())?;
+        let place = slf.get().export()?;
         let Some(array) = read::innermost(&place) else { return Err(Error::internal("data_ptr(): no array").into()) };
         int(slf.py(), array.ptr() as usize as i64)
     }
@@ -178,7 +178,7 @@ native! { METHODS, ATTRIBUTES:
     get name(slf) { nothing(slf.py()) }
     ~
     /// How often this memory was written to.
-    get _version(slf) { int(slf.py(), slf.get().with(|s| s.version())) }
+    get _version(slf) { int(slf.py(), slf.get().version()) }
     ~
     /// NumPy gives way to tensors in mixed expressions.
     get __array_priority__(slf) { int(slf.py(), 1000) }

@@ -157,7 +157,7 @@ pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
              pullback.autograd.Function to differentiate through NumPy code"
         )));
     }
-    Ok(t.with(|s| s.export(what))?)
+    Ok(read::array(&t.export()?, what, Reading::Elements)?)
 }
 
 /// Whether a live tape or dual level follows the value.

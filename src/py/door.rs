@@ -113,11 +113,16 @@ pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.
 fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
-    let values = b.values(py, slots)?;
-    let out = call(py, b.entry, &values)?;
     // SAFETY: slot 0 is `self`, alive during the call.
     let slf = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
-    super::views::assign(py, b.entry, &slf, out)?;
+    if let Some(cell) = tensor::cell(py, slots[0])
+        && !b.entry.flags.has(Flags::VIEW)
+    {
+        cell.check_writable(b.entry.short_name())?;
+    }
+    let values = b.values(py, slots)?;
+    let out = call(py, b.entry, &values)?;
+    super::views::assign(py, b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
 }
 

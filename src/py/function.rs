@@ -580,7 +580,7 @@ impl Apply {
             if let (Some(Argument::Tensor { object, .. }), Some(out)) = (call.args.get(input), outs.get(output)) {
                 let object = object.bind(py);
                 if let Some(c) = tensor::cell(py, object.as_ptr()) {
-                    c.with(|s| s.set(out.clone()));
+                    c.write("mark_dirty", out)?;
                     objects[output] = object.clone();
                 }
             }

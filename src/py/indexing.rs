@@ -25,12 +25,10 @@ fn items(o: &Bound<'_, PyAny>) -> Result<Vec<IndexItem>> {
 pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
     let py = slf.py();
     let items = items(o)?;
-    let value = slf.get().value();
     if index::is_basic(&items) {
-        let items = index::plain(items);
-        let out = indexing::get(&value, &items)?;
-        return views::view(slf, out);
+        return views::index(slf, index::plain(items));
     }
+    let value = slf.get().value();
     Ok(tensor::wrap(py, door::released(py, &[&value], || indexing::get(&value, &items))?)?.into_any())
 }
 
@@ -50,7 +48,7 @@ pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> 
     let items = items(o)?;
     let target = slf.get().value();
     let value = assigned(&target, value)?;
-    Ok(views::write_part(slf.get(), &index::plain(items), &value)?)
+    Ok(views::write_part(slf.get(), items, &value)?)
 }
 
 /// The rows, as views.
@@ -60,7 +58,6 @@ pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     let Some(&n) = value.shape().first() else {
         return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
     };
-    let rows = (0..n).map(|i| views::view(slf, indexing::get(&value, &[IndexItem::Int(i as i64)])?));
-    let rows: Vec<_> = rows.collect::<PyResult<_>>()?;
+    let rows: Vec<_> = (0..n).map(|i| views::index(slf, vec![IndexItem::Int(i as i64)])).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())
 }

@@ -4,7 +4,7 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 
 use super::tensor::{self, PyTensor};
-use super::{conversion, convert, door, indexing, memory, pickle, repr, views};
+use super::{conversion, convert, door, indexing, memory, pickle, repr};
 use crate::core::Tensor;
 use crate::ops::value::Operand;
 use crate::ops::{arith, compare, matmul, unary};
@@ -57,9 +57,9 @@ fn inplace(
     name: &str,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<()> {
-    views::check_writable(slf.get(), name)?;
+    slf.get().check_writable(name)?;
     match apply(slf, other, f)? {
-        Some(out) => Ok(views::write(slf.get(), name, out)?),
+        Some(out) => Ok(slf.get().write(name, &out)?),
         None => Err(PyTypeError::new_err(format!(
             "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
             convert::type_name(other)

@@ -1,22 +1,30 @@
 //! The `Tensor` class: an object around a cell.
 
-use super::{attributes, conversion, dlpack, native};
-use crate::core::Tensor;
-use crate::skin::Slot;
+use super::gradient::GradBox;
+use super::{attributes, autograd, conversion, dlpack, fill, native};
+use crate::base::Result;
+use crate::core::{LevelId, Tensor, level};
+use crate::dense::region::Region;
+use crate::skin::{Cell, Slot, read, slot, write};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// A multi-dimensional array of one dtype that function transforms can follow.
 #[pyclass(frozen, subclass, weakref, name = "Tensor", module = "pullback")]
 pub struct PyTensor {
     slot: UnsafeCell<Slot>,
+    /// The caller's object, if this one is an argument under `vmap` or `jvp` that nobody has written to or viewed yet.
+    lifted: UnsafeCell<Option<Py<PyTensor>>>,
+    /// Where `.grad` is, for tensors that ever had one.
+    gradient: UnsafeCell<Option<Arc<GradBox>>>,
 }
 
-// SAFETY: the slot is only touched with the GIL held (`gil_used = true`), and never across a call that may run Python
-// or release the GIL.
+// SAFETY: the fields are only touched with the GIL held (`gil_used = true`), and never across a call that may run
+// Python or release the GIL.
 unsafe impl Send for PyTensor {}
 // SAFETY: as above.
 unsafe impl Sync for PyTensor {}
@@ -26,20 +34,168 @@ static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
 impl PyTensor {
     #[inline]
     pub fn new(value: Tensor) -> PyTensor {
-        PyTensor { slot: UnsafeCell::new(Slot::new(value)) }
+        PyTensor::of_slot(Slot::new(value))
     }
 
-    /// Runs `f` on the cell. `f` must not run Python code.
+    #[inline]
+    fn of_slot(slot: Slot) -> PyTensor {
+        PyTensor { slot: UnsafeCell::new(slot), lifted: UnsafeCell::new(None), gradient: UnsafeCell::new(None) }
+    }
+
+    fn of_cell(cell: Arc<Cell>) -> PyTensor {
+        PyTensor::of_slot(Slot::Shared(cell))
+    }
+
+    /// Runs `f` on the slot. `f` must not run Python code, nor drop a value: what it takes out it returns.
     #[inline]
     pub fn with<R>(&self, f: impl FnOnce(&mut Slot) -> R) -> R {
         // SAFETY: the GIL is held and `f` neither releases it nor runs Python, so nobody else is inside.
         f(unsafe { &mut *self.slot.get() })
     }
 
-    /// The present value.
+    /// The present value. Inside a trace, a tensor that was made outside of it is a variable of the program.
     #[inline]
     pub fn value(&self) -> Tensor {
-        self.with(|s| s.value().clone())
+        match self.with(|s| s.quick().cloned()) {
+            Some(value) => value,
+            None => self.shared_value(),
+        }
+    }
+
+    #[inline(never)]
+    fn shared_value(&self) -> Tensor {
+        let cell = self.cell();
+        let value = cell.read_or_stale();
+        match level::tracing() {
+            LevelId::DENSE => value,
+            trace => cell.captured(trace, value),
+        }
+    }
+
+    /// The cell, shared from now on.
+    pub fn cell(&self) -> Arc<Cell> {
+        // SAFETY: as for `with`; taking the option drops nothing.
+        match unsafe { (*self.lifted.get()).take() } {
+            None => self.with(Slot::share),
+            Some(caller) => {
+                let base = caller.get().cell();
+                self.with(|s| match s.owned() {
+                    Some((value, _)) => {
+                        let cell = base.lifted(value);
+                        let old = s.refer(cell.clone());
+                        (cell, Some(old))
+                    }
+                    None => (s.share(), None),
+                })
+                .0
+            }
+        }
+    }
+
+    /// The value and birth of a cell that nobody else refers to.
+    fn alone(&self) -> Option<(Tensor, LevelId)> {
+        // SAFETY: as for `with`.
+        if unsafe { (*self.lifted.get()).is_some() } { None } else { self.with(|s| s.owned()) }
+    }
+
+    /// An error if an in-place operator may not write to this tensor now.
+    pub fn check_writable(&self, op: &str) -> Result<()> {
+        match self.alone() {
+            Some((value, _)) => write::check_leaf(op, &value, false),
+            None => self.cell().check_writable(op),
+        }
+    }
+
+    /// Writes the result of an in-place operator.
+    pub fn write(&self, op: &str, new: &Tensor) -> Result<()> {
+        match self.alone() {
+            Some((old, birth)) => {
+                let new = write::merge(op, &old, birth, write::fit(op, &old, new)?)?;
+                let replaced = self.with(|s| s.put(new, true));
+                drop((old, replaced));
+                Ok(())
+            }
+            None => {
+                let cell = self.cell();
+                let new = write::fit(op, &cell.read()?, new)?;
+                cell.write(op, new)
+            }
+        }
+    }
+
+    /// Writes to a region of a tensor that is no view.
+    pub fn write_region(&self, op: &str, region: &Region, value: &Tensor) -> Result<()> {
+        if self.alone().is_none() {
+            return self.cell().write_region(op, region, value);
+        }
+        let Some((old, birth)) = self.with(Slot::take) else { return Ok(()) };
+        let (value, written) = match write::merge_region(op, old, birth, region, value) {
+            Ok(new) => (new, Ok(())),
+            Err((old, e)) => (old, Err(e)),
+        };
+        drop(self.with(|s| s.put(value, written.is_ok())));
+        written
+    }
+
+    /// How often the elements were written to.
+    pub fn version(&self) -> u32 {
+        match self.with(|s| s.version()) {
+            Some(v) => v,
+            None => self.cell().version(),
+        }
+    }
+
+    /// Whether this is a view of another tensor.
+    pub fn is_view(&self) -> bool {
+        self.alone().is_none() && self.cell().is_view()
+    }
+
+    /// Makes the object stand for another cell.
+    pub fn refer(&self, cell: Arc<Cell>) {
+        drop(self.with(|s| s.refer(cell)));
+    }
+
+    /// Makes the object stand for a new value, without a write to the old one.
+    pub fn reset(&self, value: Tensor) {
+        // SAFETY: as for `with`.
+        let lifted = unsafe { (*self.lifted.get()).take() };
+        let old = self.with(|s| s.set(value));
+        drop((lifted, old));
+    }
+
+    /// Gives the elements another history, `value`'s: no write.
+    pub fn adopt(&self, value: Tensor) -> Result<()> {
+        if self.alone().is_some() {
+            drop(self.with(|s| s.put(value, false)));
+            return Ok(());
+        }
+        if let Some(other) = self.cell().adopt(value)? {
+            self.refer(other);
+        }
+        Ok(())
+    }
+
+    /// Where `.grad` is, if this object ever had one.
+    pub fn known_gradient_box(&self) -> Option<Arc<GradBox>> {
+        // SAFETY: as for `with`.
+        unsafe { (*self.gradient.get()).clone() }
+    }
+
+    /// Where `.grad` is from now on.
+    pub fn gradient_box(&self) -> Arc<GradBox> {
+        // SAFETY: as for `with`; nothing is dropped.
+        unsafe { (*self.gradient.get()).get_or_insert_with(GradBox::new).clone() }
+    }
+
+    /// The array of a plain value, in memory that others may see and write to.
+    pub fn export(&self) -> Result<Tensor> {
+        if self.alone().is_none() {
+            return self.cell().export();
+        }
+        let Some((mut value, _)) = self.with(Slot::take) else { return Ok(self.value()) };
+        let made = slot::make_exportable(&mut value);
+        drop(self.with(|s| s.put(value.clone(), false)));
+        made.map(|()| value)
     }
 }
 
@@ -67,15 +223,30 @@ pub fn cell<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a PyTensor> {
     }
 }
 
-/// A new object around a value.
+/// A new object around a value. Memory that others see is copied: the object is no view of it.
 #[inline]
 pub fn wrap(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
+    let exported = read::innermost(&value).is_some_and(|a| a.is_exported());
+    Bound::new(py, PyTensor::new(if exported { slot::own(value)? } else { value }))
+}
+
+/// A new object around a value, in the memory that it has.
+pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
     Bound::new(py, PyTensor::new(value))
 }
 
-/// A new object around a value whose memory others may see.
-pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
-    Bound::new(py, PyTensor::new(value))
+/// A new object for a cell.
+pub fn wrap_cell(py: Python<'_>, cell: Arc<Cell>) -> PyResult<Bound<'_, PyTensor>> {
+    Bound::new(py, PyTensor::of_cell(cell))
+}
+
+/// The argument of a function under `vmap` or `jvp`: `value` is `caller`'s value at that level, and writes to the new
+/// object reach `caller`.
+#[inline]
+pub fn wrap_lifted<'py>(caller: &Bound<'py, PyTensor>, value: Tensor) -> PyResult<Bound<'py, PyTensor>> {
+    let mut t = PyTensor::new(value);
+    *t.lifted.get_mut() = Some(caller.clone().unbind());
+    Bound::new(caller.py(), t)
 }
 
 /// A new object of a subclass.
@@ -84,7 +255,7 @@ pub fn wrap_as<'py>(class: &Bound<'py, PyAny>, value: Tensor) -> PyResult<Bound<
         return wrap(class.py(), value);
     }
     let out = class.call_method1("__new__", (class,))?.cast_into::<PyTensor>()?;
-    drop(out.get().with(|s| s.set(value)));
+    out.get().reset(value);
     Ok(out)
 }
 
@@ -98,5 +269,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     TYPE.store(class.as_type_ptr(), Relaxed);
     native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
     native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;
+    native::install(&class, autograd::METHODS, autograd::ATTRIBUTES)?;
+    native::install(&class, fill::METHODS, fill::ATTRIBUTES)?;
     native::install(&class, dlpack::METHODS, dlpack::ATTRIBUTES)
 }

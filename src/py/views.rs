@@ -1,91 +1,204 @@
 //! What the door does with results: views alias their base, in-place forms write into a cell.
 
 use super::native::{Out, Slf};
-use super::tensor::PyTensor;
-use super::{convert, tensor};
-use crate::base::{Error, Result};
+use super::tensor::{self, PyTensor};
+use super::{autograd, convert};
+use crate::base::{Error, Layout, Result};
 use crate::core::Tensor;
+use crate::dense::region::Region;
 use crate::ops::value::IndexItem;
-use crate::ops::{Entry, Value, indexing};
+use crate::ops::{Entry, Flags, Value, indexing};
 use crate::rules::basis;
+use crate::skin::lens::{self, Lens};
+use crate::skin::{index, read};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Entries that give their argument back where nothing changes: then the result is the same object.
+const SELF: [&str; 17] = [
+    "Tensor.bool",
+    "Tensor.byte",
+    "Tensor.char",
+    "Tensor.short",
+    "Tensor.int",
+    "Tensor.long",
+    "Tensor.half",
+    "Tensor.bfloat16",
+    "Tensor.float",
+    "Tensor.double",
+    "Tensor.cfloat",
+    "Tensor.cdouble",
+    "Tensor.type_as",
+    "real",
+    "conj",
+    "positive",
+    "resolve_conj",
+];
+
+/// Entries whose result is a view where the layout allows it, and a copy elsewhere.
+const PERHAPS: [&str; 5] = ["reshape", "Tensor.reshape_as", "flatten", "ravel", "unflatten"];
 
 /// The result of a function or method as an object.
 pub fn finish(
     py: Python<'_>,
-    _entry: &'static Entry,
-    _base: *mut ffi::PyObject,
-    _args: Vec<Value>,
+    entry: &'static Entry,
+    base: *mut ffi::PyObject,
+    args: Vec<Value>,
     out: Value,
 ) -> PyResult<*mut ffi::PyObject> {
+    if let Some(cell) = (!base.is_null()).then(|| tensor::cell(py, base)).flatten()
+        && let Some(Value::Tensor(before)) = args.first()
+    {
+        // SAFETY: the caller's frame keeps the first argument alive.
+        let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
+        if entry.flags.has(Flags::VIEW) {
+            if entry.name == "detach" {
+                return Ok(detached(&slf)?.into_ptr());
+            }
+            if !PERHAPS.contains(&entry.name) || shares(cell, before, &out) {
+                return Ok(views(&slf, entry, args, out)?.into_ptr());
+            }
+        } else if let Value::Tensor(t) = &out
+            && t.same(before)
+            && SELF.contains(&entry.name)
+        {
+            return Ok(slf.into_ptr());
+        }
+    }
     Ok(convert::to_python(py, out)?.into_ptr())
 }
 
-/// Writes the result of an in-place form into the cell of `slf`.
-pub fn assign(py: Python<'_>, entry: &Entry, slf: &Bound<'_, PyAny>, out: Value) -> PyResult<()> {
-    let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
-        return Err(Error::internal(format!("{}_(): gave no tensor", entry.short_name())).into());
+/// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout
+/// that the base has in its root decides.
+fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
+    let Value::Tensor(out) = out else { return false };
+    let (Some(a), Some(b)) = (read::innermost(before), read::innermost(out)) else { return false };
+    match (a.buffer(), b.buffer()) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, _) if cell.is_view() => match cell.cell().region() {
+            Ok(Region::Strided(l)) => l.reshape(out.shape()).is_some(),
+            _ => false,
+        },
+        (None, _) => true,
+        (Some(_), None) => false,
+    }
+}
+
+/// Each tensor of a result as a view of `slf`.
+fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
+    let py = slf.py();
+    let base = slf.get().cell();
+    let count = lens::outputs(&out).count();
+    let mut lenses = lens::lenses(entry, args, count);
+    let mut make = |t: Tensor| -> Out<'py> {
+        let lens = lenses.next().ok_or_else(|| Error::internal("a view without a lens"))?;
+        Ok(tensor::wrap_cell(py, base.view(lens, t)?)?.into_any())
     };
-    if entry.flags.has(crate::ops::Flags::VIEW) {
-        // `x.squeeze_()` and its like change the shape of the cell itself.
-        drop(cell.with(|s| s.set(out)));
+    match out {
+        Value::Tensor(t) => make(t),
+        Value::List(items) => {
+            let items = items.into_iter().map(|v| item(py, v, &mut make)).collect::<PyResult<Vec<_>>>()?;
+            Ok(pyo3::types::PyList::new(py, items)?.into_any())
+        }
+        Value::Tuple(items) => {
+            let items = items.into_iter().map(|v| item(py, v, &mut make)).collect::<PyResult<Vec<_>>>()?;
+            Ok(pyo3::types::PyTuple::new(py, items)?.into_any())
+        }
+        other => convert::to_python(py, other),
+    }
+}
+
+fn item<'py>(py: Python<'py>, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
+    match v {
+        Value::Tensor(t) => make(t),
+        v => convert::to_python(py, v),
+    }
+}
+
+/// Writes the result of an in-place form into the cell of `slf`.
+pub fn assign(py: Python<'_>, entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, out: Value) -> PyResult<()> {
+    let op = format!("{}_", entry.short_name());
+    let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
+        return Err(Error::internal(format!("{op}(): gave no tensor")).into());
+    };
+    if entry.flags.has(Flags::VIEW) {
+        // The same elements under another shape: the object becomes a view of what it was.
+        let base = cell.cell();
+        if let Some(lens) = lens::lenses(entry, args, 1).next() {
+            cell.refer(base.view(lens, out)?);
+        }
         return Ok(());
     }
-    Ok(write(cell, &format!("{}_", entry.short_name()), out)?)
+    Ok(cell.write(&op, &out)?)
 }
 
-/// An error if an in-place operator may not write to this cell.
-pub fn check_writable(_cell: &PyTensor, _op: &str) -> Result<()> {
-    Ok(())
+/// The view that a basic index names.
+pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
+    let out = indexing::get(&slf.get().value(), &items)?;
+    let cell = slf.get().cell().view(Lens::index(items), out)?;
+    Ok(tensor::wrap_cell(slf.py(), cell)?.into_any())
 }
 
-/// Replaces the value of a cell by the result of an in-place operator.
-pub fn write(cell: &PyTensor, op: &str, out: Tensor) -> Result<()> {
-    let old = cell.value();
-    if out.shape() != old.shape() {
+/// `x[items] = value`
+pub fn write_part(cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
+    const OP: &str = "__setitem__";
+    cell.check_writable(OP)?;
+    if cell.is_view() || !index::is_basic(&items) {
+        let new = indexing::put(&cell.value(), &items, value)?;
+        return cell.write(OP, &new);
+    }
+    let items = index::plain(items);
+    let shape = cell.value().shape().clone();
+    let part = index::part(&Layout::contiguous(shape), &items)?;
+    let value = broadcast(value, &part.shape)?;
+    cell.write_region(OP, &Region::Strided(part), &value)
+}
+
+/// A value that is assigned, in the shape of what it is assigned to; leading dimensions of size 1 may be left over.
+fn broadcast(value: &Tensor, shape: &crate::Shape) -> Result<Tensor> {
+    let extra = value.rank().saturating_sub(shape.rank());
+    let fits = |v: &crate::Shape| {
+        v.rank() <= shape.rank() && v.iter().rev().zip(shape.iter().rev()).all(|(a, b)| a == b || *a == 1)
+    };
+    let trimmed: crate::Shape = value.shape()[extra..].into();
+    if value.shape()[..extra].iter().any(|d| *d != 1) || !fits(&trimmed) {
         return Err(Error::runtime(format!(
-            "{op}(): output with shape {} doesn't match the broadcast shape {}",
-            old.shape(),
-            out.shape()
+            "__setitem__(): shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape \
+             {shape}",
+            value.shape()
         )));
     }
-    if out.dtype().category() > old.dtype().category() {
-        return Err(Error::runtime(format!(
-            "{op}(): result type {} can't be cast to the desired output type {}",
-            out.dtype(),
-            old.dtype()
-        )));
-    }
-    let out = basis::cast(&out, old.dtype())?;
-    drop(cell.with(|s| s.set(out)));
-    Ok(())
+    basis::expand(&basis::reshape(value, &trimmed)?, shape)
 }
 
-/// Replaces a part of a cell's value.
-pub fn write_part(cell: &PyTensor, items: &[IndexItem], value: &Tensor) -> Result<()> {
-    let new = indexing::put(&cell.value(), items, value)?;
-    write(cell, "__setitem__", new)
-}
-
-/// A view of `slf` with the present value `out`.
-pub fn view<'py>(slf: Slf<'_, 'py>, out: Tensor) -> Out<'py> {
-    Ok(tensor::wrap(slf.py(), out)?.into_any())
-}
-
-/// Another object over the same cell.
+/// Another object over the same elements, which requires grad if this one does.
 pub fn alias<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    Ok(tensor::wrap(slf.py(), slf.get().value())?.into_any())
+    let out = detached(slf)?.cast_into::<PyTensor>()?;
+    if autograd::requires_grad(&slf.get().value()) {
+        autograd::set_requires_grad(&out, true)?;
+    }
+    Ok(out.into_any())
 }
 
-/// The same memory without history.
+/// The same elements without history.
 pub fn detached<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    Ok(tensor::wrap(slf.py(), crate::ops::shape::detach(&slf.get().value())?)?.into_any())
+    Ok(tensor::wrap_cell(slf.py(), slf.get().cell().detached()?)?.into_any())
 }
 
-/// `x.data = value`
+/// `x.data = value`: the elements are those of `value`; history and gradient stay.
 pub fn set_data(slf: Slf<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Some(t) = convert::tensor(value) else { return Err(Error::type_("data: expected a Tensor").into()) };
-    drop(slf.get().with(|s| s.set(t)));
-    Ok(())
+    let Ok(other) = value.cast::<PyTensor>() else {
+        let got = convert::type_name(value);
+        return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
+    };
+    let (old, new) = (slf.get().value(), other.get().value());
+    let data = other.get().cell().detached()?;
+    if old.shape() == new.shape() && old.dtype() == new.dtype() {
+        let value = crate::skin::history::rewrap(&old, &data.read()?)?;
+        slf.get().refer(data.with_history(value)?);
+        return Ok(());
+    }
+    slf.get().refer(data);
+    autograd::retain_leaf(slf, &old)
 }

@@ -21,6 +21,7 @@ use crate::bail;
 use crate::base::{DType, Error, Result};
 use crate::core::level::{self, GradMode};
 use crate::core::tensor::Payload;
+use crate::core::trace::Source;
 use crate::core::{LevelId, Tensor};
 use crate::dense::region::Region;
 use crate::rules::basis;
@@ -144,6 +145,17 @@ impl Cell {
         let cell = self.detached()?;
         cell.replace(Some(value), |_| ());
         Ok(cell)
+    }
+
+    /// Gives the elements another history, `value`'s. A view cannot have one of its own: it becomes another cell, which
+    /// is returned.
+    pub fn adopt(self: &Arc<Cell>, value: Tensor) -> Result<Option<Arc<Cell>>> {
+        if self.is_view() {
+            return self.with_history(value).map(Some);
+        }
+        self.refresh()?;
+        self.replace(Some(value), |_| ());
+        Ok(None)
     }
 
     /// The argument of a function under `vmap` or `jvp`: `value` is this cell's value lifted to its level.
@@ -286,6 +298,22 @@ impl Cell {
         if matches!(self.state().link, Link::Root) { Ok(()) } else { self.read().map(drop) }
     }
 
+    /// The value as a variable of the program that `trace` records, unless the cell was made inside of it.
+    pub fn captured(self: &Arc<Cell>, trace: LevelId, value: Tensor) -> Tensor {
+        let birth = self.birth();
+        if (level::is_live(birth) && birth >= trace) || super::read::has_level(&value, trace) {
+            return value;
+        }
+        let recorder = level::with(trace, |l| match &l.kind {
+            level::LevelKind::Trace(r) => Some(r.clone()),
+            _ => None,
+        });
+        match recorder.flatten() {
+            Some(r) => r.capture(trace, self.clone(), value),
+            None => value,
+        }
+    }
+
     /// How often the elements were written to.
     pub fn version(self: &Arc<Cell>) -> u32 {
         let root = match &self.state().link {
@@ -304,7 +332,7 @@ impl Cell {
     }
 
     /// The elements of the root that a view shows.
-    fn region(self: &Arc<Cell>) -> Result<Region> {
+    pub fn region(self: &Arc<Cell>) -> Result<Region> {
         let view = match &self.state().link {
             Link::View(v) => v.clone(),
             _ => bail!(Internal, "only views have a region"),
@@ -476,10 +504,10 @@ impl Cell {
     fn settle_memory(self: &Arc<Cell>) -> Result<()> {
         self.drop_dependents();
         let value = self.state().value.take();
-        let Some(value) = value else { bail!(Internal, "a cell has lost its value") };
-        let value = super::slot::exportable(value)?;
+        let Some(mut value) = value else { bail!(Internal, "a cell has lost its value") };
+        let made = super::slot::make_exportable(&mut value);
         self.replace(Some(value), |s| s.version += 1);
-        Ok(())
+        made
     }
 }
 
@@ -533,4 +561,10 @@ fn flattened(v: View) -> Result<View> {
     let root = v.root;
     let lens = Lens::region(region.clone());
     Ok(View { parent: root.clone(), root, lens, region: Some(region), recorded: v.recorded, dtype: v.dtype, depth: 0 })
+}
+
+impl Source for Cell {
+    fn current(self: Arc<Self>) -> Result<Tensor> {
+        self.read()
+    }
 }

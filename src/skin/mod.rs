@@ -1,8 +1,15 @@
 //! L6: everything mutable that PyTorch users know, in one thin layer above immutable values.
 
+pub mod cell;
+pub mod history;
 pub mod index;
+pub mod lens;
+pub mod part;
 pub mod print;
 pub mod read;
 pub mod slot;
+pub mod tape;
+pub mod write;
 
+pub use cell::Cell;
 pub use slot::Slot;

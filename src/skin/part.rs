@@ -2,7 +2,7 @@
 
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Tangents, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Tangents, Tensor, call};
 use crate::dense::region::{self, Region};
 use crate::rules::{General, basis, batching};
 use smallvec::smallvec;

@@ -75,14 +75,9 @@ pub fn has_level(t: &Tensor, level: LevelId) -> bool {
 }
 
 /// The innermost array, whatever wraps it.
+#[inline]
 pub fn innermost(t: &Tensor) -> Option<&Array> {
-    let mut t = t;
-    loop {
-        match t.below() {
-            Some(below) => t = below,
-            None => return t.dense(),
-        }
-    }
+    t.innermost()
 }
 
 /// Element strides of the logical value, and where its first element is in its memory.

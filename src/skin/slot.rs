@@ -58,6 +58,14 @@ impl Slot {
         }
     }
 
+    /// Writes to a cell that is not shared.
+    pub fn version(&self) -> Option<u32> {
+        match self {
+            Slot::Owned(o) => Some(o.version),
+            Slot::Shared(_) => None,
+        }
+    }
+
     /// Takes the value out of a cell that is not shared, so that a write may reuse its memory. The caller puts one back.
     pub fn take(&mut self) -> Option<(Tensor, LevelId)> {
         match self {
@@ -99,18 +107,29 @@ impl Slot {
     }
 }
 
-/// The same value with its elements in a buffer that only it holds, or that is visible outside already: what may be
+/// Moves the elements to a buffer that only this value holds, unless they are visible outside already: what may be
 /// shown to others, who may write to it.
-pub fn exportable(value: Tensor) -> Result<Tensor> {
-    let Some(array) = innermost(&value) else { return Err(Error::internal("a value without an array")) };
+pub fn make_exportable(value: &mut Tensor) -> Result<()> {
+    let Some(array) = innermost(value) else { return Err(Error::internal("a value without an array")) };
     let alone = value.is_exclusive() && array.buffer().is_some_and(|b| Arc::strong_count(b) == 1);
     if alone || array.is_exported() {
-        return Ok(value);
+        return Ok(());
     }
     let own = if array.buffer().is_none() { array.to_buffer()? } else { fresh(array)? };
-    Ok(super::history::with_array(&value, &own))
+    *value = super::history::with_array(value, &own);
+    Ok(())
 }
 
+/// A contiguous copy in a buffer.
 fn fresh(array: &Array) -> Result<Array> {
     copy::gather(array)?.to_buffer()
+}
+
+/// The same value with its elements in memory that nobody outside sees.
+#[cold]
+pub fn own(value: Tensor) -> Result<Tensor> {
+    match innermost(&value) {
+        Some(array) => Ok(super::history::with_array(&value, &copy::gather(array)?)),
+        None => Ok(value),
+    }
 }

@@ -84,6 +84,9 @@ impl Front {
     }
 }
 
+/// Which nodes a sweep goes to.
+pub type Within<'a> = &'a dyn Fn(&Node) -> bool;
+
 /// How a sweep treats the residuals of the nodes that it passes.
 #[derive(Clone, Copy)]
 struct Residuals {
@@ -95,16 +98,33 @@ struct Residuals {
 /// Runs the sweep from `roots` (outputs with their cotangents) over a tape that is still open.
 pub fn sweep(roots: impl IntoIterator<Item = (Edge, Tensor)>, options: Options, visit: Visit<'_>) -> Result<()> {
     let _mode = GradMode::set(options.create_graph && crate::core::level::grad_enabled());
-    run(roots, Residuals { keep: options.retain || options.create_graph, relink: options.create_graph }, visit)
+    run(roots, Residuals { keep: options.retain || options.create_graph, relink: options.create_graph }, None, visit)
+}
+
+/// As [`sweep`], but only to nodes for which `within` says yes; the others keep their residuals.
+pub fn sweep_within(
+    roots: impl IntoIterator<Item = (Edge, Tensor)>,
+    options: Options,
+    within: Within<'_>,
+    visit: Visit<'_>,
+) -> Result<()> {
+    let _mode = GradMode::set(options.create_graph && crate::core::level::grad_enabled());
+    let residuals = Residuals { keep: options.retain, relink: options.create_graph };
+    run(roots, residuals, Some(within), visit)
 }
 
 /// Runs the sweep over a tape whose level is closed: nothing records there any more, and the levels below record by the
 /// present grad mode.
 pub fn sweep_closed(roots: impl IntoIterator<Item = (Edge, Tensor)>, retain: bool, visit: Visit<'_>) -> Result<()> {
-    run(roots, Residuals { keep: retain, relink: false }, visit)
+    run(roots, Residuals { keep: retain, relink: false }, None, visit)
 }
 
-fn run(roots: impl IntoIterator<Item = (Edge, Tensor)>, residuals: Residuals, visit: Visit<'_>) -> Result<()> {
+fn run(
+    roots: impl IntoIterator<Item = (Edge, Tensor)>,
+    residuals: Residuals,
+    within: Option<Within<'_>>,
+    visit: Visit<'_>,
+) -> Result<()> {
     let mut front = Front::default();
     for (edge, grad) in roots {
         front.give(&edge, grad)?;
@@ -114,9 +134,11 @@ fn run(roots: impl IntoIterator<Item = (Edge, Tensor)>, residuals: Residuals, vi
         if !visit(&p.node, &p.grads)? || p.node.is_leaf() {
             continue;
         }
-        let grads = node_vjp(&p.node, &p.grads, residuals)?;
+        let grads = node_vjp(&p.node, &p.grads, residuals, within)?;
         for (edge, grad) in p.node.edges.iter().zip(grads) {
-            if let (Some(edge), Some(grad)) = (edge, grad) {
+            if let (Some(edge), Some(grad)) = (edge, grad)
+                && within.is_none_or(|f| f(&edge.node))
+            {
                 front.give(edge, grad)?;
             }
         }
@@ -138,7 +160,12 @@ fn run_hooks(node: &Node, grads: &mut Tangents) -> Result<()> {
 }
 
 /// Cotangents of a node's inputs.
-fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals) -> Result<Tangents> {
+fn node_vjp(
+    node: &Arc<Node>,
+    cotangents: &Tangents,
+    how: Residuals,
+    within: Option<Within<'_>>,
+) -> Result<Tangents> {
     let NodeKind::Op { prim, params } = &node.kind else { return Ok(Tangents::new()) };
     let residuals = {
         let mut saved = node.saved();
@@ -158,6 +185,9 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals) -> Result<T
             std::mem::take(&mut saved.residuals)
         }
     };
+    for r in &residuals {
+        r.check(node.name())?;
+    }
     let values: SmallVec<[(crate::core::node::Link, Tensor); 3]> = residuals
         .into_iter()
         .map(|r| if how.relink { (r.link.clone(), node.relink(&r)) } else { (r.link, r.value) })
@@ -177,7 +207,14 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals) -> Result<T
         }
     }
     let prim = prim.as_prim();
-    let grads = prim.vjp(prim, params, &point, cotangents, node.needs())?;
+    let needs = match within {
+        None => node.needs(),
+        Some(f) => {
+            let wanted = |e: &Option<Edge>| e.as_ref().is_some_and(|e| f(&e.node));
+            node.edges.iter().enumerate().fold(0, |m, (i, e)| if wanted(e) { m | 1 << i.min(63) } else { m })
+        }
+    };
+    let grads = prim.vjp(prim, params, &point, cotangents, needs)?;
     drop(point);
     if !how.keep {
         node.saved().context = None;

@@ -1,0 +1,165 @@
+//! Whether tapes record: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`, as context managers and
+//! decorators.
+
+use super::native::Out;
+use crate::core::level;
+use pyo3::prelude::*;
+use pyo3::types::PyBool;
+use std::sync::Mutex;
+
+/// The modes that blocks of one manager replaced, innermost last.
+#[derive(Default)]
+struct Before(Mutex<Vec<bool>>);
+
+impl Before {
+    fn enter(&self, on: bool) {
+        let before = level::set_grad_enabled(on);
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push(before);
+    }
+    fn exit(&self) {
+        if let Some(before) = self.0.lock().unwrap_or_else(|e| e.into_inner()).pop() {
+            level::set_grad_enabled(before);
+        }
+    }
+}
+
+/// `func` inside of a block of a new manager each time; generators run each of their steps in one.
+fn decorate<'py>(make: &Bound<'py, PyAny>, func: &Bound<'py, PyAny>) -> Out<'py> {
+    let module = func.py().import("pullback.autograd.grad_mode")?;
+    module.getattr("decorate")?.call1((make, func))
+}
+
+macro_rules! switch {
+    ($(#[doc = $doc:literal])* $class:ident, $name:literal, $on:literal) => {
+        $(#[doc = $doc])*
+        #[pyclass(frozen, subclass, name = $name, module = "pullback")]
+        pub struct $class(Before);
+
+        #[pymethods]
+        impl $class {
+            /// Bare in front of a function it decorates that.
+            #[new]
+            #[pyo3(signature = (orig_func=None))]
+            fn new<'py>(py: Python<'py>, orig_func: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+                match orig_func {
+                    Some(f) => decorate(py.get_type::<$class>().as_any(), f),
+                    None => Ok(Bound::new(py, $class(Before::default()))?.into_any()),
+                }
+            }
+            fn __enter__(&self) {
+                self.0.enter($on);
+            }
+            #[pyo3(signature = (*_args))]
+            fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
+                self.0.exit();
+                false
+            }
+            fn __call__<'py>(slf: &Bound<'py, Self>, func: &Bound<'py, PyAny>) -> Out<'py> {
+                decorate(slf.get_type().as_any(), func)
+            }
+            /// Another manager of the same kind.
+            fn clone<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+                slf.get_type().call0()
+            }
+        }
+    };
+}
+
+switch! {
+    /// Nothing is recorded inside: `with no_grad():`, or `@no_grad()` on a function.
+    NoGrad, "no_grad", false
+}
+switch! {
+    /// Recording is on inside, also within `no_grad`.
+    EnableGrad, "enable_grad", true
+}
+
+/// Turns recording on or off at once; as a context manager, until the block ends.
+#[pyclass(frozen, subclass, name = "set_grad_enabled", module = "pullback")]
+pub struct SetGradEnabled {
+    mode: bool,
+    before: bool,
+}
+
+#[pymethods]
+impl SetGradEnabled {
+    #[new]
+    fn new(mode: bool) -> Self {
+        SetGradEnabled { mode, before: level::set_grad_enabled(mode) }
+    }
+    fn __enter__(&self) {
+        level::set_grad_enabled(self.mode);
+    }
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
+        level::set_grad_enabled(self.before);
+        false
+    }
+    fn __call__<'py>(slf: &Bound<'py, Self>, func: &Bound<'py, PyAny>) -> Out<'py> {
+        level::set_grad_enabled(slf.get().before);
+        let partial = slf.py().import("functools")?.getattr("partial")?;
+        decorate(&partial.call1((slf.get_type(), slf.get().mode))?, func)
+    }
+    /// Another manager of the same kind.
+    fn clone<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+        slf.get_type().call1((slf.get().mode,))
+    }
+}
+
+/// As `no_grad`; `inference_mode(False)` changes nothing.
+#[pyclass(frozen, subclass, name = "inference_mode", module = "pullback")]
+pub struct InferenceMode {
+    mode: bool,
+    before: Before,
+}
+
+#[pymethods]
+impl InferenceMode {
+    /// Bare in front of a function it decorates that.
+    #[new]
+    #[pyo3(signature = (mode=None))]
+    fn new<'py>(py: Python<'py>, mode: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+        match mode {
+            Some(f) if f.is_callable() => decorate(py.get_type::<InferenceMode>().as_any(), f),
+            _ => {
+                let mode = mode.map_or(Ok(true), |m| m.is_truthy())?;
+                Ok(Bound::new(py, InferenceMode { mode, before: Before::default() })?.into_any())
+            }
+        }
+    }
+    fn __enter__(&self) {
+        self.before.enter(!self.mode && level::grad_enabled());
+    }
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
+        self.before.exit();
+        false
+    }
+    fn __call__<'py>(slf: &Bound<'py, Self>, func: &Bound<'py, PyAny>) -> Out<'py> {
+        let partial = slf.py().import("functools")?.getattr("partial")?;
+        decorate(&partial.call1((slf.get_type(), slf.get().mode))?, func)
+    }
+}
+
+/// Whether tapes record on this thread.
+#[pyfunction]
+fn is_grad_enabled(py: Python<'_>) -> Bound<'_, PyBool> {
+    PyBool::new(py, level::grad_enabled()).to_owned()
+}
+
+/// False: there are no inference tensors.
+#[pyfunction]
+fn is_inference_mode_enabled() -> bool {
+    false
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    for place in [m.clone(), super::submodule(m, "autograd")?] {
+        place.add_class::<NoGrad>()?;
+        place.add_class::<EnableGrad>()?;
+        place.add_class::<SetGradEnabled>()?;
+        place.add_class::<InferenceMode>()?;
+    }
+    m.add_function(wrap_pyfunction!(is_grad_enabled, m)?)?;
+    m.add_function(wrap_pyfunction!(is_inference_mode_enabled, m)?)
+}
