@@ -157,6 +157,8 @@ pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
              pullback.autograd.Function to differentiate through NumPy code"
         )));
     }
+    // Memory that only this tensor holds is handed out as it is.
+    drop(value);
     Ok(read::array(&t.export()?, what, Reading::Elements)?)
 }
 

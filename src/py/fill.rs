@@ -27,13 +27,9 @@ fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> R
         .into());
     }
     let new = basis::expand(&source, old.shape())?;
-    if old.payload().is_some() {
-        let whole = Region::whole(old.shape());
-        t.write(op, &part::write(&old, &whole, &new, false)?)?;
-    } else {
-        drop(old);
-        t.write(op, &new)?;
-    }
+    let new = part::write(&old, &Region::whole(old.shape()), &new, false)?;
+    drop(old);
+    t.write(op, &new)?;
     Ok(slf.clone().into_any())
 }
 

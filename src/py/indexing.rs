@@ -48,6 +48,8 @@ pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> 
     let items = items(o)?;
     let target = slf.get().value();
     let value = assigned(&target, value)?;
+    // The write may reuse the memory only if nobody else holds the value.
+    drop(target);
     Ok(views::write_part(slf.get(), items, &value)?)
 }
 
