@@ -64,10 +64,18 @@ pub enum Randomness {
 /// Which interpreter a level runs.
 #[derive(Clone)]
 pub enum LevelKind {
-    Batch { size: usize, randomness: Randomness },
+    Batch {
+        size: usize,
+        randomness: Randomness,
+    },
     /// `ambient`: opened by `forward_ad`, whose values may be written into any tensor.
-    Dual { prev: bool, ambient: bool },
-    Tape { prev: bool },
+    Dual {
+        prev: bool,
+        ambient: bool,
+    },
+    Tape {
+        prev: bool,
+    },
     Trace(Arc<Recorder>),
 }
 

@@ -92,7 +92,12 @@ fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tensor>> 
         PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
     };
     let items = o.try_iter().map_err(|_| wrong(o))?;
-    items.map(|x| { let x = x?; convert::tensor(&x).ok_or_else(|| wrong(&x)) }).collect()
+    items
+        .map(|x| {
+            let x = x?;
+            convert::tensor(&x).ok_or_else(|| wrong(&x))
+        })
+        .collect()
 }
 
 /// As [`tensors`], where entries may be None.
@@ -115,7 +120,8 @@ fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Option
 
 /// Edges of the tensors that gradients are wanted for.
 fn targets(inputs: &[Tensor], op: &str) -> PyResult<Vec<Edge>> {
-    let missing = || PyRuntimeError::new_err(format!("{op}(): One of the differentiated Tensors does not require grad"));
+    let missing =
+        || PyRuntimeError::new_err(format!("{op}(): One of the differentiated Tensors does not require grad"));
     inputs.iter().map(|x| tape::edge(x).ok_or_else(missing)).collect()
 }
 
@@ -205,9 +211,7 @@ fn grad<'py>(
     for (i, (g, x)) in grads.into_iter().zip(&xs).enumerate() {
         out.push(match g {
             Some(g) => tensor::wrap(py, g)?.into_any(),
-            None if materialize_grads => {
-                tensor::wrap(py, basis::full(x.shape(), x.dtype(), 0.0)?)?.into_any()
-            }
+            None if materialize_grads => tensor::wrap(py, basis::full(x.shape(), x.dtype(), 0.0)?)?.into_any(),
             None if allow_unused == Some(true) => py.None().into_bound(py),
             None => return Err(tape::unused(i).into()),
         });

@@ -45,9 +45,10 @@ fn value(o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
             "fill_(): only supports 0-dimension value tensor but got tensor with {} dimensions",
             t.rank()
         ))),
-        None => {
-            Err(Error::type_(format!("fill_(): argument 'value' must be Number or Tensor, not {}", convert::type_name(&o))))
-        }
+        None => Err(Error::type_(format!(
+            "fill_(): argument 'value' must be Number or Tensor, not {}",
+            convert::type_name(&o)
+        ))),
     }
 }
 

@@ -50,8 +50,10 @@ impl GradBox {
     }
 
     /// For the garbage collector, which must not wait.
-    pub fn try_visit(&self, visit: impl FnOnce(&Py<PyTensor>) -> std::result::Result<(), pyo3::PyTraverseError>)
-    -> std::result::Result<(), pyo3::PyTraverseError> {
+    pub fn try_visit(
+        &self,
+        visit: impl FnOnce(&Py<PyTensor>) -> std::result::Result<(), pyo3::PyTraverseError>,
+    ) -> std::result::Result<(), pyo3::PyTraverseError> {
         match self.grad.try_lock() {
             Ok(g) => g.as_ref().map_or(Ok(()), visit),
             Err(_) => Ok(()),

@@ -117,7 +117,13 @@ fn item<'py>(py: Python<'py>, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>
 }
 
 /// Writes the result of an in-place form into the cell of `slf`.
-pub fn assign(py: Python<'_>, entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, out: Value) -> PyResult<()> {
+pub fn assign(
+    py: Python<'_>,
+    entry: &'static Entry,
+    slf: &Bound<'_, PyAny>,
+    args: Vec<Value>,
+    out: Value,
+) -> PyResult<()> {
     let op = format!("{}_", entry.short_name());
     let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
         return Err(Error::internal(format!("{op}(): gave no tensor")).into());

@@ -54,9 +54,16 @@ enum Link {
     Root,
     View(View),
     /// In the parent, whose history is not this cell's.
-    Alias { parent: Arc<Cell>, region: Option<Region> },
+    Alias {
+        parent: Arc<Cell>,
+        region: Option<Region>,
+    },
     /// In the parent, as a value of a level.
-    Lift { parent: Arc<Cell>, level: LevelId, dim: Option<usize> },
+    Lift {
+        parent: Arc<Cell>,
+        level: LevelId,
+        dim: Option<usize>,
+    },
 }
 
 #[derive(Clone)]
@@ -119,8 +126,15 @@ impl Cell {
         let root_value = if depth == 0 { base } else { root.read()? };
         let region = region_in_memory(&root_value, &value);
         drop(root_value);
-        let view =
-            View { parent: self.clone(), root, lens, region, recorded: level::grad_enabled(), dtype: value.dtype(), depth };
+        let view = View {
+            parent: self.clone(),
+            root,
+            lens,
+            region,
+            recorded: level::grad_enabled(),
+            dtype: value.dtype(),
+            depth,
+        };
         let view = if depth < MAX_DEPTH { view } else { flattened(view)? };
         let root = view.root.clone();
         let seen = root.state().version;

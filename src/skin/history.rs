@@ -167,7 +167,10 @@ mod tests {
         let w = leaf(&x);
         assert!(strip(&w).unwrap().same(&x));
         let again = rewrap(&shell(&w), &numbers(&[5.0])).unwrap();
-        assert!(std::sync::Arc::ptr_eq(again.node_at(LevelId::AMBIENT).unwrap().0, w.node_at(LevelId::AMBIENT).unwrap().0));
+        assert!(std::sync::Arc::ptr_eq(
+            again.node_at(LevelId::AMBIENT).unwrap().0,
+            w.node_at(LevelId::AMBIENT).unwrap().0
+        ));
         assert_eq!(again.below().unwrap().to_vec::<f64>().unwrap(), [5.0]);
     }
 }

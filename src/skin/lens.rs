@@ -20,7 +20,11 @@ pub struct Lens {
 #[derive(Clone)]
 enum Call {
     /// An entry of the table; the first argument stands for the base.
-    Entry { entry: &'static Entry, args: Arc<[Value]>, many: bool },
+    Entry {
+        entry: &'static Entry,
+        args: Arc<[Value]>,
+        many: bool,
+    },
     Index(Arc<[IndexItem]>),
     Region(Arc<Region>),
 }

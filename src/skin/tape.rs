@@ -4,8 +4,8 @@ use crate::bail;
 use crate::base::{Error, Result};
 use crate::core::level::{self, GradMode, LevelKind};
 use crate::core::node::{Meta, Node, Sink};
-use crate::core::tensor::Payload;
 use crate::core::origin::Origin;
+use crate::core::tensor::Payload;
 use crate::core::{Edge, LevelId, Randomness, Tangents, Tensor, origin};
 use crate::rules::basis;
 use crate::transforms::backward::{self, Options};
@@ -140,11 +140,9 @@ fn root(op: &str, i: usize, y: &Tensor, cotangent: Option<Tensor>) -> Result<(Ed
                 meta.shape
             )
         }
-        None if meta.dtype.is_complex() => bail!(
-            Runtime,
-            "{op}(): grad can be implicitly created only for real scalar outputs but got {}",
-            meta.dtype
-        ),
+        None if meta.dtype.is_complex() => {
+            bail!(Runtime, "{op}(): grad can be implicitly created only for real scalar outputs but got {}", meta.dtype)
+        }
         None => basis::full(&meta.shape, meta.dtype, 1.0)?,
     };
     Ok((edge, seed))

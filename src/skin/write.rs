@@ -14,20 +14,10 @@ use crate::rules::basis;
 /// The result of an in-place operator in the shape and dtype of what it is written to.
 pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
     if new.shape() != old.shape() {
-        bail!(
-            Runtime,
-            "{op}(): output with shape {} doesn't match the broadcast shape {}",
-            old.shape(),
-            new.shape()
-        );
+        bail!(Runtime, "{op}(): output with shape {} doesn't match the broadcast shape {}", old.shape(), new.shape());
     }
     if new.dtype().category() > old.dtype().category() {
-        bail!(
-            Runtime,
-            "{op}(): result type {} can't be cast to the desired output type {}",
-            new.dtype(),
-            old.dtype()
-        );
+        bail!(Runtime, "{op}(): result type {} can't be cast to the desired output type {}", new.dtype(), old.dtype());
     }
     basis::cast(new, old.dtype())
 }
@@ -42,7 +32,8 @@ pub fn check_leaf(op: &str, value: &Tensor, is_view: bool) -> Result<()> {
             && level::records(t.level())
         {
             let what = if is_view { "a view of a leaf Variable" } else { "a leaf Variable" };
-            let whose = if t.level() == LevelId::AMBIENT { "that requires grad" } else { "of a function under grad or vjp" };
+            let whose =
+                if t.level() == LevelId::AMBIENT { "that requires grad" } else { "of a function under grad or vjp" };
             bail!(
                 Runtime,
                 "{op}(): {what} {whose} is being used in an in-place operation{}; write to a clone(), or under no_grad()",

@@ -160,12 +160,7 @@ fn run_hooks(node: &Node, grads: &mut Tangents) -> Result<()> {
 }
 
 /// Cotangents of a node's inputs.
-fn node_vjp(
-    node: &Arc<Node>,
-    cotangents: &Tangents,
-    how: Residuals,
-    within: Option<Within<'_>>,
-) -> Result<Tangents> {
+fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Option<Within<'_>>) -> Result<Tangents> {
     let NodeKind::Op { prim, params } = &node.kind else { return Ok(Tangents::new()) };
     let residuals = {
         let mut saved = node.saved();
