@@ -18,14 +18,20 @@ _Argnums: TypeAlias = builtins.int | builtins.tuple[builtins.int, ...]
 _Leaf: TypeAlias = Callable[[Any], builtins.bool] | None
 
 __all__ = [
+    "FunctionApply",
+    "FunctionCtx",
     "Generator",
     "InternalError",
     "Size",
     "Tensor",
+    "VmapInfo",
+    "_rebuild_tensor",
+    "_restore_transform",
     "abs",
     "absolute",
     "acos",
     "acosh",
+    "adaptive_avg_pool1d",
     "add",
     "addmm",
     "addmv",
@@ -41,11 +47,17 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argmax",
+    "argmin",
+    "argsort",
+    "as_tensor",
+    "asarray",
     "asin",
     "asinh",
     "atan",
     "atan2",
     "atanh",
+    "avg_pool1d",
     "baddbmm",
     "bernoulli",
     "bfloat16",
@@ -76,8 +88,17 @@ __all__ = [
     "concatenate",
     "constant_pad_nd",
     "contiguous_format",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cos",
     "cosh",
+    "cummax",
+    "cummin",
+    "cumsum",
     "default_generator",
     "detach",
     "device",
@@ -104,6 +125,7 @@ __all__ = [
     "finfo",
     "fix",
     "flatten",
+    "flip",
     "float",
     "float16",
     "float32",
@@ -112,12 +134,16 @@ __all__ = [
     "floor_divide",
     "fmod",
     "frac",
+    "from_dlpack",
+    "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "gather",
     "ge",
     "ger",
     "get_default_dtype",
+    "get_printoptions",
     "get_rng_state",
     "greater",
     "greater_equal",
@@ -137,6 +163,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "kthvalue",
     "layer_norm",
     "layout",
     "le",
@@ -162,9 +189,15 @@ __all__ = [
     "masked_fill",
     "masked_select",
     "matmul",
+    "max",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool3d",
     "maximum",
     "mean",
     "memory_format",
+    "min",
     "minimum",
     "mm",
     "moveaxis",
@@ -202,6 +235,7 @@ __all__ = [
     "remainder",
     "reshape",
     "rms_norm",
+    "roll",
     "round",
     "rsqrt",
     "rsub",
@@ -211,6 +245,7 @@ __all__ = [
     "seed",
     "select",
     "set_default_dtype",
+    "set_printoptions",
     "set_rng_state",
     "short",
     "sigmoid",
@@ -219,6 +254,7 @@ __all__ = [
     "sin",
     "sinh",
     "softmax",
+    "sort",
     "split",
     "split_with_sizes",
     "sqrt",
@@ -238,6 +274,8 @@ __all__ = [
     "tanh",
     "tensor",
     "tensordot",
+    "to_dlpack",
+    "topk",
     "trace",
     "transpose",
     "tril",
@@ -248,6 +286,7 @@ __all__ = [
     "unbind",
     "unsqueeze",
     "var",
+    "vmap",
     "where",
     "zeros",
     "zeros_like",
@@ -315,12 +354,86 @@ class Tensor:
     @builtins.property
     def T(self) -> Tensor:
         """All dimensions in reverse order."""
+    def __abs__(self) -> Tensor: ...
     def __add__(self, other: _Operand, /) -> Tensor: ...
+    def __and__(self, other: _Operand, /) -> Tensor: ...
+    def __array__(self, /, dtype: _dtype | None = None, copy: Any = None) -> Any: ...
+    @builtins.property
+    def __array_interface__(self) -> Any:
+        """The memory as NumPy's array interface."""
+    @builtins.property
+    def __array_priority__(self) -> Any:
+        """NumPy gives way to tensors in mixed expressions."""
+    def __array_wrap_(self, /, array: Any, context: Any = None, return_scalar: Any = None) -> Any: ...
+    def __bool__(self) -> builtins.bool: ...
+    def __complex__(self) -> builtins.complex: ...
+    def __contains__(self, item: Any, /) -> builtins.bool: ...
+    def __copy__(self, /) -> Any: ...
+    def __deepcopy__(self, /, memo: Any) -> Any: ...
+    def __delitem__(self, key: Any, /) -> Any: ...
+    def __dlpack_(self, /, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any: ...
+    def __dlpack_device_(self, /) -> Any: ...
+    def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
+    def __float__(self) -> builtins.float: ...
+    def __floordiv__(self, other: _Operand, /) -> Tensor: ...
+    def __format__(self, /, spec: Any) -> Any: ...
+    def __ge__(self, other: Any, /) -> Tensor: ...
+    def __getitem__(self, index: Any, /) -> Tensor: ...
+    def __gt__(self, other: Any, /) -> Tensor: ...
+    def __hash__(self) -> builtins.int: ...
+    def __iadd__(self, other: _Operand, /) -> Tensor: ...
+    def __iand__(self, other: _Operand, /) -> Tensor: ...
+    def __ifloordiv__(self, other: _Operand, /) -> Tensor: ...
+    def __ilshift__(self, other: _Operand, /) -> Tensor: ...
+    def __imatmul__(self, other: _Operand, /) -> Tensor: ...
+    def __imod__(self, other: _Operand, /) -> Tensor: ...
+    def __imul__(self, other: _Operand, /) -> Tensor: ...
+    def __index__(self) -> builtins.int: ...
+    def __int__(self) -> builtins.int: ...
+    def __invert__(self) -> Tensor: ...
+    def __ior__(self, other: _Operand, /) -> Tensor: ...
+    def __ipow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
+    def __irshift__(self, other: _Operand, /) -> Tensor: ...
+    def __isub__(self, other: _Operand, /) -> Tensor: ...
+    def __iter__(self) -> Iterator[Tensor]: ...
+    def __itruediv__(self, other: _Operand, /) -> Tensor: ...
+    def __ixor__(self, other: _Operand, /) -> Tensor: ...
+    def __le__(self, other: Any, /) -> Tensor: ...
+    def __len__(self) -> builtins.int: ...
+    def __lshift__(self, other: _Operand, /) -> Tensor: ...
+    def __lt__(self, other: Any, /) -> Tensor: ...
     def __matmul__(self, other: _Operand, /) -> Tensor: ...
+    def __mod__(self, other: _Operand, /) -> Tensor: ...
     def __mul__(self, other: _Operand, /) -> Tensor: ...
+    def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
+    def __neg__(self) -> Tensor: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor: ...
+    def __or__(self, other: _Operand, /) -> Tensor: ...
+    def __pos__(self) -> Tensor: ...
+    def __pow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
+    def __rand__(self, other: _Operand, /) -> Tensor: ...
+    def __reduce_ex__(self, /, _protocol: Any) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
+    def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
+    def __rlshift__(self, other: _Operand, /) -> Tensor: ...
     def __rmatmul__(self, other: _Operand, /) -> Tensor: ...
+    def __rmod__(self, other: _Operand, /) -> Tensor: ...
     def __rmul__(self, other: _Operand, /) -> Tensor: ...
+    def __ror__(self, other: _Operand, /) -> Tensor: ...
+    def __rpow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
+    def __rrshift__(self, other: _Operand, /) -> Tensor: ...
+    def __rshift__(self, other: _Operand, /) -> Tensor: ...
+    def __rsub__(self, other: _Operand, /) -> Tensor: ...
+    def __rtruediv__(self, other: _Operand, /) -> Tensor: ...
+    def __rxor__(self, other: _Operand, /) -> Tensor: ...
+    def __setitem__(self, index: Any, value: Any, /) -> None: ...
+    def __sub__(self, other: _Operand, /) -> Tensor: ...
+    def __truediv__(self, other: _Operand, /) -> Tensor: ...
+    def __xor__(self, other: _Operand, /) -> Tensor: ...
+    @builtins.property
+    def _version(self) -> builtins.int:
+        """How often this memory was written to."""
     def abs(self) -> Tensor:
         """Absolute value of each element; integers stay integers."""
     def abs_(self) -> Tensor:
@@ -385,6 +498,12 @@ class Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
     def arctanh_(self) -> Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Where the largest element is: in the flattened tensor, or along a dimension. The first of several."""
+    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+        """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several."""
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
+        """The indices that sort a dimension."""
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -411,7 +530,7 @@ class Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that each element gives, else 0."""
-    def bernoulli_(self, p: _Operand = ..., *, generator: Generator | None = None) -> Tensor:
+    def bernoulli_(self, p: _Operand = 0.5, *, generator: Generator | None = None) -> Tensor:
         """Fills with 0 and 1, the latter with probability `p`, a number or a tensor."""
     def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As bfloat16."""
@@ -471,6 +590,8 @@ class Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
+    def contiguous(self, /, *, memory_format: _memory_format | None = None) -> Any:
+        """The same values in row-major order; the tensor itself if it is contiguous already."""
     def cos(self) -> Tensor:
         """Cosine of each element, in radians."""
     def cos_(self) -> Tensor:
@@ -479,8 +600,28 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def cosh_(self) -> Tensor:
         """Hyperbolic cosine of each element."""
+    def cpu(self, /, *, memory_format: _memory_format | None = None) -> Any:
+        """The tensor in main memory: itself."""
+    def cummax(self, dim: builtins.int) -> Any:
+        """Largest values so far along a dimension, and where they are."""
+    def cummin(self, dim: builtins.int) -> Any:
+        """Smallest values so far along a dimension, and where they are."""
+    def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Sums of the elements so far along a dimension."""
+    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Sums of the elements so far along a dimension."""
+    @builtins.property
+    def data(self) -> Tensor:
+        """The same memory without history; assigning replaces the values and keeps the history."""
+    @data.setter
+    def data(self, value: Tensor) -> None: ...
+    def data_ptr(self) -> builtins.int:
+        """The address of the first element."""
     def detach(self) -> Tensor:
         """The same values without a derivative: a constant for every transform."""
+    @builtins.property
+    def device(self) -> _device:
+        """Where the elements are: `cpu`."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -491,6 +632,8 @@ class Tensor:
         """The logarithmic derivative of the gamma function."""
     def digamma_(self) -> Tensor:
         """The logarithmic derivative of the gamma function."""
+    def dim(self) -> builtins.int:
+        """The number of dimensions."""
     def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
     def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -503,6 +646,11 @@ class Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float64."""
+    @builtins.property
+    def dtype(self) -> _dtype:
+        """The type of the elements."""
+    def element_size(self) -> builtins.int:
+        """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
         """Whether elements are equal."""
     def eq_(self, other: _Operand) -> Tensor:
@@ -543,6 +691,8 @@ class Tensor:
         """Each element without its fraction; integers stay as they are."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """All dimensions from `start_dim` to `end_dim` as one."""
+    def flip(self, *dims: Any) -> Tensor:
+        """The elements of some dimensions in reverse order."""
     def float(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float32."""
     def floor(self) -> Tensor:
@@ -571,6 +721,8 @@ class Tensor:
         """Fills with geometrically distributed numbers."""
     def ger(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
+    def get_device(self, /) -> Any:
+        """-1: the tensor is in main memory."""
     def greater(self, other: _Operand) -> Tensor:
         """Whether elements of the first are greater than those of the second."""
     def greater_(self, other: _Operand) -> Tensor:
@@ -601,12 +753,60 @@ class Tensor:
         """The members of a dimension that a vector of indices names."""
     def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int32."""
+    def is_complex(self) -> builtins.bool:
+        """Whether the dtype is complex."""
+    def is_conj(self, /) -> Any:
+        """False: conjugation is never delayed."""
+    def is_contiguous(self, memory_format: _memory_format | None = None) -> builtins.bool:
+        """Whether the elements lie in row-major order without gaps."""
+    @builtins.property
+    def is_cpu(self) -> Any:
+        """True."""
+    @builtins.property
+    def is_cuda(self) -> Any:
+        """False."""
+    def is_floating_point(self) -> builtins.bool:
+        """Whether the dtype is a float."""
+    def is_inference(self, /) -> Any:
+        """False: there are no inference tensors."""
+    @builtins.property
+    def is_leaf(self) -> builtins.bool:
+        """Whether this tensor was made by the user and not by a recorded operator."""
+    @builtins.property
+    def is_meta(self) -> Any:
+        """False."""
+    def is_neg(self, /) -> Any:
+        """False: negation is never delayed."""
+    def is_nonzero(self, /) -> Any:
+        """Whether the only element is not zero."""
+    def is_pinned(self, /, *, device: _Device = None) -> Any:
+        """False: memory is never pinned."""
+    @builtins.property
+    def is_quantized(self) -> Any:
+        """False."""
+    def is_same_size(self, /, other: Any) -> Any:
+        """Whether both have the same sizes."""
+    def is_signed(self) -> builtins.bool:
+        """Whether the dtype has negative values."""
+    @builtins.property
+    def is_sparse(self) -> Any:
+        """False."""
     def isfinite(self) -> Tensor:
         """Whether elements are neither infinite nor NaN."""
     def isinf(self) -> Tensor:
         """Whether elements are infinite."""
     def isnan(self) -> Tensor:
         """Whether elements are NaN."""
+    def item(self) -> Any:
+        """The only element as a Python number."""
+    @builtins.property
+    def itemsize(self) -> builtins.int:
+        """Bytes of one element."""
+    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any:
+        """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
+    @builtins.property
+    def layout(self) -> _layout:
+        """How the elements are stored: `strided`."""
     def le(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at most those of the second."""
     def le_(self, other: _Operand) -> Tensor:
@@ -684,10 +884,14 @@ class Tensor:
         """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
     def matmul(self, other: Tensor) -> Tensor:
         """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
+    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+        """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`."""
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both; NaN if one is NaN. Ties share the derivative."""
     def mean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given."""
+    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+        """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`."""
     def minimum(self, other: _Operand) -> Tensor:
         """The smaller of both; NaN if one is NaN. Ties share the derivative."""
     def mm(self, mat2: Tensor) -> Tensor:
@@ -708,8 +912,19 @@ class Tensor:
         """`input * other`, with broadcasting and type promotion."""
     def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
+    @builtins.property
+    def name(self) -> Any:
+        """None: dimensions have no names."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """Elements `start .. start + length` of a dimension."""
+    @builtins.property
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
+    @builtins.property
+    def ndim(self) -> builtins.int:
+        """The number of dimensions."""
+    def ndimension(self, /) -> Any:
+        """The number of dimensions."""
     def ne(self, other: _Operand) -> Tensor:
         """Whether elements differ."""
     def ne_(self, other: _Operand) -> Tensor:
@@ -722,12 +937,16 @@ class Tensor:
         """`-x` of each element; integers stay integers, bool is an error."""
     def negative_(self) -> Tensor:
         """`-x` of each element; integers stay integers, bool is an error."""
+    def nelement(self) -> builtins.int:
+        """The number of elements."""
     def new_empty(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
         """As `new_zeros`: values that do not matter."""
     def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
         """One value, of the same dtype, in another shape."""
     def new_ones(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
         """Ones of the same dtype in another shape."""
+    def new_tensor(self, /, data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, layout: _layout | None = None, pin_memory: Any = False) -> Any:
+        """A tensor with a copy of `data`, of this tensor's dtype unless given."""
     def new_zeros(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
         """Zeros of the same dtype in another shape."""
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
@@ -738,6 +957,10 @@ class Tensor:
         """Whether elements differ."""
     def not_equal_(self, other: _Operand) -> Tensor:
         """Whether elements differ."""
+    def numel(self) -> builtins.int:
+        """The number of elements."""
+    def numpy(self, *, force: builtins.bool = False) -> Any:
+        """A NumPy array over the same memory. With `force=True`, also of tensors that require grad."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     def permute(self, *dims: Any) -> Tensor:
@@ -766,8 +989,23 @@ class Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
     def remainder_(self, other: _Operand) -> Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
+    @builtins.property
+    def requires_grad(self) -> builtins.bool:
+        """Whether gradients are recorded for this tensor."""
+    @requires_grad.setter
+    def requires_grad(self, value: builtins.bool) -> None: ...
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
+    def reshape_as(self, other: Tensor) -> Tensor:
+        """The same elements in the shape of another tensor."""
+    def resolve_conj(self, /) -> Any:
+        """The tensor itself: conjugation is never delayed."""
+    def resolve_neg(self, /) -> Any:
+        """The tensor itself: negation is never delayed."""
+    def roll(self, shifts: _Ints, dims: _Ints = ()) -> Tensor:
+        """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
+        tensor.
+        """
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
     def round_(self, *, decimals: builtins.int = 0) -> Tensor:
@@ -786,6 +1024,9 @@ class Tensor:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Element `index` of a dimension, without that dimension."""
+    @builtins.property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int16."""
     def sigmoid(self) -> Tensor:
@@ -806,8 +1047,12 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def sinh_(self) -> Tensor:
         """Hyperbolic sine of each element."""
+    def size(self, dim: builtins.int | None = None) -> Any:
+        """The sizes of all dimensions, or of one."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Any:
+        """Values in order along a dimension, and where they were. NaN counts as the largest."""
     def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -826,6 +1071,10 @@ class Tensor:
         """Without the dimensions of size 1 (all, or those named)."""
     def std(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def storage_offset(self) -> builtins.int:
+        """Where the first element is in its memory, in elements."""
+    def stride(self, dim: builtins.int | None = None) -> Any:
+        """The distances in memory between neighbours along all dimensions, or along one, in elements."""
     def sub(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
     def sub_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
@@ -860,6 +1109,14 @@ class Tensor:
         """Hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """Hyperbolic tangent of each element."""
+    def to(self, /, first: Any = None, second: Any = None, third: Any = None, fourth: Any = None, *, dtype: _dtype | None = None, device: _Device = None, other: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: _memory_format | None = None) -> Any:
+        """The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
+        unless `copy=True`.
+        """
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers; a 0-d tensor gives a number."""
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
+        """The `k` largest (or smallest) values along a dimension, and where they were."""
     def trace(self) -> Tensor:
         """The sum of the main diagonal of a matrix."""
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
@@ -882,6 +1139,8 @@ class Tensor:
         """Each element without its fraction; integers stay as they are."""
     def trunc_(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
+    def type(self, /, dtype: _dtype | None = None, *, non_blocking: Any = False) -> Any:
+        """The name of the tensor type, or the tensor in another dtype."""
     def type_as(self, other: Tensor) -> Tensor:
         """The same values in the dtype of another tensor."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -894,6 +1153,10 @@ class Tensor:
         """With a dimension of size 1 at `dim`."""
     def var(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def view(self, *shape: Any) -> Tensor:
+        """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width."""
+    def view_as(self, other: Tensor) -> Tensor:
+        """The same elements in the shape of another tensor."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
 
@@ -916,6 +1179,38 @@ class Generator:
     def seed(self) -> builtins.int:
         """Takes a new seed from the system and returns it."""
     def set_state(self, /, state: Any) -> Any: ...
+
+class FunctionApply:
+    """`Function.apply` of one class."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> FunctionApply: ...
+    def __repr__(self, /) -> Any: ...
+
+class FunctionCtx:
+    """What a Function's methods share. Any attribute may be set; tensors among them are kept as `save_for_backward` keeps
+    its arguments."""
+    def __getattribute__(self, name: Any, /) -> Any: ...
+    def mark_dirty(self, /, *args: Any) -> Any:
+        """Declares inputs that the forward changed in place; it must return them."""
+    def mark_non_differentiable(self, /, *args: Any) -> Any:
+        """Declares outputs that carry no derivative."""
+    @builtins.property
+    def needs_input_grad(self) -> Any: ...
+    def save_for_backward(self, /, *tensors: Any) -> Any:
+        """Keeps tensors for `backward`. Call it once, with inputs and outputs of the function (or None)."""
+    def save_for_forward(self, /, *tensors: Any) -> Any:
+        """Keeps tensors for `jvp`."""
+    @builtins.property
+    def saved_tensors(self) -> Any: ...
+    def set_materialize_grads(self, /, value: Any) -> Any:
+        """Whether missing gradients are given to `backward` as zeros (the default) or as None."""
+
+class VmapInfo:
+    """What a vmap staticmethod is told of the batch."""
+    @builtins.property
+    def batch_size(self) -> Any: ...
+    @builtins.property
+    def randomness(self) -> Any: ...
 
 bool: dtype
 
@@ -980,7 +1275,19 @@ channels_last: memory_format
 channels_last_3d: memory_format
 
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
-    """A new tensor with a copy of `data`."""
+    """A new tensor with a copy of `data`: a number, nested sequences of numbers, an array, a tensor."""
+
+def from_numpy(ndarray: Any) -> Tensor:
+    """A tensor over the memory of a NumPy array: writes go both ways."""
+
+def as_tensor(data: Any, dtype: _dtype | None = None, device: _Device = None) -> Tensor:
+    """`data` as a tensor, without a copy where its memory and dtype allow that."""
+
+def asarray(obj: Any, *, dtype: _dtype | None = None, device: _Device = None, copy: builtins.bool | None = None, requires_grad: builtins.bool = False) -> Tensor:
+    """`obj` as a tensor. It shares memory with tensors, NumPy arrays, DLPack objects and buffers, unless `copy=True`."""
+
+def frombuffer(buffer: Any, *, dtype: _dtype | None, count: Any = ..., offset: Any = 0, requires_grad: builtins.bool = False) -> Any:
+    """A 1-d tensor over the memory of an object with the buffer protocol."""
 
 default_generator: Generator
 
@@ -997,6 +1304,49 @@ def get_rng_state() -> Tensor:
 
 def set_rng_state(new_state: Tensor) -> None: ...
 
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
+
+def to_dlpack(tensor: Any) -> Any:
+    """A DLPack capsule of a tensor's memory."""
+
+def _rebuild_tensor(*args: Any, **kwargs: Any) -> Any:
+    """A tensor from its bytes: what unpickling calls."""
+
+def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: Any = None, linewidth: Any = None, profile: Any = None, sci_mode: Any = None) -> Any:
+    """Sets how tensors are printed; what is not given stays. `profile` is 'default', 'short' or 'full'."""
+
+def get_printoptions() -> Any:
+    """How tensors are printed."""
+
+def _restore_transform(name: Any, args: Any, kwargs: Any) -> Any:
+    """The transform that a pickle describes."""
+
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+    """Returns a function that runs `func` on all members of a batch at once, without a loop.
+
+    Args:
+        func: function of one or more arguments that returns a pytree of tensors.
+        in_dims: which dimension of the arguments counts the members: an int for all, or a tuple with an int, None or a
+            tree of them for each argument. None gives the whole argument to each member. Negative dimensions count
+            from the end.
+        out_dims: where the batch goes in the results, as an int, None (for what is equal for all members, or no tensor)
+            or a tree of them that fits the result.
+        randomness: what random operators do: raise ('error'), draw numbers for each member ('different'), or the same
+            numbers for all ('same').
+        chunk_size: how many members to run at a time; all at once by default.
+
+    Keyword arguments are given to each member as they are. Inside, a member looks like a tensor without the batch. The
+    result of a function that does not depend on its argument is repeated.
+
+    >>> import pullback
+    >>> from pullback.func import vmap
+    >>> vmap(lambda v: v.sum())(pullback.ones(2, 3))
+    tensor([3., 3.])
+    >>> vmap(lambda v, w: v * w, in_dims=(1, None))(pullback.ones(2, 3), pullback.tensor([1.0, 2.0])).shape
+    pullback.Size([3, 2])
+    """
+
 __version__: builtins.str
 
 functions: builtins.dict[builtins.str, Callable[..., Any]]
@@ -1008,6 +1358,8 @@ def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
 linalg: Any
 
 utils_pytree: Any
+
+func: Any
 
 def remainder(input: _Operand, other: _Operand) -> Tensor:
     """Remainder with the sign of `other`, as Python's `%`.
@@ -1257,7 +1609,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     tensor([-1, -2])
     """
 
-def eq(input: _Operand, other: _Operand) -> Tensor:
+def eq(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements are equal.
 
     >>> import pullback
@@ -1265,7 +1617,7 @@ def eq(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def ne(input: _Operand, other: _Operand) -> Tensor:
+def ne(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -1273,7 +1625,7 @@ def ne(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def not_equal(input: _Operand, other: _Operand) -> Tensor:
+def not_equal(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -1281,7 +1633,7 @@ def not_equal(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def lt(input: _Operand, other: _Operand) -> Tensor:
+def lt(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -1289,7 +1641,7 @@ def lt(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def less(input: _Operand, other: _Operand) -> Tensor:
+def less(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -1297,7 +1649,7 @@ def less(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def le(input: _Operand, other: _Operand) -> Tensor:
+def le(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -1305,7 +1657,7 @@ def le(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def less_equal(input: _Operand, other: _Operand) -> Tensor:
+def less_equal(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -1313,7 +1665,7 @@ def less_equal(input: _Operand, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def gt(input: _Operand, other: _Operand) -> Tensor:
+def gt(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -1321,7 +1673,7 @@ def gt(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def greater(input: _Operand, other: _Operand) -> Tensor:
+def greater(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -1329,7 +1681,7 @@ def greater(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def ge(input: _Operand, other: _Operand) -> Tensor:
+def ge(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -1337,7 +1689,7 @@ def ge(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def greater_equal(input: _Operand, other: _Operand) -> Tensor:
+def greater_equal(input: Tensor, other: _Operand) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -1345,7 +1697,7 @@ def greater_equal(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_and(input: _Operand, other: _Operand) -> Tensor:
+def logical_and(input: Tensor, other: _Operand) -> Tensor:
     """Whether both are non-zero.
 
     >>> import pullback
@@ -1353,7 +1705,7 @@ def logical_and(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_or(input: _Operand, other: _Operand) -> Tensor:
+def logical_or(input: Tensor, other: _Operand) -> Tensor:
     """Whether at least one is non-zero.
 
     >>> import pullback
@@ -1361,7 +1713,7 @@ def logical_or(input: _Operand, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_xor(input: _Operand, other: _Operand) -> Tensor:
+def logical_xor(input: Tensor, other: _Operand) -> Tensor:
     """Whether exactly one is non-zero.
 
     >>> import pullback
@@ -1444,7 +1796,7 @@ def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *,
     tensor([1, 3, 5])
     """
 
-def linspace(start: _Number, end: _Number, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
     """`steps` evenly spaced values from `start` to `end`, both included.
 
     >>> import pullback
@@ -1738,6 +2090,56 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
 
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
+    tensor([[[2., 2., 2.]]])
+    """
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
+    'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
+    pullback.Size([1, 1, 3, 3])
+    """
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
+    'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
+    pullback.Size([1, 2, 2, 2, 2])
+    """
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
+    tensor([[[1., 1., 1., 1.]]])
+    """
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
+    pullback.Size([1, 3, 3, 3])
+    """
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
+    pullback.Size([1, 1, 3, 3, 3])
+    """
+
 def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
     """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
 
@@ -1756,6 +2158,49 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
 
 def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0) -> Tensor:
     """Padding with a value."""
+
+def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The average of each window of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The average of each of `output_size` windows of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last dimension; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
+    pullback.Size([1, 2, 2])
+    """
+
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
+    pullback.Size([1, 2, 2, 2])
+    """
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+    """`max_pool1d` with the positions of the maxima."""
 
 def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1).
@@ -1800,7 +2245,7 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dty
     tensor([0, 1, 2, 3])
     """
 
-def normal(mean: _Operand, std: _Operand = ..., size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
     """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
 
     >>> import pullback
@@ -2031,6 +2476,96 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -
     >>> import pullback
     >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
+    """
+
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Any:
+    """Values in order along a dimension, and where they were. NaN counts as the largest.
+
+    >>> import pullback
+    >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
+    tensor([1, 2, 0])
+    """
+
+def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
+    """The indices that sort a dimension.
+
+    >>> import pullback
+    >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
+    tensor([1, 2, 0])
+    """
+
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
+    """The `k` largest (or smallest) values along a dimension, and where they were.
+
+    >>> import pullback
+    >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
+    tensor([3., 2.])
+    """
+
+def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+    """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
+
+    >>> import pullback
+    >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
+    tensor(3.)
+    """
+
+def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+    """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
+
+    >>> import pullback
+    >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
+    tensor(1.)
+    """
+
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
+
+    >>> import pullback
+    >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
+    tensor(0)
+    """
+
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
+
+    >>> import pullback
+    >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
+    tensor(1)
+    """
+
+def cummax(input: Tensor, dim: builtins.int) -> Any:
+    """Largest values so far along a dimension, and where they are."""
+
+def cummin(input: Tensor, dim: builtins.int) -> Any:
+    """Smallest values so far along a dimension, and where they are."""
+
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any:
+    """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
+
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+    """Sums of the elements so far along a dimension.
+
+    >>> import pullback
+    >>> pullback.cumsum(pullback.tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """The elements of some dimensions in reverse order.
+
+    >>> import pullback
+    >>> pullback.flip(pullback.tensor([1, 2, 3]), (0,))
+    tensor([3, 2, 1])
+    """
+
+def roll(input: Tensor, shifts: _Ints, dims: _Ints = ()) -> Tensor:
+    """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
+    tensor.
+
+    >>> import pullback
+    >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
     """
 
 def square(input: Tensor) -> Tensor:

@@ -7,4 +7,199 @@ from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
 
 __all__ = [
+    "JvpFunction",
+    "Transform",
+    "VjpFunction",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
 ]
+
+class Transform:
+    """A function made by `grad`, `vmap`, `jacrev` or `jacfwd`. It takes the same arguments as the function that it was made
+    of, and shows that function's name, documentation and signature."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
+    def __getattribute__(self, name: Any, /) -> Any: ...
+    def __repr__(self, /) -> Any: ...
+    @builtins.property
+    def __wrapped__(self) -> Any:
+        """The function that was transformed."""
+
+class VjpFunction:
+    """The pullback of a function at a point: takes cotangents of the outputs to cotangents of the inputs."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __repr__(self, /) -> Any: ...
+
+class JvpFunction:
+    """The derivative of a function at a point: takes tangents of the inputs to tangents of the outputs."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __repr__(self, /) -> Any: ...
+
+def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
+    """Returns a function that computes the gradient of `func`, which returns a 0-d tensor.
+
+    Args:
+        func: function of one or more arguments that returns a 0-d tensor, or `(tensor, aux)` with `has_aux`.
+        argnums: position of the argument to differentiate, or a tuple of positions. An argument may be any pytree of
+            tensors of a floating point or complex dtype; the gradient has its structure.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated.
+
+    The returned function gives the gradient (a tuple of them if `argnums` is a tuple), or `(gradient, aux)`.
+    `no_grad` inside of `func` is respected; around the call it only concerns transforms further out.
+
+    >>> import pullback
+    >>> from pullback.func import grad
+    >>> grad(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
+    tensor([2., 4.])
+    """
+
+def grad_and_value(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
+    """Returns a function that computes the gradient of `func` and its value, in this order.
+
+    The arguments are those of `grad`. The returned function gives `(gradient, value)`, or
+    `(gradient, (value, aux))` with `has_aux`.
+
+    >>> import pullback
+    >>> from pullback.func import grad_and_value
+    >>> grad_and_value(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
+    (tensor([2., 4.]), tensor(5.))
+    """
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: builtins.bool = False) -> builtins.tuple[Any, ...]:
+    """Returns the value of `func` at `primals` and a function that pulls cotangents of it back to the primals.
+
+    Args:
+        func: function of the primals that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+        primals: arguments, each a pytree of tensors of a floating point or complex dtype.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated.
+
+    Gives `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` takes cotangents in the structure of the output (also
+    one argument for each output of a tuple) and returns a tuple with one cotangent for each primal. It can be called any
+    number of times, also under `vmap` and inside of other transforms.
+
+    >>> import pullback
+    >>> from pullback.func import vjp
+    >>> y, vjp_fn = vjp(lambda x: x * x, pullback.tensor([1.0, 2.0]))
+    >>> vjp_fn(pullback.tensor([1.0, 10.0]))
+    (tensor([ 2., 40.]),)
+    """
+
+def jvp(func: Callable[..., Any], primals: builtins.tuple[Any, ...], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: builtins.bool = False) -> builtins.tuple[Any, ...]:
+    """Returns the value of `func` at `primals` and its derivative along `tangents`, computed together in one run.
+
+    Args:
+        func: function of the primals that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+        primals: tuple of arguments, each a pytree of tensors of a floating point or complex dtype.
+        tangents: directions, of the same structure and shapes as the primals.
+        strict: whether an output that does not depend on the primals is an error; otherwise its tangent is zero.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated.
+
+    Gives `(output, output_tangent)`, or `(output, output_tangent, aux)`.
+
+    >>> import pullback
+    >>> from pullback.func import jvp
+    >>> jvp(lambda x: x * x, (pullback.tensor([1.0, 2.0]),), (pullback.tensor([1.0, 0.5]),))
+    (tensor([1., 4.]), tensor([2., 2.]))
+    """
+
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+    """Returns a function that runs `func` on all members of a batch at once, without a loop.
+
+    Args:
+        func: function of one or more arguments that returns a pytree of tensors.
+        in_dims: which dimension of the arguments counts the members: an int for all, or a tuple with an int, None or a
+            tree of them for each argument. None gives the whole argument to each member. Negative dimensions count
+            from the end.
+        out_dims: where the batch goes in the results, as an int, None (for what is equal for all members, or no tensor)
+            or a tree of them that fits the result.
+        randomness: what random operators do: raise ('error'), draw numbers for each member ('different'), or the same
+            numbers for all ('same').
+        chunk_size: how many members to run at a time; all at once by default.
+
+    Keyword arguments are given to each member as they are. Inside, a member looks like a tensor without the batch. The
+    result of a function that does not depend on its argument is repeated.
+
+    >>> import pullback
+    >>> from pullback.func import vmap
+    >>> vmap(lambda v: v.sum())(pullback.ones(2, 3))
+    tensor([3., 3.])
+    >>> vmap(lambda v, w: v * w, in_dims=(1, None))(pullback.ones(2, 3), pullback.tensor([1.0, 2.0])).shape
+    pullback.Size([3, 2])
+    """
+
+def jacrev(func: Callable[..., Any], argnums: _Argnums = 0, *, has_aux: builtins.bool = False, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+    """Returns a function that computes the Jacobian of `func` by reverse mode: one row for each element of the output.
+
+    Args:
+        func: function that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+        argnums: position of the argument to differentiate, or a tuple of positions. Arguments may be pytrees.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated.
+        chunk_size: how many rows to compute at a time; all at once by default.
+
+    The Jacobian is a tree of the output's structure with trees of the argument's structure in its leaves. A block has
+    the shape `output.shape + argument.shape`.
+
+    >>> import pullback
+    >>> from pullback.func import jacrev
+    >>> jacrev(lambda x: x * x)(pullback.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+def jacfwd(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False, *, chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> Callable[..., Any]:
+    """Returns a function that computes the Jacobian of `func` by forward mode: one column for each element of the argument.
+
+    Args:
+        func: function that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+        argnums: position of the argument to differentiate, a tuple of positions, or None for all of them.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated.
+        chunk_size: how many columns to compute at a time; all at once by default.
+        randomness: as in `vmap`; the columns are computed under one.
+
+    The Jacobian is a tree of the output's structure with trees of the argument's structure in its leaves. A block has
+    the shape `output.shape + argument.shape`.
+
+    >>> import pullback
+    >>> from pullback.func import jacfwd
+    >>> jacfwd(lambda x: x * x)(pullback.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+
+def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., Any]:
+    """Returns a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
+
+    `argnums` is the position of the argument to differentiate twice, or a tuple of positions, which gives a tuple of
+    tuples.
+
+    >>> import pullback
+    >>> from pullback.func import hessian
+    >>> hessian(lambda x: (x * x * x).sum())(pullback.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+
+def linearize(func: Callable[..., Any], *primals: Any) -> builtins.tuple[Any, Callable[..., Any]]:
+    """Returns the value of `func` at `primals` and its derivative there, a linear function of tangents.
+
+    Args:
+        func: function of the primals that returns a pytree of tensors.
+        primals: arguments, each a pytree of tensors of a floating point or complex dtype.
+
+    Gives `(output, jvp_fn)`. `func` runs once, here; `jvp_fn` takes one tangent for each primal, of its structure, shape
+    and dtype, and runs only what depends on the tangents. It saves what `func` computed, so that `jvp` is better for a
+    single tangent.
+
+    >>> import pullback
+    >>> from pullback.func import linearize
+    >>> y, jvp_fn = linearize(lambda x: x * x, pullback.tensor([1.0, 2.0]))
+    >>> jvp_fn(pullback.tensor([1.0, 0.5]))
+    tensor([2., 2.])
+    """

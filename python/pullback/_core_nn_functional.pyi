@@ -7,13 +7,29 @@ from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
     "elu",
     "embedding",
+    "fold",
     "gelu",
     "glu",
     "group_norm",
@@ -26,6 +42,15 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "nll_loss",
@@ -34,12 +59,14 @@ __all__ = [
     "relu",
     "relu6",
     "rms_norm",
+    "scaled_dot_product_attention",
     "sigmoid",
     "silu",
     "softmax",
     "softplus",
     "softsign",
     "tanh",
+    "unfold",
 ]
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
@@ -121,6 +148,66 @@ def mish(input: Tensor, inplace: builtins.bool = False) -> Tensor:
 
 def glu(input: Tensor, dim: builtins.int = -1) -> Tensor:
     """`a * sigmoid(b)`, a and b the halves of a dimension."""
+
+def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: builtins.float = 0.0, is_causal: builtins.bool = False, *, scale: builtins.float | None = None, enable_gqa: builtins.bool = False) -> Tensor:
+    """`softmax(query @ key.mT * scale + attn_mask) @ value`, where `scale` is `1 / sqrt(E)` if it is not given. A bool
+    mask says who takes part; queries that may see no key give zeros.
+
+    >>> import pullback
+    >>> F = pullback.nn.functional
+    >>> F.scaled_dot_product_attention(pullback.ones(2, 3, 4), pullback.ones(2, 5, 4), pullback.ones(2, 5, 6)).shape
+    pullback.Size([2, 3, 6])
+    """
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
+    tensor([[[2., 2., 2.]]])
+    """
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
+    'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
+    pullback.Size([1, 1, 3, 3])
+    """
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
+    'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
+    pullback.Size([1, 2, 2, 2, 2])
+    """
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
+    tensor([[[1., 1., 1., 1.]]])
+    """
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
+    pullback.Size([1, 3, 3, 3])
+    """
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
+    pullback.Size([1, 1, 3, 3, 3])
+    """
 
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
     """Squared differences.
@@ -204,6 +291,133 @@ def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: built
     >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     tensor([0, 1, 2, 0, 0])
     """
+
+def unfold(input: Tensor, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> Tensor:
+    """The elements of all windows over the last two dimensions of [N, C, H, W] (or [C, H, W]) as columns:
+    [N, C · kernel size, windows].
+
+    >>> import pullback
+    >>> pullback.nn.functional.unfold(pullback.ones(1, 2, 3, 3), 2).shape
+    pullback.Size([1, 8, 4])
+    """
+
+def fold(input: Tensor, output_size: _Ints, kernel_size: _Ints, dilation: _Ints = 1, padding: _Ints = 0, stride: _Ints = 1) -> Tensor:
+    """The transpose of [`unfold`]: columns [N, C · kernel size, windows] summed at their places in [N, C, *output_size].
+
+    >>> import pullback
+    >>> pullback.nn.functional.fold(pullback.ones(1, 4, 4), (3, 3), 2)
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+
+def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The average of each window of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+    """The average of each window of the last two dimensions.
+
+    >>> import pullback
+    >>> pullback.nn.functional.avg_pool2d(pullback.ones(1, 4, 4), 2)
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
+
+def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+    """The average of each window of the last three dimensions.
+
+    >>> import pullback
+    >>> pullback.nn.functional.avg_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
+    pullback.Size([1, 2, 2, 2])
+    """
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The average of each of `output_size` windows of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The average of each of `output_size` windows of the last two dimensions; `None` keeps a size.
+
+    >>> import pullback
+    >>> pullback.nn.functional.adaptive_avg_pool2d(pullback.ones(1, 5, 4), (2, None)).shape
+    pullback.Size([1, 2, 4])
+    """
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The average of each of `output_size` windows of the last three dimensions; `None` keeps a size.
+
+    >>> import pullback
+    >>> pullback.nn.functional.adaptive_avg_pool3d(pullback.ones(1, 5, 4, 3), 1).shape
+    pullback.Size([1, 1, 1, 1])
+    """
+
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last dimension; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
+    pullback.Size([1, 2, 2])
+    """
+
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
+    pullback.Size([1, 2, 2, 2])
+    """
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each of `output_size` windows of the last dimension."""
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each of `output_size` windows of the last two dimensions."""
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each of `output_size` windows of the last three dimensions."""
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
+    """Zeros with the maxima of `max_pool1d` at their places."""
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
+    """Zeros with the maxima of `max_pool2d` at their places.
+
+    >>> import pullback
+    >>> F = pullback.nn.functional
+    >>> y, i = F.max_pool2d(pullback.arange(4.0).reshape(1, 2, 2), 2, return_indices=True)
+    >>> F.max_unpool2d(y, i, 2)
+    tensor([[[0., 0.],
+             [0., 3.]]])
+    """
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
+    """Zeros with the maxima of `max_pool3d` at their places."""
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+    """`max_pool1d` with the positions of the maxima."""
+
+def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+    """`max_pool2d` with the positions of the maxima."""
+
+def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+    """`max_pool3d` with the positions of the maxima."""
 
 def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
     """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.

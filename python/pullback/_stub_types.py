@@ -100,6 +100,7 @@ SIGNATURES = {
     **{f"Tensor.__{name}__": "(self) -> Tensor" for name in _UNARY},
     **{f"Tensor.__{name}__": "(self, other: Any, /) -> Tensor" for name in _COMPARE},
     "Tensor.__pow__": "(self, other: _Operand, mod: None = None, /) -> Tensor",
+    "Tensor.__ipow__": "(self, other: _Operand, mod: None = None, /) -> Tensor",
     "Tensor.__rpow__": "(self, other: _Operand, mod: None = None, /) -> Tensor",
     "Tensor.__getitem__": "(self, index: Any, /) -> Tensor",
     "Tensor.__setitem__": "(self, index: Any, value: Any, /) -> None",

@@ -123,10 +123,10 @@ def _signature(path: str, obj: Any, method: bool) -> str:
         return f"({'self, ' if method else ''}*args: Any, **kwargs: Any) -> Any"
     parts: list[str] = []
     for i, p in enumerate(parameters):
-        if p.kind is p.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
-            parts.append("*")
         if p.kind is not p.POSITIONAL_ONLY and i and parameters[i - 1].kind is p.POSITIONAL_ONLY:
             parts.append("/")
+        if p.kind is p.KEYWORD_ONLY and not any(part.startswith("*") for part in parts):
+            parts.append("*")
         stars = "*" * (p.kind is p.VAR_POSITIONAL) + "**" * (p.kind is p.VAR_KEYWORD)
         annotation = "" if method and i == 0 else f": {PARAMETERS.get(p.name, 'Any')}"
         parts.append(

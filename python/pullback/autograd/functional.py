@@ -208,7 +208,10 @@ def _hessian_product(
     """Forward over reverse. The Hessian is symmetric, so the product is the same from either side."""
     many_inputs, xs = _as_tuple(inputs, name, "argument 'inputs'")
     vs = _vector(v, xs, name, "the input")
-    of_function = lambda *args: _number(func(*args), name)
+
+    def of_function(*args: Any) -> Any:
+        return _number(func(*args), name)
+
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if strict:
