@@ -38,5 +38,5 @@ def test_operator(name: str) -> None:
 @pytest.mark.parametrize("name", modules())
 def test_module(name: str) -> None:
     module: Any = importlib.import_module(name)
-    for example in doctest.DocTestFinder(exclude_empty=True).find(module, extraglobs={"pullback": pb}):
+    for example in doctest.DocTestFinder(exclude_empty=True).find(module, globs={"pullback": pb}):
         run(example)
