@@ -125,5 +125,5 @@ pub fn atan2<T: Fp, const F: bool>(y: T, x: T) -> T {
     let r = if x.is_negative() { T::of(PI) - (r - (quarter_rest::<T>() + quarter_rest())) } else { r };
     let r = r.copysign(y);
     // A comparison of NaN chose an operand without it.
-    if x == x && y == y { r } else { x + y }
+    if x.is_number() && y.is_number() { r } else { x + y }
 }

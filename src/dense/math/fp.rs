@@ -50,6 +50,8 @@ pub trait Fp:
     fn round_ties_even(self) -> Self;
     fn copysign(self, sign: Self) -> Self;
     fn is_negative(self) -> bool;
+    /// Not NaN.
+    fn is_number(self) -> bool;
     /// The C remainder: sign of the dividend, exact.
     fn fmod(self, y: Self) -> Self;
     /// The next float in the direction of `y`.
@@ -126,15 +128,23 @@ macro_rules! fp {
                 self.is_sign_negative()
             }
             #[inline(always)]
+            fn is_number(self) -> bool {
+                !self.is_nan()
+            }
+            #[inline(always)]
             fn fmod(self, y: Self) -> Self {
                 self % y
             }
             #[inline(always)]
             fn next_towards(self, y: Self) -> Self {
-                if !(self < y || self > y) {
-                    return if self == y { y } else { $t::NAN };
+                if self < y {
+                    self.next_up()
+                } else if self > y {
+                    self.next_down()
+                } else {
+                    // Equal, where zeros take the sign of `y`, or NaN.
+                    if self == y { y } else { $t::NAN }
                 }
-                if self < y { self.next_up() } else { self.next_down() }
             }
             #[inline(always)]
             fn exp2i(n: Self) -> Self {

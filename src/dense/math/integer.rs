@@ -71,6 +71,8 @@ impl<T: PartialOrd> PartialOrd for W<T> {
 
 macro_rules! operators {
     ($t:ty: $($trait:ident $op:ident $f:ident),*) => {$(
+        // The `|` joins the flags.
+        #[allow(clippy::suspicious_arithmetic_impl)]
         impl $trait for W<$t> {
             type Output = Self;
             #[inline(always)]

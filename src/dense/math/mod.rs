@@ -1,10 +1,14 @@
 //! Scalar mathematics for kernels: bodies without branches that the compiler turns into SIMD loops, and accurate
 //! scalar functions for what is rare.
 
+// Constants are written with all the digits of the fit.
+#![allow(clippy::excessive_precision)]
+
 pub mod arc;
 pub mod complex;
 pub mod error_function;
 pub mod exp;
+pub mod float;
 pub mod fp;
 pub mod hyperbolic;
 pub mod integer;

@@ -133,7 +133,7 @@ fn with_special_values<T: Fp>(x: T, y: T, r: T) -> T {
     let (whole, even) = (y == y.trunc(), half == half.trunc());
     let r = pick(x.is_negative() & whole & !even, -r, r);
     let r = pick((x < zero) & !whole & (a <= T::MAX), T::NAN, r);
-    let r = pick((x == x) & (y == y), r, T::NAN);
+    let r = pick(x.is_number() & y.is_number(), r, T::NAN);
     pick((y == zero) | (x == one), one, r)
 }
 
@@ -149,7 +149,7 @@ pub fn hypot<T: Fp, const F: bool>(x: T, y: T) -> T {
         let q = small / big;
         let r = big * q.fma::<F>(q, T::of(1.0)).sqrt();
         let r = if small == T::of(0.0) { big } else { r };
-        if x == x && y == y { r } else { x + y }
+        if x.is_number() && y.is_number() { r } else { x + y }
     };
     if a == T::INFINITY || b == T::INFINITY { T::INFINITY } else { r }
 }

@@ -2,7 +2,7 @@
 //! scalar function. Polynomials are minimax fits of our own.
 
 use super::fp::Fp;
-use std::f64::consts::{FRAC_1_PI, FRAC_2_PI};
+use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2};
 
 /// (sin(r)/r - 1) / r² in z = r² on |r| ≤ π/2.
 const SIN_32: [f64; 4] = [-0.16666660452, 0.0083330877437, -0.00019811072588, 2.6088272798e-6];
@@ -40,7 +40,7 @@ const COS4_64: [f64; 6] = [
 #[inline(always)]
 fn minus_quarters<T: Fp, const F: bool>(x: T, q: T) -> T {
     if F {
-        let r = q.fma::<F>(T::either(-1.5707963705062866, -1.5707963267948966), x);
+        let r = q.fma::<F>(T::either(-1.5707963705062866, -FRAC_PI_2), x);
         let r = q.fma::<F>(T::either(4.371138828673793e-8, -6.123233995736766e-17), r);
         return q.fma::<F>(T::either(1.7151245100058819e-15, 1.4973849048591698e-33), r);
     }
