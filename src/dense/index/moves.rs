@@ -77,7 +77,29 @@ pub unsafe fn copy_to(a: &Array, dst: *mut u8, layout: &Layout) {
 }
 
 /// Side of the squares that [`transpose`] moves at once.
-const SIDE: usize = 16;
+const SIDE: usize = 8;
+/// Bytes below which both sides of a copy stay in the cache, so that squares gain nothing.
+const CACHED: usize = 1 << 17;
+
+/// Moves a square whose columns are contiguous in the source and whose rows are in the destination.
+///
+/// # Safety
+/// All its elements are readable and writable.
+#[inline(always)]
+unsafe fn square<T: Copy>(src: *const T, dst: *mut T, column: isize, row: isize) {
+    // SAFETY: by the contract.
+    unsafe {
+        let mut tile = [[src.read(); SIDE]; SIDE];
+        for j in 0..SIDE {
+            for (i, line) in tile.iter_mut().enumerate() {
+                line[j] = src.offset(j as isize * column).add(i).read();
+            }
+        }
+        for (i, line) in tile.iter().enumerate() {
+            dst.offset(i as isize * row).cast::<[T; SIDE]>().write_unaligned(*line);
+        }
+    }
+}
 
 /// Copies where loop `k` steps through the source by one and the last loop through the destination: in squares, so
 /// that each cache line is used up while it is there.
@@ -98,10 +120,19 @@ unsafe fn transpose<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize,
         }
         for i0 in (0..m).step_by(SIDE) {
             for j0 in (0..n).step_by(SIDE) {
-                for i in i0 as isize..m.min(i0 + SIDE) as isize {
-                    for j in j0 as isize..n.min(j0 + SIDE) as isize {
-                        // SAFETY: by the contract.
-                        unsafe { dst.offset(to + i * dm + j * dn).write(src.offset(from + i * sm + j * sn).read()) }
+                let (rows, columns) = (SIDE.min(m - i0), SIDE.min(n - j0));
+                let (i0, j0) = (i0 as isize, j0 as isize);
+                // SAFETY: by the contract.
+                unsafe {
+                    let (src, dst) = (src.offset(from + i0 * sm + j0 * sn), dst.offset(to + i0 * dm + j0 * dn));
+                    if (sm, dn, rows, columns) == (1, 1, SIDE, SIDE) {
+                        square(src, dst, sn, dm);
+                        continue;
+                    }
+                    for i in 0..rows as isize {
+                        for j in 0..columns as isize {
+                            dst.offset(i * dm + j * dn).write(src.offset(i * sm + j * sn).read());
+                        }
                     }
                 }
             }
@@ -117,6 +148,7 @@ unsafe fn copy_loops<T: Copy>(src: *const T, dst: *mut T, loops: &[(usize, isize
         return unsafe { dst.write(src.read()) };
     };
     if s.abs() != 1
+        && loops.iter().map(|l| l.0).product::<usize>() * size_of::<T>() > CACHED
         && let Some(k) = outer.iter().position(|l| l.1.abs() == 1 && l.0 >= 4)
     {
         // SAFETY: the same loops in another order.

@@ -9,7 +9,6 @@ use crate::base::{DType, Result, Shape};
 use crate::dense::array::Array;
 use crate::dense::parallel::{self, Shared};
 use half::{bf16, f16};
-use std::hint::select_unpredictable;
 
 /// A fold that takes one of its elements.
 trait Extreme: Op {
@@ -222,11 +221,25 @@ impl<A: Copy + Send + Sync> Search<'_, A> {
 
 #[inline(always)]
 fn take_better_body<O: Extreme>(row: &[O::A], r: u32, best: &mut [O::A], index: &mut [u32]) {
-    for ((&x, b), i) in row.iter().zip(best).zip(index) {
-        // Selected, not stored on a condition, which would keep the loop from being vectorised.
-        let better = O::beats(x, *b);
-        *b = select_unpredictable(better, x, *b);
-        *i = select_unpredictable(better, r, *i);
+    const RUN: usize = 32;
+    let (rows, row_rest) = row.as_chunks::<RUN>();
+    let (bests, best_rest) = best.as_chunks_mut::<RUN>();
+    let (indices, index_rest) = index.as_chunks_mut::<RUN>();
+    for ((x, b), i) in rows.iter().zip(bests).zip(indices) {
+        // Whole runs are stored at once: stores on a condition would keep this from being vectorised.
+        let (old, old_index) = (*b, *i);
+        let (mut new, mut new_index) = (old, old_index);
+        for k in 0..RUN {
+            let better = O::beats(x[k], old[k]);
+            new[k] = if better { x[k] } else { old[k] };
+            new_index[k] = if better { r } else { old_index[k] };
+        }
+        (*b, *i) = (new, new_index);
+    }
+    for ((&x, b), i) in row_rest.iter().zip(best_rest).zip(index_rest) {
+        if O::beats(x, *b) {
+            (*b, *i) = (x, r);
+        }
     }
 }
 
