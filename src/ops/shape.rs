@@ -250,6 +250,14 @@ ops! { TABLE:
         basis::swap_last(input)
     }
 
+    /// The trailing matrices transposed and conjugated.
+    fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+        if input.rank() < 2 {
+            bail!(Runtime, "mH: expected a tensor with at least 2 dimensions, but got {}", input.rank());
+        }
+        basis::swap_last(&basis::conj(input)?)
+    }
+
     /// Dimensions `source` moved to the places `destination`, the others keeping their order.
     ///
     /// >>> import pullback
