@@ -9,6 +9,7 @@ pub mod arith;
 pub mod compare;
 pub mod convert;
 pub mod creation;
+pub mod decompositions;
 pub mod diagonal;
 pub mod einsum;
 pub mod entry;

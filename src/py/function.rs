@@ -1,27 +1,16 @@
 //! `autograd.Function`: Python staticmethods as a [`Function`] of the core.
 
 use super::ctx::Ctx;
+use super::staticmethods::{Methods, missing};
 use super::{errors, tensor};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
 use crate::core::{BatchInfo, LevelId, Mask, Outputs, Randomness, Tangents, Tensor, level};
 use crate::function::{self, BatchedOutputs, Function, Setup};
-use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use std::sync::{Arc, Mutex};
-
-/// The staticmethods of a Function class, looked up once.
-struct Methods {
-    name: String,
-    forward: Py<PyAny>,
-    setup_context: Option<Py<PyAny>>,
-    backward: Option<Py<PyAny>>,
-    jvp: Option<Py<PyAny>>,
-    vmap: Option<Py<PyAny>>,
-    /// `vmap` and `generate_vmap_rule` are both given.
-    ambiguous: bool,
-}
 
 /// One argument of a call.
 enum Argument {
@@ -312,13 +301,6 @@ fn as_list<'py>(out: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
     }
 }
 
-fn missing(name: &str, method: &str, signature: &str) -> PyErr {
-    PyNotImplementedError::new_err(format!(
-        "{name}: has no {method} staticmethod; write\n    @staticmethod\n    def {signature}: ...{}",
-        crate::core::origin::at_here()
-    ))
-}
-
 impl Function for Call {
     fn name(&self) -> &str {
         &self.methods.name
@@ -605,45 +587,6 @@ impl Apply {
         ctx.get().set_needs(vec![false; args.len()]);
         let call: Vec<Bound<'py, PyAny>> = std::iter::once(ctx.into_any()).chain(args.iter()).collect();
         forward.call1(PyTuple::new(py, call)?)
-    }
-}
-
-impl Methods {
-    fn of(class: &Bound<'_, PyType>) -> PyResult<Methods> {
-        let name = class.name()?.to_string();
-        // A method counts if the class or a base of its own gives it: `Function`'s are placeholders.
-        let own = |method: &str| -> PyResult<Option<Py<PyAny>>> {
-            for base in class.mro().iter() {
-                let base = base.cast_into::<PyType>()?;
-                if base.getattr("__dict__")?.contains(method)? {
-                    let placeholder = base.getattr_opt("_is_function_base")?.is_some_and(|_| {
-                        base.getattr("__dict__").and_then(|d| d.contains("_is_function_base")).unwrap_or(false)
-                    });
-                    return Ok(if placeholder { None } else { Some(class.getattr(method)?.unbind()) });
-                }
-            }
-            Ok(None)
-        };
-        let (backward, vjp) = (own("backward")?, own("vjp")?);
-        if backward.is_some() && vjp.is_some() {
-            return Err(PyRuntimeError::new_err(format!(
-                "{name}: implementing both 'backward' and 'vjp' is not allowed; they are the same method"
-            )));
-        }
-        let Some(forward) = own("forward")? else {
-            return Err(missing(&name, "forward", "forward(*args)"));
-        };
-        let vmap = own("vmap")?;
-        let flag = class.getattr_opt("generate_vmap_rule")?.map(|f| f.is_truthy()).transpose()?.unwrap_or(false);
-        Ok(Methods {
-            ambiguous: flag && vmap.is_some(),
-            name,
-            forward,
-            setup_context: own("setup_context")?,
-            backward: backward.or(vjp),
-            jvp: own("jvp")?,
-            vmap,
-        })
     }
 }
 

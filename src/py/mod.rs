@@ -35,6 +35,7 @@ pub mod pytree;
 pub mod random;
 pub mod repr;
 pub mod size;
+pub mod staticmethods;
 pub mod tensor;
 pub mod views;
 
