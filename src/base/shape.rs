@@ -12,7 +12,7 @@ pub type Strides = SmallVec<[isize; 6]>;
 pub const MAX_RANK: usize = 64;
 
 /// Sizes of the dimensions of a tensor; derefs to a slice.
-#[derive(Clone, Default, Hash)]
+#[derive(Clone, Default)]
 pub struct Shape(SmallVec<[usize; 6]>);
 
 impl Shape {
@@ -108,6 +108,11 @@ impl PartialEq for Shape {
     }
 }
 impl Eq for Shape {}
+impl std::hash::Hash for Shape {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0[..].hash(state);
+    }
+}
 impl PartialEq<[usize]> for Shape {
     fn eq(&self, other: &[usize]) -> bool {
         self.0[..] == *other

@@ -13,15 +13,12 @@ use num_complex::Complex;
 const TILE: usize = 256;
 
 /// `out[i] = f(state, a[i])` along `dim`, with a state of its own, `start` at first, for each line.
-fn scan<T: Element, S: Copy, O: Element>(
+fn scan<T: Element, S: Copy + Send + Sync, O: Element>(
     a: &Array,
     dim: usize,
     start: S,
     f: impl Fn(&mut S, T) -> O + Sync,
-) -> Result<Array>
-where
-    S: Send + Sync,
-{
+) -> Result<Array> {
     let a = a.contiguous()?;
     let x: &[T] = a.as_slice().unwrap_or(&[]);
     let n = a.shape().get(dim).copied().unwrap_or(1);

@@ -84,7 +84,7 @@ fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
         PyErr::warn(o.py(), &o.py().get_type::<PyUserWarning>(), &text, 1)?;
         return Ok(foreign.copy()?.reshape(&shape_of(o)?)?.into());
     }
-    let array = foreign.share().map_or_else(Foreign::copy, |a| a)?;
+    let array = foreign.share().unwrap_or_else(Foreign::copy)?;
     Ok(array.reshape(&shape_of(o)?)?.into())
 }
 
@@ -221,8 +221,7 @@ fn frombuffer<'py>(
     }
     let part = bytes.get_item(pyo3::types::PySlice::new(py, offset as isize, (offset + n * d.size()) as isize, 1))?;
     let foreign = Foreign::of(&part, "frombuffer")?.reinterpret(d, n);
-    let array =
-        if foreign.is_readonly() { foreign.copy()? } else { foreign.share().map_or_else(Foreign::copy, |a| a)? };
+    let array = if foreign.is_readonly() { foreign.copy()? } else { foreign.share().unwrap_or_else(Foreign::copy)? };
     o.finish(py, array.into())
 }
 

@@ -70,8 +70,8 @@ fn one<T: Scalar>(m: usize, n: usize, a: &mut [T], mut out: Factors<T>) -> i32 {
     };
     let e = guard::scale_to_one(a, max);
     let large = m.min(n) >= LARGE;
-    let ok = (large && by_backend(m, n, a, &mut out, false))
-        || (large && by_backend(m, n, a, &mut out, true))
+    let careless_then_careful = [false, true];
+    let ok = (large && careless_then_careful.into_iter().any(|careful| by_backend(m, n, a, &mut out, careful)))
         || (jacobi::svd(m, n, a, &mut out) && is_right(m, n, a, &out));
     guard::times_power(out.s, -e);
     i32::from(!ok)

@@ -74,7 +74,7 @@ unsafe fn reduce_body<T: Scalar>(n: usize, a: &mut [T], d: &mut [T::Real], e: &m
         }
         let half = T::of_real(T::Real::of_f64(0.5)) * tau * dot;
         for i in rest.clone() {
-            p[i] = p[i] - half * v[i];
+            p[i] -= half * v[i];
         }
         for i in rest.clone() {
             let (vi, pi) = (v[i], p[i]);

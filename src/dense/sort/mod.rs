@@ -31,7 +31,7 @@ macro_rules! by_order {
         }
     };
 }
-pub(self) use by_order;
+use by_order;
 
 /// What to take from each row.
 #[derive(Clone, Copy)]

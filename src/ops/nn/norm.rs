@@ -178,7 +178,7 @@ ops! { TABLE:
             bail!(Runtime, "group_norm(): expected at least 2 dimensions for input tensor but received {}", input.rank());
         }
         let c = input.shape()[1];
-        if num_groups < 1 || c % num_groups as usize != 0 {
+        if num_groups < 1 || !c.is_multiple_of(num_groups as usize) {
             bail!(Runtime, "group_norm(): expected number of channels in input to be divisible by num_groups, but got \
                 input of shape {} and num_groups={num_groups}", input.shape());
         }

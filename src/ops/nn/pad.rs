@@ -26,7 +26,7 @@ static PAD: Linear = Linear {
 
 /// Amounts by dimension from PyTorch's list, which starts at the last dimension.
 fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
-    if pad.len() % 2 != 0 {
+    if !pad.len().is_multiple_of(2) {
         bail!(Runtime, "pad(): padding length must be divisible by 2, but got {}", pad.len());
     }
     if pad.len() / 2 > x.rank() {
