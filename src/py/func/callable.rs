@@ -154,7 +154,7 @@ impl Transform {
             unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_GenericGetAttr(slf.as_ptr(), name.as_ptr())) };
         match found {
             // What the program has put on the function itself.
-            Err(e) if e.is_instance_of::<PyAttributeError>(py) => match slf.get().from_function_dict(py, name) {
+            Err(e) if e.is_instance_of::<PyAttributeError>(py) => match slf.get().lookup_in_function(py, name) {
                 Some(value) => Ok(value),
                 None => Err(e),
             },
@@ -204,10 +204,10 @@ impl Transform {
         }
     }
 
-    fn from_function_dict<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    fn lookup_in_function<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
         let func = self.func(py);
         if let Ok(inner) = func.cast::<Transform>() {
-            return inner.get().from_function_dict(py, name);
+            return inner.get().lookup_in_function(py, name);
         }
         let dict = func.getattr(intern!(py, "__dict__")).ok()?;
         dict.cast::<PyDict>().ok()?.get_item(name).ok().flatten()
