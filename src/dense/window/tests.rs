@@ -10,7 +10,7 @@ fn slides(rng: &mut Rng, rank: usize) -> (Vec<usize>, Vec<Slide>) {
     (0..rank)
         .map(|_| {
             let (kernel, dilation) = (1 + rng.below(3), 1 + rng.below(2));
-            let padding = rng.below(((kernel - 1) * dilation + 1) / 2 + 1);
+            let padding = rng.below(((kernel - 1) * dilation).div_ceil(2) + 1);
             let least = ((kernel - 1) * dilation + 1).saturating_sub(2 * padding).max(1);
             (least + rng.below(6), Slide { kernel, stride: 1 + rng.below(3), padding, dilation, ceil, count_padding })
         })
