@@ -100,12 +100,14 @@ __all__ = [
     "cummin",
     "cumsum",
     "default_generator",
+    "det",
     "detach",
     "device",
     "diag",
     "diag_embed",
     "diagonal",
     "digamma",
+    "dist",
     "div",
     "divide",
     "dot",
@@ -114,6 +116,7 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "enable_grad",
     "eq",
     "erf",
     "erfc",
@@ -154,12 +157,16 @@ __all__ = [
     "index_add",
     "index_put",
     "index_select",
+    "inference_mode",
     "initial_seed",
     "int",
     "int16",
     "int32",
     "int64",
     "int8",
+    "inverse",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
     "isfinite",
     "isinf",
     "isnan",
@@ -210,7 +217,9 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "no_grad",
     "nonzero",
+    "norm",
     "normal",
     "not_equal",
     "ones",
@@ -245,6 +254,7 @@ __all__ = [
     "seed",
     "select",
     "set_default_dtype",
+    "set_grad_enabled",
     "set_printoptions",
     "set_rng_state",
     "short",
@@ -253,6 +263,7 @@ __all__ = [
     "signbit",
     "sin",
     "sinh",
+    "slogdet",
     "softmax",
     "sort",
     "split",
@@ -364,15 +375,15 @@ class Tensor:
     @builtins.property
     def __array_priority__(self) -> Any:
         """NumPy gives way to tensors in mixed expressions."""
-    def __array_wrap_(self, /, array: Any, context: Any = None, return_scalar: Any = None) -> Any: ...
+    def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: Any = None) -> Any: ...
     def __bool__(self) -> builtins.bool: ...
     def __complex__(self) -> builtins.complex: ...
     def __contains__(self, item: Any, /) -> builtins.bool: ...
     def __copy__(self, /) -> Any: ...
     def __deepcopy__(self, /, memo: Any) -> Any: ...
     def __delitem__(self, key: Any, /) -> Any: ...
-    def __dlpack_(self, /, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any: ...
-    def __dlpack_device_(self, /) -> Any: ...
+    def __dlpack__(self, /, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any: ...
+    def __dlpack_device__(self, /) -> Any: ...
     def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> builtins.float: ...
     def __floordiv__(self, other: _Operand, /) -> Tensor: ...
@@ -524,6 +535,8 @@ class Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
     def atanh_(self) -> Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
+    def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:
+        """Accumulates the gradients of this tensor in the leaves that it depends on."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
     def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
@@ -592,6 +605,8 @@ class Tensor:
         """A copy that shares no memory with its input; differentiable."""
     def contiguous(self, /, *, memory_format: _memory_format | None = None) -> Any:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
+    def copy_(self, /, src: Any, non_blocking: Any = False) -> Any:
+        """Sets the elements to those of `src`, converted and broadcast."""
     def cos(self) -> Tensor:
         """Cosine of each element, in radians."""
     def cos_(self) -> Tensor:
@@ -617,8 +632,12 @@ class Tensor:
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
+    def det(self) -> Tensor:
+        """The determinant of square matrices."""
     def detach(self) -> Tensor:
         """The same values without a derivative: a constant for every transform."""
+    def detach_(self) -> Tensor:
+        """Leaves the history behind, in place."""
     @builtins.property
     def device(self) -> _device:
         """Where the elements are: `cpu`."""
@@ -634,6 +653,8 @@ class Tensor:
         """The logarithmic derivative of the gamma function."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
+    def dist(self, other: Tensor, p: builtins.float = 2.0) -> Tensor:
+        """The p-norm of the difference."""
     def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
     def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -685,6 +706,8 @@ class Tensor:
         """`exp(x) - 1`, accurate near 0."""
     def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fills with exponentially distributed numbers."""
+    def fill_(self, /, value: Any) -> Any:
+        """Sets all elements to a number."""
     def fix(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
     def fix_(self) -> Tensor:
@@ -723,6 +746,14 @@ class Tensor:
         """Outer product of two vectors."""
     def get_device(self, /) -> Any:
         """-1: the tensor is in main memory."""
+    @builtins.property
+    def grad(self) -> Tensor | None:
+        """The gradient that `.backward()` accumulated, or None."""
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None: ...
+    @builtins.property
+    def grad_fn(self) -> Any:
+        """The node of the operator that gave this tensor, or None."""
     def greater(self, other: _Operand) -> Tensor:
         """Whether elements of the first are greater than those of the second."""
     def greater_(self, other: _Operand) -> Tensor:
@@ -753,6 +784,8 @@ class Tensor:
         """The members of a dimension that a vector of indices names."""
     def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int32."""
+    def inverse(self) -> Tensor:
+        """The inverse of square matrices. Singular ones raise `LinAlgError`."""
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self, /) -> Any:
@@ -874,6 +907,9 @@ class Tensor:
     def lt_(self, other: _Operand) -> Tensor:
         """Whether elements of the first are less than those of the second."""
     @builtins.property
+    def mH(self) -> Tensor:
+        """The trailing matrices transposed and conjugated."""
+    @builtins.property
     def mT(self) -> Tensor:
         """The trailing matrices transposed."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
@@ -951,6 +987,8 @@ class Tensor:
         """Zeros of the same dtype in another shape."""
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension."""
+    def norm(self, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+        """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms."""
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fills with normal random numbers."""
     def not_equal(self, other: _Operand) -> Tensor:
@@ -963,6 +1001,9 @@ class Tensor:
         """A NumPy array over the same memory. With `force=True`, also of tensors that require grad."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
+    @builtins.property
+    def output_nr(self) -> Any:
+        """Which output of its node this tensor is."""
     def permute(self, *dims: Any) -> Tensor:
         """Dimensions in another order."""
     def positive(self) -> Tensor:
@@ -981,6 +1022,10 @@ class Tensor:
         """`1 / x` of each element."""
     def reciprocal_(self) -> Tensor:
         """`1 / x` of each element."""
+    def register_hook(self, /, hook: Any) -> Any:
+        """Calls `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces the gradient."""
+    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any:
+        """Calls `hook(tensor)` each time that a gradient was added to this leaf's `.grad`."""
     def relu(self) -> Tensor:
         """`max(x, 0)` of each element."""
     def relu_(self) -> Tensor:
@@ -994,6 +1039,8 @@ class Tensor:
         """Whether gradients are recorded for this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None: ...
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
+        """Whether gradients are recorded from now on; gives the tensor itself."""
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
     def reshape_as(self, other: Tensor) -> Tensor:
@@ -1002,6 +1049,11 @@ class Tensor:
         """The tensor itself: conjugation is never delayed."""
     def resolve_neg(self, /) -> Any:
         """The tensor itself: negation is never delayed."""
+    def retain_grad(self, /) -> Any:
+        """Keeps the gradient of this tensor in `.grad` although it is not a leaf."""
+    @builtins.property
+    def retains_grad(self) -> Any:
+        """Whether `.grad` is kept although this is not a leaf."""
     def roll(self, shifts: _Ints, dims: _Ints = ()) -> Tensor:
         """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
         tensor.
@@ -1049,6 +1101,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def size(self, dim: builtins.int | None = None) -> Any:
         """The sizes of all dimensions, or of one."""
+    def slogdet(self) -> Any:
+        """Sign of the determinant and logarithm of its absolute value."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Any:
@@ -1139,8 +1193,6 @@ class Tensor:
         """Each element without its fraction; integers stay as they are."""
     def trunc_(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
-    def type(self, /, dtype: _dtype | None = None, *, non_blocking: Any = False) -> Any:
-        """The name of the tensor type, or the tensor in another dtype."""
     def type_as(self, other: Tensor) -> Tensor:
         """The same values in the dtype of another tensor."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1159,6 +1211,8 @@ class Tensor:
         """The same elements in the shape of another tensor."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
+    def zero_(self, /) -> Any:
+        """Sets all elements to zero."""
 
 class Generator:
     """A source of random numbers: the same seed gives the same numbers, on any number of threads.
@@ -1211,6 +1265,40 @@ class VmapInfo:
     def batch_size(self) -> Any: ...
     @builtins.property
     def randomness(self) -> Any: ...
+
+class no_grad:
+    """Nothing is recorded inside: `with no_grad():`, or `@no_grad()` on a function."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __enter__(self, /) -> Any: ...
+    def __exit__(self, /, *_args: Any) -> Any: ...
+    def __new__(cls, orig_func: Any = None) -> no_grad: ...
+    def clone(self, /) -> Any:
+        """Another manager of the same kind."""
+
+class enable_grad:
+    """Recording is on inside, also within `no_grad`."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __enter__(self, /) -> Any: ...
+    def __exit__(self, /, *_args: Any) -> Any: ...
+    def __new__(cls, orig_func: Any = None) -> enable_grad: ...
+    def clone(self, /) -> Any:
+        """Another manager of the same kind."""
+
+class set_grad_enabled:
+    """Turns recording on or off at once; as a context manager, until the block ends."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __enter__(self, /) -> Any: ...
+    def __exit__(self, /, *_args: Any) -> Any: ...
+    def __new__(cls, mode: Any) -> set_grad_enabled: ...
+    def clone(self, /) -> Any:
+        """Another manager of the same kind."""
+
+class inference_mode:
+    """As `no_grad`; `inference_mode(False)` changes nothing."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __enter__(self, /) -> Any: ...
+    def __exit__(self, /, *_args: Any) -> Any: ...
+    def __new__(cls, mode: Any = None) -> inference_mode: ...
 
 bool: dtype
 
@@ -1310,6 +1398,12 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 def to_dlpack(tensor: Any) -> Any:
     """A DLPack capsule of a tensor's memory."""
 
+def is_grad_enabled() -> builtins.bool:
+    """Whether tapes record on this thread."""
+
+def is_inference_mode_enabled() -> Any:
+    """False: there are no inference tensors."""
+
 def _rebuild_tensor(*args: Any, **kwargs: Any) -> Any:
     """A tensor from its bytes: what unpickling calls."""
 
@@ -1358,6 +1452,12 @@ def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
 linalg: Any
 
 utils_pytree: Any
+
+autograd: Any
+
+autograd_graph: Any
+
+utils_hooks: Any
 
 func: Any
 
@@ -2023,6 +2123,30 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
 
+def inverse(A: Tensor) -> Tensor:
+    """The inverse of square matrices. Singular ones raise `LinAlgError`.
+
+    >>> import pullback
+    >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+
+def slogdet(A: Tensor) -> Any:
+    """Sign of the determinant and logarithm of its absolute value.
+
+    >>> import pullback
+    >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
+    tensor(0.)
+    """
+
+def det(A: Tensor) -> Tensor:
+    """The determinant of square matrices.
+
+    >>> import pullback
+    >>> pullback.linalg.det(pullback.tensor([[2.0]]))
+    tensor(2.)
+    """
+
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
@@ -2089,6 +2213,17 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: 
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
+
+def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+    """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
+
+    >>> import pullback
+    >>> pullback.norm(pullback.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+
+def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0) -> Tensor:
+    """The p-norm of the difference."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.

@@ -8,12 +8,104 @@ from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Oper
 
 __all__ = [
     "LinAlgError",
+    "cholesky",
+    "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
+    "inv",
     "matmul",
+    "matrix_norm",
+    "norm",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "vector_norm",
 ]
 
 def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
     """As `diagonal`, of the last two dimensions."""
+
+def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
+    """The triangular factor of symmetric positive definite matrices: `A = L Lᵀ`, or `Uᵀ U` if `upper`.
+
+    >>> import pullback
+    >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+
+def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True) -> Tensor:
+    """The solution of `A X = B` (or `X A = B` unless `left`). B is a matrix, or a batch of vectors.
+
+    >>> import pullback
+    >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
+    tensor([2.])
+    """
+
+def inv(A: Tensor) -> Tensor:
+    """The inverse of square matrices. Singular ones raise `LinAlgError`.
+
+    >>> import pullback
+    >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
+    tensor([[0.5000]])
+    """
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False) -> Tensor:
+    """The solution of `A X = B` (or `X A = B` unless `left`) for triangular A; the other triangle is not read.
+
+    >>> import pullback
+    >>> pullback.linalg.solve_triangular(pullback.tensor([[2.0]]), pullback.tensor([[4.0]]), upper=True)
+    tensor([[2.]])
+    """
+
+def qr(A: Tensor, mode: builtins.str = 'reduced') -> Any:
+    """`A = Q R` with orthonormal columns of Q and upper triangular R; mode 'reduced', 'complete' or 'r'.
+
+    >>> import pullback
+    >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
+    tensor([[2.]])
+    """
+
+def eigh(A: Tensor, UPLO: builtins.str = 'L') -> Any:
+    """Eigenvalues (ascending) and orthonormal eigenvectors of symmetric matrices, of which one triangle is read.
+
+    >>> import pullback
+    >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    tensor([1., 2.])
+    """
+
+def eigvalsh(A: Tensor, UPLO: builtins.str = 'L') -> Tensor:
+    """The eigenvalues (ascending) of symmetric matrices."""
+
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None) -> Any:
+    """`A = U diag(S) Vh` with singular values in descending order. Derivatives of U and Vh need distinct values.
+
+    >>> import pullback
+    >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
+    tensor([3.])
+    """
+
+def svdvals(A: Tensor, *, driver: builtins.str | None = None) -> Tensor:
+    """The singular values in descending order."""
+
+def slogdet(A: Tensor) -> Any:
+    """Sign of the determinant and logarithm of its absolute value.
+
+    >>> import pullback
+    >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
+    tensor(0.)
+    """
+
+def det(A: Tensor) -> Tensor:
+    """The determinant of square matrices.
+
+    >>> import pullback
+    >>> pullback.linalg.det(pullback.tensor([[2.0]]))
+    tensor(2.)
+    """
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
@@ -22,6 +114,25 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     pullback.Size([2])
     """
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """A norm: of all elements as a vector, or by `ord` of vectors (one dim) or matrices (two dims).
+
+    >>> import pullback
+    >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+
+def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """`sum(|x|^ord)^(1/ord)` over dimensions, or over all.
+
+    >>> import pullback
+    >>> pullback.linalg.vector_norm(pullback.tensor([3.0, 4.0]), 1)
+    tensor(7.)
+    """
+
+def matrix_norm(A: Tensor, ord: Any = None, dim: _Ints = (-2, -1), keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+    """A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives."""
 
 class LinAlgError(builtins.RuntimeError):
     """A decomposition or a solve failed."""

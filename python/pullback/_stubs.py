@@ -150,7 +150,7 @@ def _class(path: str, cls: type, table_members: dict[str, str]) -> str:
     )
     body: dict[str, str] = dict(table_members)
     for member, value in vars(cls).items():
-        if member not in body and (member not in _NOISE):
+        if member not in body and member not in _NOISE and member.isidentifier():
             body[member] = _member(f"{path}.{member}", member, value)
     if "__new__" in vars(cls):
         body["__new__"] = _definition("__new__", _constructor(path, cls), None)

@@ -16,7 +16,7 @@ def decorate(make: "Callable[[], Any]", func: "Any") -> "Any":
     import inspect
 
     if inspect.isclass(func):
-        func.__init__ = decorate(make, func.__init__)
+        func.__init__ = decorate(make, func.__init__)  # type: ignore[method-assign]
         return func
     if inspect.isgeneratorfunction(func):
 

@@ -25,7 +25,7 @@ def make_tensor(
         shape: ints, or one sequence of ints.
         low, high: by default 0 and 2 for bool, 0 and 10 for uint8, -9 and 10 for the other integers, -9 and 9 for
             floats and for both parts of complex numbers.
-        noncontiguous: let the elements lie apart in memory; without effect on fewer than two elements.
+        noncontiguous: let the elements lie apart in memory; without effect on tensors of at most 64 bytes.
         exclude_zero: put the smallest positive number in place of zeros.
 
     Raises:
