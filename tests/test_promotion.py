@@ -49,6 +49,8 @@ def outcome(f: Callable[[], Any]) -> str:
 
 def acceptable(got: str, want: str, dtypes: tuple[str, ...]) -> bool:
     """Complex arithmetic may still be unimplemented; another exception of the same family is fine."""
+    if want == "complex32":  # a dtype that pullback does not have
+        return got.startswith("complex") or got == "!NotImplementedError"
     if got == want or (want.startswith("!") and got.startswith("!")):
         return True
     return got == "!NotImplementedError" and any("complex" in d for d in (*dtypes, want))
