@@ -111,11 +111,16 @@ fn scattered(
         Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), n)?,
     };
     let out = match reduce {
-        None => index::scatter(&e.x, e.dim, &e.index, &src)?,
-        Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src)?,
+        None => index::scatter(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
+        Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
         Some(r) => bail!(NotImplemented, "{op}(): reduce='{r}' is not implemented; 'add' is"),
     };
     basis::reshape(&out, input.shape())
+}
+
+/// PyTorch reports indices out of range here as a RuntimeError.
+fn as_runtime(e: crate::Error) -> crate::Error {
+    if e.kind() == crate::Kind::Index { crate::Error::runtime(e.message()) } else { e }
 }
 
 /// `x[…, index, …]` along a dimension, as rows.

@@ -83,6 +83,25 @@ ops! { TABLE:
         concatenate("cat", &tensors, dim)
     }
 
+    /// The tensor repeated along its dimensions, new ones in front.
+    fn repeat = "Tensor.repeat" (input: &Tensor, repeats: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC] {
+        let times = super::shape::sizes("repeat", repeats)?;
+        let Some(lead) = times.rank().checked_sub(input.rank()) else {
+            bail!(Runtime, "repeat(): number of dimensions of repeat dims ({}) can not be smaller than number of \
+                dimensions of tensor ({})", times.rank(), input.rank());
+        };
+        let (mut ones, mut wide, mut out) = (crate::Shape::scalar(), crate::Shape::scalar(), crate::Shape::scalar());
+        for (i, &t) in times.iter().enumerate() {
+            let n = if i < lead { 1 } else { input.shape()[i - lead] };
+            for (shape, d) in [(&mut ones, [1, n]), (&mut wide, [t, n])] {
+                shape.push(d[0]);
+                shape.push(d[1]);
+            }
+            out.push(t.saturating_mul(n));
+        }
+        basis::reshape(&basis::expand(&basis::reshape(input, &ones)?, &wide)?, &out)
+    }
+
     /// Tensors of equal shape joined along a new dimension.
     ///
     /// >>> import pullback

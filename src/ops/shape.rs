@@ -317,7 +317,7 @@ ops! { TABLE:
             bail!(Index, "narrow(): start out of range (expected to be in range of [{}, {n}], but got {start})", -n);
         }
         let s = if start < 0 { start + n } else { start };
-        if length < 0 || s + length > n {
+        if length < 0 || s.saturating_add(length) > n {
             bail!(Runtime, "narrow(): start ({s}) + length ({length}) exceeds dimension size ({n})");
         }
         basis::slice(input, d, s as usize, length as usize, 1)

@@ -48,6 +48,11 @@ impl Ctx {
         self.state().non_differentiable.iter().map(|o| o.clone_ref(py)).collect()
     }
 
+    /// The objects given to save_for_backward.
+    pub fn saved_objects(&self, py: Python<'_>) -> Vec<Option<Py<PyAny>>> {
+        self.state().saved.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect()
+    }
+
     /// Takes the saved tensors and the tensors among the attributes, as values. Positions of `None` stay `None`.
     pub fn take_saved(slf: &Bound<'_, Ctx>) -> PyResult<Vec<Option<Tensor>>> {
         let py = slf.py();

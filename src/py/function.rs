@@ -182,16 +182,27 @@ impl Call {
         let out = self.methods.forward.bind(py).call1(PyTuple::new(py, call)?)?;
         let (tensors, outs) = self.parse_output(py, &out)?;
         self.note_dirty(py, ctx.get(), &objects, &outs);
+        // By object where there is one: two arguments may be the same value.
+        let kept = ctx.get().saved_objects(py);
+        let by_object = |k: usize| {
+            let o = kept.get(k)?.as_ref()?;
+            let argument = objects.iter().position(|i| i.is(o)).and_then(|i| match &self.args[i] {
+                Argument::Tensor { index, .. } => Some(Origin::Input(*index)),
+                Argument::Other(_) => None,
+            });
+            argument.or_else(|| outs.iter().position(|out| out.is(o)).map(Origin::Output))
+        };
+        let by_value = |t: Tensor| {
+            let input = values.iter().position(|v| v.same(&t)).map(Origin::Input);
+            let output = || tensors.iter().position(|o| o.same(&t)).map(Origin::Output);
+            input.or_else(output).unwrap_or_else(|| Origin::Constant(t.clone()))
+        };
         let saved = Ctx::take_saved(&ctx)?
             .into_iter()
-            .map(|s| match s {
+            .enumerate()
+            .map(|(k, s)| match s {
                 None => Origin::None,
-                Some(t) => values
-                    .iter()
-                    .position(|v| v.same(&t))
-                    .map(Origin::Input)
-                    .or_else(|| tensors.iter().position(|o| o.same(&t)).map(Origin::Output))
-                    .unwrap_or(Origin::Constant(t)),
+                Some(t) => by_object(k).unwrap_or_else(|| by_value(t)),
             })
             .collect();
         *locked(&self.classic) = Some(Classic { ctx: ctx.unbind(), saved });

@@ -136,7 +136,10 @@ impl Bindable {
                 let Some(j) = self.find(py, name) else {
                     let text = Bound::from_borrowed_ptr(py, name).to_string();
                     if text == "out" {
-                        return Err(self.error("'out' is not supported; assign the result instead".into()));
+                        return Err(Error::runtime(format!(
+                            "{}(): argument 'out' is not supported; assign the result instead",
+                            self.entry.short_name()
+                        )));
                     }
                     return Err(self.error(format!("got an unexpected keyword argument '{text}'")));
                 };
