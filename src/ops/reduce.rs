@@ -208,6 +208,18 @@ fn variance(op: &str, input: &Tensor, a: Spread<'_>) -> Result<Tensor> {
     divide_floats(&s, &number(&s, (n - correction).max(0.0)))
 }
 
+/// Extremes of nothing do not exist.
+fn named_if_empty(op: &str, x: &Tensor, dim: &[i64]) -> Result<()> {
+    if dim.is_empty() && x.numel() == 0 {
+        bail!(
+            Runtime,
+            "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the \
+             'dim' argument."
+        );
+    }
+    Ok(())
+}
+
 struct Spread<'a> {
     dim: &'a Value,
     unbiased: Option<bool>,
@@ -271,6 +283,7 @@ ops! { TABLE:
     /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([5., 3.])
     fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+        named_if_empty("amax", input, dim)?;
         call_dims(&AMAX, input, reduced("amax", Some(dim), input.rank())?, keepdim)
     }
 
@@ -280,6 +293,7 @@ ops! { TABLE:
     /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([1., 2.])
     fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+        named_if_empty("amin", input, dim)?;
         call_dims(&AMIN, input, reduced("amin", Some(dim), input.rank())?, keepdim)
     }
 
