@@ -66,7 +66,18 @@ pub fn finish(
             return Ok(slf.into_ptr());
         }
     }
-    Ok(convert::to_python(py, out)?.into_ptr())
+    let leaf = asks_for_gradient(entry, &args);
+    let object = convert::to_python(py, out)?;
+    if leaf && let Ok(t) = object.cast::<PyTensor>() {
+        autograd::set_requires_grad(t, true)?;
+    }
+    Ok(object.into_ptr())
+}
+
+/// Whether a maker of tensors was called with `requires_grad=True`.
+fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
+    let asked = |(p, v): (&crate::ops::Param, &Value)| p.name == "requires_grad" && matches!(v, Value::Bool(true));
+    entry.params.iter().zip(args).any(asked)
 }
 
 /// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout

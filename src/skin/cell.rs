@@ -145,7 +145,7 @@ impl Cell {
 
     /// A cell with the same elements and no history.
     pub fn detached(self: &Arc<Cell>) -> Result<Arc<Cell>> {
-        let value = strip(&self.read()?)?;
+        let value = distinct(strip(&self.read()?)?);
         let (parent, region) = self.data_root()?;
         let seen = parent.state().version;
         let link = Link::Alias { parent: parent.clone(), region };
@@ -261,7 +261,7 @@ impl Cell {
                     Some(value) if seen == version => Ok(value),
                     value => {
                         let data = strip(&parent.read()?)?;
-                        let data = region.map_or_else(|| Ok(data.clone()), |r| part::read(&data, &r))?;
+                        let data = region.map_or_else(|| Ok(distinct(data.clone())), |r| part::read(&data, &r))?;
                         let around = value.or_else(|| self.state().shell.take());
                         let value = around.map_or_else(|| Ok(data.clone()), |shell| rewrap(&shell, &data))?;
                         Ok(self.remember(&parent, value, version))
@@ -523,6 +523,11 @@ impl Cell {
         self.replace(Some(value), |s| s.version += 1);
         made
     }
+}
+
+/// Another handle on the same elements: a detached tensor is another argument than the tensor itself.
+fn distinct(t: Tensor) -> Tensor {
+    t.dense().cloned().map_or(t, Tensor::from)
 }
 
 /// The value of the level below for a value of a lifted cell.

@@ -7,6 +7,7 @@ use super::{call, fail, place};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::py::convert::type_name;
+use crate::py::tensor::{self, PyTensor};
 use crate::rules::basis;
 use crate::transforms::jvp::Duals;
 use pyo3::prelude::*;
@@ -75,14 +76,16 @@ fn primal_of<'py>(duals: &Duals, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 }
 
 /// Primals with their tangents, taken apart.
-struct Pairs {
+struct Pairs<'py> {
     trees: SmallVec<[Tree; 2]>,
+    /// The caller's tensors, which writes to the arguments reach.
+    callers: SmallVec<[Bound<'py, PyTensor>; 2]>,
     primals: Values,
     tangents: Values,
 }
 
-impl Pairs {
-    fn collect(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResult<Pairs> {
+impl<'py> Pairs<'py> {
+    fn collect(primals: &Bound<'py, PyAny>, tangents: &Bound<'py, PyAny>) -> PyResult<Pairs<'py>> {
         let Ok(list) = primals.cast::<PyTuple>() else {
             let message = format!(
                 "jvp(): Expected primals to be a tuple, because f is called with f(*primals), got {}",
@@ -90,9 +93,18 @@ impl Pairs {
             );
             return Err(fail(Kind::Runtime, message));
         };
-        let mut pairs = Pairs { trees: SmallVec::new(), primals: Values::new(), tangents: Values::new() };
+        let mut pairs = Pairs {
+            trees: SmallVec::new(),
+            callers: SmallVec::new(),
+            primals: Values::new(),
+            tangents: Values::new(),
+        };
         for p in list.iter_borrowed() {
-            pairs.trees.push(Tree::collect(&p, |leaf| push("primals", leaf, &mut pairs.primals))?);
+            pairs.trees.push(Tree::collect(&p, |leaf| {
+                push("primals", leaf, &mut pairs.primals)?;
+                pairs.callers.push(leaf.cast::<PyTensor>()?.clone());
+                Ok(())
+            })?);
         }
         let same = match tangents.cast::<PyTuple>() {
             Ok(t) if t.len() == list.len() => pairs.collect_tangents(t)?,
@@ -118,13 +130,17 @@ impl Pairs {
         Ok(true)
     }
 
-    fn lift<'py>(&self, py: Python<'py>, duals: &Duals) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
-        let mut lifted = Values::new();
-        for (p, t) in self.primals.iter().zip(&self.tangents) {
-            lifted.push(duals.lift(p, t)?);
+    fn lift(&self, py: Python<'py>, duals: &Duals) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
+        let mut lifted: SmallVec<[Bound<'py, PyAny>; 2]> = SmallVec::new();
+        for ((p, t), caller) in self.primals.iter().zip(&self.tangents).zip(&self.callers) {
+            lifted.push(tensor::wrap_lifted(caller, duals.lift(p, t)?)?.into_any());
         }
         let mut lifted = lifted.into_iter();
-        self.trees.iter().map(|tree| tree.build(py, &mut lifted)).collect()
+        let mut next = |tree: &Tree| {
+            let leaves: SmallVec<[_; 4]> = lifted.by_ref().take(tree.len()).collect();
+            tree.of_objects(py, leaves)
+        };
+        self.trees.iter().map(&mut next).collect()
     }
 }
 

@@ -7,8 +7,11 @@ use super::tree::{Tree, object, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
+use crate::ops::value::IndexItem;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
+use crate::py::tensor::{self, PyTensor};
+use crate::py::views;
 use crate::rules::basis;
 use crate::transforms::vmap::{Batch, common_size};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -114,13 +117,15 @@ pub fn randomness_name(randomness: Randomness) -> &'static str {
 }
 
 /// A leaf that is mapped over.
-struct Mapped {
+struct Mapped<'py> {
+    /// The caller's tensor, which writes to the argument reach.
+    caller: Bound<'py, PyTensor>,
     value: Tensor,
     dim: usize,
 }
 
 enum Leaf<'py> {
-    Mapped(Mapped),
+    Mapped(Mapped<'py>),
     Whole(Bound<'py, PyAny>),
 }
 
@@ -274,7 +279,7 @@ impl Vmap {
         for (i, tree, range) in &args.trees {
             let leaves = args.leaves[range.clone()].iter().map(|leaf| match leaf {
                 Leaf::Whole(o) => Ok(o.clone()),
-                Leaf::Mapped(m) => object(py, m.lift(&batch, from, size)?),
+                Leaf::Mapped(m) => m.argument(&batch, from, size),
             });
             new.push((*i, tree.of_objects(py, leaves.collect::<PyResult<SmallVec<[_; 4]>>>()?)?));
         }
@@ -425,7 +430,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
 
 impl<'py> Arguments<'py> {
     fn push(&mut self, t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<()> {
-        let Some(value) = tensor_value(leaf) else {
+        let (Some(value), Ok(caller)) = (tensor_value(leaf), leaf.cast::<PyTensor>()) else {
             let message = format!(
                 "{}: Got in_dim={dim} for an input but the input is of type {}; only Tensors can be mapped over, so \
                  use None as the respective in_dim",
@@ -445,18 +450,24 @@ impl<'py> Arguments<'py> {
         }
         let dim = dim.rem_euclid(rank) as usize;
         self.sizes.push(value.shape()[dim]);
-        self.leaves.push(Leaf::Mapped(Mapped { value, dim }));
+        self.leaves.push(Leaf::Mapped(Mapped { caller: caller.clone(), value, dim }));
         Ok(())
     }
 }
 
-impl Mapped {
-    /// The members `from .. from + size` as one value of the level.
-    fn lift(&self, batch: &Batch, from: Option<usize>, size: usize) -> crate::Result<Tensor> {
-        match from {
-            None => Ok(batch.lift(&self.value, self.dim)),
-            Some(from) => Ok(batch.lift(&basis::slice(&self.value, self.dim, from, size, 1)?, self.dim)),
-        }
+impl<'py> Mapped<'py> {
+    /// The members `from .. from + size` as one argument of the level.
+    fn argument(&self, batch: &Batch, from: Option<usize>, size: usize) -> PyResult<Bound<'py, PyAny>> {
+        let Some(from) = from else {
+            let value = batch.lift(&self.value, self.dim);
+            return Ok(tensor::wrap_lifted(&self.caller, value)?.into_any());
+        };
+        let all = IndexItem::Slice { start: None, stop: None, step: None };
+        let members = IndexItem::Slice { start: Some(from as i64), stop: Some((from + size) as i64), step: None };
+        let items = std::iter::repeat_n(all, self.dim).chain([members]).collect();
+        let chunk = views::index(&self.caller, items)?.cast_into::<PyTensor>()?;
+        let value = batch.lift(&chunk.get().value(), self.dim);
+        Ok(tensor::wrap_lifted(&chunk, value)?.into_any())
     }
 }
 
