@@ -70,8 +70,36 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
         }
         let values = b.values(py, &slots)?;
         let out = call(py, b.entry, &values)?;
-        super::views::finish(py, b.entry, slots[0], values, out)
+        complete(py, b, &slots, values, out)
     })
+}
+
+/// Whether a flag of the call, such as `inplace`, is True.
+fn asked(b: &Bindable, slots: &Slots, name: &str) -> bool {
+    // SAFETY: `Py_True` is immortal; slots are only compared with it.
+    b.entry.params.iter().zip(slots).any(|(p, &s)| p.name == name && s == unsafe { ffi::Py_True() })
+}
+
+/// The result as an object, after what the entry's flags ask for.
+fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out: Value) -> PyResult<Object> {
+    if b.entry.flags.has(Flags::INPLACE_KEYWORD) && asked(b, slots, "inplace") {
+        // SAFETY: slot 0 is the first argument, alive during the call.
+        let first = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
+        super::views::assign(py, b.entry, &first, values, out)?;
+        return Ok(first.into_ptr());
+    }
+    let out = match out {
+        Value::Updated(u) => {
+            for (i, value) in u.updates {
+                // SAFETY: an updated argument was given, and is alive during the call.
+                let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
+                super::views::assign(py, b.entry, &target, values.clone(), Value::Tensor(value))?;
+            }
+            Value::Tensor(u.out)
+        }
+        out => out,
+    };
+    super::views::finish(py, b.entry, slots[0], values, out)
 }
 
 /// The path for plain tensors: no [`Value`]s.

@@ -93,12 +93,8 @@ impl<'py> Pairs<'py> {
             );
             return Err(fail(Kind::Runtime, message));
         };
-        let mut pairs = Pairs {
-            trees: SmallVec::new(),
-            callers: SmallVec::new(),
-            primals: Values::new(),
-            tangents: Values::new(),
-        };
+        let mut pairs =
+            Pairs { trees: SmallVec::new(), callers: SmallVec::new(), primals: Values::new(), tangents: Values::new() };
         for p in list.iter_borrowed() {
             pairs.trees.push(Tree::collect(&p, |leaf| {
                 push("primals", leaf, &mut pairs.primals)?;
