@@ -95,17 +95,21 @@ macro_rules! __arg {
     };
 }
 
-/// The parameter name without a raw-identifier prefix or a trailing underscore, both of which Rust keywords force.
-pub const fn plain(name: &'static str) -> &'static str {
+/// The name without a raw-identifier prefix.
+pub const fn unraw(name: &'static str) -> &'static str {
     let bytes = name.as_bytes();
     if bytes.len() > 2 && bytes[0] == b'r' && bytes[1] == b'#' {
-        let (_, rest) = name.split_at(2);
-        return rest;
+        return name.split_at(2).1;
     }
-    // `from_` stands for a parameter that is a keyword of Python's or Rust's grammar; `_stacklevel` is not one.
+    name
+}
+
+/// The parameter name without a raw-identifier prefix or a trailing underscore, both of which keywords force.
+pub const fn plain(name: &'static str) -> &'static str {
+    let name = unraw(name);
+    let bytes = name.as_bytes();
     if bytes.len() > 1 && bytes[bytes.len() - 1] == b'_' {
-        let (first, _) = name.split_at(name.len() - 1);
-        return first;
+        return name.split_at(name.len() - 1).0;
     }
     name
 }

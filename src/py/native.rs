@@ -178,7 +178,7 @@ macro_rules! native {
         )*
         pub static $methods: &[$crate::py::native::Method] = &[$({
             static SIGNATURE: $crate::py::native::Signature = $crate::py::native::Signature {
-                name: $crate::ops::macros::plain(stringify!($name)),
+                name: $crate::ops::macros::unraw(stringify!($name)),
                 params: &[$($crate::__native_param!($p $($d)?),)* $($($crate::__native_param!($kp $($kd)?),)+)?],
                 positional: <[&str]>::len(&[$(stringify!($p)),*]),
             };

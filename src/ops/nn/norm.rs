@@ -156,7 +156,7 @@ ops! { TABLE:
     ///
     /// >>> import pullback
     /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    /// tensor([1.0000, 1.0000])
+    /// tensor([1., 1.])
     fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [] {
         floats("rms_norm", input)?;
