@@ -148,7 +148,11 @@ ops! { TABLE:
     /// tensor([0., 1.])
     fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None)
         -> Tensor [METHOD, INPLACE] {
-        if common_dtype(input, other) == DType::Bool {
+        let is_bool = |o: Operand<'_>| match o {
+            Operand::Tensor(t) => t.dtype() == DType::Bool,
+            Operand::Number(n) => matches!(n, Scalar::Bool(_)),
+        };
+        if is_bool(input) || is_bool(other) {
             bail!(Runtime, "sub(): subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
         }
         match alpha {
@@ -228,11 +232,25 @@ ops! { TABLE:
         if let (Operand::Number(_), Operand::Number(_)) = (input, exponent) {
             bail!(Type, "pow(): arguments 'input' and 'exponent' are both numbers; one must be a Tensor");
         }
+        if let (Operand::Tensor(x), Operand::Number(Scalar::Bool(b))) = (input, exponent)
+            && x.dtype() == DType::Bool
+        {
+            return if b { Ok(x.clone()) } else { basis::full(x.shape(), DType::Bool, true) };
+        }
         let both_bool = common_dtype(input, exponent) == DType::Bool;
         if both_bool {
             bail!(NotImplemented, "pow(): not implemented for bool tensors");
         }
         pow_same(input, exponent)
+    }
+
+    /// The dtype that arithmetic of two tensors or numbers gives.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.result_type(pullback.tensor([1]), 1.0)
+    /// pullback.float32
+    fn result_type = "result_type" (tensor1: Operand<'_>, tensor2: Operand<'_>) -> Value [] {
+        Ok(Value::DType(common_dtype(tensor1, tensor2)))
     }
 
     /// `input + weight * (end - input)`.

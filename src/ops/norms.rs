@@ -135,6 +135,9 @@ fn squeezed(y: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 
 fn float(op: &str, x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let d = dtype.unwrap_or(x.dtype());
+    if d.is_complex() {
+        bail!(NotImplemented, "{op}(): not implemented for {d} tensors");
+    }
     if !d.is_float() {
         bail!(Runtime, "{op}(): Expected a floating point or complex tensor as input. Got {d}");
     }

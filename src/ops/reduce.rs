@@ -193,6 +193,9 @@ fn variance(op: &str, input: &Tensor, a: Spread<'_>) -> Result<Tensor> {
             dims = ints.as_deref();
         }
     }
+    if input.dtype().is_complex() {
+        bail!(NotImplemented, "{op}(): not implemented for {} tensors", input.dtype());
+    }
     if !input.dtype().is_float() {
         bail!(Runtime, "{op}(): only support floating point and complex dtypes, got {}", input.dtype());
     }

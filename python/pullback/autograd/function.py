@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Function", "FunctionCtx"]
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
 class _Apply:
@@ -93,3 +93,41 @@ class Function:
     def vmap(info: "Any", in_dims: "tuple[int | None, ...]", *args: "Any") -> "Any":
         """The output over a batch, and where its batch dimension is."""
         raise NotImplementedError("To use this function with vmap, write its vmap staticmethod.")
+
+
+class _Once(Function):
+    """A value that must not be differentiated again; the first argument is the value, the others its history."""
+
+    @staticmethod
+    def forward(value: "Any", *history: "Any") -> "Any":
+        return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: "Any", inputs: "tuple[Any, ...]", output: "Any") -> None:
+        ctx.count = len(inputs)
+
+    @staticmethod
+    def backward(ctx: "Any", *grads: "Any") -> "Any":
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+    @staticmethod
+    def jvp(ctx: "Any", *tangents: "Any") -> "Any":
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn: "Any") -> "Any":
+    """Declares that a `backward` is not differentiable itself: its derivative raises instead of being wrong."""
+    import functools
+
+    import pullback
+
+    @functools.wraps(fn)
+    def wrapper(ctx: "Any", *grads: "Any") -> "Any":
+        with pullback.no_grad():
+            results = fn(ctx, *grads)
+        several = isinstance(results, tuple)
+        history = [g for g in (*grads, *ctx.saved_tensors) if g is not None]
+        marked = [r if r is None else _Once.apply(r, *history) for r in (results if several else (results,))]
+        return tuple(marked) if several else marked[0]
+
+    return wrapper
