@@ -270,7 +270,9 @@ def call(seed: int, i: int, table: list[Any]) -> dict[str, Any] | None:
         return None if clear else describe(i, entry, args, kwargs, text)
     except BaseException as error:
         return describe(i, entry, args, kwargs, f"{type(error).__name__}: {error}")
-    if not inplace and not name.endswith("_") and repr(snapshot(args)) != repr(before):
+    asked = kwargs.get("inplace") is True or (entry["flags"].get("inplace_keyword") and any(a is True for a in args))
+    updates = entry["name"].endswith("batch_norm")
+    if not (inplace or asked or updates or name.endswith("_")) and repr(snapshot(args)) != repr(before):
         return describe(i, entry, args, kwargs, "changed its arguments")
     return None
 
