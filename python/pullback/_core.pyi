@@ -243,6 +243,7 @@ __all__ = [
     "relu",
     "remainder",
     "reshape",
+    "result_type",
     "rms_norm",
     "roll",
     "round",
@@ -1034,6 +1035,8 @@ class Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
     def remainder_(self, other: _Operand) -> Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
+    def repeat(self, *repeats: Any) -> Tensor:
+        """The tensor repeated along its dimensions, new ones in front."""
     @builtins.property
     def requires_grad(self) -> builtins.bool:
         """Whether gradients are recorded for this tensor."""
@@ -1193,6 +1196,8 @@ class Tensor:
         """Each element without its fraction; integers stay as they are."""
     def trunc_(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
+    def type(self, /, dtype: _dtype | None = None, *, non_blocking: Any = False) -> Any:
+        """The name of the tensor type, or the tensor in another dtype."""
     def type_as(self, other: Tensor) -> Tensor:
         """The same values in the dtype of another tensor."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1611,6 +1616,14 @@ def pow(input: _Operand, exponent: _Operand) -> Tensor:
     >>> import pullback
     >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
     tensor([1., 4., 9.])
+    """
+
+def result_type(tensor1: _Operand, tensor2: _Operand) -> Any:
+    """The dtype that arithmetic of two tensors or numbers gives.
+
+    >>> import pullback
+    >>> pullback.result_type(pullback.tensor([1]), 1.0)
+    pullback.float32
     """
 
 def lerp(input: Tensor, end: Tensor, weight: _Operand) -> Tensor:
@@ -2288,7 +2301,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
 
     >>> import pullback
     >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    tensor([1.0000, 1.0000])
+    tensor([1., 1.])
     """
 
 def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0) -> Tensor:

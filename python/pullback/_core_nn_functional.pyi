@@ -266,7 +266,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
 
     >>> import pullback
     >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    tensor([1.0000, 1.0000])
+    tensor([1., 1.])
     """
 
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:

@@ -1,7 +1,7 @@
 //! The `ctx` of `autograd.Function`.
 
 use super::tensor;
-use crate::core::Tensor;
+use crate::core::{BatchInfo, Randomness, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -192,5 +192,25 @@ impl Ctx {
             (std::mem::take(&mut s.saved), std::mem::take(&mut s.dirty), std::mem::take(&mut s.non_differentiable))
         });
         drop(taken);
+    }
+}
+
+/// What a vmap staticmethod is told of the batch.
+#[pyclass(frozen, name = "VmapInfo", module = "pullback.autograd.function")]
+pub struct VmapInfo {
+    #[pyo3(get)]
+    batch_size: usize,
+    #[pyo3(get)]
+    randomness: &'static str,
+}
+
+impl VmapInfo {
+    pub fn new(info: BatchInfo) -> VmapInfo {
+        let randomness = match info.randomness {
+            Randomness::Error => "error",
+            Randomness::Different => "different",
+            Randomness::Same => "same",
+        };
+        VmapInfo { batch_size: info.size, randomness }
     }
 }

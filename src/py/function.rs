@@ -1,11 +1,11 @@
 //! `autograd.Function`: Python staticmethods as a [`Function`] of the core.
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, VmapInfo};
 use super::staticmethods::{Methods, missing};
 use super::{errors, tensor};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
-use crate::core::{BatchInfo, LevelId, Mask, Outputs, Randomness, Tangents, Tensor, level};
+use crate::core::{BatchInfo, LevelId, Mask, Outputs, Tangents, Tensor, level};
 use crate::function::{self, BatchedOutputs, Function, Setup};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -496,26 +496,6 @@ impl Call {
             )));
         }
         tensors.into_iter().zip(&dims).map(|(t, d)| Ok((t.clone(), dim(d, &t)?))).collect()
-    }
-}
-
-/// What a vmap staticmethod is told of the batch.
-#[pyclass(frozen, name = "VmapInfo", module = "pullback.autograd.function")]
-pub struct VmapInfo {
-    #[pyo3(get)]
-    batch_size: usize,
-    #[pyo3(get)]
-    randomness: &'static str,
-}
-
-impl VmapInfo {
-    fn new(info: BatchInfo) -> VmapInfo {
-        let randomness = match info.randomness {
-            Randomness::Error => "error",
-            Randomness::Different => "different",
-            Randomness::Same => "same",
-        };
-        VmapInfo { batch_size: info.size, randomness }
     }
 }
 

@@ -11,8 +11,9 @@ import threading
 import weakref
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 same = pb.testing.assert_close
@@ -161,7 +162,12 @@ def test_exceptions_pass_unchanged() -> None:
 
     rows = pb.stack([X, X])
     calls = [lambda m=m: m(f)(rows) for m in MAKERS]
-    calls += [lambda: jvp(f, (X,), (X,)), lambda: vjp(f, X), lambda: linearize(f, X), lambda: vmap(grad(jacfwd(f)))(rows)]
+    calls += [
+        lambda: jvp(f, (X,), (X,)),
+        lambda: vjp(f, X),
+        lambda: linearize(f, X),
+        lambda: vmap(grad(jacfwd(f)))(rows),
+    ]
     for call in calls:
         with pytest.raises(KeyError) as caught:
             call()

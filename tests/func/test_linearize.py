@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, jvp, linearize, vjp, vmap
 
 same = pb.testing.assert_close

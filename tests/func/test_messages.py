@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pullback as pb
 import pytest
+
+import pullback as pb
 from pullback.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 same = pb.testing.assert_close
