@@ -71,6 +71,14 @@ impl Promotion {
         for d in self.by_strength.iter().rev().flatten() {
             acc = Some(match acc {
                 None => *d,
+                // A weak complex operand takes the precision of the floats that it meets.
+                Some(a) if d.is_complex() && a.is_float() => {
+                    if a == DType::F64 {
+                        DType::C128
+                    } else {
+                        DType::C64
+                    }
+                }
                 Some(a) if d.category() > a.category() => promote(a, *d),
                 Some(a) => a,
             });
