@@ -34,6 +34,7 @@ pub mod pickle;
 pub mod pytree;
 pub mod random;
 pub mod repr;
+pub mod runtime;
 pub mod size;
 pub mod staticmethods;
 pub mod tensor;
@@ -73,6 +74,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     pytree::register(m)?;
     data::register(m)?;
     random::register(m)?;
+    runtime::register(m)?;
     function::register(m)?;
     dlpack::register(m)?;
     grad_mode::register(m)?;
