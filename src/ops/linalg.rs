@@ -86,7 +86,10 @@ ops! { TABLE:
     /// tensor([[0.5000]])
     fn inv = "linalg.inv" | "inverse" (A: &Tensor) -> Tensor [METHOD] {
         square("inv", A)?;
-        inverse(A)
+        inverse(A).map_err(|e| match e.kind() {
+            crate::Kind::LinAlg => crate::Error::linalg("linalg.inv: the input matrix is singular, so it has no inverse"),
+            _ => e,
+        })
     }
 
     /// The solution of `A X = B` (or `X A = B` unless `left`) for triangular A; the other triangle is not read.

@@ -16,15 +16,19 @@ const fn reads(inputs: u64) -> Saves {
     Saves { inputs, outputs: 0 }
 }
 
-crate::pointwise_kernel! { ADD_KERNEL(a, b) { float => a + b, int => a + b, bool => a | b } }
-crate::pointwise_kernel! { SUB_KERNEL(a, b) { float => a - b, int => a - b } }
-crate::pointwise_kernel! { MUL_KERNEL(a, b) { float => a * b, int => a * b, bool => a & b } }
-crate::pointwise_kernel! { NEG_KERNEL(x) { float => -x, int => -x } }
-crate::pointwise_kernel! { WHERE_KERNEL(c: bool, a, b) { any => if c { a } else { b } } }
+/// Scalar kernels; their names are what error messages say.
+mod scalar {
+    crate::pointwise_kernel! { pub ADD(a, b) { float => a + b, int => a + b, bool => a | b } }
+    crate::pointwise_kernel! { pub SUB(a, b) { float => a - b, int => a - b } }
+    crate::pointwise_kernel! { pub MUL(a, b) { float => a * b, int => a * b, bool => a & b } }
+    crate::pointwise_kernel! { pub NEG(x) { float => -x, int => -x } }
+    crate::pointwise_kernel! { pub WHERE(c: bool, a, b) { any => if c { a } else { b } } }
+    crate::pointwise_kernel! { pub LOGICAL_NOT(x) { bool => !x } }
+}
 
 pub static ADD: Pointwise = Pointwise {
     name: "add",
-    kernel: &ADD_KERNEL,
+    kernel: &scalar::ADD,
     partials: &[
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
@@ -32,7 +36,7 @@ pub static ADD: Pointwise = Pointwise {
 };
 pub static SUB: Pointwise = Pointwise {
     name: "sub",
-    kernel: &SUB_KERNEL,
+    kernel: &scalar::SUB,
     partials: &[
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) }),
@@ -40,7 +44,7 @@ pub static SUB: Pointwise = Pointwise {
 };
 pub static MUL: Pointwise = Pointwise {
     name: "mul",
-    kernel: &MUL_KERNEL,
+    kernel: &scalar::MUL,
     partials: &[
         Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Value(p.input(1)?.clone())) }),
         Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Value(p.input(0)?.clone())) }),
@@ -48,13 +52,13 @@ pub static MUL: Pointwise = Pointwise {
 };
 pub static NEG: Pointwise = Pointwise {
     name: "neg",
-    kernel: &NEG_KERNEL,
+    kernel: &scalar::NEG,
     partials: &[Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) })],
 };
 /// `where(condition, a, b)`; linear in `a` and `b`.
 pub static WHERE: Pointwise = Pointwise {
     name: "where",
-    kernel: &WHERE_KERNEL,
+    kernel: &scalar::WHERE,
     partials: &[
         None,
         Some(PartialRule { saves: reads(1), rule: |p| mask(p.input(0)?, p.in_dtype(1)?) }),
@@ -62,8 +66,7 @@ pub static WHERE: Pointwise = Pointwise {
     ],
 };
 
-crate::pointwise_kernel! { NOT_KERNEL(x) { bool => !x } }
-static NOT: Pointwise = Pointwise { name: "logical_not", kernel: &NOT_KERNEL, partials: &[None] };
+static NOT: Pointwise = Pointwise { name: "logical_not", kernel: &scalar::LOGICAL_NOT, partials: &[None] };
 
 fn mask(condition: &Tensor, dtype: DType) -> Result<Partial> {
     Ok(Partial::Value(cast(condition, dtype)?))
