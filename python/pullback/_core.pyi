@@ -115,6 +115,7 @@ __all__ = [
     "dtype",
     "einsum",
     "empty",
+    "empty_cache",
     "empty_like",
     "enable_grad",
     "eq",
@@ -146,6 +147,7 @@ __all__ = [
     "ge",
     "ger",
     "get_default_dtype",
+    "get_num_threads",
     "get_printoptions",
     "get_rng_state",
     "greater",
@@ -256,6 +258,7 @@ __all__ = [
     "select",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "set_rng_state",
     "short",
@@ -1396,6 +1399,15 @@ def get_rng_state() -> Tensor:
     """The state of the default generator as bytes."""
 
 def set_rng_state(new_state: Tensor) -> None: ...
+
+def set_num_threads(num_threads: builtins.int) -> None:
+    """Sets how many threads kernels use. Results do not depend on it."""
+
+def get_num_threads() -> builtins.int:
+    """How many threads kernels use."""
+
+def empty_cache() -> Any:
+    """Gives cached memory back to the system."""
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
