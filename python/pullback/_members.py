@@ -23,14 +23,19 @@ def members(path: "str") -> "dict[str, Any]":
     return found
 
 
-def lazily(package: "str", names: "tuple[str, ...]") -> "Any":
-    """A `__getattr__` for a package that loads these submodules when they are first used."""
+def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] | None" = None) -> "Any":
+    """A `__getattr__` for a package that loads these submodules when they are first used.
+
+    `contents` has names that lie in a submodule, and in which.
+    """
 
     def __getattr__(name: "str") -> "Any":
-        if name in names:
-            from importlib import import_module
+        holder = name if name in names else (contents or {}).get(name)
+        if holder is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module
 
-            return import_module(f"{package}.{name}")
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = import_module(f"{package}.{holder}")
+        return module if name in names else getattr(module, name)
 
     return __getattr__

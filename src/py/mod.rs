@@ -23,6 +23,7 @@ pub mod gradient;
 pub mod graph;
 pub mod hooks;
 pub mod indexing;
+pub mod levels;
 pub mod limits;
 pub mod memory;
 pub mod named;
@@ -67,6 +68,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(m)?;
     dtype::register(m)?;
     limits::register(m)?;
+    levels::register(m)?;
     device::register(m)?;
     size::register(m)?;
     named::register(m)?;

@@ -6,11 +6,17 @@
 pullback.Size([3, 2])
 """
 
-from .._members import members
+from .._members import lazily, members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._core_func import *  # noqa: F403
+    from . import custom_derivatives as custom_derivatives
+    from .custom_derivatives import custom_jvp as custom_jvp
+    from .custom_derivatives import custom_vjp as custom_vjp
+
+_CONTENTS = {"custom_jvp": "custom_derivatives", "custom_vjp": "custom_derivatives"}
 
 globals().update(members("func"))
-__all__ = sorted(members("func"))
+__getattr__ = lazily(__name__, ("custom_derivatives",), _CONTENTS)
+__all__ = sorted({*members("func"), *_CONTENTS})

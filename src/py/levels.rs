@@ -1,0 +1,48 @@
+//! What the Python side may ask of values and the transforms that follow them.
+
+use super::tensor;
+use crate::core::tensor::Payload;
+use crate::core::{LevelId, Tensor, level};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+
+type Levels = SmallVec<[LevelId; 4]>;
+
+fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
+    let mut next = Some(value);
+    while let Some(t) = next {
+        let id = t.level();
+        let found = match t.payload() {
+            Some(Payload::Taped { .. }) if level::is_live(id) && level::records(id) => Some(&mut *tapes),
+            Some(Payload::Dual { tangent, .. }) if level::is_live(id) => {
+                collect(tangent, tapes, duals);
+                Some(&mut *duals)
+            }
+            _ => None,
+        };
+        if let Some(found) = found
+            && !found.contains(&id)
+        {
+            found.push(id);
+        }
+        next = t.below();
+    }
+}
+
+/// How many tapes record these tensors, how many levels of forward mode they carry, and whether operators are traced.
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn _followers(tensors: &Bound<'_, PyTuple>) -> (usize, usize, bool) {
+    let (mut tapes, mut duals) = (Levels::new(), Levels::new());
+    for t in tensors.iter() {
+        if let Some(cell) = tensor::cell(t.py(), t.as_ptr()) {
+            collect(&cell.value(), &mut tapes, &mut duals);
+        }
+    }
+    (tapes.len(), duals.len(), level::tracing() != LevelId::DENSE)
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    super::submodule(m, "autograd")?.add_function(wrap_pyfunction!(_followers, m)?)
+}
