@@ -1468,9 +1468,9 @@ def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
 
 linalg: Any
 
-utils_pytree: Any
-
 autograd: Any
+
+utils_pytree: Any
 
 autograd_graph: Any
 
