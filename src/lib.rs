@@ -17,6 +17,7 @@ pub mod base;
 pub mod core;
 pub mod dense;
 pub mod function;
+pub mod graph;
 #[macro_use]
 pub mod ops;
 mod methods;
@@ -30,6 +31,7 @@ pub mod transforms;
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::{Randomness, Tensor};
+pub use graph::trace;
 pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
 
 /// Headers and tape nodes of the Python module come from lists of small blocks. Rust programs keep their allocator.

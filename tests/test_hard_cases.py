@@ -269,7 +269,6 @@ def test_forward_over_forward_through_a_function() -> None:
 
 
 # ---------------------------------------------------------------- traced programs
-@pytest.mark.xfail(reason="func.trace has no Python face yet", strict=True)
 def test_trace_reads_captured_tensors_when_called() -> None:
     w, x = scalar(1.0), numbers(1.0, 2.0)
     program = pb.func.trace(lambda x: x * (w * 2))(x)

@@ -191,6 +191,7 @@ _TRANSFORMS = {
     ),
     "hessian": f"({_FUNC}, argnums: _Argnums = 0) -> Callable[..., Any]",
     "linearize": f"({_FUNC}, *primals: Any) -> builtins.tuple[Any, Callable[..., Any]]",
+    "trace": f"({_FUNC}) -> Callable[..., Program]",
 }
 SIGNATURES.update({f"func.{name}": signature for name, signature in _TRANSFORMS.items()})
 SIGNATURES["vmap"] = _TRANSFORMS["vmap"]

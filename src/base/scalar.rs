@@ -12,6 +12,17 @@ pub enum Scalar {
     Complex(Complex<f64>),
 }
 
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(b) => write!(f, "{b}"),
+            Scalar::Int(i) => write!(f, "{i}"),
+            Scalar::Float(x) => write!(f, "{x:?}"),
+            Scalar::Complex(z) => write!(f, "{z}"),
+        }
+    }
+}
+
 impl Scalar {
     pub const fn category(self) -> Category {
         match self {

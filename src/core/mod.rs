@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod call;
 pub mod level;
+pub mod modes;
 pub mod node;
 pub mod origin;
 pub mod params;

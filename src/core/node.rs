@@ -29,6 +29,12 @@ impl Meta {
     }
 }
 
+impl std::fmt::Display for Meta {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}[{}]", self.dtype, self.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
+    }
+}
+
 /// Output `slot` of `node`, as an input of another node.
 #[derive(Clone)]
 pub struct Edge {

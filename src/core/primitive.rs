@@ -56,6 +56,12 @@ pub enum PrimBuf {
 }
 
 impl PrimBuf {
+    pub fn name(&self) -> &str {
+        match self {
+            PrimBuf::Static(p) => p.name(),
+            PrimBuf::Shared(p) => p.name(),
+        }
+    }
     #[inline]
     pub fn as_prim(&self) -> Prim<'_> {
         match self {
@@ -148,6 +154,11 @@ pub trait Primitive: Send + Sync + 'static {
     /// Whether the outputs are constants for every derivative, whatever their dtype.
     fn is_constant(&self) -> bool {
         false
+    }
+
+    /// The call as a step of a recorded program.
+    fn replay(&self, me: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
+        super::call::call_many(me, params, args)
     }
 
     /// Which values the reverse rule reads when the inputs in `needs` are differentiated.

@@ -1,6 +1,8 @@
 //! Recording of a straight-line program while it runs.
 
 use super::level::{Below, LevelId};
+use super::modes::Setting;
+use super::node::Meta;
 use super::params::Params;
 use super::primitive::{Outputs, Prim, PrimBuf};
 use super::tensor::{Payload, Tensor};
@@ -25,6 +27,8 @@ pub struct Instruction {
     pub outs: SmallVec<[u32; 1]>,
     /// The user's line, where it is known.
     pub line: Option<String>,
+    /// The modes that the levels below saw.
+    pub modes: Setting,
 }
 
 /// A mutable place outside a program, such as a tensor that it captures: read each time that the program is called.
@@ -35,8 +39,8 @@ pub trait Source: Send + Sync {
 #[derive(Default)]
 pub struct Recording {
     pub instructions: Vec<Instruction>,
-    /// Number of variables, inputs first.
-    pub vars: u32,
+    /// Variables, inputs first.
+    pub vars: Vec<Meta>,
     /// Places that the program reads, and the variables that stand for their values.
     pub captures: Vec<(Arc<dyn Source>, u32)>,
 }
@@ -61,10 +65,10 @@ impl Recorder {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
     /// A new input variable.
-    pub fn new_var(&self) -> u32 {
+    pub fn new_var(&self, meta: Meta) -> u32 {
         let mut s = self.state();
-        s.vars += 1;
-        s.vars - 1
+        s.vars.push(meta);
+        s.vars.len() as u32 - 1
     }
     /// The variable that stands for the value of a place outside; the same one each time.
     pub fn capture(&self, level: LevelId, source: Arc<dyn Source>, value: Tensor) -> Tensor {
@@ -73,8 +77,8 @@ impl Recorder {
         let var = match known {
             Some((_, var)) => *var,
             None => {
-                s.vars += 1;
-                let var = s.vars - 1;
+                s.vars.push(Meta::of(&value));
+                let var = s.vars.len() as u32 - 1;
                 s.captures.push((source, var));
                 var
             }
@@ -86,13 +90,14 @@ impl Recorder {
         std::mem::take(&mut *self.state())
     }
 
-    fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outputs: usize) -> u32 {
-        let line = if self.partial { None } else { super::origin::here() };
+    /// Writes down a call; returns the variable of its first output.
+    fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outs: &[Tensor], modes: Setting) -> u32 {
+        let (line, modes) = if self.partial { (None, Setting::ON) } else { (super::origin::here(), modes) };
         let mut s = self.state();
-        let first = s.vars;
-        s.vars += outputs as u32;
-        let outs = (first..s.vars).collect();
-        s.instructions.push(Instruction { prim: prim.to_owned(), params: params.clone(), args, outs, line });
+        let first = s.vars.len() as u32;
+        s.vars.extend(outs.iter().map(Meta::of));
+        let outs = (first..s.vars.len() as u32).collect();
+        s.instructions.push(Instruction { prim: prim.to_owned(), params: params.clone(), args, outs, line, modes });
         first
     }
 }
@@ -119,10 +124,10 @@ pub(super) fn interpret(
             }
         }
     }
-    let outs = {
+    let (outs, modes) = {
         let _below = Below::enter(level);
-        super::call::call_many(prim, params, &values)?
+        (super::call::call_many(prim, params, &values)?, Setting::now())
     };
-    let first = recorder.push(prim, params, atoms, outs.len());
+    let first = recorder.push(prim, params, atoms, &outs, modes);
     Ok(outs.into_iter().enumerate().map(|(i, v)| Tensor::traced(level, v, first + i as u32)).collect())
 }

@@ -10,11 +10,12 @@ use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::level::{self, Below, LevelKind, Randomness};
 use crate::core::params::Parameters;
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use crate::dense::random::{self as kernels, Generator};
 use crate::dense::{Array, index};
 use crate::rules::basis;
-use crate::rules::{Opaque, OpaqueBatch};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ enum Law {
     Permutation,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Draw {
     law: Law,
     dtype: DType,
@@ -71,6 +72,13 @@ fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
             Some(g) => Ok(g),
             None => bail!(Type, "argument 'generator' must be a Generator"),
         },
+    }
+}
+
+impl std::fmt::Debug for Draw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let meta = crate::core::node::Meta { dtype: self.dtype, shape: self.shape.clone() };
+        write!(f, "{:?}, {meta}{}", self.law, if self.generator.is_some() { ", own generator" } else { "" })
     }
 }
 
@@ -102,8 +110,33 @@ impl Draw {
     }
 }
 
-static RANDOM: Opaque =
-    Opaque { name: "random", eval: |p, _| Ok(smallvec![p.get::<Draw>().run()?.into()]), batching: OpaqueBatch::Align };
+/// A draw without regard to levels, which [`draw`] has asked before.
+struct Random;
+static RANDOM: Random = Random;
+
+impl Primitive for Random {
+    fn name(&self) -> &str {
+        "random"
+    }
+    fn eval(&self, params: &Params, _: &[&Tensor]) -> Result<Tensor> {
+        params.get::<Draw>().run().map(Tensor::from)
+    }
+    fn is_constant(&self) -> bool {
+        true
+    }
+    fn replay(&self, _: Prim<'_>, params: &Params, _: &[&Tensor]) -> Result<Outputs> {
+        draw("random", params.get::<Draw>().clone()).map(|t| smallvec![t])
+    }
+    fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {
+        Ok(smallvec![None])
+    }
+    fn vjp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
+        Ok(Tangents::new())
+    }
+    fn batch(&self, me: Prim<'_>, params: &Params, _: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
+        Ok(smallvec![(call(me, params, &[])?, None)])
+    }
+}
 
 fn draw(op: &str, d: Draw) -> Result<Tensor> {
     for l in level::visible() {

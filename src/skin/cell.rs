@@ -21,7 +21,6 @@ use crate::bail;
 use crate::base::{DType, Error, Result};
 use crate::core::level::{self, GradMode};
 use crate::core::tensor::Payload;
-use crate::core::trace::Source;
 use crate::core::{LevelId, Tensor};
 use crate::dense::region::Region;
 use crate::rules::basis;
@@ -45,6 +44,8 @@ struct State {
     seen: u32,
     /// Cells whose values share memory with this one.
     dependents: Vec<Weak<Cell>>,
+    /// What the tensor that had this cell has now.
+    successor: Option<Arc<Cell>>,
 }
 
 /// Where a cell's elements are.
@@ -88,7 +89,7 @@ impl Cell {
     }
 
     fn make(value: Option<Tensor>, link: Link, birth: LevelId, version: u32, seen: u32) -> Arc<Cell> {
-        let state = State { value, shell: None, link, birth, version, seen, dependents: Vec::new() };
+        let state = State { value, shell: None, link, birth, version, seen, dependents: Vec::new(), successor: None };
         Arc::new(Cell { state: Mutex::new(state) })
     }
 
@@ -312,20 +313,25 @@ impl Cell {
         if matches!(self.state().link, Link::Root) { Ok(()) } else { self.read().map(drop) }
     }
 
-    /// The value as a variable of the program that `trace` records, unless the cell was made inside of it.
-    pub fn captured(self: &Arc<Cell>, trace: LevelId, value: Tensor) -> Tensor {
-        let birth = self.birth();
-        if (level::is_live(birth) && birth >= trace) || super::read::has_level(&value, trace) {
-            return value;
+    /// The tensor that had this cell has another one now. One that shows the elements of this cell needs no mention, and
+    /// would hold it for ever.
+    pub fn succeed(self: &Arc<Cell>, by: &Arc<Cell>) {
+        let mut below = Some(by.clone());
+        while let Some(cell) = below {
+            if Arc::ptr_eq(&cell, self) {
+                return;
+            }
+            below = match &cell.state().link {
+                Link::Root => None,
+                Link::View(View { parent, .. }) | Link::Alias { parent, .. } | Link::Lift { parent, .. } => {
+                    Some(parent.clone())
+                }
+            };
         }
-        let recorder = level::with(trace, |l| match &l.kind {
-            level::LevelKind::Trace(r) => Some(r.clone()),
-            _ => None,
-        });
-        match recorder.flatten() {
-            Some(r) => r.capture(trace, self.clone(), value),
-            None => value,
-        }
+        self.state().successor = Some(by.clone());
+    }
+    pub fn successor(&self) -> Option<Arc<Cell>> {
+        self.state().successor.clone()
     }
 
     /// How often the elements were written to.
@@ -580,10 +586,4 @@ fn flattened(v: View) -> Result<View> {
     let root = v.root;
     let lens = Lens::region(region.clone());
     Ok(View { parent: root.clone(), root, lens, region: Some(region), recorded: v.recorded, dtype: v.dtype, depth: 0 })
-}
-
-impl Source for Cell {
-    fn current(self: Arc<Self>) -> Result<Tensor> {
-        self.read()
-    }
 }

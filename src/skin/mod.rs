@@ -1,5 +1,6 @@
 //! L6: everything mutable that PyTorch users know, in one thin layer above immutable values.
 
+mod captured;
 pub mod cell;
 pub mod history;
 pub mod index;

@@ -88,21 +88,25 @@ impl Slot {
         }
     }
 
-    /// Makes the slot a cell with this value, whatever it was; hands back the old one.
+    /// Makes the slot a cell with this value, whatever it was; hands back the old one. Programs that read the old cell
+    /// read the new one from now on, its views do not.
     pub fn set(&mut self, value: Tensor) -> Slot {
-        let version = match self {
-            Slot::Owned(o) => o.version + 1,
-            Slot::Shared(_) => 0,
+        let new = match self {
+            Slot::Owned(o) => Slot::Owned(Owned { value, birth: o.birth, version: o.version + 1 }),
+            Slot::Shared(c) => {
+                let cell = Cell::root(value, c.birth(), 0);
+                c.succeed(&cell);
+                Slot::Shared(cell)
+            }
         };
-        let birth = match self {
-            Slot::Owned(o) => o.birth,
-            Slot::Shared(c) => c.birth(),
-        };
-        std::mem::replace(self, Slot::Owned(Owned { value, birth, version }))
+        std::mem::replace(self, new)
     }
 
     /// Makes the slot refer to this cell; hands back what it was.
     pub fn refer(&mut self, cell: Arc<Cell>) -> Slot {
+        if let Slot::Shared(old) = self {
+            old.succeed(&cell);
+        }
         std::mem::replace(self, Slot::Shared(cell))
     }
 }

@@ -8,35 +8,20 @@ use super::jvp::{Duals, check_dual};
 use super::settled;
 use crate::bail;
 use crate::base::Result;
+use crate::core::Tensor;
 use crate::core::level;
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
-use crate::core::trace::{Atom, Instruction, Recorder};
-use crate::core::{Outputs, Tensor, call_many};
+use crate::core::trace::Recorder;
+use crate::graph::{Output, Program};
 use crate::rules::basis;
-use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// An output's tangent.
-enum Out {
-    Var(u32),
-    /// It does not depend on the tangents.
-    Zero(Meta),
-}
-
-struct Step {
-    instruction: Instruction,
-    /// Variables that no later step reads.
-    last: SmallVec<[u32; 2]>,
-}
 
 /// A linear map between lists of tensors, recorded once.
 pub struct LinearMap {
     inputs: Vec<Meta>,
-    steps: Vec<Step>,
-    vars: usize,
-    outputs: Vec<Out>,
+    program: Program,
 }
 
 impl LinearMap {
@@ -47,36 +32,10 @@ impl LinearMap {
 
     /// Number of operators that a call runs.
     pub fn len(&self) -> usize {
-        self.steps.len()
+        self.program.len()
     }
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
-    fn new(inputs: Vec<Meta>, mut instructions: Vec<Instruction>, vars: usize, outputs: Vec<Out>) -> LinearMap {
-        let mut wanted = vec![false; vars];
-        let mut steps = Vec::new();
-        for out in &outputs {
-            if let Out::Var(v) = out {
-                wanted[*v as usize] = true;
-            }
-        }
-        while let Some(instruction) = instructions.pop() {
-            if !instruction.outs.iter().any(|&v| wanted[v as usize]) {
-                continue;
-            }
-            let mut last: SmallVec<[u32; 2]> = SmallVec::new();
-            for arg in &instruction.args {
-                if let Atom::Var(v) = *arg
-                    && !std::mem::replace(&mut wanted[v as usize], true)
-                {
-                    last.push(v);
-                }
-            }
-            steps.push(Step { instruction, last });
-        }
-        steps.reverse();
-        LinearMap { inputs, steps, vars, outputs }
+        self.program.is_empty()
     }
 
     /// The outputs' tangents for these tangents of the inputs.
@@ -85,19 +44,7 @@ impl LinearMap {
     /// `Runtime` unless there is a tangent of the right shape and dtype for each input.
     pub fn call(&self, tangents: &[Tensor]) -> Result<Vec<Tensor>> {
         self.check(tangents)?;
-        let mut values: Vec<Option<Tensor>> = tangents.iter().cloned().map(Some).collect();
-        values.resize(self.vars, None);
-        for Step { instruction, last } in &self.steps {
-            for (&var, value) in instruction.outs.iter().zip(run(instruction, &values)?) {
-                values[var as usize] = Some(value);
-            }
-            last.iter().for_each(|&v| values[v as usize] = None);
-        }
-        let read = |out: &Out| match out {
-            Out::Var(v) => value(&values, *v).cloned(),
-            Out::Zero(m) => basis::full(&m.shape, m.dtype, 0.0),
-        };
-        self.outputs.iter().map(read).collect()
+        self.program.run(tangents)
     }
 
     fn check(&self, tangents: &[Tensor]) -> Result<()> {
@@ -128,24 +75,6 @@ impl LinearMap {
     }
 }
 
-fn value(values: &[Option<Tensor>], var: u32) -> Result<&Tensor> {
-    match values.get(var as usize).and_then(Option::as_ref) {
-        Some(v) => Ok(v),
-        None => bail!(Internal, "linearize(): variable {var} is read before it is computed"),
-    }
-}
-
-fn run(instruction: &Instruction, values: &[Option<Tensor>]) -> Result<Outputs> {
-    let mut args: SmallVec<[&Tensor; 4]> = SmallVec::new();
-    for arg in &instruction.args {
-        args.push(match arg {
-            Atom::Var(v) => value(values, *v)?,
-            Atom::Const(t) => t,
-        });
-    }
-    call_many(instruction.prim.as_prim(), &instruction.params, &args)
-}
-
 /// A function that is being linearized: the two levels, and the inputs to run it on.
 pub struct Linearizing {
     duals: Duals,
@@ -167,7 +96,7 @@ impl Linearizing {
         let mut lifted = Vec::with_capacity(primals.len());
         for p in primals {
             // The value stands for the tangent while the program is recorded; no result depends on it.
-            let tangent = Tensor::traced(trace.id(), basis::zeros_like(p)?, recorder.new_var());
+            let tangent = Tensor::traced(trace.id(), basis::zeros_like(p)?, recorder.new_var(Meta::of(p)));
             lifted.push(Tensor::dual(duals.level(), p.clone(), tangent));
         }
         let inputs = primals.iter().map(Meta::of).collect();
@@ -187,13 +116,13 @@ impl Linearizing {
             let (primal, tangent) = self.duals.lower(y)?;
             let tangent = tangent.as_ref().map(|t| settled(t, self.trace.id())).transpose()?;
             outs.push(match tangent.as_deref().and_then(|t| t.payload_at(self.trace.id())) {
-                Some(Payload::Traced { var, .. }) => Out::Var(*var),
-                _ => Out::Zero(Meta::of(&primal)),
+                Some(Payload::Traced { var, .. }) => Output::Var(*var),
+                _ => Output::Zero(Meta::of(&primal)),
             });
             values.push(primal);
         }
-        let recording = self.recorder.take();
-        Ok((values, LinearMap::new(self.inputs, recording.instructions, recording.vars as usize, outs)))
+        let program = Program::new(self.recorder.take(), self.inputs.len(), outs, true);
+        Ok((values, LinearMap { inputs: self.inputs, program }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 type Object = *mut ffi::PyObject;
@@ -39,6 +40,21 @@ impl<'py> Call<'py> {
         assert!(i < self.positional);
         // SAFETY: in range, and the caller's objects live as long as the call.
         unsafe { Borrowed::from_ptr(self.py, *self.args.add(i)) }
+    }
+
+    /// All arguments as a tuple and a dict.
+    pub fn arguments(&self) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        let args = PyTuple::new(self.py, (0..self.positional).map(|i| self.get(i).to_owned()).collect::<Vec<_>>())?;
+        let kwargs = PyDict::new(self.py);
+        if !self.kwnames.is_null() {
+            // SAFETY: a tuple of names, made by the interpreter, with an argument for each behind the positional ones.
+            let names = unsafe { Borrowed::from_ptr(self.py, self.kwnames).cast_unchecked::<PyTuple>() };
+            for (i, name) in names.iter().enumerate() {
+                // SAFETY: as above.
+                kwargs.set_item(name, unsafe { Borrowed::from_ptr(self.py, *self.args.add(self.positional + i)) })?;
+            }
+        }
+        Ok((args, kwargs))
     }
 
     /// Calls `f` with these arguments, those at the given positions replaced.

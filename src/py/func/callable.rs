@@ -4,8 +4,8 @@ use super::argnums::Argnums;
 use super::call::Call;
 use super::grad::Grad;
 use super::jacobian::{Forward, Reverse};
-use super::place;
 use super::vmap::Vmap;
+use super::{place, trace};
 use crate::core::origin::Origin;
 use crate::py::door;
 use pyo3::exceptions::PyAttributeError;
@@ -21,9 +21,10 @@ pub enum Kind {
     Vmap(Vmap),
     Reverse(Reverse),
     Forward(Forward),
+    Trace,
 }
 
-/// A function made by `grad`, `vmap`, `jacrev` or `jacfwd`. It takes the same arguments as the function that it was made
+/// A function made by `grad`, `vmap`, `jacrev`, `jacfwd` or `trace`. It takes the same arguments as the function that it was made
 /// of, and shows that function's name, documentation and signature.
 #[pyclass(frozen, dict, weakref, module = "pullback.func")]
 pub struct Transform {
@@ -61,6 +62,7 @@ impl Transform {
             Kind::Vmap(v) => v.call(self, call),
             Kind::Reverse(r) => r.call(self, call),
             Kind::Forward(f) => f.call(self, call),
+            Kind::Trace => trace::run(self, call),
         }
     }
 }
@@ -72,6 +74,7 @@ impl Kind {
             Kind::Vmap(_) => "vmap",
             Kind::Reverse(_) => "jacrev",
             Kind::Forward(_) => "jacfwd",
+            Kind::Trace => "trace",
         }
     }
 
@@ -83,6 +86,7 @@ impl Kind {
             Kind::Vmap(v) => v.options(&options)?,
             Kind::Reverse(r) => r.options(&options)?,
             Kind::Forward(f) => f.options(&options)?,
+            Kind::Trace => {}
         }
         Ok(options)
     }

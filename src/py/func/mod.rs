@@ -9,6 +9,7 @@ mod jacobian;
 mod jvp;
 mod linearize;
 mod place;
+mod trace;
 mod tree;
 mod vjp;
 mod vmap;
@@ -41,6 +42,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     callable::register(&func)?;
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<linearize::JvpFunction>()?;
+    func.add_class::<trace::Program>()?;
     func.add_function(wrap_pyfunction!(grad::grad, &func)?)?;
     func.add_function(wrap_pyfunction!(grad::grad_and_value, &func)?)?;
     func.add_function(wrap_pyfunction!(vjp::vjp, &func)?)?;
@@ -50,6 +52,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(jacobian::jacfwd, &func)?)?;
     func.add_function(wrap_pyfunction!(jacobian::hessian, &func)?)?;
     func.add_function(wrap_pyfunction!(linearize::linearize, &func)?)?;
+    func.add_function(wrap_pyfunction!(trace::trace, &func)?)?;
     m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
     m.add("vmap", func.getattr("vmap")?)
 }

@@ -1,0 +1,170 @@
+//! A program and its execution.
+
+use crate::bail;
+use crate::base::Result;
+use crate::core::modes::Modes;
+use crate::core::node::Meta;
+use crate::core::trace::{Atom, Instruction, Recording, Source};
+use crate::core::{Outputs, Tensor};
+use crate::rules::basis;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a program returns in one place.
+pub enum Output {
+    Var(u32),
+    /// A value that does not depend on the inputs.
+    Const(Tensor),
+    /// Zeros.
+    Zero(Meta),
+}
+
+pub(super) struct Step {
+    pub instruction: Instruction,
+    /// Variables that no later step and no output reads.
+    last: SmallVec<[u32; 2]>,
+}
+
+/// A straight-line program over tensors of fixed shapes and dtypes.
+pub struct Program {
+    pub(super) inputs: usize,
+    pub(super) captures: Vec<(Arc<dyn Source>, u32)>,
+    pub(super) steps: Vec<Step>,
+    pub(super) vars: Vec<Meta>,
+    pub(super) outputs: Vec<Output>,
+}
+
+impl Program {
+    /// The program of a recording whose first `inputs` variables are its arguments. With `pruned`, steps that no output
+    /// needs are left out.
+    pub fn new(recording: Recording, inputs: usize, outputs: Vec<Output>, pruned: bool) -> Program {
+        let Recording { mut instructions, vars, captures } = recording;
+        let mut wanted = vec![false; vars.len()];
+        for out in &outputs {
+            if let Output::Var(v) = out {
+                wanted[*v as usize] = true;
+            }
+        }
+        let mut steps = Vec::with_capacity(instructions.len());
+        while let Some(instruction) = instructions.pop() {
+            let unread = instruction.outs.iter().copied().filter(|&v| !wanted[v as usize]);
+            let mut last: SmallVec<[u32; 2]> = unread.collect();
+            if pruned && last.len() == instruction.outs.len() {
+                continue;
+            }
+            for arg in &instruction.args {
+                if let Atom::Var(v) = *arg
+                    && !std::mem::replace(&mut wanted[v as usize], true)
+                {
+                    last.push(v);
+                }
+            }
+            steps.push(Step { instruction, last });
+        }
+        steps.reverse();
+        Program { inputs, captures, steps, vars, outputs }
+    }
+
+    /// Dtypes and shapes of the arguments.
+    pub fn inputs(&self) -> &[Meta] {
+        &self.vars[..self.inputs]
+    }
+
+    /// Number of operators that a call runs.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Names of the operators in the order in which they run.
+    pub fn operators(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().map(|s| s.instruction.prim.name())
+    }
+
+    /// The outputs for these arguments, which may be values of any level.
+    ///
+    /// # Errors
+    /// `Runtime` unless there is an argument of the right shape and dtype for each input.
+    pub fn call(&self, args: &[Tensor]) -> Result<Vec<Tensor>> {
+        self.check(args)?;
+        self.run(args)
+    }
+
+    /// The outputs for arguments that fit.
+    pub fn run(&self, args: &[Tensor]) -> Result<Vec<Tensor>> {
+        let mut values: Vec<Option<Tensor>> = args.iter().cloned().map(Some).collect();
+        values.resize(self.vars.len(), None);
+        for (source, var) in &self.captures {
+            values[*var as usize] = Some(self.captured(source, *var)?);
+        }
+        let mut modes = Modes::keep();
+        for Step { instruction, last } in &self.steps {
+            modes.limit(instruction.modes);
+            for (&var, value) in instruction.outs.iter().zip(step(instruction, &values)?) {
+                values[var as usize] = Some(value);
+            }
+            last.iter().for_each(|&v| values[v as usize] = None);
+        }
+        drop(modes);
+        let read = |out: &Output| match out {
+            Output::Var(v) => value(&values, *v).cloned(),
+            Output::Const(t) => Ok(t.clone()),
+            Output::Zero(m) => basis::full(&m.shape, m.dtype, 0.0),
+        };
+        self.outputs.iter().map(read).collect()
+    }
+
+    fn captured(&self, source: &Arc<dyn Source>, var: u32) -> Result<Tensor> {
+        let (now, then) = (source.clone().current()?, &self.vars[var as usize]);
+        if Meta::of(&now) != *then {
+            bail!(
+                Runtime,
+                "the program reads a tensor from outside that was {then} when it was traced and is {} now{}; trace the \
+                 function again",
+                Meta::of(&now),
+                crate::core::origin::at_here()
+            );
+        }
+        Ok(now)
+    }
+
+    fn check(&self, args: &[Tensor]) -> Result<()> {
+        let line = crate::core::origin::at_here;
+        if args.len() != self.inputs {
+            bail!(Runtime, "the program takes {} tensors, got {}{}", self.inputs, args.len(), line());
+        }
+        for (i, (a, m)) in args.iter().zip(self.inputs()).enumerate() {
+            if Meta::of(a) != *m {
+                bail!(
+                    Runtime,
+                    "the program was traced with {m} as its argument {i}, got {}{}; trace the function again for this \
+                     shape and dtype",
+                    Meta::of(a),
+                    line()
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn value(values: &[Option<Tensor>], var: u32) -> Result<&Tensor> {
+    match values.get(var as usize).and_then(Option::as_ref) {
+        Some(v) => Ok(v),
+        None => bail!(Internal, "the program reads variable {var} before it is computed"),
+    }
+}
+
+fn step(instruction: &Instruction, values: &[Option<Tensor>]) -> Result<Outputs> {
+    let mut args: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    for arg in &instruction.args {
+        args.push(match arg {
+            Atom::Var(v) => value(values, *v)?,
+            Atom::Const(t) => t,
+        });
+    }
+    let prim = instruction.prim.as_prim();
+    prim.replay(prim, &instruction.params, &args)
+}

@@ -1,0 +1,71 @@
+//! Recording of a function as a program.
+
+use super::{Output, Program};
+use crate::base::Result;
+use crate::core::Tensor;
+use crate::core::level;
+use crate::core::modes::Modes;
+use crate::core::node::Meta;
+use crate::core::origin::Origin;
+use crate::core::tensor::Payload;
+use crate::core::trace::Recorder;
+use crate::transforms::settled;
+use std::sync::Arc;
+
+/// A function that is being recorded: its level, and what it was called with.
+pub struct Tracing {
+    trace: level::Guard,
+    recorder: Arc<Recorder>,
+    inputs: usize,
+    /// What the function does to the modes belongs to the program, what its caller did does not.
+    _modes: Modes,
+}
+
+impl Tracing {
+    /// Opens the level; also returns the inputs to call the function with.
+    pub fn open(args: &[Tensor], origin: Origin) -> (Tracing, Vec<Tensor>) {
+        let recorder = Arc::new(Recorder::default());
+        let trace = level::push_trace(recorder.clone(), origin);
+        let lift = |a: &Tensor| Tensor::traced(trace.id(), a.clone(), recorder.new_var(Meta::of(a)));
+        let lifted = args.iter().map(lift).collect();
+        (Tracing { trace, recorder, inputs: args.len(), _modes: Modes::all_on() }, lifted)
+    }
+
+    /// Closes the level: the program that computes `outputs`.
+    ///
+    /// # Errors
+    /// `Runtime` if an output belongs to a transform that has returned.
+    pub fn close(self, outputs: &[Tensor]) -> Result<Program> {
+        let id = self.trace.id();
+        let mut outs = Vec::with_capacity(outputs.len());
+        for y in outputs {
+            let y = settled(y, id)?;
+            outs.push(match y.payload_at(id) {
+                Some(Payload::Traced { var, .. }) => Output::Var(*var),
+                _ => Output::Const(y.into_owned()),
+            });
+        }
+        Ok(Program::new(self.recorder.take(), self.inputs, outs, false))
+    }
+}
+
+/// Runs `f` once and returns what it did as a straight-line program, which takes tensors of the same shapes and dtypes.
+///
+/// # Errors
+/// Those of `f`; `Runtime` where `f` reads data of its arguments.
+///
+/// ```
+/// use pullback::{Tensor, grad, trace};
+/// let x = Tensor::from_slice([2], &[1.0, 3.0])?;
+/// let program = trace(|x| Ok(vec![x[0].mul(&x[0])?.sum_all()?]), &[x.clone()])?;
+/// assert_eq!(program.operators().collect::<Vec<_>>(), ["mul", "sum"]);
+/// let g = grad(|x| Ok(program.call(&[x.clone()])?.remove(0)), &x)?;
+/// assert_eq!(g.to_vec::<f64>()?, [2.0, 6.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
+pub fn trace(f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>, args: &[Tensor]) -> Result<Program> {
+    let (run, lifted) = Tracing::open(args, Origin::UNKNOWN);
+    let outputs = f(&lifted)?;
+    drop(lifted);
+    run.close(&outputs)
+}
