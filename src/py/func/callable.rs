@@ -24,7 +24,7 @@ pub enum Kind {
     Trace,
 }
 
-/// A function made by `grad`, `vmap`, `jacrev`, `jacfwd` or `trace`. It takes the same arguments as the function that it was made
+/// A function made by `grad`, `vmap`, `jacrev`, `jacfwd` or `trace`. It takes the arguments of the function that it was made
 /// of, and shows that function's name, documentation and signature.
 #[pyclass(frozen, dict, weakref, module = "pullback.func")]
 pub struct Transform {
