@@ -8,6 +8,7 @@ from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Oper
 
 __all__ = [
     "JvpFunction",
+    "Program",
     "Transform",
     "VjpFunction",
     "grad",
@@ -17,12 +18,13 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "trace",
     "vjp",
     "vmap",
 ]
 
 class Transform:
-    """A function made by `grad`, `vmap`, `jacrev` or `jacfwd`. It takes the same arguments as the function that it was made
+    """A function made by `grad`, `vmap`, `jacrev`, `jacfwd` or `trace`. It takes the arguments of the function that it was made
     of, and shows that function's name, documentation and signature."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
@@ -41,6 +43,16 @@ class JvpFunction:
     """The derivative of a function at a point: takes tangents of the inputs to tangents of the outputs."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __repr__(self, /) -> Any: ...
+
+class Program:
+    """A straight-line program of operators, made by `trace`."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __len__(self, /) -> Any: ...
+    def __repr__(self, /) -> Any: ...
+    def __str__(self, /) -> Any: ...
+    @builtins.property
+    def operators(self) -> Any:
+        """Names of the operators, in the order in which they run."""
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
     """Returns a function that computes the gradient of `func`, which returns a 0-d tensor.
@@ -202,4 +214,28 @@ def linearize(func: Callable[..., Any], *primals: Any) -> builtins.tuple[Any, Ca
     >>> y, jvp_fn = linearize(lambda x: x * x, pullback.tensor([1.0, 2.0]))
     >>> jvp_fn(pullback.tensor([1.0, 0.5]))
     tensor([2., 2.])
+    """
+
+def trace(func: Callable[..., Any]) -> Callable[..., Program]:
+    """Returns a function that runs `func` once and gives what it did as a straight-line `Program`.
+
+    Args:
+        func: function of tensors, or of pytrees of them, that returns a pytree. Tensors in keyword arguments are inputs
+            as well; everything else among the arguments is fixed.
+
+    `trace(func)(*args, **kwargs)` returns the program. It is called with arguments of the same structure, shapes and
+    dtypes, also inside of `vmap`, `grad` and all other transforms, and `func` itself may be a transformed function.
+    `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number. Tensors from
+    outside of `func` are read when the program is called; random operators draw anew each time; a custom function is
+    one operator, which keeps its rules.
+
+    Raises RuntimeError where `func` reads data (`.item()`, `if x > 0`), or writes in place to its arguments or to a
+    tensor from outside.
+
+    >>> import pullback
+    >>> from pullback.func import grad, trace
+    >>> x = pullback.tensor([1.0, 2.0])
+    >>> program = trace(grad(lambda x: (x * x).sum()))(x)
+    >>> program(pullback.tensor([3.0, 4.0]))
+    tensor([6., 8.])
     """
