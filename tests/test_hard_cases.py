@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import pullback as pb
+from pullback.autograd import forward_ad
 from pullback.func import grad, jacfwd, jvp, vjp, vmap
 
 same = pb.testing.assert_close
@@ -179,6 +180,28 @@ def test_writes_to_arguments() -> None:
     with pytest.raises(RuntimeError, match="leaf"):
         grad(lambda v: v.mul_(2).sum())(x)
     same(x, pb.ones(3))
+
+
+# ---------------------------------------------------------------- forward mode by hand
+def test_reverse_mode_below_a_dual_tensor() -> None:
+    p = scalar(2.0).requires_grad_()
+    with forward_ad.dual_level():
+        d = forward_ad.make_dual(p, scalar(1.0))
+        y = d**3
+        (g,) = pb.autograd.grad(y, p, retain_graph=True)
+        same(forward_ad.unpack_dual(g), (scalar(12.0), scalar(12.0)))
+        (second,) = pb.autograd.grad(forward_ad.unpack_dual(y).tangent, p)
+        same(second, scalar(12.0))
+
+
+def test_dual_values_may_be_written_to_outer_buffers() -> None:
+    z = pb.zeros(3)
+    with forward_ad.dual_level():
+        z[0] = forward_ad.make_dual(scalar(5.0), scalar(7.0))
+        same(forward_ad.unpack_dual(z), (numbers(5.0, 0.0, 0.0), numbers(7.0, 0.0, 0.0)))
+    same(z, numbers(5.0, 0.0, 0.0))
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(z * 2).tangent is None
 
 
 # ---------------------------------------------------------------- levels

@@ -195,6 +195,21 @@ _TRANSFORMS = {
 }
 SIGNATURES.update({f"func.{name}": signature for name, signature in _TRANSFORMS.items()})
 SIGNATURES["vmap"] = _TRANSFORMS["vmap"]
+_LEVEL = "level: builtins.int | None = None"
+SIGNATURES.update(
+    {
+        f"autograd.forward_ad.{name}": signature
+        for name, signature in {
+            "enter_dual_level": f"() -> {_INT}",
+            "exit_dual_level": f"(*, {_LEVEL}) -> None",
+            "dual_levels": f"() -> {_INT}",
+            "make_dual": f"(tensor: Tensor, tangent: Tensor, *, {_LEVEL}) -> Tensor",
+            "unpack": f"(tensor: Tensor, *, {_LEVEL}) -> builtins.tuple[Tensor, Tensor | None]",
+            "is_fwd_grad_enabled": f"() -> {_BOOL}",
+            "switch_fwd_grad": f"(mode: {_BOOL}) -> {_BOOL}",
+        }.items()
+    }
+)
 
 _TREE = "tree: Any, is_leaf: _Leaf = None"
 SIGNATURES.update(

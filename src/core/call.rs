@@ -6,7 +6,7 @@ use super::node::{Edge, Link, Meta, Node, Residual, Saved};
 use super::params::Params;
 use super::primitive::{Mask, Outputs, Point, Prim, Saves};
 use super::tensor::{Payload, Tensor};
-use super::{batch, trace};
+use super::{batch, forward, trace};
 use crate::bail;
 use crate::base::Result;
 use smallvec::{SmallVec, smallvec};
@@ -50,7 +50,7 @@ pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Ou
 /// Which interpreter runs a call.
 enum Interpreter {
     Tape,
-    Dual,
+    Dual { ambient: bool },
     Batch { size: usize, randomness: super::Randomness },
     Trace(Arc<trace::Recorder>),
 }
@@ -62,7 +62,7 @@ fn interpreter(top: LevelId, args: &[&Tensor]) -> Result<Option<Interpreter>> {
     }
     let live = level::with(top, |l| match &l.kind {
         LevelKind::Tape { .. } => Interpreter::Tape,
-        LevelKind::Dual { .. } => Interpreter::Dual,
+        LevelKind::Dual { ambient, .. } => Interpreter::Dual { ambient: *ambient },
         LevelKind::Batch { size, randomness } => Interpreter::Batch { size: *size, randomness: *randomness },
         LevelKind::Trace(r) => Interpreter::Trace(r.clone()),
     });
@@ -100,7 +100,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
     }
     match interpreter {
         Interpreter::Tape => tape_one(top, prim, params, args),
-        Interpreter::Dual => dual_one(top, prim, params, args),
+        Interpreter::Dual { ambient } => dual_one(top, ambient, prim, params, args),
         Interpreter::Batch { size, randomness } => {
             let mut outs = batch::interpret(top, size, randomness, prim, params, args)?;
             match outs.pop() {
@@ -129,7 +129,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
     }
     match interpreter {
         Interpreter::Tape => tape_many(top, prim, params, args),
-        Interpreter::Dual => dual_many(top, prim, params, args),
+        Interpreter::Dual { ambient } => dual_many(top, ambient, prim, params, args),
         Interpreter::Batch { size, randomness } => {
             let outs = batch::interpret(top, size, randomness, prim, params, args)?;
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
@@ -156,8 +156,17 @@ fn interpret_custom(
             });
             custom.tape(top, prim, args, needs)
         }
-        Interpreter::Dual if !level::forward_enabled() => call_many(prim, params, &stripped(top, args)),
-        Interpreter::Dual => custom.dual(top, prim, args),
+        Interpreter::Dual { .. } if !level::propagates(top) => call_many(prim, params, &stripped(top, args)),
+        Interpreter::Dual { ambient } => {
+            let outs = custom.dual(top, prim, args)?;
+            if ambient {
+                let tangents: SmallVec<[Option<&Tensor>; 2]> = outs.iter().map(|o| tangent_at(top, o)).collect();
+                let primals: SmallVec<[&Tensor; 2]> =
+                    outs.iter().map(|o| if o.level() == top { o.below().unwrap_or(o) } else { o }).collect();
+                forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents);
+            }
+            Ok(outs)
+        }
         Interpreter::Batch { .. } => custom.batch(top, prim, args),
         Interpreter::Trace(recorder) => match custom.trace(top, prim, args) {
             Some(outs) => outs,
@@ -239,6 +248,13 @@ fn tape_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
     Ok(outs.into_iter().enumerate().map(wrap).collect())
 }
 
+fn tangent_at(level: LevelId, t: &Tensor) -> Option<&Tensor> {
+    match t.payload_at(level) {
+        Some(Payload::Dual { tangent, .. }) => Some(tangent),
+        _ => None,
+    }
+}
+
 type Duals<'a> = (SmallVec<[&'a Tensor; 4]>, SmallVec<[Option<&'a Tensor>; 4]>);
 
 fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> {
@@ -258,10 +274,10 @@ fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> {
     d
 }
 
-fn dual_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
+fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
     let (primals, tangents) = unwrap_dual(level, args);
     let out = call(prim, params, &primals)?;
-    if !level::forward_enabled() || prim.is_constant() || !out.dtype().is_differentiable() {
+    if prim.is_constant() || !out.dtype().is_differentiable() || !level::propagates(level) {
         return Ok(out);
     }
     let point = Point {
@@ -273,16 +289,19 @@ fn dual_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -
     };
     let tangent = prim.jvp(prim, params, &point, &tangents)?.into_iter().next().flatten();
     drop(point);
+    if ambient {
+        forward::attach(level, &tangents, &[&out], &[tangent.as_ref()]);
+    }
     Ok(match tangent {
         Some(t) => Tensor::dual(level, out, t),
         None => out,
     })
 }
 
-fn dual_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
+fn dual_many(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
     let (primals, tangents) = unwrap_dual(level, args);
     let outs = call_many(prim, params, &primals)?;
-    if !level::forward_enabled() || prim.is_constant() || !outs.iter().any(|o| o.dtype().is_differentiable()) {
+    if prim.is_constant() || !outs.iter().any(|o| o.dtype().is_differentiable()) || !level::propagates(level) {
         return Ok(outs);
     }
     let point = Point {
@@ -292,9 +311,14 @@ fn dual_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
         residuals: &[],
         recording: false,
     };
-    let tangents = prim.jvp(prim, params, &point, &tangents)?;
+    let results = prim.jvp(prim, params, &point, &tangents)?;
     drop(point);
-    let mut tangents = tangents.into_iter();
+    if ambient {
+        let primals: SmallVec<[&Tensor; 2]> = outs.iter().collect();
+        let results: SmallVec<[Option<&Tensor>; 2]> = results.iter().map(Option::as_ref).collect();
+        forward::attach(level, &tangents, &primals, &results);
+    }
+    let mut tangents = results.into_iter();
     Ok(outs
         .into_iter()
         .map(|o| match tangents.next().flatten() {

@@ -90,6 +90,7 @@ impl Level {
     pub fn transform(&self) -> &'static str {
         match self.kind {
             LevelKind::Batch { .. } => "vmap",
+            LevelKind::Dual { ambient: true, .. } => "dual_level",
             LevelKind::Dual { .. } => "jvp",
             LevelKind::Tape { .. } => "grad",
             LevelKind::Trace(_) => "trace",
@@ -145,9 +146,9 @@ pub fn push_batch(size: usize, randomness: Randomness, origin: Origin) -> Guard 
 pub fn push_dual(origin: Origin) -> Guard {
     push(LevelKind::Dual { prev: FORWARD.replace(true), ambient: false }, origin)
 }
-/// Opens a level of dual numbers that belongs to no function.
+/// Opens a level of dual numbers that belongs to no function, and leaves forward mode as it is.
 pub fn push_forward_ad(origin: Origin) -> Guard {
-    push(LevelKind::Dual { prev: FORWARD.replace(true), ambient: true }, origin)
+    push(LevelKind::Dual { prev: true, ambient: true }, origin)
 }
 /// Opens a tape and turns grad mode on.
 pub fn push_tape(origin: Origin) -> Guard {
@@ -184,7 +185,7 @@ impl Drop for Guard {
         LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
         match closed.map(|l| l.kind) {
             Some(LevelKind::Tape { prev }) => GRAD.set(prev),
-            Some(LevelKind::Dual { prev, .. }) => FORWARD.set(prev),
+            Some(LevelKind::Dual { prev, ambient: false }) => FORWARD.set(prev),
             Some(LevelKind::Trace(_)) => refresh_trace(),
             _ => {}
         }
@@ -274,10 +275,25 @@ pub fn grad_enabled() -> bool {
 pub fn set_grad_enabled(on: bool) -> bool {
     GRAD.replace(on)
 }
-/// Whether dual numbers propagate.
+/// Whether dual numbers of the innermost level propagate.
 #[inline]
 pub fn forward_enabled() -> bool {
     FORWARD.get()
+}
+/// Whether dual numbers of level `id` propagate now: as [`records`], for forward mode.
+#[inline]
+pub fn propagates(id: LevelId) -> bool {
+    FORWARD.get()
+        && STACK.with_borrow(|s| {
+            s.iter().skip(id.depth()).flatten().all(|l| match l.kind {
+                LevelKind::Dual { prev, .. } => prev,
+                _ => true,
+            })
+        })
+}
+/// Whether this is a live level of `forward_ad`.
+pub fn is_forward_ad(id: LevelId) -> bool {
+    with(id, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. })) == Some(true)
 }
 pub fn set_forward_enabled(on: bool) -> bool {
     FORWARD.replace(on)

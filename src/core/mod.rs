@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod call;
+pub mod forward;
 pub mod level;
 pub mod modes;
 pub mod node;

@@ -134,6 +134,8 @@ pub struct Extra {
     pub retained: Mutex<Vec<(u32, Arc<dyn Sink>)>>,
     /// The user's line, in anomaly mode.
     pub line: OnceLock<String>,
+    /// Tangents of residuals, while a `forward_ad` level lives.
+    pub tangents: Mutex<Vec<super::forward::ResidualTangent>>,
 }
 
 /// A recorded operator or a leaf.
@@ -223,22 +225,32 @@ impl Node {
         self.extra.get().map(|b| &**b)
     }
 
-    /// The residual as a value of this tape again, for a sweep that records.
-    pub fn relink(self: &Arc<Node>, r: &Residual) -> Tensor {
+    /// What the reverse rule reads for residual `i`: the value, with its tangents, and for a sweep that records as a
+    /// value of this tape again.
+    pub fn read(self: &Arc<Node>, i: usize, r: &Residual, record: bool) -> Result<Tensor> {
+        let value = if record { self.relink(r) } else { r.value.clone() };
+        match self.extra_if_any() {
+            Some(extra) => super::forward::with_tangents(self, extra, i, value),
+            None => Ok(value),
+        }
+    }
+
+    fn relink(self: &Arc<Node>, r: &Residual) -> Tensor {
+        let value = r.value.clone();
         let (node, slot) = match &r.link {
             Link::Input(i) => match self.edges.get(*i as usize) {
                 Some(Some(e)) => (e.node.clone(), e.slot),
-                _ => return r.value.clone(),
+                _ => return value,
             },
             Link::Output(i) => (self.clone(), *i),
             Link::Other(Some(e)) => (e.node.clone(), e.slot),
-            Link::Other(None) => return r.value.clone(),
+            Link::Other(None) => return value,
         };
-        Tensor::taped(self.level, r.value.clone(), node, slot)
+        Tensor::taped(self.level, value, node, slot)
     }
 }
 
-type Waiting = (SmallVec<[Option<Edge>; 2]>, Saved, NodeKind);
+type Waiting = (SmallVec<[Option<Edge>; 2]>, Saved, NodeKind, Option<Box<Extra>>);
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };
@@ -253,7 +265,7 @@ impl Drop for Node {
         let edges = std::mem::take(&mut self.edges);
         let saved = std::mem::take(self.saved.get_mut().unwrap_or_else(|e| e.into_inner()));
         let kind = std::mem::replace(&mut self.kind, NodeKind::Leaf(None));
-        let parts: Waiting = (edges, saved, kind);
+        let parts: Waiting = (edges, saved, kind, self.extra.take());
         // A thread that is ending has no queue any more: its parts drop right here.
         let outermost = DRAINING.try_with(|d| !d.replace(true)).unwrap_or(true);
         if !outermost {

@@ -196,6 +196,18 @@ impl Tensor {
     }
 }
 
+/// Whether any value of `level` is wrapped in `t`, at any depth.
+pub fn has_level(t: &Tensor, level: LevelId) -> bool {
+    let mut t = Some(t);
+    while let Some(x) = t {
+        if x.level() == level {
+            return true;
+        }
+        t = x.below();
+    }
+    false
+}
+
 impl From<Array> for Tensor {
     #[inline]
     fn from(a: Array) -> Tensor {

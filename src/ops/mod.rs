@@ -6,6 +6,7 @@
 #[macro_use]
 pub mod macros;
 pub mod arith;
+pub mod bits;
 pub mod compare;
 pub mod convert;
 pub mod creation;

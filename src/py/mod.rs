@@ -16,6 +16,7 @@ pub mod door;
 pub mod dtype;
 pub mod errors;
 pub mod fill;
+pub mod forward_ad;
 pub mod func;
 pub mod function;
 pub mod grad_mode;
@@ -80,6 +81,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     function::register(m)?;
     dlpack::register(m)?;
     grad_mode::register(m)?;
+    forward_ad::register(m)?;
     graph::register(m)?;
     hooks::register(m)?;
     pickle::register(m)?;

@@ -115,7 +115,7 @@ pub fn carry(old: &Tensor, new: &Tensor) -> Result<Tensor> {
         (Payload::Dual { primal, .. }, Some(Payload::Dual { primal: written, tangent })) => {
             Ok(Tensor::dual(id, carry(primal, written)?, tangent.clone()))
         }
-        (Payload::Dual { primal, .. }, _) if level::forward_enabled() => carry(primal, new),
+        (Payload::Dual { primal, .. }, _) if level::propagates(id) => carry(primal, new),
         (Payload::Dual { primal, tangent }, _) => Ok(Tensor::dual(id, carry(primal, new)?, tangent.clone())),
         (Payload::Batched { value, dim }, _) if has_history(value) => {
             Ok(Tensor::batched(id, carry(value, &unbatched(old, value, *dim, new)?)?, *dim))

@@ -3,6 +3,7 @@
 use crate::base::{Error, Result, Strides};
 use crate::core::level::{self, LevelKind};
 use crate::core::tensor::Payload;
+pub use crate::core::tensor::has_level;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::Array;
 use smallvec::SmallVec;
@@ -60,18 +61,6 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
     };
     let place = origin::here().map(|p| format!(" at {p}")).unwrap_or_default();
     Error::runtime(format!("{what} was called{place} on a value of {origin}. {problem}; {rewrite}"))
-}
-
-/// Whether any value of `level` is wrapped in `t`, at any depth.
-pub fn has_level(t: &Tensor, level: LevelId) -> bool {
-    let mut t = Some(t);
-    while let Some(x) = t {
-        if x.level() == level {
-            return true;
-        }
-        t = x.below();
-    }
-    false
 }
 
 /// The innermost array, whatever wraps it.

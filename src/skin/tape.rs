@@ -13,10 +13,6 @@ use crate::transforms::vmap::Batch;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-fn is_ambient_dual(id: LevelId) -> bool {
-    level::with(id, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. })) == Some(true)
-}
-
 /// The tape that records operators of this value, and where the value hangs on it: that of the outermost wrapper.
 /// Wrappers of transforms that are gone do not count, nor do those of `forward_ad`.
 pub fn edge(t: &Tensor) -> Option<Edge> {
@@ -27,7 +23,7 @@ pub fn edge(t: &Tensor) -> Option<Edge> {
             Payload::Taped { node, slot, .. } if level::is_live(id) => {
                 return Some(Edge { node: node.clone(), slot: *slot });
             }
-            Payload::Dual { primal, .. } if !level::is_live(id) || is_ambient_dual(id) => primal,
+            Payload::Dual { primal, .. } if !level::is_live(id) || level::is_forward_ad(id) => primal,
             Payload::Taped { value, .. } => value,
             _ => return None,
         };

@@ -5,7 +5,7 @@ use super::part;
 use super::read::innermost;
 use crate::bail;
 use crate::base::{Error, Result};
-use crate::core::level::{self, LevelKind};
+use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::region::{self, Region};
@@ -61,7 +61,7 @@ pub fn check_overlap(op: &str, region: &Region) -> Result<()> {
 
 /// Whether values of this level may be written into any cell: those of `forward_ad` levels, which know no capture.
 fn is_free(id: LevelId) -> bool {
-    id <= LevelId::AMBIENT || level::with(id, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. })) == Some(true)
+    id <= LevelId::AMBIENT || level::is_forward_ad(id)
 }
 
 /// An error if `new` belongs to a transform that began after the cell was made: it would keep a value of that

@@ -2,6 +2,7 @@
 
 use crate::bail;
 use crate::base::Result;
+use crate::core::forward;
 use crate::core::level::GradMode;
 use crate::core::node::{Node, NodeKind};
 use crate::core::{Edge, Point, Tangents, Tensor};
@@ -185,8 +186,9 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
     }
     let values: SmallVec<[(crate::core::node::Link, Tensor); 3]> = residuals
         .into_iter()
-        .map(|r| if how.relink { (r.link.clone(), node.relink(&r)) } else { (r.link, r.value) })
-        .collect();
+        .enumerate()
+        .map(|(i, r)| Ok((r.link.clone(), node.read(i, &r, how.relink)?)))
+        .collect::<Result<_>>()?;
     let mut point = Point {
         inputs: SmallVec::from_elem(None, node.edges.len()),
         outputs: SmallVec::from_elem(None, node.metas.len()),
@@ -213,6 +215,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
     drop(point);
     if !how.keep {
         node.saved().context = None;
+        forward::forget(node, |_| true);
     }
     Ok(grads)
 }

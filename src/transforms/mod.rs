@@ -1,6 +1,7 @@
 //! L5: the transforms, one file each, over functions of lists of tensors.
 
 pub mod backward;
+pub mod forward_ad;
 pub mod jacobian;
 pub mod jvp;
 pub mod linearize;

@@ -1,0 +1,110 @@
+//! Where a cell's elements are, and which ones of its root a view shows.
+
+use super::super::lens::{Lens, positions};
+use super::{Cell, Face};
+use crate::bail;
+use crate::base::{DType, Layout, Result};
+use crate::core::{Tensor, level};
+use crate::dense::Array;
+use crate::dense::region::Region;
+use std::sync::Arc;
+
+/// Where a cell's elements are.
+#[derive(Clone)]
+pub(super) enum Link {
+    /// Here.
+    Root,
+    View(View),
+    /// In the parent, whose history is not this cell's.
+    Alias {
+        parent: Arc<Cell>,
+        region: Option<Region>,
+    },
+    /// In the parent, which this is another face of.
+    Lift {
+        parent: Arc<Cell>,
+        face: Face,
+    },
+}
+
+#[derive(Clone)]
+pub(super) struct View {
+    pub parent: Arc<Cell>,
+    pub root: Arc<Cell>,
+    pub lens: Lens,
+    /// The elements of the root that it shows, when known.
+    pub region: Option<Region>,
+    /// Grad mode when it was made, under which it is made again.
+    pub recorded: bool,
+    pub dtype: DType,
+    pub depth: u32,
+}
+
+/// Views of views deeper than this refer to their root directly.
+pub(super) const MAX_DEPTH: u32 = 8;
+
+impl Cell {
+    /// The elements of the root that a view shows.
+    pub fn region(self: &Arc<Cell>) -> Result<Region> {
+        let view = match &self.state().link {
+            Link::View(v) => v.clone(),
+            _ => bail!(Internal, "only views have a region"),
+        };
+        let region = region_of(&view)?;
+        if let Link::View(v) = &mut self.state().link {
+            v.region = Some(region.clone());
+        }
+        Ok(region)
+    }
+}
+
+/// The elements of the root that a view shows.
+pub(super) fn region_of(v: &View) -> Result<Region> {
+    if let Some(region) = &v.region {
+        return Ok(region.clone());
+    }
+    let parent = match &v.parent.state().link {
+        Link::View(p) => Some(p.clone()),
+        _ => None,
+    };
+    let base = match &parent {
+        Some(p) => region_of(p)?,
+        None => Region::whole(v.root.read()?.shape()),
+    };
+    if let (Region::Strided(l), Some(part)) = (&base, v.lens.part()) {
+        return Ok(Region::Strided(part(l)?));
+    }
+    // Nothing of this belongs into a program that is being recorded.
+    let _outside = level::Below::all();
+    if let Region::Strided(l) = &base {
+        // What the view does to a layout, found by doing it: the elements do not matter.
+        let place = Tensor::from(in_memory(l)?);
+        let seen = v.lens.apply(&place)?;
+        if let (Some(a), Some(b)) = (place.dense().and_then(Array::buffer), seen.dense().and_then(Array::buffer))
+            && Arc::ptr_eq(a, b)
+        {
+            return Ok(Region::Strided(seen.array()?.layout()));
+        }
+    }
+    let at = v.lens.apply(&positions(&base)?)?;
+    let list = at.to_vec::<i64>()?;
+    Ok(Region::of_positions(at.shape(), &list))
+}
+
+/// An array of this layout whose elements mean nothing.
+fn in_memory(l: &Layout) -> Result<Array> {
+    let n = l.extent().map_or(0, |(_, hi)| hi as usize + 1);
+    let buffer = Array::zeros(DType::U8, [n].into())?.to_buffer()?;
+    buffer.view(|_| l.clone())
+}
+
+/// The same view, of the root itself.
+pub(super) fn flattened(v: View) -> Result<View> {
+    let region = region_of(&v)?;
+    if region.overlaps() || v.dtype != v.root.read()?.dtype() {
+        return Ok(v);
+    }
+    let root = v.root;
+    let lens = Lens::region(region.clone());
+    Ok(View { parent: root.clone(), root, lens, region: Some(region), recorded: v.recorded, dtype: v.dtype, depth: 0 })
+}

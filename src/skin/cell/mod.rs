@@ -1,0 +1,335 @@
+//! Shared cells: tensors that have views, and the views.
+//!
+//! NOTE. Cells form a tree. A *view* reads its elements through its base at the root of the tree, and a write to it is
+//! a write to the root. An *alias* shares the elements of its parent and has a history of its own (`detach()`, `.data`,
+//! a view that became a leaf). A *lift* is another face of the caller's tensor: its value at a level (the argument of a
+//! function under `vmap` or `jvp`, a dual tensor), the parts of a dual tensor, the bits under another dtype. Each write
+//! counts up the version of the root, and a cell whose value was made from an older version makes it again when it is
+//! read:
+//! ```text
+//! y = a * 2         y ── root, version 0
+//! v = y[0]          v ── view of y, seen 0
+//! d = y.detach()    y ── alias of D,  d ── alias of D     (D: the elements, without history)
+//! d.mul_(3)         D version 1; y sees it, keeps its node, version 1; v sees it and reads y again
+//! ```
+//! Values of dependents are dropped before a write, so that the memory is not shared and can be written in place.
+
+mod lift;
+mod link;
+mod reading;
+mod writing;
+
+pub use lift::{Companion, Face};
+
+use super::history::{self, strip};
+use super::lens::{Lens, region_in_memory};
+use crate::base::{Layout, Result};
+use crate::core::level;
+use crate::core::tensor::Payload;
+use crate::core::{LevelId, Tensor};
+use crate::dense::region::Region;
+use link::{Link, MAX_DEPTH, View, flattened};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+/// A tensor that others refer to.
+pub struct Cell {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// `None` while dropped: the next reader makes it again.
+    value: Option<Tensor>,
+    /// Nodes and tangents of an alias whose value is dropped.
+    shell: Option<Tensor>,
+    link: Link,
+    birth: LevelId,
+    /// Counts writes.
+    version: u32,
+    /// The version of the root or parent that the value was made from.
+    seen: u32,
+    /// Cells whose values share memory with this one.
+    dependents: Vec<Weak<Cell>>,
+    /// What the tensor that had this cell has now.
+    successor: Option<Arc<Cell>>,
+    /// The object of the host language that stands for the cell, if it said so; its address says nothing about its life.
+    host: usize,
+}
+
+impl Cell {
+    pub fn root(value: Tensor, birth: LevelId, version: u32) -> Arc<Cell> {
+        Cell::make(Some(value), Link::Root, birth, version, 0)
+    }
+
+    fn make(value: Option<Tensor>, link: Link, birth: LevelId, version: u32, seen: u32) -> Arc<Cell> {
+        let state =
+            State { value, shell: None, link, birth, version, seen, dependents: Vec::new(), successor: None, host: 0 };
+        Arc::new(Cell { state: Mutex::new(state) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Replaces the value and what comes with it. The old value is dropped when the lock is free: that may run code of
+    /// the host language, which may come back here.
+    fn replace(&self, value: Option<Tensor>, change: impl FnOnce(&mut State)) {
+        let old = {
+            let mut s = self.state();
+            change(&mut s);
+            (std::mem::replace(&mut s.value, value), s.shell.take())
+        };
+        drop(old);
+    }
+
+    /// Registers a cell whose value shares memory with this one's.
+    fn depends(self: &Arc<Cell>, on: &Cell) {
+        let mut s = on.state();
+        if s.dependents.len() == s.dependents.capacity() {
+            s.dependents.retain(|w| w.strong_count() > 0);
+        }
+        s.dependents.push(Arc::downgrade(self));
+    }
+
+    /// A view with the present value `value`, which `lens` made of this cell's.
+    pub fn view(self: &Arc<Cell>, lens: Lens, value: Tensor) -> Result<Arc<Cell>> {
+        let base = self.read()?;
+        let (root, depth) = match &self.state().link {
+            Link::View(v) => (v.root.clone(), v.depth + 1),
+            _ => (self.clone(), 0),
+        };
+        let root_value = if depth == 0 { base } else { root.read()? };
+        let region = region_in_memory(&root_value, &value);
+        drop(root_value);
+        let view = View {
+            parent: self.clone(),
+            root,
+            lens,
+            region,
+            recorded: level::grad_enabled(),
+            dtype: value.dtype(),
+            depth,
+        };
+        let view = if depth < MAX_DEPTH { view } else { flattened(view)? };
+        let root = view.root.clone();
+        let seen = root.state().version;
+        let cell = Cell::make(Some(value), Link::View(view), level::current(), 0, seen);
+        cell.depends(&root);
+        Ok(cell)
+    }
+
+    /// A cell with the same elements and no history.
+    pub fn detached(self: &Arc<Cell>) -> Result<Arc<Cell>> {
+        let value = distinct(strip(&self.read()?)?);
+        let (parent, region) = self.data_root()?;
+        let seen = parent.state().version;
+        let link = Link::Alias { parent: parent.clone(), region };
+        let cell = Cell::make(Some(value), link, level::current(), 0, seen);
+        cell.depends(&parent);
+        Ok(cell)
+    }
+
+    /// A cell with the same elements and its own history, that of `value`.
+    pub fn with_history(self: &Arc<Cell>, value: Tensor) -> Result<Arc<Cell>> {
+        let cell = self.detached()?;
+        cell.replace(Some(value), |_| ());
+        Ok(cell)
+    }
+
+    /// Gives the elements another history, `value`'s. A view cannot have one of its own: it becomes another cell, which
+    /// is returned.
+    pub fn adopt(self: &Arc<Cell>, value: Tensor) -> Result<Option<Arc<Cell>>> {
+        if self.is_view() {
+            return self.with_history(value).map(Some);
+        }
+        self.refresh()?;
+        self.replace(Some(value), |_| ());
+        Ok(None)
+    }
+
+    /// The argument of a function under `vmap` or `jvp`: `value` is this cell's value lifted to its level.
+    pub fn lifted(self: &Arc<Cell>, value: Tensor) -> Arc<Cell> {
+        let dim = match value.payload() {
+            Some(Payload::Batched { dim, .. }) => Some(*dim),
+            _ => None,
+        };
+        let level = value.level();
+        let face = match dim {
+            Some(dim) => Face::Batch { level, dim },
+            None => Face::Dual { level, tangent: None },
+        };
+        self.lift(face, value, level)
+    }
+
+    fn lift(self: &Arc<Cell>, face: Face, value: Tensor, birth: LevelId) -> Arc<Cell> {
+        let seen = self.stamp().wrapping_add(face.stamp());
+        let cell = Cell::make(Some(value), Link::Lift { parent: self.clone(), face }, birth, 0, seen);
+        cell.depends(self);
+        cell
+    }
+
+    /// Another face of this cell, with its present value.
+    pub fn face(self: &Arc<Cell>, face: Face, value: Tensor) -> Arc<Cell> {
+        self.lift(face, value, level::current())
+    }
+
+    /// The tangent that this dual tensor was made with, and the object that stands for it.
+    pub fn companion(self: &Arc<Cell>, at: LevelId) -> Option<Companion> {
+        match &self.state().link {
+            Link::Lift { face: Face::Dual { level, tangent }, .. } if *level == at => tangent.clone(),
+            _ => None,
+        }
+    }
+
+    /// The cell that holds the elements without history, and where in it they are. A root that has a history hands its
+    /// elements to a new cell, so that who shares the elements does not keep the graph alive.
+    fn data_root(self: &Arc<Cell>) -> Result<(Arc<Cell>, Option<Region>)> {
+        let link = self.state().link.clone();
+        match link {
+            Link::Alias { parent, region } => Ok((parent, region)),
+            Link::View(v) => {
+                let region = self.region()?;
+                Ok(match v.root.data_root()? {
+                    (data, None) => (data, Some(region)),
+                    (data, Some(outer)) => (data, Some(outer.compose(&region))),
+                })
+            }
+            Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.data_root(),
+            Link::Lift { .. } => Ok((self.clone(), None)),
+            Link::Root => {
+                let value = self.read()?;
+                if !history::has_history(&value) {
+                    return Ok((self.clone(), None));
+                }
+                let plain = strip(&value)?;
+                let data = {
+                    let mut s = self.state();
+                    let data = Cell::root(plain, s.birth, s.version);
+                    s.link = Link::Alias { parent: data.clone(), region: None };
+                    s.seen = s.version;
+                    data
+                };
+                self.depends(&data);
+                Ok((data, None))
+            }
+        }
+    }
+
+    /// The tensor that had this cell has another one now. One that shows the elements of this cell needs no mention, and
+    /// would hold it for ever.
+    pub fn succeed(self: &Arc<Cell>, by: &Arc<Cell>) {
+        let mut below = Some(by.clone());
+        while let Some(cell) = below {
+            if Arc::ptr_eq(&cell, self) {
+                return;
+            }
+            below = match &cell.state().link {
+                Link::Root => None,
+                Link::View(View { parent, .. }) | Link::Alias { parent, .. } | Link::Lift { parent, .. } => {
+                    Some(parent.clone())
+                }
+            };
+        }
+        self.state().successor = Some(by.clone());
+    }
+    pub fn successor(&self) -> Option<Arc<Cell>> {
+        self.state().successor.clone()
+    }
+
+    /// How often the elements were written to, through whatever face.
+    pub fn version(self: &Arc<Cell>) -> u32 {
+        let below = match &self.state().link {
+            Link::View(v) => Some(v.root.clone()),
+            Link::Lift { face: Face::Tangent { .. }, .. } | Link::Root => None,
+            Link::Alias { parent, .. } | Link::Lift { parent, .. } => Some(parent.clone()),
+        };
+        below.map_or_else(|| self.state().version, |cell| cell.version())
+    }
+
+    /// What changes with each write that this cell's dependents must see.
+    fn stamp(self: &Arc<Cell>) -> u32 {
+        let root = match &self.state().link {
+            Link::View(v) => Some(v.root.clone()),
+            _ => None,
+        };
+        root.map_or_else(|| self.state().version, |r| r.state().version)
+    }
+
+    pub fn birth(&self) -> LevelId {
+        self.state().birth
+    }
+
+    /// Whether the elements are another cell's, with whose history this one's goes.
+    pub fn is_view(&self) -> bool {
+        matches!(self.state().link, Link::View(_))
+    }
+
+    /// The cell that this one is a view of: the root.
+    pub fn base(self: &Arc<Cell>) -> Option<Arc<Cell>> {
+        let below = match &self.state().link {
+            Link::View(v) => v.root.clone(),
+            Link::Lift { parent, face: Face::Dual { tangent: Some(_), .. } | Face::Primal { .. } | Face::Bits } => {
+                parent.clone()
+            }
+            _ => return None,
+        };
+        Some(below.base().unwrap_or(below))
+    }
+
+    /// Sizes, strides and offset of the elements, for small ones as if they were in memory too.
+    pub fn layout(self: &Arc<Cell>) -> Result<Layout> {
+        let value = self.read()?;
+        let (strides, offset) = super::read::layout(&value);
+        let own = Layout { shape: value.shape().clone(), strides, offset };
+        if super::read::innermost(&value).is_none_or(|a| a.buffer().is_some()) {
+            return Ok(own);
+        }
+        let link = self.state().link.clone();
+        let region = match link {
+            Link::View(_) => self.region()?,
+            Link::Alias { region: Some(region), .. } => region,
+            Link::Alias { .. } | Link::Root => return Ok(own),
+            Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),
+            Link::Lift { .. } => return Ok(own),
+        };
+        Ok(match region {
+            Region::Strided(l) => l,
+            Region::Listed { .. } => own,
+        })
+    }
+
+    /// The object that stands for the cell, as its owner said.
+    pub fn host(&self) -> usize {
+        self.state().host
+    }
+    /// Says which object stands for the cell; 0 if none does any more.
+    pub fn set_host(&self, host: usize) {
+        self.state().host = host;
+    }
+
+    /// The cell whose memory is this one's, and the value here with its elements in a buffer that nobody else holds or
+    /// that is visible outside already.
+    pub fn export(self: &Arc<Cell>) -> Result<Tensor> {
+        let (data, _) = self.data_root()?;
+        let link = data.state().link.clone();
+        match link {
+            Link::Root => data.settle_memory()?,
+            Link::Lift { parent, face: Face::Bits } => drop(parent.export()?),
+            _ => {}
+        }
+        self.read()
+    }
+
+    fn settle_memory(self: &Arc<Cell>) -> Result<()> {
+        self.drop_dependents();
+        let value = self.state().value.take();
+        let Some(mut value) = value else { crate::bail!(Internal, "a cell has lost its value") };
+        let made = super::slot::make_exportable(&mut value);
+        self.replace(Some(value), |s| s.version += 1);
+        made
+    }
+}
+
+/// Another handle on the same elements: a detached tensor is another argument than the tensor itself.
+fn distinct(t: Tensor) -> Tensor {
+    t.dense().cloned().map_or(t, Tensor::from)
+}

@@ -1,0 +1,101 @@
+//! Reading a cell: its value is made again when what it was made from has moved.
+
+use super::super::history::{rewrap, strip};
+use super::super::part;
+use super::link::{Link, View};
+use super::{Cell, distinct};
+use crate::base::{DType, Error, Result};
+use crate::core::level::GradMode;
+use crate::core::Tensor;
+use std::sync::Arc;
+
+impl Cell {
+    /// The present value; if it can no longer be made, because a transform has returned, one that says so when used.
+    pub fn read_or_stale(self: &Arc<Cell>) -> Tensor {
+        self.read().unwrap_or_else(|_| {
+            let (value, root) = {
+                let s = self.state();
+                let root = match &s.link {
+                    Link::View(v) => Some(v.root.clone()),
+                    Link::Alias { parent, .. } | Link::Lift { parent, .. } => Some(parent.clone()),
+                    Link::Root => None,
+                };
+                (s.value.clone(), root)
+            };
+            match (value, root) {
+                (Some(value), _) => value,
+                (None, Some(root)) => root.read_or_stale(),
+                (None, None) => Tensor::scalar(DType::F32, f64::NAN),
+            }
+        })
+    }
+
+    /// The present value.
+    pub fn read(self: &Arc<Cell>) -> Result<Tensor> {
+        let (link, seen, value) = {
+            let s = self.state();
+            (s.link.clone(), s.seen, s.value.clone())
+        };
+        match link {
+            Link::Root => value.ok_or_else(|| Error::internal("a cell has lost its value")),
+            Link::View(v) => {
+                v.root.refresh()?;
+                let version = v.root.state().version;
+                match value {
+                    Some(value) if seen == version => Ok(value),
+                    _ => self.reread(&v, version),
+                }
+            }
+            Link::Alias { parent, region } => {
+                parent.refresh()?;
+                let version = parent.state().version;
+                match value {
+                    Some(value) if seen == version => Ok(value),
+                    value => {
+                        let data = strip(&parent.read()?)?;
+                        let data = region.map_or_else(|| Ok(distinct(data.clone())), |r| part::read(&data, &r))?;
+                        let around = value.or_else(|| self.state().shell.take());
+                        let value = around.map_or_else(|| Ok(data.clone()), |shell| rewrap(&shell, &data))?;
+                        Ok(self.remember(&parent, value, version))
+                    }
+                }
+            }
+            Link::Lift { parent, face } => {
+                parent.refresh()?;
+                let version = parent.stamp().wrapping_add(face.stamp());
+                match value {
+                    Some(value) if seen == version || face.is_final() => Ok(value),
+                    value => {
+                        let around = value.or_else(|| self.state().shell.take());
+                        let value = face.lift(&parent.read()?, around.as_ref())?;
+                        Ok(self.remember(&parent, value, version))
+                    }
+                }
+            }
+        }
+    }
+
+    fn reread(self: &Arc<Cell>, v: &View, version: u32) -> Result<Tensor> {
+        let base = v.parent.read()?;
+        let _mode = GradMode::set(v.recorded);
+        let value = v.lens.apply(&base)?;
+        self.replace(Some(value.clone()), |s| s.seen = version);
+        self.depends(&v.root);
+        Ok(value)
+    }
+
+    /// Keeps a value made from `version` of the parent. Views of this cell see that it moved.
+    fn remember(self: &Arc<Cell>, parent: &Arc<Cell>, value: Tensor, version: u32) -> Tensor {
+        self.replace(Some(value.clone()), |s| {
+            s.version += u32::from(s.seen != version);
+            s.seen = version;
+        });
+        self.depends(parent);
+        value
+    }
+
+    /// Brings the version up to date with what lies below.
+    pub(super) fn refresh(self: &Arc<Cell>) -> Result<()> {
+        if matches!(self.state().link, Link::Root) { Ok(()) } else { self.read().map(drop) }
+    }
+}

@@ -1,0 +1,168 @@
+//! Writing to a cell: the new value goes where the elements are, and who depends on them makes its value again.
+
+use super::super::history::{self, rewrap, strip};
+use super::super::write::{check_leaf, merge, merge_region};
+use super::link::Link;
+use super::{Cell, Face};
+use crate::bail;
+use crate::base::Result;
+use crate::core::Tensor;
+use crate::core::level::{self, GradMode};
+use crate::dense::region::Region;
+use std::sync::{Arc, Weak};
+
+impl Cell {
+    /// Forgets values that share memory with this cell's.
+    pub(super) fn drop_dependents(self: &Arc<Cell>) {
+        let dependents = std::mem::take(&mut self.state().dependents);
+        for cell in dependents.iter().filter_map(Weak::upgrade) {
+            let dropped = {
+                let mut s = cell.state();
+                if matches!(s.link, Link::Lift { face: Face::Tangent { .. }, .. }) {
+                    continue;
+                }
+                let value = s.value.take();
+                if let (Some(v), Link::Alias { .. } | Link::Lift { .. }) = (&value, &s.link) {
+                    s.shell = Some(history::shell(v));
+                }
+                value
+            };
+            drop(dropped);
+            cell.drop_dependents();
+        }
+    }
+
+    /// An error if an in-place operator may not write to this cell now.
+    pub fn check_writable(self: &Arc<Cell>, op: &str) -> Result<()> {
+        check_leaf(op, &self.read()?, false)?;
+        let link = self.state().link.clone();
+        let view = match link {
+            Link::View(v) => v,
+            Link::Lift { parent, face } => {
+                face.check_beside(op)?;
+                return check_leaf(op, &parent.read()?, true);
+            }
+            _ => return Ok(()),
+        };
+        check_leaf(op, &view.root.read()?, true)?;
+        if let Some(what) = view.lens.forbids_writes()
+            && history::has_history(&view.root.read()?)
+            && level::grad_enabled()
+        {
+            bail!(
+                Runtime,
+                "{op}(): {what} is a view and is being modified inplace. This view is the output of a function that \
+                 returns multiple views. Such functions do not allow the output views to be modified inplace. You \
+                 should replace the inplace operation by an out-of-place one"
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes the result of an in-place operator, of this cell's shape and dtype.
+    pub fn write(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
+        let view = match &self.state().link {
+            Link::View(v) => Some(v.clone()),
+            _ => None,
+        };
+        let Some(v) = view else { return self.write_whole(op, new) };
+        if !v.recorded && level::grad_enabled() && history::has_history(&new) {
+            bail!(
+                Runtime,
+                "{op}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make \
+                 the view where gradients are enabled, or write to it under no_grad"
+            );
+        }
+        let region = self.region()?;
+        v.root.write_region(op, &region, &new)
+    }
+
+    fn write_whole(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
+        let (old, birth) = (self.read()?, self.birth());
+        let new = merge(op, &old, birth, new)?;
+        self.drop_dependents();
+        self.install(op, new)
+    }
+
+    /// Writes to a region of this cell, which is no view.
+    pub fn write_region(self: &Arc<Cell>, op: &str, region: &Region, value: &Tensor) -> Result<()> {
+        if self.is_view() {
+            bail!(Internal, "write_region() of a view");
+        }
+        self.refresh()?;
+        self.drop_dependents();
+        let (old, birth) = {
+            let mut s = self.state();
+            (s.value.take(), s.birth)
+        };
+        let old = match old {
+            Some(old) => old,
+            None => self.read()?,
+        };
+        match merge_region(op, old, birth, region, value) {
+            Ok(new) => self.install(op, new),
+            Err((old, e)) => {
+                self.replace(Some(old), |_| ());
+                Err(e)
+            }
+        }
+    }
+
+    /// Puts the new value in place, and its elements where they belong.
+    fn install(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
+        let link = self.state().link.clone();
+        let parent = match &link {
+            Link::Root | Link::View(_) => None,
+            Link::Alias { parent, region } => {
+                parent.write_data(op, region.as_ref(), &strip(&new)?)?;
+                Some(parent)
+            }
+            Link::Lift { parent, face } => {
+                face.write_beside(op, &new)?;
+                parent.write(op, face.lower(&new, parent)?)?;
+                Some(parent)
+            }
+        };
+        let beside = if let Link::Lift { face, .. } = &link { face.stamp() } else { 0 };
+        let seen = parent.map_or(0, |p| p.stamp().wrapping_add(beside));
+        self.replace(Some(new), |s| {
+            s.version += 1;
+            s.seen = seen;
+        });
+        if let Some(parent) = parent {
+            self.depends(parent);
+        }
+        Ok(())
+    }
+
+    /// Replaces elements and keeps every node and tangent.
+    pub fn write_data(self: &Arc<Cell>, op: &str, region: Option<&Region>, data: &Tensor) -> Result<()> {
+        if self.is_view() {
+            bail!(Internal, "write_data() of a view");
+        }
+        let old = self.read()?;
+        self.drop_dependents();
+        let birth = self.birth();
+        let plain = strip(&old)?;
+        let shell = history::has_history(&old).then(|| history::shell(&old));
+        let taken = self.state().value.take();
+        drop((old, taken));
+        let _off = GradMode::set(false);
+        let written = match region {
+            None => merge(op, &plain, birth, data.clone()).map_err(|e| (plain, e)),
+            Some(region) => merge_region(op, plain, birth, region, data),
+        };
+        let around = |data: Tensor| shell.as_ref().map_or_else(|| Ok(data.clone()), |s| rewrap(s, &data));
+        match written {
+            Ok(data) => {
+                let new = around(data)?;
+                self.install(op, new)
+            }
+            Err((data, e)) => {
+                let old = around(data)?;
+                self.replace(Some(old), |_| ());
+                Err(e)
+            }
+        }
+    }
+}
