@@ -5,8 +5,8 @@ use super::super::part;
 use super::link::{Link, View};
 use super::{Cell, distinct};
 use crate::base::{DType, Error, Result};
-use crate::core::level::GradMode;
 use crate::core::Tensor;
+use crate::core::level::GradMode;
 use std::sync::Arc;
 
 impl Cell {
