@@ -1472,6 +1472,8 @@ autograd: Any
 
 utils_pytree: Any
 
+autograd_forward_ad: Any
+
 autograd_graph: Any
 
 utils_hooks: Any

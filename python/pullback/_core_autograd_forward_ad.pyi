@@ -7,4 +7,36 @@ from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
 
 __all__ = [
+    "dual_levels",
+    "enter_dual_level",
+    "exit_dual_level",
+    "is_fwd_grad_enabled",
+    "make_dual",
+    "switch_fwd_grad",
+    "unpack",
 ]
+
+def enter_dual_level() -> builtins.int:
+    """Enters a level of dual tensors and returns its number, from 0 on."""
+
+def exit_dual_level(*, level: builtins.int | None = None) -> None:
+    """Leaves the innermost level: its dual tensors are their primals from now on. Raises RuntimeError for another level."""
+
+def dual_levels() -> builtins.int:
+    """How many levels of dual tensors this thread has entered."""
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: builtins.int | None = None) -> Tensor:
+    """A dual tensor with the elements of `tensor` and this tangent, of the same shape; writes to it reach both.
+
+    Raises ValueError for dtypes without derivatives, and RuntimeError where no level was entered, the shapes differ, or
+    one of the tensors has a tangent at the level already.
+    """
+
+def unpack(tensor: Tensor, *, level: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor | None]:
+    """Primal and tangent of a tensor, as views of it; the tangent is None if it has none at the level."""
+
+def is_fwd_grad_enabled() -> builtins.bool:
+    """Whether tangents are propagated on this thread."""
+
+def switch_fwd_grad(mode: builtins.bool) -> builtins.bool:
+    """Turns the propagation of tangents on or off, and returns how it was."""
