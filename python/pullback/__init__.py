@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import fft as fft
     from . import func as func
+    from . import library as library
     from . import linalg as linalg
     from . import nn as nn
+    from . import ops as ops
     from . import random as random
     from . import return_types as return_types
     from . import special as special
     from . import testing as testing
     from . import utils as utils
 
-_SUBMODULES = ("autograd", "fft", "func", "linalg", "nn", "random", "return_types", "special", "testing", "utils")
+_SUBMODULES = (
+    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "random", "return_types", "special", "testing"),
+    "utils",
+)
 
 __version__: str = _core.__version__
 globals().update(members(""))

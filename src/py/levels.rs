@@ -43,6 +43,17 @@ fn _followers(tensors: &Bound<'_, PyTuple>) -> (usize, usize, bool) {
     (tapes.len(), duals.len(), level::tracing() != LevelId::DENSE)
 }
 
+/// Whether these tensors are plain arrays and no transform would notice an operator on them.
+#[pyfunction]
+#[pyo3(signature = (*tensors))]
+fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
+    let plain =
+        |t: Bound<'_, PyAny>| tensor::cell(t.py(), t.as_ptr()).is_none_or(|c| c.value().level() == LevelId::DENSE);
+    level::tracing() == LevelId::DENSE && tensors.iter().all(plain)
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    super::submodule(m, "autograd")?.add_function(wrap_pyfunction!(_followers, m)?)
+    let autograd = super::submodule(m, "autograd")?;
+    autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_is_plain, m)?)
 }
