@@ -153,6 +153,11 @@ SIGNATURES = {
         "requires_grad: builtins.bool = False) -> Tensor"
     ),
     "from_numpy": "(ndarray: Any) -> Tensor",
+    "allclose": (
+        "(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, "
+        "equal_nan: builtins.bool = False) -> builtins.bool"
+    ),
+    "equal": "(input: Tensor, other: Tensor) -> builtins.bool",
     "from_dlpack": "(ext_tensor: Any) -> Tensor",
     "is_tensor": f"(obj: Any) -> {_BOOL}",
     "is_grad_enabled": f"() -> {_BOOL}",

@@ -5,6 +5,7 @@ use super::value::Operand;
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
+use crate::rules::basis;
 
 compare! { TABLE:
     /// Whether elements are equal.
@@ -152,6 +153,38 @@ bitwise! {
     bitwise_left_shift, BITWISE_LEFT_SHIFT, "bitwise_left_shift", (a, b) { int => a << b };
     /// `input >> other` of integers; the sign is kept.
     bitwise_right_shift, BITWISE_RIGHT_SHIFT, "bitwise_right_shift", (a, b) { int => a >> b };
+}
+
+ops! { CLOSE:
+    /// Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
+    /// NaN with `equal_nan`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.isclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
+    /// tensor([ True, False])
+    fn isclose = "isclose" (input: &Tensor, other: &Tensor, rtol: f64 = 1e-5, atol: f64 = 1e-8, equal_nan: bool = false)
+        -> Tensor [METHOD] {
+        if input.dtype() != other.dtype() {
+            bail!(Runtime, "isclose(): {} did not match {}; convert one with .to(dtype)", input.dtype(), other.dtype());
+        }
+        if rtol < 0.0 || atol < 0.0 {
+            bail!(Runtime, "isclose(): rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}");
+        }
+        let mut close = eq(input, other)?;
+        if !input.dtype().is_differentiable() && rtol == 0.0 && atol == 0.0 {
+            return Ok(close);
+        }
+        if equal_nan && input.dtype().is_differentiable() {
+            close = logical_or(&close, &logical_and(&isnan(input)?, &isnan(other)?)?)?;
+        }
+        // Integers are compared as floats, which hold their differences.
+        let float = |x: &Tensor| if x.dtype().is_differentiable() { Ok(x.clone()) } else { basis::cast(x, DType::F64) };
+        let (a, b) = (float(input)?, float(other)?);
+        let distance = a.sub(&b)?.abs()?;
+        let allowed = b.abs()?.mul(&Tensor::scalar(a.dtype(), rtol))?.add(&Tensor::scalar(a.dtype(), atol))?;
+        let near = logical_and(&le(&distance, &allowed)?, &isfinite(&distance)?)?;
+        logical_or(&close, &near)
+    }
 }
 
 /// A condition as bool: uint8 masks are accepted, as in PyTorch.

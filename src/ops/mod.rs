@@ -38,6 +38,7 @@ static FAMILIES: &[&[Entry]] = &[
     arith::PRIMITIVES,
     arith::TABLE,
     compare::BITWISE,
+    compare::CLOSE,
     compare::PREDICATES,
     compare::TABLE,
     convert::CONVERSIONS,

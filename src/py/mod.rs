@@ -6,6 +6,7 @@
 
 pub mod attributes;
 pub mod autograd;
+pub mod comparison;
 pub mod conversion;
 pub mod convert;
 pub mod ctx;
@@ -78,6 +79,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     data::register(m)?;
     random::register(m)?;
     runtime::register(m)?;
+    comparison::register(m)?;
     function::register(m)?;
     dlpack::register(m)?;
     grad_mode::register(m)?;

@@ -1,7 +1,7 @@
 //! The `Tensor` class: an object around a cell.
 
 use super::gradient::GradBox;
-use super::{attributes, autograd, conversion, dlpack, fill, native};
+use super::{attributes, autograd, comparison, conversion, dlpack, fill, native};
 use crate::base::Result;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::region::Region;
@@ -268,6 +268,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
     native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
+    native::install(&class, comparison::METHODS, comparison::ATTRIBUTES)?;
     native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;
     native::install(&class, autograd::METHODS, autograd::ATTRIBUTES)?;
     native::install(&class, fill::METHODS, fill::ATTRIBUTES)?;
