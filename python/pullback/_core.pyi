@@ -36,6 +36,7 @@ __all__ = [
     "addmm",
     "addmv",
     "all",
+    "allclose",
     "amax",
     "amin",
     "any",
@@ -119,6 +120,7 @@ __all__ = [
     "empty_like",
     "enable_grad",
     "eq",
+    "equal",
     "erf",
     "erfc",
     "erfinv",
@@ -169,6 +171,7 @@ __all__ = [
     "inverse",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -479,6 +482,8 @@ class Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
+    def allclose(self, /, other: Any, rtol: Any = None, atol: Any = None, equal_nan: Any = False) -> Any:
+        """Whether all elements are close to those of `other`."""
     def amax(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
     def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
@@ -680,6 +685,8 @@ class Tensor:
         """Whether elements are equal."""
     def eq_(self, other: _Operand) -> Tensor:
         """Whether elements are equal."""
+    def equal(self, /, other: Any) -> Any:
+        """Whether `other` has the same shape and the same elements."""
     def erf(self) -> Tensor:
         """The error function of each element."""
     def erf_(self) -> Tensor:
@@ -828,6 +835,10 @@ class Tensor:
     @builtins.property
     def is_sparse(self) -> Any:
         """False."""
+    def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+        """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
+        NaN with `equal_nan`.
+        """
     def isfinite(self) -> Tensor:
         """Whether elements are neither infinite nor NaN."""
     def isinf(self) -> Tensor:
@@ -1409,6 +1420,22 @@ def get_num_threads() -> builtins.int:
 def empty_cache() -> Any:
     """Gives cached memory back to the system."""
 
+def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
+    """Whether all elements are close: `|input - other| <= atol + rtol * |other|`. Shapes broadcast, dtypes must agree.
+
+    >>> import pullback
+    >>> pullback.allclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
+    False
+    """
+
+def equal(input: Tensor, other: Tensor) -> builtins.bool:
+    """Whether both have the same shape and the same elements.
+
+    >>> import pullback
+    >>> pullback.equal(pullback.tensor([1, 2]), pullback.tensor([1, 2]))
+    True
+    """
+
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
 
@@ -1687,6 +1714,15 @@ def bitwise_left_shift(input: _Operand, other: _Operand) -> Tensor:
 
 def bitwise_right_shift(input: _Operand, other: _Operand) -> Tensor:
     """`input >> other` of integers; the sign is kept."""
+
+def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+    """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
+    NaN with `equal_nan`.
+
+    >>> import pullback
+    >>> pullback.isclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
+    tensor([ True, False])
+    """
 
 def logical_not(input: Tensor) -> Tensor:
     """Whether elements are zero (or false).
