@@ -20,6 +20,10 @@ def number(a: Any, b: Any) -> Any:
     return (a * a * b.sin()).sum()
 
 
+def total(a: Any) -> Any:
+    return (a**3).sum()
+
+
 def inputs() -> Any:
     return tuple(make_tensor(3, dtype=pb.float64, low=0.5, high=2, requires_grad=True) for _ in range(2))
 
@@ -82,14 +86,20 @@ def test_defaults_of_vectors() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: F.vjp(pb.exp, x), RuntimeError, "'v'"),
-        (lambda x: F.jvp(pb.exp, x, pb.ones(2)), RuntimeError, "shapes of the input"),
-        (lambda x: F.hessian(pb.exp, x), RuntimeError, "one element"),
-        (lambda x: F.jacobian(lambda a: pb.ones(2), x, strict=True), RuntimeError, "does not depend"),
-        (lambda x: F.vjp(lambda a: pb.ones(()), x, strict=True), RuntimeError, "does not depend"),
-        (lambda x: F.jacobian(pb.exp, "x"), TypeError, "'inputs' must be a tensor, got str"),
-        (lambda x: F.jacobian(lambda a: 3, x), TypeError, "returns must be a tensor"),
-        (lambda x: F.jacobian(pb.exp, x, strategy="other"), ValueError, "strategy"),
+        (lambda x: F.vjp(pb.exp, x), RuntimeError, "v can only be None if what the user-provided function returns"),
+        (lambda x: F.jvp(pb.exp, x), RuntimeError, "v can only be None if the input to the user-provided function"),
+        (lambda x: F.jvp(pb.exp, x, pb.ones(2)), RuntimeError, r"v has invalid size: should be \(3,\) but got \(2,\)"),
+        (lambda x: F.jvp(pb.add, (x, x), (x, pb.ones(2))), RuntimeError, "Entry 1 in v has invalid size"),
+        (lambda x: F.jvp(pb.add, (x, x), (x,)), RuntimeError, "v is a tuple of invalid length: should be 2 but got 1"),
+        (lambda x: F.hessian(pb.exp, x), RuntimeError, "given to hessian should contain a single element"),
+        (lambda x: F.hvp(lambda a: 3, x, x), RuntimeError, "given to hvp should return a single Tensor"),
+        (lambda x: F.jacobian(pb.exp, "x"), TypeError, "inputs given to jacobian must be either a Tensor or a tuple"),
+        (lambda x: F.jacobian(pb.exp, (x, 3)), TypeError, "the value at index 1 has type int"),
+        (lambda x: F.jacobian(lambda a: 3, x), TypeError, "outputs of the user-provided function given to jacobian"),
+        (lambda x: F.jacobian(pb.exp, x, strategy="other"), AssertionError, "Expected strategy to be either"),
+        (lambda x: F.hessian(total, x, outer_jacobian_strategy="o"), AssertionError, "Expected strategy to be either"),
+        (lambda x: F.jacobian(pb.exp, x, vectorize=True, strict=True), RuntimeError, "not supported together"),
+        (lambda x: F.hessian(total, x, vectorize=True, strict=True), RuntimeError, "not supported together"),
     ],
 )
 def test_errors(call: Callable[[Any], Any], error: type[Exception], message: str) -> None:
@@ -101,3 +111,57 @@ def test_independent_outputs_are_zero() -> None:
     x, y = inputs()
     assert_close(F.jacobian(lambda a, b: a * 1, (x, y))[1], pb.zeros(3, 3, dtype=pb.float64))
     assert_close(F.vjp(lambda a: pb.ones(()), x)[1], pb.zeros(3, dtype=pb.float64))
+
+
+NO_GRADIENT = "Output 0 of the user-provided function does not require gradient"
+INDEPENDENT = "The output of the user-provided function is independent of input 1"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: F.jacobian(lambda a: pb.ones(2), x, strict=True), NO_GRADIENT),
+        (lambda x: F.vjp(lambda a: pb.ones(()), x, strict=True), NO_GRADIENT),
+        (lambda x: F.jvp(lambda a: pb.ones(()), x, x, strict=True), NO_GRADIENT),
+        (lambda x: F.hessian(lambda a: pb.ones(()), x, strict=True), NO_GRADIENT),
+        (lambda x: F.hvp(lambda a: pb.ones(()), x, x, strict=True), NO_GRADIENT),
+        (lambda x: F.jacobian(lambda a, b: a.exp(), (x, x), strict=True), INDEPENDENT),
+        (lambda x: F.vjp(lambda a, b: total(a), (x, x), strict=True), INDEPENDENT),
+        (lambda x: F.jvp(lambda a, b: total(a), (x, x), (x, x), strict=True), INDEPENDENT),
+        (lambda x: F.hessian(lambda a, b: total(a), (x, x), strict=True), INDEPENDENT),
+        (lambda x: F.vhp(lambda a, b: total(a), (x, x), (x, x), strict=True), INDEPENDENT),
+        (lambda x: F.hessian(pb.sum, x, strict=True), "jacobian of the user-provided function with respect to input 0"),
+        (lambda x: F.hvp(pb.sum, x, x, strict=True), "jacobian of the user-provided function with respect to input 0"),
+        (lambda x: F.hvp(lambda a, b: total(a) + b.sum(), (x, x), (x, x), strict=True), "with respect to input 1"),
+        (
+            lambda x: F.jacobian(lambda a: a * 2, x, strict=True, create_graph=True),
+            "strict mode when create_graph=True",
+        ),
+        (lambda x: F.vjp(pb.sum, x, strict=True, create_graph=True), "strict mode when create_graph=True"),
+        (lambda x: F.jvp(pb.sum, x, pb.ones(3), strict=True, create_graph=True), "strict mode when create_graph=True"),
+        (
+            lambda x: F.hvp(lambda a: (a * a).sum(), x, pb.ones(3), strict=True, create_graph=True),
+            "when create_graph=True",
+        ),
+    ],
+)
+def test_strict_mode(call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        call(pb.ones(3, requires_grad=True))
+
+
+def test_strict_mode_passes_what_depends() -> None:
+    """In a product each input needs influence on one of the outputs, not on all."""
+    x, y = inputs()
+    apart = lambda a, b: (a**3, b**3)
+    for create_graph in (False, True):
+        options: Any = {"strict": True, "create_graph": create_graph}
+        assert_close(F.vjp(apart, (x, y), (x, y), **options), F.vjp(apart, (x, y), (x, y)))
+        assert_close(F.jvp(apart, (x, y), (x, y), **options), F.jvp(apart, (x, y), (x, y)))
+        assert_close(F.hvp(number3, (x, y), (x, y), **options), F.hvp(number3, (x, y), (x, y)))
+        assert_close(F.hessian(number3, (x, y), **options), F.hessian(number3, (x, y)))
+        assert_close(F.jacobian(lambda a: a**3, x, **options), F.jacobian(lambda a: a**3, x))
+
+
+def number3(a: Any, b: Any) -> Any:
+    return (a**3 * b**3).sum()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -32,6 +33,34 @@ class Halved(pb.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         return g * ctx.saved_tensors[0]
+
+
+class Half(pb.autograd.Function):
+    """Right in reverse mode, half of the truth in forward mode; or the other way round."""
+
+    generate_vmap_rule = True
+    wrong = "jvp"
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @classmethod
+    def _scaled(cls, ctx: Any, t: Any, mode: str) -> Any:
+        return t * ctx.saved_tensors[0] * (1 if cls.wrong == mode else 2)
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return Half._scaled(ctx, g, "backward")
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return Half._scaled(ctx, t, "jvp")
 
 
 class Unsteady(pb.autograd.Function):
@@ -65,33 +94,201 @@ def test_second_derivatives() -> None:
     assert gradgradcheck(lambda x: x.exp(), points(2), pb.ones(2, dtype=pb.float64))
 
 
+def test_what_is_left_alone() -> None:
+    """Outputs without derivative, inputs that are not varied, inputs that share memory, the generator."""
+    x = points(3)
+    assert gradcheck(lambda x: (x * 2, (x * 3).detach()), x, **EVERYTHING)
+    assert gradgradcheck(lambda x: (x**3, (x * 3).detach()), x, check_fwd_over_rev=True)
+    assert gradcheck(lambda x, y: x * y.sum(), (x, pb.ones(2, dtype=pb.float64)), **EVERYTHING)
+    assert gradcheck(lambda x: x * 2, pb.ones(1, dtype=pb.float64).expand(3).requires_grad_(), masked=True)
+    assert gradcheck(lambda xs, k: [xs * k, xs + k], [x, 2.0])
+    before, state = x.clone(), pb.get_rng_state()
+    for fast_mode in (False, True):
+        assert gradcheck(lambda x: x.exp(), x, fast_mode=fast_mode, **EVERYTHING)
+    assert pb.get_rng_state() == state and x.grad is None
+    pb.testing.assert_close(x, before, rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("fast_mode", [False, True])
 def test_wrong_derivative(fast_mode: bool) -> None:
-    with pytest.raises(GradcheckError, match=r"Jacobian by backward does not match"):
+    with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0") as caught:
         gradcheck(Halved.apply, points(2), fast_mode=fast_mode)
+    assert ("computed in fast mode" in str(caught.value)) == fast_mode
+    assert re.search(r"numerical:\n.*\n.*\nanalytical:\n", str(caught.value))
     assert not gradcheck(Halved.apply, points(2), fast_mode=fast_mode, raise_exception=False)
+    Half.wrong = "jvp"
+    assert gradcheck(Half.apply, points(2), fast_mode=fast_mode)
+    with pytest.raises(
+        GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to"
+    ):
+        gradcheck(Half.apply, points(2), fast_mode=fast_mode, check_forward_ad=True)
+    Half.wrong = "backward"
+    assert gradcheck(Half.apply, points(2), fast_mode=fast_mode, check_forward_ad=True, check_backward_ad=False)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        gradcheck(Half.apply, points(2), fast_mode=fast_mode, check_forward_ad=True)
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        gradgradcheck(lambda x: Halved.apply(x) * x, points(2), fast_mode=fast_mode)
+
+
+def backward_of(rule: Any, outputs: Any = lambda a, b: a * 2 + b * 3, **extra: Any) -> Any:
+    class Made(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            ctx.set_materialize_grads(extra.get("materialize", True))
+            return outputs(a, b)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return rule(*grads)
+
+    return Made.apply
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_gradients_given_to_the_wrong_input(fast_mode: bool) -> None:
+    swapped = backward_of(lambda g: (g * 3, g * 2))
+    with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 0"):
+        gradcheck(swapped, (points(3), points(3)), fast_mode=fast_mode)
+    only_second = backward_of(lambda g: (g * 2, g * 2))
+    with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 1"):
+        gradcheck(only_second, (points(3), points(3)), fast_mode=fast_mode)
+    turned = backward_of(lambda g: (g * 2, g.flip(0) * 3))
+    with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 1"):
+        gradcheck(turned, (points(3), points(3)), fast_mode=fast_mode)
+    second_output = backward_of(lambda g, h: (g, g + h), lambda a, b: (a + b, b * 2))
+    with pytest.raises(GradcheckError, match="mismatch for output 1 with respect to input 1"):
+        gradcheck(second_output, (points(3), points(3)), fast_mode=fast_mode)
 
 
 def test_hidden_dependence() -> None:
-    with pytest.raises(GradcheckError):
+    with pytest.raises(GradcheckError, match="Numerical gradient for function expected to be zero"):
         gradcheck(lambda x: x.detach() * 2, points(2))
+    with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 1"):
+        gradcheck(lambda x, y: x * y.detach(), (points(2), points(2)))
     assert gradcheck(lambda x: pb.ones(2, dtype=pb.float64), points(2))
+    assert gradcheck(lambda x, y: x * 2, (points(2), points(2)), check_forward_ad=True)
 
 
 def test_repeatability() -> None:
-    with pytest.raises(GradcheckError, match="two backward passes"):
+    with pytest.raises(GradcheckError, match=r"not reentrant.*The tolerance for nondeterminism was 0.0"):
         gradcheck(Unsteady.apply, points(2))
     assert gradcheck(Unsteady.apply, points(2), nondet_tol=1e-5)
 
 
+def test_undefined_gradients() -> None:
+    two: Any = lambda a, b: (a * 2, b * 3)
+    inputs = (points(2), points(2))
+    fragile = backward_of(lambda g, h: (g * 2, h * 3), two, materialize=False)
+    with pytest.raises(TypeError, match="NoneType"):
+        gradcheck(fragile, inputs)
+    careless = backward_of(
+        lambda g, h: (None if g is None else g * 2, h * 3 if g is None else None), two, materialize=False
+    )
+    with pytest.raises(
+        GradcheckError, match="handle undefined output grads, but the gradients of input 1 do not add up"
+    ):
+        gradcheck(careless, inputs)
+    assert gradcheck(careless, inputs, check_undefined_grad=False)
+    careful = backward_of(
+        lambda g, h: (None if g is None else g * 2, None if h is None else h * 3), two, materialize=False
+    )
+    assert gradcheck(careful, inputs)
+    assert gradcheck(backward_of(lambda g, h: (g * 2, h * 3), two), inputs)
+
+
+def test_gradient_that_ignores_its_cotangent() -> None:
+    """A single number and a cotangent of 1 would not show it."""
+    constant = backward_of(lambda g: (pb.full_like(g, 2), pb.full_like(g, 3)))
+    inputs = (points(), points())
+    with pytest.raises(GradcheckError, match="backward not multiplied by grad_output"):
+        gradcheck(constant, inputs)
+
+
+@pytest.mark.parametrize("mode", ["grad", "forward"])
+def test_batched(mode: str) -> None:
+    """A rule for vmap that is wrong under a derivative only."""
+
+    class Scale(pb.autograd.Function):
+        fault: Any = None
+
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return Scale.apply(g)
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return Scale.apply(t)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+            return Scale.fault(x), in_dims[0]
+
+    options: Any = {"check_batched_grad": True} if mode == "grad" else {"check_batched_forward_grad": True}
+    options["check_forward_ad"] = True
+    words = {"grad": "testing batched gradient computation", "forward": "testing batched forward gradient"}[mode]
+    Scale.fault = lambda x: x * 2
+    assert gradcheck(Scale.apply, points(2), **options)
+    Scale.fault = lambda x: x * 3
+    with pytest.raises(GradcheckError, match=f"{words}.*for output 0 and input 0"):
+        gradcheck(Scale.apply, points(2), **options)
+    Scale.fault = lambda x: x.no_such_method()
+    with pytest.raises(GradcheckError, match=f"{words}.*it raised AttributeError"):
+        gradcheck(Scale.apply, points(2), **options)
+    assert gradcheck(Scale.apply, points(2))
+
+
 def test_wrong_use() -> None:
-    with pytest.raises(ValueError, match="requires gradients"):
+    with pytest.raises(ValueError, match="expects at least one input tensor to require gradient"):
         gradcheck(pb.sin, pb.ones(2))
-    with pytest.raises(ValueError, match="one of"):
+    with pytest.raises(ValueError, match="gradgradcheck expects at least one input tensor to require gradient"):
+        gradgradcheck(pb.sin, pb.ones(2))
+    with pytest.raises(AssertionError, match="at least one of check_forward_ad or check_backward_ad"):
         gradcheck(pb.sin, points(2), check_backward_ad=False)
-    with pytest.raises(ValueError, match="check_forward_ad"):
+    with pytest.raises(AssertionError, match="check_batched_grad=True requires check_backward_ad"):
+        gradcheck(pb.sin, points(2), check_backward_ad=False, check_forward_ad=True, check_batched_grad=True)
+    with pytest.raises(AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"):
         gradcheck(pb.sin, points(2), check_batched_forward_grad=True)
+    with pytest.raises(AssertionError, match="check_fwd_over_rev or check_rev_over_rev"):
+        gradgradcheck(pb.sin, points(2), check_rev_over_rev=False)
     with pytest.raises(ValueError, match="must return"):
         gradcheck(lambda x: 3, points(2))
-    with pytest.warns(UserWarning, match="float32"):
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision.*float32"):
         gradcheck(lambda x: x * 2, pb.ones(2, requires_grad=True), eps=1e-2, atol=1e-2)
+
+
+def test_exceptions_of_the_function_pass_through() -> None:
+    def failing(x: Any) -> Any:
+        raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        gradcheck(failing, points(2), raise_exception=False)
+
+
+def test_second_order_modes() -> None:
+    class OneWay(pb.autograd.Function):
+        """The backward hides its dependence on the input."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 3 * (ctx.saved_tensors[0] ** 2).detach()
+
+    assert gradcheck(OneWay.apply, points(2))
+    for fast_mode in (False, True):
+        with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 0"):
+            gradgradcheck(OneWay.apply, points(2), fast_mode=fast_mode)
+        assert not gradgradcheck(OneWay.apply, points(2), fast_mode=fast_mode, raise_exception=False)
+        assert gradgradcheck(pb.exp, points(2), fast_mode=fast_mode, check_batched_grad=True, check_grad_dtypes=True)
+        assert gradgradcheck(pb.exp, points(2), fast_mode=fast_mode, check_fwd_over_rev=True, check_rev_over_rev=False)

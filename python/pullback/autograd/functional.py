@@ -22,8 +22,11 @@ def _as_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
     tensors = tuple(x) if is_tuple else (x,)
     for i, t in enumerate(tensors):
         if not isinstance(t, pb.Tensor):
-            place = f"item {i} of {what}" if is_tuple else what
-            raise TypeError(f"{function}(): {place} must be a tensor, got {type(t).__name__}")
+            place = f"the value at index {i}" if is_tuple else "it"
+            raise TypeError(
+                f"{function}(): The {what} given to {function} must be either a Tensor or a tuple of Tensors, but "
+                f"{place} has type {type(t).__name__}"
+            )
     return is_tuple, tensors
 
 
@@ -48,12 +51,19 @@ def _vector(v: Any, like: Tensors, function: str, of: str) -> Tensors:
     """The vector of a product, by default 1 for a single number."""
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
-            raise RuntimeError(f"{function}(): argument 'v' may only be left out if {of} is a single number")
+            raise RuntimeError(
+                f"{function}(): The vector v can only be None if {of} is a single Tensor with a single element"
+            )
         return (pb.ones_like(like[0]),)
-    _, vs = _as_tuple(v, function, "argument 'v'")
-    if [t.shape for t in vs] != [t.shape for t in like]:
-        got, expected = ([tuple(t.shape) for t in ts] for ts in (vs, like))
-        raise RuntimeError(f"{function}(): argument 'v' expected the shapes of {of}, {expected}, got {got}")
+    _, vs = _as_tuple(v, function, "v")
+    if len(vs) != len(like):
+        raise RuntimeError(f"{function}(): v is a tuple of invalid length: should be {len(like)} but got {len(vs)}")
+    for i, (w, t) in enumerate(zip(vs, like, strict=True)):
+        if w.shape != t.shape:
+            entry = f"Entry {i} in v" if len(vs) > 1 else "v"
+            raise RuntimeError(
+                f"{function}(): {entry} has invalid size: should be {tuple(t.shape)} but got {tuple(w.shape)}"
+            )
     return vs
 
 
@@ -63,11 +73,38 @@ def _grad(output: Any, inputs: Tensors, **kwargs: Any) -> list[Any]:
     return list(pb.autograd.grad(output, inputs, allow_unused=True, **kwargs))
 
 
-def _check_dependence(outputs: Tensors, inputs: Tensors, function: str) -> None:
+def _check_outputs(outputs: Tensors, function: str) -> None:
     for i, y in enumerate(outputs):
-        for j, g in enumerate(_grad(y.sum(), inputs, retain_graph=True)):
-            if g is None:
-                raise RuntimeError(f"{function}(): output {i} does not depend on input {j}, which strict mode forbids")
+        if not y.requires_grad:
+            raise RuntimeError(
+                f"{function}(): Output {i} of the user-provided function does not require gradient. The outputs must "
+                "be computed in a differentiable manner from the input when running in strict mode."
+            )
+
+
+def _check_used(grads: Sequence[Any], function: str, what: str = "output") -> None:
+    for i, g in enumerate(grads):
+        if g is None:
+            raise RuntimeError(
+                f"{function}(): The {what} of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode."
+            )
+
+
+def _check_graph(results: Sequence[Any], function: str, what: str) -> None:
+    """With `create_graph`, strict mode also wants something to differentiate."""
+    for i, x in enumerate(results):
+        if not x.requires_grad:
+            raise RuntimeError(
+                f"{function}(): The {what} of the user-provided function is independent of input {i}. This is not "
+                "allowed in strict mode when create_graph=True."
+            )
+
+
+def _check_dependence(outputs: Tensors, inputs: Tensors, function: str) -> None:
+    """Each output is differentiable, and each input has influence on one."""
+    _check_outputs(outputs, function)
+    _check_used(_grad(sum(y.sum() for y in outputs), inputs, retain_graph=True), function)
 
 
 def _filled(grads: Sequence[Any], inputs: Tensors) -> Tensors:
@@ -89,14 +126,27 @@ def jacobian(
         strict: raise if an output does not depend on an input; otherwise such a Jacobian is zero.
         vectorize: compute all rows (or columns) at once with `vmap`.
         strategy: ``"reverse-mode"``, or ``"forward-mode"`` together with `vectorize`.
+
+    Raises:
+        RuntimeError: in strict mode, if an output does not depend on an input.
+        TypeError: if inputs or outputs are no tensors.
+        AssertionError: for another strategy.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.jacobian(lambda x: x * x, pullback.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
     """
-    if strategy not in ("reverse-mode", "forward-mode"):
-        raise ValueError(f"jacobian(): argument 'strategy' expected 'reverse-mode' or 'forward-mode', got {strategy!r}")
+    _check_strategy(strategy, "jacobian")
     if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError("jacobian(): forward mode needs vectorize=True")
+        raise NotImplementedError(
+            "jacobian(): Computing Jacobian using forward-AD is only implemented for vectorize=True"
+        )
     if vectorize and strict:
-        raise RuntimeError("jacobian(): strict mode needs vectorize=False")
-    many_inputs, xs = _as_tuple(inputs, "jacobian", "argument 'inputs'")
+        raise RuntimeError(
+            "jacobian(): strict=True and vectorize=True are not supported together; set strict=False or vectorize=False"
+        )
+    many_inputs, xs = _as_tuple(inputs, "jacobian", "inputs")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if vectorize:
@@ -105,18 +155,33 @@ def jacobian(
             many_outputs = bool(found) and isinstance(found[0], tuple)
             table = found if many_outputs else (found,)
         else:
-            many_outputs, ys = _as_tuple(func(*xs), "jacobian", "what the function returns")
+            many_outputs, ys = _as_tuple(func(*xs), "jacobian", "outputs of the user-provided function")
             if strict:
-                _check_dependence(ys, xs, "jacobian")
-            table = tuple(_rows(y, xs, create_graph) for y in ys)
+                _check_outputs(ys, "jacobian")
+            table = tuple(_rows(y, xs, create_graph, strict) for y in ys)
     result = tuple(_unpack(many_inputs, row) for row in table)
     return _released(_unpack(many_outputs, result), create_graph)
 
 
-def _rows(y: Any, xs: Tensors, create_graph: bool) -> Tensors:
+def _check_strategy(strategy: str, function: str) -> None:
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            f'{function}(): Expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}. Forward '
+            "mode is for functions with more outputs than inputs."
+        )
+
+
+def _rows(y: Any, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """The Jacobians of one output, row by row."""
     flat = y.reshape(-1)
-    rows = [_filled(_grad(flat[i], xs, retain_graph=True, create_graph=create_graph), xs) for i in range(flat.numel())]
+    rows = []
+    for i in range(flat.numel()):
+        grads = _grad(flat[i], xs, retain_graph=True, create_graph=create_graph)
+        if strict:
+            _check_used(grads, "jacobian")
+            if create_graph:
+                _check_graph(grads, "jacobian", "jacobian")
+        rows.append(_filled(grads, xs))
     if not rows:
         return tuple(x.new_zeros((*y.shape, *x.shape)) for x in xs)
     return tuple(
@@ -135,14 +200,22 @@ def hessian(
     """The Hessian of a function with a single number as its value: ``result[i][j]`` for tuples of inputs.
 
     The arguments are those of `jacobian`; `outer_jacobian_strategy` is the strategy of the second derivative.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.hessian(lambda x: x.prod(), pullback.tensor([1.0, 2.0]))
+    tensor([[0., 1.],
+            [1., 0.]])
     """
-    many_inputs, xs = _as_tuple(inputs, "hessian", "argument 'inputs'")
+    _check_strategy(outer_jacobian_strategy, "hessian")
+    many_inputs, xs = _as_tuple(inputs, "hessian", "inputs")
 
     def gradient(*args: Any) -> Tensors:
         value = _number(func(*args), "hessian")
         found = _grad(value, args, create_graph=True)
-        if strict and any(g is None for g in found):
-            raise RuntimeError("hessian(): the output does not depend on each input, which strict mode forbids")
+        if strict:
+            _check_outputs((value,), "hessian")
+            _check_used(found, "hessian")
+            _check_gradient(found, "hessian")
         return _filled(found, args)
 
     if outer_jacobian_strategy == "forward-mode":
@@ -153,28 +226,48 @@ def hessian(
 
 
 def _number(value: Any, function: str) -> Any:
-    if not isinstance(value, pb.Tensor) or value.numel() != 1:
-        got = f"shape {tuple(value.shape)}" if isinstance(value, pb.Tensor) else type(value).__name__
-        raise RuntimeError(f"{function}(): the function must return a tensor with one element, got {got}")
+    if not isinstance(value, pb.Tensor):
+        raise RuntimeError(
+            f"{function}(): The function given to {function} should return a single Tensor, got {type(value).__name__}"
+        )
+    if value.numel() != 1:
+        raise RuntimeError(
+            f"{function}(): The Tensor returned by the function given to {function} should contain a single element, "
+            f"got shape {tuple(value.shape)}"
+        )
     return value.reshape(())
 
 
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value of `func`, and the product of the vector `v` with its Jacobian."""
-    many_inputs, xs = _as_tuple(inputs, "vjp", "argument 'inputs'")
+    """The value of `func`, and the product of the vector `v` with its Jacobian.
+
+    Args:
+        v: in the structure and shapes of the outputs; 1 by default, if the output is a single number.
+        create_graph: let the results be differentiable.
+        strict: raise if an output is not differentiable, or an input has no influence.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.vjp(lambda x: x * x, pullback.tensor([1.0, 2.0]), pullback.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    many_inputs, xs = _as_tuple(inputs, "vjp", "inputs")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
-        many_outputs, ys = _as_tuple(func(*xs), "vjp", "what the function returns")
-        vs = _vector(v, ys, "vjp", "the output")
+        many_outputs, ys = _as_tuple(func(*xs), "vjp", "outputs of the user-provided function")
+        vs = _vector(v, ys, "vjp", "what the user-provided function returns")
         if strict:
-            _check_dependence(ys, xs, "vjp")
+            _check_outputs(ys, "vjp")
         pairs = [(y, w) for y, w in zip(ys, vs, strict=True) if y.requires_grad]
         grads: Sequence[Any] = [None] * len(xs)
         if pairs:
             outputs, cotangents = zip(*pairs, strict=True)
             grads = pb.autograd.grad(outputs, xs, cotangents, create_graph=create_graph, allow_unused=True)
+        if strict:
+            _check_used(grads, "vjp")
+            if create_graph:
+                _check_graph(grads, "vjp", "jacobian")
         product = _filled(grads, xs)
     return _results(many_outputs, ys, many_inputs, product, create_graph)
 
@@ -189,25 +282,52 @@ def _results(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value of `func`, and the product of its Jacobian with the vector `v`."""
-    _, xs = _as_tuple(inputs, "jvp", "argument 'inputs'")
-    vs = _vector(v, xs, "jvp", "the input")
+    """The value of `func`, and the product of its Jacobian with the vector `v`, in the shapes of the inputs.
+
+    The other arguments are those of `vjp`.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.jvp(lambda x: x * x, pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 0.0]))
+    (tensor([1., 4.]), tensor([2., 0.]))
+    """
+    _, xs = _as_tuple(inputs, "jvp", "inputs")
+    vs = _vector(v, xs, "jvp", "the input to the user-provided function")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if strict:
-            _check_dependence(_as_tuple(func(*xs), "jvp", "what the function returns")[1], xs, "jvp")
+            _check_dependence(_as_tuple(func(*xs), "jvp", "outputs of the user-provided function")[1], xs, "jvp")
         value, product = pb.func.jvp(func, xs, vs)
-        many_outputs, ys = _as_tuple(value, "jvp", "what the function returns")
-        _, products = _as_tuple(product, "jvp", "the product")
+        many_outputs, ys = _as_tuple(value, "jvp", "outputs of the user-provided function")
+        _, products = _as_tuple(product, "jvp", "product")
+        if strict and create_graph:
+            _check_graph(products, "jvp", "jacobian")
     return _results(many_outputs, ys, many_outputs, products, create_graph)
+
+
+def _check_gradient(gradient: Sequence[Any], function: str) -> None:
+    for i, g in enumerate(gradient):
+        if not g.requires_grad:
+            raise RuntimeError(
+                f"{function}(): The jacobian of the user-provided function with respect to input {i} is independent of "
+                "the input. This is not allowed in strict mode."
+            )
+
+
+def _check_second_order(value: Any, inputs: Tensors, function: str) -> None:
+    """Each input has influence on the gradient, too."""
+    _check_outputs((value,), function)
+    first = _grad(value, inputs, create_graph=True)
+    _check_used(first, function)
+    _check_gradient(first, function)
+    _check_used(_grad(sum(g.sum() for g in first), inputs, retain_graph=True), function, "jacobian")
 
 
 def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     """Forward over reverse. The Hessian is symmetric, so the product is the same from either side."""
-    many_inputs, xs = _as_tuple(inputs, name, "argument 'inputs'")
-    vs = _vector(v, xs, name, "the input")
+    many_inputs, xs = _as_tuple(inputs, name, "inputs")
+    vs = _vector(v, xs, name, "the input to the user-provided function")
 
     def of_function(*args: Any) -> Any:
         return _number(func(*args), name)
@@ -215,21 +335,37 @@ def _hessian_product(
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if strict:
-            _check_dependence((of_function(*xs),), xs, name)
+            _check_second_order(of_function(*xs), xs, name)
         gradient = pb.func.grad_and_value(of_function, argnums=tuple(range(len(xs))))
         (_, value), (product, _) = pb.func.jvp(gradient, xs, vs)
+        if strict and create_graph:
+            _check_graph(product, name, "hessian")
     return _results(False, [value], many_inputs, product, create_graph)
 
 
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value of a function with one number as its value, and the product of its Hessian with `v`."""
+    """The value of a function with one number as its value, and the product of its Hessian with `v`.
+
+    The arguments are those of `jvp`. It costs about two evaluations of the gradient, however large the Hessian is.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.hvp(lambda x: x.prod(), pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 0.0]))
+    (tensor(2.), tensor([0., 1.]))
+    """
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The value of a function with one number as its value, and the product of `v` with its Hessian."""
+    """The value of a function with one number as its value, and the product of `v` with its Hessian.
+
+    The Hessian is symmetric, so this is `hvp`.
+
+    >>> import pullback
+    >>> pullback.autograd.functional.vhp(lambda x: x.prod(), pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 0.0]))
+    (tensor(2.), tensor([0., 1.]))
+    """
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)

@@ -7,21 +7,29 @@ from typing import Any
 
 import pullback as pb
 
+from ._backward_checks import check_backward
 from ._jacobians import (
     Function,
     GradcheckError,
+    Jacobian,
     Matrix,
     Problem,
     Tolerance,
     as_tuple,
     differentiable,
-    direction,
+    directions,
+    dot,
     gradients,
-    size,
     varied_places,
 )
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+
+_MODES = {"backward": "Jacobian", "forward": "Jacobian computed with forward mode"}
+_BATCHED = {
+    "backward": "failed while testing batched gradient computation: vmap over backward is not as backward alone",
+    "forward": "failed while testing batched forward gradient: vmap over jvp is not as jvp alone",
+}
 
 
 def gradcheck(
@@ -50,6 +58,7 @@ def gradcheck(
             float64 or complex128, or the differences drown in rounding.
         eps: step of the differences.
         atol, rtol: what may be off: ``atol + rtol * |numerical|``.
+        raise_exception: raise if something is wrong; otherwise return False.
         nondet_tol: how far two backward passes may differ.
         check_undefined_grad: also differentiate each output alone, while the others have no cotangent.
         check_grad_dtypes: require gradients of the dtypes of their inputs.
@@ -57,39 +66,48 @@ def gradcheck(
         check_batched_forward_grad: the same with columns and `vmap` over tangents; needs `check_forward_ad`.
         check_forward_ad: compare `jvp`.
         check_backward_ad: compare `backward`.
-        fast_mode: compare one random projection ``v.T @ J @ u`` instead of all entries.
+        fast_mode: compare one random projection ``v.T @ J @ u`` of each block instead of all entries.
+        masked: accepted and without effect: it is about sparse tensors, of which there are none.
 
     Returns:
         True; or False if something is wrong and `raise_exception` is False.
 
     Raises:
-        GradcheckError: if something is wrong; the message holds both matrices.
-        ValueError: if no input requires gradients, or nothing is to be checked.
+        GradcheckError: if something is wrong; the message tells the output and the input, and holds both matrices.
+        ValueError: if no input requires gradients, or the function returns something else than tensors.
+        AssertionError: if nothing is to be checked, or a batched check lacks the check that it extends.
+
+    >>> import pullback
+    >>> x = pullback.tensor([0.5, 1.5], dtype=pullback.float64, requires_grad=True)
+    >>> pullback.autograd.gradcheck(lambda x: x.sin() * x, x, check_forward_ad=True)
+    True
+    >>> pullback.autograd.gradcheck(lambda x: x.detach() * x, x, raise_exception=False)
+    False
     """
+    del masked
     if not (check_forward_ad or check_backward_ad):
-        raise ValueError("gradcheck(): one of 'check_forward_ad' and 'check_backward_ad' must be True")
+        raise AssertionError("gradcheck(): Expected at least one of check_forward_ad or check_backward_ad to be True")
     if check_batched_grad and not check_backward_ad:
-        raise ValueError("gradcheck(): 'check_batched_grad' needs 'check_backward_ad'")
+        raise AssertionError("gradcheck(): Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
-        raise ValueError("gradcheck(): 'check_batched_forward_grad' needs 'check_forward_ad'")
-    if masked:
-        raise ValueError("gradcheck(): 'masked' is about sparse tensors, of which there are none")
+        raise AssertionError(
+            "gradcheck(): Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     problem = Problem(func, inputs, Tolerance(eps, atol, rtol, nondet_tol))
     try:
         compare = _compare_projections if fast_mode else _compare_matrices
-        if check_backward_ad:
-            compare(problem, problem.by_backward, "backward")
-            problem.check_repeatable()
-            if check_undefined_grad:
-                problem.check_lone_outputs()
-            if check_grad_dtypes:
-                problem.check_dtypes()
-        if check_forward_ad:
-            compare(problem, problem.by_forward, "forward")
-        if check_batched_grad:
-            _same(problem, problem.by_batched_backward(), problem.by_backward(), "vmap over backward")
-        if check_batched_forward_grad:
-            _same(problem, problem.by_batched_forward(), problem.by_forward(), "vmap over jvp")
+        if not problem.followed:
+            _check_constant(problem)
+        else:
+            if check_forward_ad:
+                compare(problem, "forward")
+            if check_backward_ad:
+                compare(problem, "backward")
+                check_backward(problem, check_undefined_grad, check_grad_dtypes)
+            if check_batched_forward_grad:
+                _compare_batched(problem, problem.by_batched_forward, problem.by_forward, "forward")
+            if check_batched_grad:
+                _compare_batched(problem, problem.by_batched_backward, problem.by_backward, "backward")
     except GradcheckError:
         if raise_exception:
             raise
@@ -124,36 +142,38 @@ def gradgradcheck(
         check_fwd_over_rev, check_rev_over_rev: by `jvp` of the gradient, and by its `backward`.
 
     The others are those of `gradcheck`, which also tells what is raised.
+
+    >>> import pullback
+    >>> x = pullback.tensor([0.5, 1.5], dtype=pullback.float64, requires_grad=True)
+    >>> pullback.autograd.gradgradcheck(lambda x: x.sin() * x, x, check_fwd_over_rev=True)
+    True
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
-        raise ValueError("gradgradcheck(): one of 'check_fwd_over_rev' and 'check_rev_over_rev' must be True")
+        raise AssertionError(
+            "gradgradcheck(): Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
+        )
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("gradgradcheck(): Setting check_batched_grad=True requires check_rev_over_rev to be True")
     arguments = as_tuple(inputs)
     varied = varied_places(arguments, "gradgradcheck")
     outputs = differentiable(func(*arguments))
-    if grad_outputs is None:
-        cotangents = tuple(
-            pb.testing.make_tensor(
-                y.shape, dtype=y.dtype, low=-1, high=1, requires_grad=True, noncontiguous=gen_non_contig_grad_outputs
-            )
-            for y in outputs
-        )
-    else:
-        cotangents = tuple(v if v.requires_grad else v.detach().requires_grad_() for v in as_tuple(grad_outputs))
+    cotangents = _cotangents(outputs, grad_outputs, gen_non_contig_grad_outputs)
+    n = len(arguments)
 
     def recorded(*values: Any) -> tuple[Any, ...]:
-        args, vs = list(values[: len(arguments)]), values[len(arguments) :]
+        args, vs = list(values[:n]), values[n:]
         for i in varied:
-            args[i] = args[i] * 1  # a value of the graph, whatever the caller passed
+            args[i] = args[i].view_as(args[i])  # a value of the graph, whatever the caller passed
         grads = gradients(differentiable(func(*args)), [args[i] for i in varied], vs, create_graph=True)
         return tuple(g for g in grads if g is not None)
 
     def functional(*values: Any) -> tuple[Any, ...]:
-        args, vs = list(values[: len(arguments)]), values[len(arguments) :]
+        args, vs = list(values[:n]), values[n:]
 
         def of_varied(*xs: Any) -> tuple[Any, ...]:
             for i, x in zip(varied, xs, strict=True):
                 args[i] = x
-            return differentiable(func(*args), everything=True)
+            return tuple(y for y in differentiable(func(*args), everything=True) if y.requires_grad)
 
         _, pull = pb.func.vjp(of_varied, *[args[i] for i in varied])
         return tuple(pull(tuple(vs)))
@@ -181,19 +201,53 @@ def gradgradcheck(
     return reverse and (not check_fwd_over_rev or check(functional, check_forward_ad=True, check_backward_ad=False))
 
 
-def _compare_matrices(problem: Problem, analytical: Callable[[], Matrix], mode: str) -> None:
-    _same(problem, analytical(), problem.by_differences(), mode)
+def _cotangents(outputs: tuple[Any, ...], given: Any, noncontiguous: bool) -> tuple[Any, ...]:
+    if given is not None:
+        return tuple(v if v.requires_grad else v.detach().requires_grad_() for v in as_tuple(given))
+    return tuple(
+        pb.testing.make_tensor(y.shape, dtype=y.dtype, low=-1, high=1, requires_grad=True, noncontiguous=noncontiguous)
+        for y in outputs
+    )
 
 
-def _same(problem: Problem, analytical: Matrix, numerical: Matrix, mode: str) -> None:
+# ---------------------------------------------------------------- comparisons
+def _check_constant(problem: Problem) -> None:
+    """No output requires gradients: then none may vary."""
+    for (i, j), block in problem.by_differences().items():
+        if any(abs(x) > problem.tolerance.atol for row in block for x in row):
+            raise GradcheckError(
+                f"gradcheck(): Numerical gradient for function expected to be zero, because output {i} does not "
+                f"require gradients, but it varies with input {j}:\n{_text(block)}"
+            )
+
+
+def _worst(got: Matrix, expected: Matrix, problem: Problem) -> tuple[int, int] | None:
+    """The place of the entry that is furthest off, if one is not close."""
     atol, rtol = problem.tolerance.atol, problem.tolerance.rtol
-    for i, (got, expected) in enumerate(zip(analytical, numerical, strict=True)):
-        for j, (a, n) in enumerate(zip(got, expected, strict=True)):
-            if not abs(a - n) <= atol + rtol * abs(n):  # also for NaN
-                raise GradcheckError(
-                    f"gradcheck(): the Jacobian by {mode} does not match at output coordinate {i}, input coordinate "
-                    f"{j}: got {a:.9g}, expected {n:.9g}\nexpected:\n{_text(numerical)}\ngot:\n{_text(analytical)}"
-                )
+    worst, place = 0.0, None
+    for r, (row, wanted) in enumerate(zip(got, expected, strict=True)):
+        for c, (a, n) in enumerate(zip(row, wanted, strict=True)):
+            off = abs(a - n)
+            if not off <= atol + rtol * abs(n) and (place is None or not off <= worst):  # also for NaN
+                worst, place = off, (r, c)
+    return place
+
+
+def _compare_matrices(problem: Problem, mode: str) -> None:
+    analytical = problem.by_backward() if mode == "backward" else problem.by_forward()
+    numerical = problem.by_differences()
+    for i, j in problem.blocks():
+        if place := _worst(analytical[i, j], numerical[i, j], problem):
+            raise GradcheckError(_mismatch(mode, i, j, numerical[i, j], analytical[i, j], place))
+
+
+def _mismatch(mode: str, i: int, j: int, numerical: Matrix, analytical: Matrix, place: tuple[int, int]) -> str:
+    r, c = place
+    return (
+        f"gradcheck(): {_MODES[mode]} mismatch for output {i} with respect to input {j}, most at element {r} of the "
+        f"output and {c} of the input: numerical {numerical[r][c]:.9g}, analytical {analytical[r][c]:.9g}\n"
+        f"numerical:\n{_text(numerical)}\nanalytical:\n{_text(analytical)}"
+    )
 
 
 def _text(matrix: Matrix) -> str:
@@ -201,21 +255,55 @@ def _text(matrix: Matrix) -> str:
     return "\n".join(rows + ["  ..."] * (len(matrix) > 10))
 
 
-def _compare_projections(problem: Problem, _: Callable[[], Matrix], mode: str) -> None:
-    """One random direction on either side: ``v.T @ J @ u``."""
-    sizes = [size(x) for x in problem.inputs]
-    u = [direction(n) for n in sizes]
-    along = problem.difference(u)
-    v = direction(len(along))[::-1]
-    expected = sum(a * b for a, b in zip(along, v, strict=True))
-    if mode == "forward":
-        got = sum(a * b for a, b in zip(problem.push(u), v, strict=True))
-    else:
-        got = problem.pull(u, v)
-    # Entries of size atol add up over the projection.
-    allowed = problem.tolerance.atol * max(1, sum(sizes)) + problem.tolerance.rtol * abs(expected)
-    if not abs(got - expected) <= allowed:
-        raise GradcheckError(
-            f"gradcheck(): a random projection of the Jacobian by {mode} does not match: got {got:.9g}, expected "
-            f"{expected:.9g}; without fast_mode both matrices are shown"
-        )
+def _compare_batched(
+    problem: Problem, batched: Callable[[], Jacobian], plain: Callable[[], Jacobian], mode: str
+) -> None:
+    expected = plain()
+    try:
+        found = batched()
+    except Exception as e:
+        raise GradcheckError(f"gradcheck() {_BATCHED[mode]}; it raised {type(e).__name__}: {e}") from e
+    for i, j in problem.blocks():
+        if _worst(found[i, j], expected[i, j], problem):
+            raise GradcheckError(
+                f"gradcheck() {_BATCHED[mode]}, for output {i} and input {j}\n"
+                f"expected:\n{_text(expected[i, j])}\ngot:\n{_text(found[i, j])}"
+            )
+
+
+def _compare_projections(problem: Problem, mode: str) -> None:
+    """One random direction on either side of each block: ``v.T @ J @ u``."""
+    us, vs = directions(problem.inputs), directions(problem.outputs[::-1])[::-1]
+    numerical, analytical = {}, {}
+    for u, (j, place) in zip(us, enumerate(problem.places), strict=True):
+        along = problem.difference(j, u)
+        pushed = problem.push(j, u) if mode == "forward" else along
+        for k, (i, v) in enumerate(zip(problem.rows, vs, strict=True)):
+            numerical[i, place] = dot(v, along[k])
+            analytical[i, place] = dot(v, pushed[k])
+    if mode == "backward":
+        inputs, tracked = problem.tracked()
+        found = dict(tracked)
+        for k, (i, v) in enumerate(zip(problem.rows, vs, strict=True)):
+            for place, u, g in zip(problem.places, us, problem.pull(inputs, found.get(k), v), strict=True):
+                analytical[i, place] = dot(g, u)
+    for i, v in zip(problem.rows, vs, strict=True):
+        for place, u in zip(problem.places, us, strict=True):
+            a, n = analytical[i, place], numerical[i, place]
+            # Entries that are off by atol add up over the projection.
+            allowed = problem.tolerance.atol * sum(map(abs, u)) * sum(map(abs, v)) + problem.tolerance.rtol * abs(n)
+            if not abs(a - n) <= allowed:
+                raise GradcheckError(_projection_mismatch(problem, mode, i, place, n, a))
+
+
+def _projection_mismatch(problem: Problem, mode: str, i: int, j: int, n: float, a: float) -> str:
+    text = (
+        f"gradcheck(): {_MODES[mode]} mismatch for output {i} with respect to input {j}, numerical {n:.9g}, analytical "
+        f"{a:.9g}: these are projections by random vectors, computed in fast mode. In slow mode:\n"
+    )
+    numerical = problem.by_differences()[i, j]
+    analytical = (problem.by_backward() if mode == "backward" else problem.by_forward())[i, j]
+    place = _worst(analytical, numerical, problem)
+    if place is None:
+        return f"{text}each element is within its tolerance; the check might pass without fast_mode"
+    return text + _mismatch(mode, i, j, numerical, analytical, place)

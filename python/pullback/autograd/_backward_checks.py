@@ -1,0 +1,81 @@
+"""What `gradcheck` asks of backward besides right numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pullback as pb
+
+from ._jacobians import GradcheckError, Problem, coordinates, dense, gradients
+
+
+def check_backward(problem: Problem, undefined: bool, dtypes: bool) -> None:
+    _check_repeatable(problem)
+    _check_proportional(problem)
+    if undefined:
+        _check_undefined(problem)
+    if dtypes:
+        _check_dtypes(problem)
+
+
+def _ones(outputs: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(pb.ones_like(y) for y in outputs)
+
+
+def _check_repeatable(problem: Problem) -> None:
+    first, second = problem.by_backward(), problem.by_backward()
+    pairs = [
+        (a, b) for key in first for r, s in zip(first[key], second[key], strict=True) for a, b in zip(r, s, strict=True)
+    ]
+    worst = max((abs(a - b) for a, b in pairs if a == a or b == b), default=0.0)
+    if not worst <= problem.tolerance.nondet:
+        raise GradcheckError(
+            "gradcheck(): Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+            f"times gives different values: they differ by {worst}. The tolerance for nondeterminism was "
+            f"{problem.tolerance.nondet}."
+        )
+
+
+def _check_proportional(problem: Problem) -> None:
+    """Without a cotangent there is no gradient."""
+    inputs, tracked = problem.tracked()
+    outputs = [y for _, y in tracked]
+    grads = gradients(outputs, inputs, tuple(pb.zeros_like(y) for y in outputs))
+    for place, g in zip(problem.places, grads, strict=True):
+        if g is not None and any(c != 0 for c in coordinates(g)):
+            raise GradcheckError(
+                f"gradcheck(): backward not multiplied by grad_output: the gradient of input {place} is not zero where "
+                "that of each output is"
+            )
+
+
+def _check_undefined(problem: Problem) -> None:
+    """All outputs together with cotangents, and each without the others: sums must agree."""
+    inputs, tracked = problem.tracked()
+    outputs = [y for _, y in tracked]
+    if len(outputs) < 2:
+        return
+    together = gradients(outputs, inputs, _ones(outputs), retain_graph=True)
+    total = [pb.zeros_like(x) for x in inputs]
+    for y in outputs:
+        alone = gradients([y], inputs, _ones([y]), retain_graph=True)
+        total = [t + dense(g, x) for t, g, x in zip(total, alone, inputs, strict=True)]
+    for place, g, t in zip(problem.places, together, total, strict=True):
+        for a, b in zip(coordinates(dense(g, t)), coordinates(t), strict=True):
+            if abs(a - b) > problem.tolerance.atol + problem.tolerance.rtol * abs(b):
+                raise GradcheckError(
+                    "gradcheck(): Expected backward function to handle undefined output grads, but the gradients of "
+                    f"input {place} do not add up when some outputs have none; treat None as zeros"
+                )
+
+
+def _check_dtypes(problem: Problem) -> None:
+    inputs, tracked = problem.tracked()
+    outputs = [y for _, y in tracked]
+    grads = gradients(outputs, inputs, _ones(outputs))
+    for place, g, x in zip(problem.places, grads, inputs, strict=True):
+        if g is not None and g.dtype != x.dtype:
+            raise GradcheckError(
+                f"gradcheck(): Gradient has dtype mismatch: {g.dtype} for input {place} of dtype {x.dtype}"
+            )
