@@ -267,6 +267,7 @@ _MODULES = (
     "linalg",
     "nn.functional",
     "special",
+    "utils.hooks",
     "utils.pytree",
 )
 

@@ -200,19 +200,19 @@ fn unwrap_taped<'a>(level: LevelId, args: &[&'a Tensor]) -> Unwrapped<'a> {
     u
 }
 
-fn save(saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Saved {
+fn save(level: LevelId, saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Result<Saved> {
     let mut saved = Saved::default();
     for (i, v) in values.iter().enumerate() {
         if saves.inputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual::new((*v).clone(), Link::Input(i as u32)));
+            saved.residuals.push(Residual::save(level, (*v).clone(), Link::Input(i as u32))?);
         }
     }
     for (i, v) in outs.iter().enumerate() {
         if saves.outputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual::new(v.clone(), Link::Output(i as u32)));
+            saved.residuals.push(Residual::save(level, v.clone(), Link::Output(i as u32))?);
         }
     }
-    saved
+    Ok(saved)
 }
 
 fn tape_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
@@ -224,7 +224,7 @@ fn tape_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -
     if !out.dtype().is_differentiable() {
         return Ok(out);
     }
-    let saved = save(prim.saves(params, u.needs), &u.values, std::slice::from_ref(&out));
+    let saved = save(level, prim.saves(params, u.needs), &u.values, std::slice::from_ref(&out))?;
     let metas = smallvec![Meta::of(&out)];
     let node = Node::op(level, prim.to_owned(), params.clone(), metas, u.edges, saved);
     Ok(Tensor::taped(level, out, node, 0))
@@ -239,7 +239,7 @@ fn tape_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
     if !outs.iter().any(|o| o.dtype().is_differentiable()) {
         return Ok(outs);
     }
-    let saved = save(prim.saves(params, u.needs), &u.values, &outs);
+    let saved = save(level, prim.saves(params, u.needs), &u.values, &outs)?;
     let metas = outs.iter().map(Meta::of).collect();
     let node = Node::op(level, prim.to_owned(), params.clone(), metas, u.edges, saved);
     let wrap = |(i, v): (usize, Tensor)| {

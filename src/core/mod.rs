@@ -3,12 +3,14 @@
 pub mod batch;
 pub mod call;
 pub mod forward;
+pub mod host;
 pub mod level;
 pub mod modes;
 pub mod node;
 pub mod origin;
 pub mod params;
 pub mod primitive;
+pub mod residual;
 pub mod tensor;
 pub mod trace;
 

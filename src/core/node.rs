@@ -4,17 +4,19 @@
 //! node is this one, and both are linked again when the residual is read. So nothing points back at a node and dropping
 //! a graph recurses nowhere: a node that reaches zero while another is being dropped waits in a queue.
 
+use super::host::{self, Anomaly, Trace};
 use super::level::LevelId;
 use super::params::Params;
-use super::primitive::{Mask, PrimBuf};
+use super::primitive::{Mask, PrimBuf, Tangents};
 use super::tensor::Tensor;
-use crate::base::{DType, Error, Result, Shape};
-use crate::dense::Array;
+use crate::base::{DType, Result, Shape};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+pub use super::residual::{Link, Residual};
 
 /// Dtype and shape of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,64 +46,8 @@ pub struct Edge {
 
 /// Where a leaf's gradient goes in `.backward()`.
 pub trait Sink: Send + Sync {
-    fn accumulate(&self, gradient: &Tensor) -> Result<()>;
+    fn accumulate(&self, node: &Arc<Node>, gradient: &Tensor) -> Result<()>;
     fn as_any(&self) -> &dyn Any;
-}
-
-/// A residual: a value of the levels below, and how it hangs on the tape.
-#[derive(Clone)]
-pub struct Residual {
-    pub value: Tensor,
-    pub link: Link,
-    /// Of memory that others may write to: what it was when the residual was saved.
-    seal: Option<Box<Seal>>,
-}
-
-#[derive(Clone, PartialEq)]
-struct Seal {
-    version: u32,
-    checksum: u64,
-}
-
-impl Residual {
-    #[inline]
-    pub fn new(value: Tensor, link: Link) -> Residual {
-        let seal = match value.innermost() {
-            Some(a) if a.is_exported() => Some(Box::new(Seal::of(a))),
-            _ => None,
-        };
-        Residual { value, link, seal }
-    }
-
-    /// An error if the memory was written to since the residual was saved, by us or by who shares it.
-    pub fn check(&self, op: &str) -> Result<()> {
-        match (&self.seal, self.value.innermost()) {
-            (Some(seal), Some(a)) if **seal != Seal::of(a) => Err(Error::runtime(format!(
-                "backward(): one of the variables needed for gradient computation has been modified by an inplace \
-                 operation: the derivative of {op}() needs a {} tensor of shape {} whose memory, shared with NumPy or \
-                 another library, was written to since; clone() it before",
-                self.value.dtype(),
-                self.value.shape()
-            ))),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Seal {
-    #[cold]
-    fn of(a: &Array) -> Seal {
-        Seal { version: a.buffer().map_or(0, |b| b.version()), checksum: a.checksum() }
-    }
-}
-
-/// What a residual was.
-#[derive(Clone)]
-pub enum Link {
-    Input(u32),
-    Output(u32),
-    /// Another value of this tape, or a constant (`None`).
-    Other(Option<Edge>),
 }
 
 /// What a node needs for its reverse rule.
@@ -122,20 +68,49 @@ pub enum NodeKind {
     },
 }
 
-/// A gradient hook: may replace the gradient of an output.
-pub type Hook = Arc<dyn Fn(&Tensor) -> Result<Option<Tensor>> + Send + Sync>;
+/// A hook of a value's gradient, which it may replace.
+pub trait GradHook: Send + Sync {
+    fn call(&self, gradient: &Tensor) -> Result<Option<Tensor>>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A hook of a node: before its rule runs it gets the cotangents of the outputs, and may replace them; afterwards also
+/// those of the inputs, and may replace these.
+pub trait NodeHook: Send + Sync {
+    fn before(&self, outputs: &Tangents) -> Result<Option<Tangents>>;
+    fn after(&self, inputs: &Tangents, outputs: &Tangents) -> Result<Option<Tangents>>;
+    fn as_any(&self) -> &dyn Any;
+}
 
 /// Rare things.
 #[derive(Default)]
 pub struct Extra {
     /// Hooks by output slot, with an id for removal.
-    pub hooks: Mutex<Vec<(u64, u32, Hook)>>,
-    /// Where gradients of outputs go although they are no leaves, by output slot.
-    pub retained: Mutex<Vec<(u32, Arc<dyn Sink>)>>,
-    /// The user's line, in anomaly mode.
-    pub line: OnceLock<String>,
+    pub hooks: Mutex<Vec<(u64, u32, Arc<dyn GradHook>)>>,
+    pub before: Mutex<Vec<(u64, Arc<dyn NodeHook>)>>,
+    pub after: Mutex<Vec<(u64, Arc<dyn NodeHook>)>>,
+    /// Where gradients of outputs go although they are no leaves, by output slot. Who can see a gradient owns the sink.
+    pub retained: Mutex<Vec<(u32, Weak<dyn Sink>)>>,
+    /// In anomaly mode, where the node was made.
+    pub trace: OnceLock<Arc<Trace>>,
+    /// What the host language keeps with the node.
+    pub host: OnceLock<Box<dyn Any + Send + Sync>>,
     /// Tangents of residuals, while a `forward_ad` level lives.
     pub tangents: Mutex<Vec<super::forward::ResidualTangent>>,
+}
+
+impl Extra {
+    /// Removes the hooks with this id. What is returned is dropped by the caller, without a lock.
+    pub fn remove(&self, id: u64) -> impl Sized + use<> {
+        let hooks: Vec<_> = locked(&self.hooks).extract_if(.., |h| h.0 == id).collect();
+        let before: Vec<_> = locked(&self.before).extract_if(.., |h| h.0 == id).collect();
+        let after: Vec<_> = locked(&self.after).extract_if(.., |h| h.0 == id).collect();
+        (hooks, before, after)
+    }
+}
+
+pub fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// A recorded operator or a leaf.
@@ -179,15 +154,13 @@ impl Node {
         edges: SmallVec<[Option<Edge>; 2]>,
         saved: Saved,
     ) -> Arc<Node> {
-        Arc::new(Node {
-            seq: next_seq(),
-            level,
-            kind: NodeKind::Op { prim, params },
-            metas,
-            edges,
-            saved: Mutex::new(saved),
-            extra: OnceLock::new(),
-        })
+        let kind = NodeKind::Op { prim, params };
+        let saved = Mutex::new(saved);
+        let node = Node { seq: next_seq(), level, kind, metas, edges, saved, extra: OnceLock::new() };
+        if host::anomaly() != Anomaly::Off {
+            node.extra().trace.get_or_init(|| host::trace(node.class()));
+        }
+        Arc::new(node)
     }
 
     pub fn name(&self) -> &str {
@@ -196,6 +169,27 @@ impl Node {
             NodeKind::Op { prim: PrimBuf::Static(p), .. } => p.name(),
             NodeKind::Op { prim: PrimBuf::Shared(p), .. } => p.name(),
         }
+    }
+    /// The name of the node's class in messages and in `repr`: `MulBackward0`.
+    pub fn class(&self) -> String {
+        let raw = match &self.kind {
+            NodeKind::Leaf(_) => return "AccumulateGrad".into(),
+            NodeKind::Op { prim: PrimBuf::Shared(p), .. } if p.custom().is_some() => {
+                return format!("{}Backward", p.name());
+            }
+            NodeKind::Op { .. } => self.name(),
+        };
+        if raw.starts_with(char::is_uppercase) {
+            return raw.into();
+        }
+        let short = raw.rsplit_once('.').map_or(raw, |(_, last)| last);
+        let mut name = String::new();
+        for part in short.split('_') {
+            let mut chars = part.chars();
+            name.extend(chars.next().map(|c| c.to_ascii_uppercase()));
+            name.push_str(chars.as_str());
+        }
+        format!("{name}Backward0")
     }
     pub fn is_leaf(&self) -> bool {
         matches!(self.kind, NodeKind::Leaf(_))
@@ -227,17 +221,17 @@ impl Node {
 
     /// What the reverse rule reads for residual `i`: the value, with its tangents, and for a sweep that records as a
     /// value of this tape again.
-    pub fn read(self: &Arc<Node>, i: usize, r: &Residual, record: bool) -> Result<Tensor> {
-        let value = if record { self.relink(r) } else { r.value.clone() };
+    pub fn read(self: &Arc<Node>, i: usize, link: &Link, value: Tensor, record: bool) -> Result<Tensor> {
+        let value = if record { self.relink(link, value) } else { value };
         match self.extra_if_any() {
             Some(extra) => super::forward::with_tangents(self, extra, i, value),
             None => Ok(value),
         }
     }
 
-    fn relink(self: &Arc<Node>, r: &Residual) -> Tensor {
-        let value = r.value.clone();
-        let (node, slot) = match &r.link {
+    /// A residual's value as one of this tape again, for a sweep that records.
+    pub fn relink(self: &Arc<Node>, link: &Link, value: Tensor) -> Tensor {
+        let (node, slot) = match link {
             Link::Input(i) => match self.edges.get(*i as usize) {
                 Some(Some(e)) => (e.node.clone(), e.slot),
                 _ => return value,

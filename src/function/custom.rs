@@ -54,7 +54,7 @@ impl CustomPrimitive {
     }
 
     /// Saved tensors as residuals: without their nodes, and with what they were.
-    fn residual(level: LevelId, t: &Tensor, args: &[&Tensor], outs: &[Tensor]) -> Residual {
+    fn residual(level: LevelId, t: &Tensor, args: &[&Tensor], outs: &[Tensor]) -> Result<Residual> {
         let value = strip(level, t);
         let link = if let Some(i) = args.iter().position(|a| a.same(t)) {
             Link::Input(i as u32)
@@ -63,7 +63,7 @@ impl CustomPrimitive {
         } else {
             Link::Other(t.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot }))
         };
-        Residual::new(value, link)
+        Residual::save(level, value, link)
     }
 }
 
@@ -87,7 +87,7 @@ impl Custom for CustomPrimitive {
             .collect();
         let mut setup = self.f.setup(&owned(args), &wrapped, needs)?;
         let saved = std::mem::take(&mut setup.saved);
-        let residuals = saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect();
+        let residuals = saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
         let constant = setup.non_differentiable;
         let inputs = args.iter().map(|a| Some(Meta::of(a))).collect();
         *node.saved() = Saved { residuals, context: Some(Arc::new(Kept { setup, inputs })), freed: false };

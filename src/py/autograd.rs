@@ -1,22 +1,21 @@
 //! `requires_grad`, `.grad`, `.backward()`, hooks: the tape as PyTorch users know it. Semantics are in [`crate::skin::tape`].
 
-use super::gradient::GradBox;
-use super::graph::PyNode;
+use super::gradient::{Accumulator, GradBox};
+use super::graph;
 use super::hooks::Removable;
 use super::native::{Arg, Slf};
 use super::tensor::{self, PyTensor};
-use super::{conversion, convert};
-use crate::base::Error;
-use crate::core::node::{Hook, Sink};
+use super::{conversion, convert, seeds};
+use crate::core::node::{Sink, locked};
 use crate::core::{Edge, Tensor};
 use crate::native;
 use crate::rules::basis;
 use crate::skin::{history, tape};
 use crate::transforms::backward::Options;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub use crate::skin::tape::{is_leaf, requires_grad};
 
@@ -30,7 +29,7 @@ pub fn set_requires_grad(slf: Slf<'_, '_>, on: bool) -> PyResult<()> {
         }
         return Ok(());
     }
-    let new = if on { tape::leaf(&value, t.gradient_box())? } else { tape::unleaf(&value)? };
+    let new = if on { tape::leaf(&value, Accumulator::new(slf)?)? } else { tape::unleaf(&value)? };
     Ok(t.adopt(new)?)
 }
 
@@ -48,8 +47,7 @@ pub fn gradient(t: &PyTensor) -> Option<Py<PyTensor>> {
 fn grad_box(t: &PyTensor) -> Option<Arc<GradBox>> {
     t.known_gradient_box().or_else(|| {
         let e = tape::edge(&t.value())?;
-        let sink = e.node.sink()?.clone();
-        GradBox::of_sink(sink)
+        Some(Accumulator::of_node(&e.node)?.gradient_box(t))
     })
 }
 
@@ -82,49 +80,6 @@ fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {
     Ok(())
 }
 
-/// One tensor or several.
-fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tensor>> {
-    if let Some(t) = convert::tensor(o) {
-        return Ok(vec![t]);
-    }
-    let wrong = |o: &Bound<'_, PyAny>| {
-        let got = convert::type_name(o);
-        PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
-    };
-    let items = o.try_iter().map_err(|_| wrong(o))?;
-    items
-        .map(|x| {
-            let x = x?;
-            convert::tensor(&x).ok_or_else(|| wrong(&x))
-        })
-        .collect()
-}
-
-/// As [`tensors`], where entries may be None.
-fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Option<Tensor>>> {
-    let Some(o) = o else { return Ok(Vec::new()) };
-    if let Some(t) = convert::tensor(&o) {
-        return Ok(vec![Some(t)]);
-    }
-    o.try_iter()?
-        .map(|x| {
-            let x = x?;
-            if x.is_none() {
-                return Ok(None);
-            }
-            let got = || PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensors or None"));
-            convert::tensor(&x).map(Some).ok_or_else(got)
-        })
-        .collect()
-}
-
-/// Edges of the tensors that gradients are wanted for.
-fn targets(inputs: &[Tensor], op: &str) -> PyResult<Vec<Edge>> {
-    let missing =
-        || PyRuntimeError::new_err(format!("{op}(): One of the differentiated Tensors does not require grad"));
-    inputs.iter().map(|x| tape::edge(x).ok_or_else(missing)).collect()
-}
-
 fn options(retain: Option<bool>, create_graph: bool) -> Options {
     Options { retain: retain.unwrap_or(create_graph), create_graph }
 }
@@ -134,37 +89,59 @@ fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, in
     let roots = tape::roots("backward", &outputs, &seeds)?;
     drop((outputs, seeds));
     let Some(inputs) = inputs else { return Ok(tape::backward(roots, o)?) };
-    let py = inputs.py();
-    let objects: Vec<Bound<'_, PyTensor>> = match inputs.cast::<PyTensor>() {
-        Ok(t) => vec![t.to_owned()],
-        Err(_) => inputs.try_iter()?.map(|x| Ok(x?.cast_into::<PyTensor>()?)).collect::<PyResult<_>>()?,
-    };
-    if objects.is_empty() {
-        return Err(PyRuntimeError::new_err("backward(): argument 'inputs' cannot be empty"));
-    }
-    let values: Vec<Tensor> = objects.iter().map(|o| o.get().value()).collect();
-    let edges = targets(&values, "backward")?;
-    let grads = tape::gradients(roots, &edges, o)?;
-    for (object, g) in objects.iter().zip(grads) {
-        if let Some(g) = g {
-            grad_box(object.get()).unwrap_or_else(|| object.get().gradient_box()).add(py, &g, o.create_graph)?;
+    let targets = seeds::targets(&inputs, "backward")?;
+    let mut edges = Vec::with_capacity(targets.len());
+    for target in targets {
+        let edge = target.edge("backward")?;
+        match target.object {
+            Some(object) if !edge.node.is_leaf() => {
+                let held = grad_box(object.get()).unwrap_or_else(|| object.get().gradient_box());
+                retain(&edge, &held);
+            }
+            None if !edge.node.is_leaf() => {
+                return Err(PyRuntimeError::new_err(
+                    "backward(): argument 'inputs': a GradientEdge of an operator has no .grad; give the tensor, or use \
+                     autograd.grad()",
+                ));
+            }
+            _ => {}
         }
+        edges.push(edge);
     }
-    Ok(())
+    Ok(tape::backward_to(roots, &edges, o)?)
 }
 
-/// Accumulates gradients of all leaves that `tensors` depend on.
+/// Accumulates gradients of all leaves that `tensors` depend on, or only of `inputs`, in their `.grad`.
+///
+/// `tensors` and `inputs` are tensors or gradient edges, alone or in sequences; `grad_tensors` has one gradient for each
+/// of `tensors`, which scalars do not need. Raises RuntimeError for tensors without history, and for a graph whose saved
+/// tensors are freed because `retain_graph` was not given before.
+///
+/// >>> import pullback
+/// >>> x = pullback.tensor([1.0, 2.0], requires_grad=True)
+/// >>> pullback.autograd.backward([x.sum(), (x * x).sum()])
+/// >>> x.grad
+/// tensor([3., 5.])
 #[pyfunction]
-#[pyo3(name = "backward", signature = (tensors, grad_tensors=None, retain_graph=None, create_graph=false, inputs=None))]
+#[pyo3(name = "backward", signature = (tensors, grad_tensors=None, retain_graph=None, create_graph=false,
+    grad_variables=None, inputs=None))]
 fn backward_of(
     tensors: &Bound<'_, PyAny>,
     grad_tensors: Option<&Bound<'_, PyAny>>,
     retain_graph: Option<bool>,
     create_graph: bool,
+    grad_variables: Option<&Bound<'_, PyAny>>,
     inputs: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
-    let outputs = self::tensors(tensors, "backward", "tensors")?;
-    let seeds = optional_tensors(grad_tensors.map(|g| g.as_borrowed()), "backward", "grad_tensors")?;
+    if grad_tensors.is_some() && grad_variables.is_some() {
+        return Err(PyRuntimeError::new_err(
+            "backward(): `grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(). Please \
+             only use `grad_tensors`.",
+        ));
+    }
+    let outputs = seeds::tensors(tensors, "backward", "tensors")?;
+    let given = grad_tensors.or(grad_variables).map(|g| g.as_borrowed());
+    let seeds = seeds::optional_tensors(given, "backward", "grad_tensors")?;
     if !seeds.is_empty() && seeds.len() != outputs.len() {
         return Err(PyRuntimeError::new_err(format!(
             "backward(): got {} tensors and {} gradients",
@@ -175,10 +152,19 @@ fn backward_of(
     run_backward(outputs, seeds, options(retain_graph, create_graph), inputs.map(|i| i.as_borrowed()))
 }
 
-/// Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`.
+/// Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`, as a tuple.
+///
+/// `outputs` and `inputs` are tensors or gradient edges, alone or in sequences. With `is_grads_batched` the gradients
+/// have a batch dimension in front, and so have the results. An input that no output depends on is an error unless
+/// `allow_unused`, which gives None for it, or `materialize_grads`, which gives zeros.
+///
+/// >>> import pullback
+/// >>> x = pullback.tensor([1.0, 2.0], requires_grad=True)
+/// >>> pullback.autograd.grad((x**3).sum(), x)
+/// (tensor([ 3., 12.]),)
 #[pyfunction]
-#[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, allow_unused=None,
-    is_grads_batched=false, materialize_grads=false))]
+#[pyo3(signature = (outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=false, only_inputs=true,
+    allow_unused=None, is_grads_batched=false, materialize_grads=false))]
 #[allow(clippy::too_many_arguments)]
 fn grad<'py>(
     outputs: &Bound<'py, PyAny>,
@@ -186,67 +172,77 @@ fn grad<'py>(
     grad_outputs: Option<&Bound<'py, PyAny>>,
     retain_graph: Option<bool>,
     create_graph: bool,
+    only_inputs: bool,
     allow_unused: Option<bool>,
     is_grads_batched: bool,
     materialize_grads: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = outputs.py();
     if materialize_grads && allow_unused == Some(false) {
-        return Err(pyo3::exceptions::PyValueError::new_err(
-            "grad(): Expected allow_unused to be True or not passed when materialize_grads=True",
+        return Err(PyValueError::new_err(
+            "grad(): Expected allow_unused to be True or not passed when materialize_grads=True, but got: False.",
         ));
     }
-    let ys = tensors(outputs, "grad", "outputs")?;
-    let xs = tensors(inputs, "grad", "inputs")?;
-    let seeds = optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
-    let edges = targets(&xs, "grad")?;
+    if !only_inputs {
+        let text =
+            c"only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for \
+            other parts of the graph, please use autograd.backward.";
+        PyErr::warn(py, &py.get_type::<PyFutureWarning>(), text, 1)?;
+    }
+    let ys = seeds::tensors(outputs, "grad", "outputs")?;
+    let given = seeds::optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
+    if !given.is_empty() && given.len() != ys.len() {
+        return Err(PyRuntimeError::new_err(format!("grad(): got {} tensors and {} gradients", ys.len(), given.len())));
+    }
+    let targets = seeds::targets(inputs, "grad")?;
+    let edges = targets.iter().map(|t| t.edge("grad")).collect::<PyResult<Vec<_>>>()?;
     let o = options(retain_graph, create_graph);
     let grads = if is_grads_batched {
-        tape::batched_gradients(&ys, &seeds, &edges, o)?
+        tape::batched_gradients(&ys, &given, &edges, o)?
     } else {
-        tape::gradients(tape::roots("grad", &ys, &seeds)?, &edges, o)?
+        tape::gradients(tape::roots("grad", &ys, &given)?, &edges, o)?
     };
-    drop((ys, seeds));
+    drop((ys, given));
+    let allow_unused = materialize_grads || allow_unused == Some(true);
     let mut out = Vec::with_capacity(grads.len());
-    for (i, (g, x)) in grads.into_iter().zip(&xs).enumerate() {
+    for (i, (g, e)) in grads.into_iter().zip(&edges).enumerate() {
+        let meta = &e.node.metas[e.slot as usize];
         out.push(match g {
             Some(g) => tensor::wrap(py, g)?.into_any(),
-            None if materialize_grads => tensor::wrap(py, basis::full(x.shape(), x.dtype(), 0.0)?)?.into_any(),
-            None if allow_unused == Some(true) => py.None().into_bound(py),
+            None if materialize_grads => tensor::wrap(py, basis::full(&meta.shape, meta.dtype, 0.0)?)?.into_any(),
+            None if allow_unused => py.None().into_bound(py),
             None => return Err(tape::unused(i).into()),
         });
     }
     PyTuple::new(py, out)
 }
 
+fn retained(e: &Edge, sink: &Arc<GradBox>) -> bool {
+    let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
+    let known = |x: &crate::core::node::Extra| locked(&x.retained).iter().any(|(slot, s)| *slot == e.slot && same(s));
+    e.node.extra_if_any().is_some_and(known)
+}
+
+fn retain(e: &Edge, sink: &Arc<GradBox>) {
+    if !retained(e, sink) {
+        let sink: Arc<dyn Sink> = sink.clone();
+        locked(&e.node.extra().retained).push((e.slot, Arc::downgrade(&sink)));
+    }
+}
+
+/// A tensor whose gradient is retained was written to: the gradient is that of its new value.
+pub fn keep_retaining(sink: &Arc<GradBox>, old: Option<Edge>, new: &Tensor) {
+    let (Some(old), Some(new)) = (old, tape::edge(new)) else { return };
+    if !Arc::ptr_eq(&old.node, &new.node) && retained(&old, sink) {
+        let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
+        locked(&old.node.extra().retained).retain(|(slot, s)| *slot != old.slot || !same(s));
+        retain(&new, sink);
+    }
+}
+
 /// Where the value hangs on a tape, for something that only makes sense there.
 fn need_edge(slf: Slf<'_, '_>, problem: &str) -> PyResult<Edge> {
     tape::edge(&slf.get().value()).ok_or_else(|| PyRuntimeError::new_err(problem.to_string()))
-}
-
-/// A Python callable as a gradient hook.
-fn hook(f: Py<PyAny>) -> Hook {
-    Arc::new(move |g: &Tensor| {
-        Python::attach(|py| {
-            let out = f.bind(py).call1((tensor::wrap(py, g.clone()).map_err(super::errors::to_error)?,));
-            let out = out.map_err(super::errors::to_error)?;
-            if out.is_none() {
-                return Ok(None);
-            }
-            match convert::tensor(&out) {
-                Some(t) if t.shape() == g.shape() => Ok(Some(t)),
-                Some(t) => Err(Error::runtime(format!(
-                    "register_hook(): a hook changed the shape of the gradient from {} to {}",
-                    g.shape(),
-                    t.shape()
-                ))),
-                None => Err(Error::type_(format!(
-                    "register_hook(): expected the hook to return a Tensor or None, got {}",
-                    convert::type_name(&out)
-                ))),
-            }
-        })
-    })
 }
 
 native! { METHODS, ATTRIBUTES:
@@ -258,11 +254,15 @@ native! { METHODS, ATTRIBUTES:
     /// Accumulates the gradients of this tensor in the leaves that it depends on.
     fn backward(slf, gradient = None, retain_graph = None, create_graph = False, inputs = None) {
         let py = slf.py();
-        let seeds = optional_tensors(gradient, "backward", "gradient")?;
+        let seeds = seeds::optional_tensors(gradient, "backward", "gradient")?;
         let retain = retain_graph.map(|r| r.is_truthy()).transpose()?;
         let o = options(retain, conversion::flag(create_graph, false)?);
         run_backward(vec![slf.get().value()], seeds, o, inputs)?;
         Ok(py.None().into_bound(py))
+    }
+    /// Whether the tensor was made in inference mode.
+    fn is_inference(slf) {
+        Ok(pyo3::types::PyBool::new(slf.py(), slf.get().is_inference()).to_owned().into_any())
     }
     /// Leaves the history behind, in place.
     fn detach_(slf) {
@@ -280,12 +280,7 @@ native! { METHODS, ATTRIBUTES:
         let py = slf.py();
         let e = need_edge(slf, "retain_grad(): can't retain_grad on Tensor that has requires_grad=False")?;
         if !e.node.is_leaf() {
-            let sink = slf.get().gradient_box();
-            let mut retained = e.node.extra().retained.lock().unwrap_or_else(|e| e.into_inner());
-            let known = |(slot, s): &(u32, Arc<dyn Sink>)| *slot == e.slot && std::ptr::addr_eq(Arc::as_ptr(s), Arc::as_ptr(&sink));
-            if !retained.iter().any(known) {
-                retained.push((e.slot, sink));
-            }
+            retain(&e, &slf.get().gradient_box());
         }
         Ok(py.None().into_bound(py))
     }
@@ -293,7 +288,7 @@ native! { METHODS, ATTRIBUTES:
     fn register_hook(slf, hook) {
         let e = need_edge(slf, "register_hook(): cannot register a hook on a tensor that doesn't require gradient")?;
         let f = callable(hook, "register_hook")?;
-        let handle = Removable::add(&e, self::hook(f));
+        let handle = Removable::add(&e, f);
         Ok(Bound::new(slf.py(), handle)?.into_any())
     }
     /// Calls `hook(tensor)` each time that a gradient was added to this leaf's `.grad`.
@@ -306,8 +301,10 @@ native! { METHODS, ATTRIBUTES:
             ));
         }
         let f = callable(hook, "register_post_accumulate_grad_hook")?;
-        let b = grad_box(slf.get()).unwrap_or_else(|| slf.get().gradient_box());
-        Ok(Bound::new(slf.py(), Removable::add_post(slf, b, f)?)?.into_any())
+        let Some(accumulator) = Accumulator::of_node(&e.node) else {
+            return Err(PyRuntimeError::new_err(format!("{problem}: it is an argument of a function under grad or vjp")));
+        };
+        Ok(Bound::new(slf.py(), Removable::add_post(&e.node, accumulator, f))?.into_any())
     }
     ~
     /// The gradient that `.backward()` accumulated, or None.
@@ -324,7 +321,7 @@ native! { METHODS, ATTRIBUTES:
     get grad_fn(slf) {
         let py = slf.py();
         match tape::edge(&slf.get().value()) {
-            Some(e) if !e.node.is_leaf() => Ok(Bound::new(py, PyNode(e.node))?.into_any()),
+            Some(e) if !e.node.is_leaf() => graph::object(py, &e.node),
             _ => Ok(py.None().into_bound(py)),
         }
     }
@@ -338,7 +335,7 @@ native! { METHODS, ATTRIBUTES:
     /// Whether `.grad` is kept although this is not a leaf.
     get retains_grad(slf) {
         let kept = tape::edge(&slf.get().value()).is_some_and(|e| {
-            let retained = |x: &crate::core::node::Extra| !x.retained.lock().unwrap_or_else(|e| e.into_inner()).is_empty();
+            let retained = |x: &crate::core::node::Extra| locked(&x.retained).iter().any(|(slot, _)| *slot == e.slot);
             !e.node.is_leaf() && e.node.extra_if_any().is_some_and(retained)
         });
         Ok(pyo3::types::PyBool::new(slf.py(), kept).to_owned().into_any())

@@ -81,7 +81,7 @@ fn make_dual<'py>(
         a.strides == b.strides && !b.may_overlap()
     };
     let companion = shared.then(|| Companion { cell: other, object: Arc::new(tangent.clone().unbind()) });
-    super::tensor::wrap_cell(tensor.py(), cell.face(Face::Dual { level: id, tangent: companion }, packed))
+    super::tensor::wrap_cell(primal, cell.face(Face::Dual { level: id, tangent: companion }, packed))
 }
 
 type Parts<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
@@ -99,7 +99,7 @@ fn unpack<'py>(tensor: &Bound<'py, PyAny>, level: Option<usize>) -> PyResult<Par
     let id = numbered(OP, level.unwrap_or(dual::depth().saturating_sub(1)))?;
     let (primal, tangent) = dual::unpack(id, &t.get().value())?;
     let cell = t.get().cell();
-    let object = |face: Face, value| Ok::<_, PyErr>(tensor::wrap_cell(py, cell.face(face, value))?.into_any());
+    let object = |face: Face, value| Ok::<_, PyErr>(tensor::wrap_cell(t, cell.face(face, value))?.into_any());
     let first = object(Face::Primal { level: id }, primal)?;
     let Some(tangent) = tangent.filter(|_| level::propagates(id)) else { return Ok((first, None)) };
     let known = cell.companion(id).and_then(|c| c.object.downcast_ref::<Py<PyTensor>>().map(|o| o.clone_ref(py)));

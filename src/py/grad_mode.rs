@@ -2,10 +2,28 @@
 //! decorators.
 
 use super::native::Out;
+use super::tensor::PyTensor;
 use crate::core::level;
+use crate::core::node::locked;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
+use std::cell::Cell;
 use std::sync::Mutex;
+
+thread_local! {
+    static INFERENCE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether tensors that are made now are inference tensors.
+#[inline]
+pub fn inference() -> bool {
+    INFERENCE.get()
+}
+
+/// Whether recording may be on: never in inference mode.
+fn allowed(on: bool) -> bool {
+    on && !inference()
+}
 
 /// The modes that blocks of one manager replaced, innermost last.
 #[derive(Default)]
@@ -13,7 +31,7 @@ struct Before(Mutex<Vec<bool>>);
 
 impl Before {
     fn enter(&self, on: bool) {
-        let before = level::set_grad_enabled(on);
+        let before = level::set_grad_enabled(allowed(on));
         self.0.lock().unwrap_or_else(|e| e.into_inner()).push(before);
     }
     fn exit(&self) {
@@ -85,10 +103,10 @@ pub struct SetGradEnabled {
 impl SetGradEnabled {
     #[new]
     fn new(mode: bool) -> Self {
-        SetGradEnabled { mode, before: level::set_grad_enabled(mode) }
+        SetGradEnabled { mode, before: level::set_grad_enabled(allowed(mode)) }
     }
     fn __enter__(&self) {
-        level::set_grad_enabled(self.mode);
+        level::set_grad_enabled(allowed(self.mode));
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
@@ -106,11 +124,13 @@ impl SetGradEnabled {
     }
 }
 
-/// As `no_grad`; `inference_mode(False)` changes nothing.
+/// As `no_grad`, and `enable_grad` has no effect inside: what is computed is never recorded. Tensors that are made inside
+/// say so by `is_inference()`; they may be used anywhere. `inference_mode(False)` ends the mode for a block.
 #[pyclass(frozen, subclass, name = "inference_mode", module = "pullback")]
 pub struct InferenceMode {
     mode: bool,
-    before: Before,
+    /// Inference mode and grad mode before.
+    before: Mutex<Vec<(bool, bool)>>,
 }
 
 #[pymethods]
@@ -123,16 +143,21 @@ impl InferenceMode {
             Some(f) if f.is_callable() => decorate(py.get_type::<InferenceMode>().as_any(), f),
             _ => {
                 let mode = mode.map_or(Ok(true), |m| m.is_truthy())?;
-                Ok(Bound::new(py, InferenceMode { mode, before: Before::default() })?.into_any())
+                Ok(Bound::new(py, InferenceMode { mode, before: Mutex::default() })?.into_any())
             }
         }
     }
     fn __enter__(&self) {
-        self.before.enter(!self.mode && level::grad_enabled());
+        let inference = INFERENCE.replace(self.mode);
+        let grad = level::set_grad_enabled(!self.mode && (inference || level::grad_enabled()));
+        locked(&self.before).push((inference, grad));
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
-        self.before.exit();
+        if let Some((inference, grad)) = locked(&self.before).pop() {
+            INFERENCE.set(inference);
+            level::set_grad_enabled(grad);
+        }
         false
     }
     fn __call__<'py>(slf: &Bound<'py, Self>, func: &Bound<'py, PyAny>) -> Out<'py> {
@@ -147,10 +172,16 @@ fn is_grad_enabled(py: Python<'_>) -> Bound<'_, PyBool> {
     PyBool::new(py, level::grad_enabled()).to_owned()
 }
 
-/// False: there are no inference tensors.
+/// Whether `inference_mode` is on.
 #[pyfunction]
 fn is_inference_mode_enabled() -> bool {
-    false
+    inference()
+}
+
+/// Whether a tensor was made in inference mode.
+#[pyfunction]
+fn is_inference(input: &Bound<'_, PyTensor>) -> bool {
+    input.get().is_inference()
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -161,5 +192,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         place.add_class::<InferenceMode>()?;
     }
     m.add_function(wrap_pyfunction!(is_grad_enabled, m)?)?;
-    m.add_function(wrap_pyfunction!(is_inference_mode_enabled, m)?)
+    m.add_function(wrap_pyfunction!(is_inference_mode_enabled, m)?)?;
+    m.add_function(wrap_pyfunction!(is_inference, m)?)
 }

@@ -3,67 +3,52 @@
 use super::errors::to_error;
 use super::tensor::{self, PyTensor};
 use crate::base::{Error, Result};
-use crate::core::Tensor;
 use crate::core::level::{self, GradMode};
-use crate::core::node::Sink;
+use crate::core::node::{Sink, locked};
+use crate::core::{LevelId, Node, Tensor};
 use crate::rules::basis;
+use crate::skin::history;
 use pyo3::prelude::*;
+use pyo3::types::PyWeakrefReference;
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, Weak};
 
-/// A hook that runs after accumulation, with an id for removal.
-pub type PostHook = (u64, Arc<dyn Fn(Python<'_>) -> PyResult<()> + Send + Sync>);
+/// A hook that gets the tensor after accumulation, with an id for removal.
+pub type PostHook = (u64, Arc<Py<PyAny>>);
 
-/// The gradient of one tensor.
+/// The gradient of one tensor, which owns it.
 #[derive(Default)]
 pub struct GradBox {
     grad: Mutex<Option<Py<PyTensor>>>,
-    pub hooks: Mutex<Vec<PostHook>>,
-    /// Keeps itself reachable from the sink that tapes hold.
-    me: std::sync::OnceLock<std::sync::Weak<GradBox>>,
 }
 
 impl GradBox {
     pub fn new() -> Arc<GradBox> {
-        let b = Arc::new(GradBox::default());
-        let _ = b.me.set(Arc::downgrade(&b));
-        b
-    }
-
-    /// The box that a tape's sink is.
-    pub fn of_sink(sink: Arc<dyn Sink>) -> Option<Arc<GradBox>> {
-        sink.as_any().downcast_ref::<GradBox>()?.me.get()?.upgrade()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Py<PyTensor>>> {
-        self.grad.lock().unwrap_or_else(|e| e.into_inner())
+        Arc::new(GradBox::default())
     }
 
     pub fn get(&self, py: Python<'_>) -> Option<Py<PyTensor>> {
-        self.lock().as_ref().map(|g| g.clone_ref(py))
+        locked(&self.grad).as_ref().map(|g| g.clone_ref(py))
     }
 
     /// Replaces the gradient. The old one is dropped when the lock is free.
     pub fn set(&self, grad: Option<Py<PyTensor>>) {
-        let old = std::mem::replace(&mut *self.lock(), grad);
+        let old = std::mem::replace(&mut *locked(&self.grad), grad);
         drop(old);
     }
 
     /// For the garbage collector, which must not wait.
-    pub fn try_visit(
-        &self,
-        visit: impl FnOnce(&Py<PyTensor>) -> std::result::Result<(), pyo3::PyTraverseError>,
-    ) -> std::result::Result<(), pyo3::PyTraverseError> {
-        match self.grad.try_lock() {
-            Ok(g) => g.as_ref().map_or(Ok(()), visit),
-            Err(_) => Ok(()),
+    pub fn visit(&self, visit: &mut dyn FnMut(&Py<PyTensor>)) {
+        if let Ok(g) = self.grad.try_lock()
+            && let Some(g) = &*g
+        {
+            visit(g);
         }
     }
 
     /// Adds a gradient: in place, so that who holds the object sees the sum; a recorded sum is a new object.
     pub fn add(&self, py: Python<'_>, g: &Tensor, recorded: bool) -> PyResult<()> {
-        let old = self.get(py);
-        match old {
+        match self.get(py) {
             None => self.set(Some(tensor::wrap(py, g.clone())?.unbind())),
             Some(old) if recorded => {
                 let sum = basis::add(&old.get().value(), g)?;
@@ -75,16 +60,142 @@ impl GradBox {
                 old.get().write("backward", &sum)?;
             }
         }
-        let hooks: Vec<PostHook> = self.hooks.lock().unwrap_or_else(|e| e.into_inner()).clone();
-        hooks.iter().try_for_each(|(_, hook)| hook(py))
+        Ok(())
     }
 }
 
+/// Runs `f` with the interpreter, unless that has ended.
+fn attached(f: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
+    let done = Python::try_attach(|py| f(py).map_err(to_error));
+    done.unwrap_or_else(|| Err(Error::runtime("backward(): the interpreter has ended")))
+}
+
 impl Sink for GradBox {
-    fn accumulate(&self, gradient: &Tensor) -> Result<()> {
+    fn accumulate(&self, _: &Arc<Node>, gradient: &Tensor) -> Result<()> {
         let recorded = level::grad_enabled();
-        let done = Python::try_attach(|py| self.add(py, gradient, recorded).map_err(to_error));
-        done.unwrap_or_else(|| Err(Error::runtime("backward(): the interpreter has ended")))
+        attached(|py| self.add(py, gradient, recorded))
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What the tape knows of a leaf's tensor: not more than it needs, so that a gradient with a graph of its own, which
+/// leads to the leaf again, is no cycle.
+#[derive(Default)]
+pub struct Accumulator {
+    grad: Mutex<Weak<GradBox>>,
+    owner: Mutex<Owner>,
+    pub hooks: Mutex<Vec<PostHook>>,
+}
+
+#[derive(Default)]
+enum Owner {
+    #[default]
+    Unknown,
+    Alive(Py<PyWeakrefReference>),
+    /// The program dropped the tensor, and a graph still leads here.
+    Orphan {
+        data: Tensor,
+        grad: Option<Py<PyTensor>>,
+    },
+}
+
+impl Accumulator {
+    /// Of a tensor that becomes a leaf.
+    pub fn new(owner: &Bound<'_, PyTensor>) -> PyResult<Arc<Accumulator>> {
+        let a = Accumulator::default();
+        *locked(&a.grad) = Arc::downgrade(&owner.get().gradient_box());
+        *locked(&a.owner) = Owner::Alive(PyWeakrefReference::new(owner)?.unbind());
+        Ok(Arc::new(a))
+    }
+
+    pub fn of_node(node: &Node) -> Option<&Accumulator> {
+        node.sink()?.as_any().downcast_ref()
+    }
+
+    /// Where the gradient is; the asking tensor keeps it if nobody does.
+    pub fn gradient_box(&self, asking: &PyTensor) -> Arc<GradBox> {
+        let mut grad = locked(&self.grad);
+        if let Some(known) = grad.upgrade() {
+            return known;
+        }
+        let made = asking.gradient_box();
+        *grad = Arc::downgrade(&made);
+        drop(grad);
+        if let Owner::Orphan { grad, .. } = &mut *locked(&self.owner)
+            && let Some(grad) = grad.take()
+        {
+            *locked(&made.grad) = Some(grad);
+        }
+        made
+    }
+
+    /// The leaf's tensor, made again if the program has dropped it.
+    pub fn variable<'py>(&self, py: Python<'py>, node: &Arc<Node>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+        let (data, grad) = match &*locked(&self.owner) {
+            Owner::Unknown => return Ok(None),
+            Owner::Alive(r) => return Ok(r.bind(py).upgrade_as::<PyTensor>()?),
+            Owner::Orphan { data, grad } => (data.clone(), grad.as_ref().map(|g| g.clone_ref(py))),
+        };
+        let made = tensor::wrap_shared(py, Tensor::taped(LevelId::AMBIENT, data, node.clone(), 0))?;
+        let held = made.get().gradient_box();
+        held.set(grad);
+        *locked(&self.grad) = Arc::downgrade(&held);
+        let alive = Owner::Alive(PyWeakrefReference::new(&made)?.unbind());
+        let before = std::mem::replace(&mut *locked(&self.owner), alive);
+        drop(before);
+        Ok(Some(made))
+    }
+
+    /// The program drops the leaf's tensor: what a graph that still leads here may ask for. A gradient that has a
+    /// history would keep that graph alive.
+    pub fn orphan(py: Python<'_>, value: &Tensor, held: &GradBox) {
+        let Some((node, _)) = value.node_at(LevelId::AMBIENT) else { return };
+        let Some(a) = Accumulator::of_node(node) else { return };
+        if Arc::strong_count(node) == 1 || !std::ptr::eq(locked(&a.grad).as_ptr(), held) {
+            return;
+        }
+        let Some(data) = value.below().filter(|d| d.dense().is_some()) else { return };
+        let grad = held.get(py).filter(|g| !history::has_history(&g.get().value()));
+        let before = std::mem::replace(&mut *locked(&a.owner), Owner::Orphan { data: data.clone(), grad });
+        drop(before);
+    }
+}
+
+impl Accumulator {
+    /// To the gradient of a tensor that the program has dropped.
+    fn add_to_orphan(&self, py: Python<'_>, gradient: &Tensor) -> PyResult<()> {
+        let grad = match &*locked(&self.owner) {
+            Owner::Orphan { grad, .. } => grad.as_ref().map(|g| g.clone_ref(py)),
+            _ => return Ok(()),
+        };
+        let held = GradBox { grad: Mutex::new(grad) };
+        held.add(py, gradient, false)?;
+        let mut grad = held.get(py);
+        if let Owner::Orphan { grad: before, .. } = &mut *locked(&self.owner) {
+            std::mem::swap(before, &mut grad);
+        }
+        drop(grad);
+        Ok(())
+    }
+}
+
+impl Sink for Accumulator {
+    fn accumulate(&self, node: &Arc<Node>, gradient: &Tensor) -> Result<()> {
+        let known = locked(&self.grad).upgrade();
+        match known {
+            Some(held) => held.accumulate(node, gradient)?,
+            None => attached(|py| self.add_to_orphan(py, gradient))?,
+        }
+        let hooks: Vec<PostHook> = locked(&self.hooks).clone();
+        if hooks.is_empty() {
+            return Ok(());
+        }
+        attached(|py| {
+            let Some(variable) = self.variable(py, node)? else { return Ok(()) };
+            hooks.iter().try_for_each(|(_, hook)| hook.bind(py).call1((&variable,)).map(drop))
+        })
     }
     fn as_any(&self) -> &dyn Any {
         self

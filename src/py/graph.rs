@@ -1,66 +1,141 @@
 //! Nodes of the tape as Python objects: `grad_fn`.
 
-use super::autograd;
+use super::gradient::Accumulator;
+use super::hooks::Removable;
 use super::native::Out;
-use crate::core::node::{Node, NodeKind};
-use crate::core::primitive::PrimBuf;
+use super::{autograd, convert, saving, tensor};
+use crate::core::Node;
+use crate::core::node::{Link, locked};
 use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
-use std::sync::Arc;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyDict, PyTuple, PyType, PyWeakrefReference};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, OnceLock};
 
-/// A node's class in messages and in `repr`: `MulBackward0`.
-pub fn name(node: &Node) -> String {
-    let raw = match &node.kind {
-        NodeKind::Leaf(_) => return "AccumulateGrad".into(),
-        NodeKind::Op { .. } => node.name(),
-    };
-    if is_custom(node) {
-        return format!("{raw}Backward");
-    }
-    if raw.starts_with(char::is_uppercase) {
-        return raw.into();
-    }
-    let short = raw.rsplit_once('.').map_or(raw, |(_, last)| last);
-    let mut name = String::new();
-    for part in short.split('_') {
-        let mut chars = part.chars();
-        name.extend(chars.next().map(|c| c.to_ascii_uppercase()));
-        name.push_str(chars.as_str());
-    }
-    format!("{name}Backward0")
+/// What a node keeps for Python.
+#[derive(Default)]
+pub struct Hosted {
+    /// The node's object, while it lives.
+    object: Mutex<Option<Py<PyWeakrefReference>>>,
+    pub metadata: OnceLock<Py<PyDict>>,
 }
 
-fn is_custom(node: &Node) -> bool {
-    matches!(&node.kind, NodeKind::Op { prim: PrimBuf::Shared(p), .. } if p.custom().is_some())
+thread_local! {
+    /// The node whose object is being made.
+    static MADE: RefCell<Option<Arc<Node>>> = const { RefCell::new(None) };
 }
 
-/// The recorded operator that gave a tensor.
-#[pyclass(frozen, name = "Node", module = "pullback.autograd.graph")]
+fn hosted(node: &Node) -> Option<&Hosted> {
+    node.extra().host.get_or_init(|| Box::new(Hosted::default())).downcast_ref()
+}
+
+/// The class of nodes of this name, such as `MulBackward0`: a subclass of `Node`.
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static CLASSES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
+    let known = CLASSES.get_or_init(py, || PyDict::new(py).unbind()).bind(py);
+    if let Some(found) = known.get_item(name)? {
+        return Ok(found);
+    }
+    let namespace = PyDict::new(py);
+    namespace.set_item("__slots__", PyTuple::empty(py))?;
+    namespace.set_item("__module__", "pullback.autograd.graph")?;
+    let made = py.get_type::<PyType>().call1((name, (py.get_type::<PyNode>(),), namespace))?;
+    known.set_item(name, &made)?;
+    Ok(made)
+}
+
+/// The object of a node, always the same while it lives.
+pub fn object<'py>(py: Python<'py>, node: &Arc<Node>) -> Out<'py> {
+    let kept = hosted(node);
+    if let Some(kept) = kept {
+        let known = locked(&kept.object).as_ref().map(|r| r.clone_ref(py));
+        if let Some(object) = known.and_then(|r| r.bind(py).upgrade()) {
+            return Ok(object);
+        }
+    }
+    let class = class(py, &node.class())?;
+    MADE.set(Some(node.clone()));
+    let object = class.call0()?;
+    if let Some(kept) = kept {
+        let reference = PyWeakrefReference::new(&object)?.unbind();
+        let before = locked(&kept.object).replace(reference);
+        drop(before);
+    }
+    Ok(object)
+}
+
+/// A recorded operator: what `grad_fn` of a tensor is. It keeps the graph below it alive.
+#[pyclass(frozen, subclass, weakref, name = "Node", module = "pullback.autograd.graph")]
 pub struct PyNode(pub Arc<Node>);
 
 #[pymethods]
 impl PyNode {
+    #[new]
+    fn new() -> PyResult<PyNode> {
+        let node = MADE.take();
+        node.map(PyNode).ok_or_else(|| PyTypeError::new_err("Node(): nodes are made by recording operators"))
+    }
     /// The operator's name, such as `MulBackward0`.
     fn name(&self) -> String {
-        name(&self.0)
+        self.0.class()
     }
     /// The nodes of the inputs, each with the number of the output that was used; (None, 0) for inputs without gradient.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let items = self.0.edges.iter().map(|e| match e {
-            Some(e) => Ok((Bound::new(py, PyNode(e.node.clone()))?.into_any(), e.slot).into_pyobject(py)?),
+            Some(e) => Ok((object(py, &e.node)?, e.slot).into_pyobject(py)?),
             None => Ok((py.None().into_bound(py), 0).into_pyobject(py)?),
         });
         PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)
+    }
+    /// A dictionary for whatever the program wants to keep with the node.
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        match hosted(&self.0) {
+            Some(kept) => Ok(kept.metadata.get_or_init(|| PyDict::new(py).unbind()).bind(py).clone()),
+            None => Err(PyRuntimeError::new_err("metadata: the node belongs to another language")),
+        }
+    }
+    /// Calls `fn(grad_inputs, grad_outputs)` after the node has run; a tuple that it returns replaces `grad_inputs`.
+    #[pyo3(signature = (r#fn))]
+    fn register_hook(&self, r#fn: &Bound<'_, PyAny>) -> PyResult<Removable> {
+        Ok(Removable::add_to_node(&self.0, callable(r#fn, "register_hook")?, false))
+    }
+    /// Calls `fn(grad_outputs)` before the node runs; a tuple that it returns replaces `grad_outputs`.
+    #[pyo3(signature = (r#fn))]
+    fn register_prehook(&self, r#fn: &Bound<'_, PyAny>) -> PyResult<Removable> {
+        Ok(Removable::add_to_node(&self.0, callable(r#fn, "register_prehook")?, true))
     }
     /// A number that grows with time.
     #[getter]
     fn _sequence_nr(&self) -> u64 {
         self.0.seq
     }
+    /// The leaf's tensor (`variable`), and what the node saved: `_saved_self`, `_saved_other`, `_saved_result`.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> Out<'py> {
+        if name == "variable"
+            && let Some(a) = Accumulator::of_node(&self.0)
+        {
+            return match a.variable(py, &self.0)? {
+                Some(t) => Ok(t.into_any()),
+                None => Ok(py.None().into_bound(py)),
+            };
+        }
+        let place = match name {
+            "_saved_self" | "_saved_input" => Some((true, 0)),
+            "_saved_other" => Some((true, 1)),
+            "_saved_result" => Some((false, 0)),
+            _ => None,
+        };
+        match place.map(|p| self.saved(py, p)).transpose()?.flatten() {
+            Some(t) => Ok(t),
+            None => Err(PyAttributeError::new_err(format!("'{}' object has no attribute '{name}'", self.0.class()))),
+        }
+    }
     fn __repr__(slf: &Bound<'_, Self>) -> String {
-        format!("<{} object at {:p}>", name(&slf.get().0), Arc::as_ptr(&slf.get().0))
+        format!("<{} object at {:p}>", slf.get().0.class(), slf.as_ptr())
     }
     fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> Out<'py> {
         let py = slf.py();
@@ -77,7 +152,35 @@ impl PyNode {
     }
 }
 
+impl PyNode {
+    /// A saved input or output, with its history.
+    fn saved<'py>(&self, py: Python<'py>, place: (bool, u32)) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = {
+            let saved = self.0.saved();
+            if saved.freed {
+                return Err(PyRuntimeError::new_err(format!(
+                    "{}: Trying to backward through the graph a second time (or directly access saved tensors after \
+                     they have already been freed). Specify retain_graph=True",
+                    self.0.class()
+                )));
+            }
+            saved.residuals.iter().find(|r| matches!((&r.link, place), (Link::Input(i), (true, p)) | (Link::Output(i), (false, p)) if *i == p)).cloned()
+        };
+        let Some(residual) = found else { return Ok(None) };
+        let value = residual.value(self.0.name())?;
+        Ok(Some(tensor::wrap(py, self.0.relink(&residual.link, value))?.into_any()))
+    }
+}
+
+fn callable(f: &Bound<'_, PyAny>, op: &str) -> PyResult<Py<PyAny>> {
+    if f.is_callable() {
+        return Ok(f.clone().unbind());
+    }
+    Err(PyTypeError::new_err(format!("{op}(): argument 'fn' must be callable, got {}", convert::type_name(f))))
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd::register(m)?;
+    saving::register(m)?;
     super::submodule(m, "autograd.graph")?.add_class::<PyNode>()
 }

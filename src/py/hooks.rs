@@ -1,19 +1,129 @@
-//! Handles that remove a hook.
+//! Hooks of gradients and nodes, and handles that remove them.
 
-use super::gradient::GradBox;
-use super::native::Slf;
-use crate::core::Edge;
-use crate::core::node::{Hook, Node};
+use super::gradient::Accumulator;
+use super::{convert, errors, tensor};
+use crate::base::Result;
+use crate::core::node::{GradHook, Node, NodeHook, locked};
+use crate::core::{Edge, Tangents, Tensor};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyWeakrefReference;
+use pyo3::types::PyTuple;
+use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
+const REGISTER: &str = "register_hook()";
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-enum Place {
-    Node(Weak<Node>),
-    Box(Weak<GradBox>),
+/// A Python callable as a hook.
+pub struct Callable(pub Py<PyAny>);
+
+impl Callable {
+    fn replacement(&self, py: Python<'_>, out: &Bound<'_, PyAny>, like: Option<&Tensor>) -> PyResult<Option<Tensor>> {
+        if out.is_none() {
+            return Ok(None);
+        }
+        let Some(t) = convert::tensor(out) else {
+            return Err(PyTypeError::new_err(format!(
+                "{}: expected the hook to return a Tensor or None, got {}",
+                REGISTER,
+                convert::type_name(out)
+            )));
+        };
+        match like {
+            Some(g) if g.shape() != t.shape() => Err(PyRuntimeError::new_err(format!(
+                "{}: hook '{}' has changed the size of value: the gradient has shape {}, and it returned {}",
+                REGISTER,
+                self.callable(py),
+                g.shape(),
+                t.shape()
+            ))),
+            Some(g) if g.dtype() != t.dtype() => Err(PyRuntimeError::new_err(format!(
+                "{}: hook '{}' has changed the type of value: the gradient is {}, and it returned {}",
+                REGISTER,
+                self.callable(py),
+                g.dtype(),
+                t.dtype()
+            ))),
+            _ => Ok(Some(t)),
+        }
+    }
+
+    fn callable(&self, py: Python<'_>) -> String {
+        let name = self.0.bind(py).getattr("__name__");
+        name.map_or_else(|_| convert::type_name(self.0.bind(py)), |n| n.to_string())
+    }
+
+    /// A tuple of gradients that a node's hook returned instead of `like`.
+    fn replacements(&self, py: Python<'_>, out: &Bound<'_, PyAny>, like: &Tangents) -> PyResult<Option<Tangents>> {
+        if out.is_none() {
+            return Ok(None);
+        }
+        let items: Vec<Bound<'_, PyAny>> = match out.cast::<PyTuple>() {
+            Ok(t) => t.iter().collect(),
+            Err(_) if like.len() == 1 => vec![out.clone()],
+            Err(_) => {
+                let got = convert::type_name(out);
+                return Err(PyTypeError::new_err(format!(
+                    "{}: expected the hook to return None or a tuple of {} Tensors, got {got}",
+                    REGISTER,
+                    like.len()
+                )));
+            }
+        };
+        if items.len() != like.len() {
+            return Err(PyRuntimeError::new_err(format!(
+                "{}: hook '{}' has returned an incorrect number of values (got {}, but expected {})",
+                REGISTER,
+                self.callable(py),
+                items.len(),
+                like.len()
+            )));
+        }
+        items.iter().zip(like).map(|(o, g)| self.replacement(py, o, g.as_ref())).collect::<PyResult<_>>().map(Some)
+    }
+}
+
+/// Gradients as a tuple, None where there is none.
+fn tuple<'py>(py: Python<'py>, grads: &Tangents) -> PyResult<Bound<'py, PyTuple>> {
+    let items = grads.iter().map(|g| match g {
+        Some(g) => Ok(tensor::wrap(py, g.clone())?.into_any()),
+        None => Ok(py.None().into_bound(py)),
+    });
+    PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)
+}
+
+impl GradHook for Callable {
+    fn call(&self, g: &Tensor) -> Result<Option<Tensor>> {
+        Python::attach(|py| {
+            let out = self.0.bind(py).call1((tensor::wrap(py, g.clone())?,))?;
+            self.replacement(py, &out, Some(g))
+        })
+        .map_err(errors::to_error)
+    }
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+}
+
+impl NodeHook for Callable {
+    fn before(&self, outputs: &Tangents) -> Result<Option<Tangents>> {
+        Python::attach(|py| {
+            let out = self.0.bind(py).call1((tuple(py, outputs)?,))?;
+            self.replacements(py, &out, outputs)
+        })
+        .map_err(errors::to_error)
+    }
+    fn after(&self, inputs: &Tangents, outputs: &Tangents) -> Result<Option<Tangents>> {
+        Python::attach(|py| {
+            let out = self.0.bind(py).call1((tuple(py, inputs)?, tuple(py, outputs)?))?;
+            self.replacements(py, &out, inputs)
+        })
+        .map_err(errors::to_error)
+    }
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
 }
 
 /// What registering a hook gives back: `remove()` takes the hook away. Also a context manager.
@@ -21,30 +131,34 @@ enum Place {
 pub struct Removable {
     #[pyo3(get)]
     id: u64,
-    place: Place,
+    node: Weak<Node>,
 }
 
 impl Removable {
-    /// Adds a hook to an output of a node.
-    pub fn add(e: &Edge, hook: Hook) -> Removable {
-        let id = NEXT.fetch_add(1, Relaxed);
-        e.node.extra().hooks.lock().unwrap_or_else(|e| e.into_inner()).push((id, e.slot, hook));
-        Removable { id, place: Place::Node(Arc::downgrade(&e.node)) }
+    fn at(node: &Arc<Node>) -> Removable {
+        Removable { id: NEXT.fetch_add(1, Relaxed), node: Arc::downgrade(node) }
     }
 
-    /// Adds a hook that gets the tensor after its gradient has grown. It must not keep the tensor alive.
-    pub fn add_post(slf: Slf<'_, '_>, place: Arc<GradBox>, f: Py<PyAny>) -> PyResult<Removable> {
-        let id = NEXT.fetch_add(1, Relaxed);
-        let owner = PyWeakrefReference::new(slf)?.unbind();
-        let hook = move |py: Python<'_>| {
-            let owner = owner.bind(py).call0()?;
-            if !owner.is_none() {
-                f.bind(py).call1((owner,))?;
-            }
-            Ok(())
-        };
-        place.hooks.lock().unwrap_or_else(|e| e.into_inner()).push((id, Arc::new(hook)));
-        Ok(Removable { id, place: Place::Box(Arc::downgrade(&place)) })
+    /// Adds a hook to an output of a node.
+    pub fn add(e: &Edge, f: Py<PyAny>) -> Removable {
+        let handle = Removable::at(&e.node);
+        locked(&e.node.extra().hooks).push((handle.id, e.slot, Arc::new(Callable(f))));
+        handle
+    }
+
+    /// Adds a hook that runs before a node's rule, or after it.
+    pub fn add_to_node(node: &Arc<Node>, f: Py<PyAny>, before: bool) -> Removable {
+        let handle = Removable::at(node);
+        let extra = node.extra();
+        locked(if before { &extra.before } else { &extra.after }).push((handle.id, Arc::new(Callable(f))));
+        handle
+    }
+
+    /// Adds a hook that gets the tensor after its gradient has grown.
+    pub fn add_post(node: &Arc<Node>, accumulator: &Accumulator, f: Py<PyAny>) -> Removable {
+        let handle = Removable::at(node);
+        locked(&accumulator.hooks).push((handle.id, Arc::new(f)));
+        handle
     }
 }
 
@@ -52,24 +166,12 @@ impl Removable {
 impl Removable {
     /// Takes the hook away.
     fn remove(&self) {
-        match &self.place {
-            Place::Node(n) => {
-                if let Some(extra) = n.upgrade().as_ref().and_then(|n| n.extra_if_any()) {
-                    let mut hooks = extra.hooks.lock().unwrap_or_else(|e| e.into_inner());
-                    let gone: Vec<_> = hooks.extract_if(.., |h| h.0 == self.id).collect();
-                    drop(hooks);
-                    drop(gone);
-                }
-            }
-            Place::Box(b) => {
-                if let Some(b) = b.upgrade() {
-                    let mut hooks = b.hooks.lock().unwrap_or_else(|e| e.into_inner());
-                    let gone: Vec<_> = hooks.extract_if(.., |h| h.0 == self.id).collect();
-                    drop(hooks);
-                    drop(gone);
-                }
-            }
-        }
+        let Some(node) = self.node.upgrade() else { return };
+        let gone = node.extra_if_any().map(|x| x.remove(self.id));
+        let after: Vec<_> = Accumulator::of_node(&node)
+            .map(|a| locked(&a.hooks).extract_if(.., |h| h.0 == self.id).collect())
+            .unwrap_or_default();
+        drop((gone, after));
     }
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf

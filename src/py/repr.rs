@@ -1,7 +1,7 @@
 //! Tensors as text.
 
 use super::native::{Out, Slf};
-use super::{convert, graph, tensor};
+use super::{convert, tensor};
 use crate::base::Result;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, level};
@@ -29,7 +29,7 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
             let mut suffixes = extra.to_vec();
             suffixes.push(match node.is_leaf() {
                 true => "requires_grad=True".into(),
-                false => format!("grad_fn=<{}>", graph::name(node)),
+                false => format!("grad_fn=<{}>", node.class()),
             });
             describe(value, prefix, &suffixes)
         }

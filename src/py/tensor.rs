@@ -1,7 +1,7 @@
 //! The `Tensor` class: an object around a cell.
 
-use super::gradient::GradBox;
-use super::{attributes, autograd, comparison, conversion, dlpack, fill, native};
+use super::gradient::{Accumulator, GradBox};
+use super::{attributes, autograd, comparison, conversion, dlpack, fill, grad_mode, native};
 use crate::base::Result;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::region::Region;
@@ -21,6 +21,8 @@ pub struct PyTensor {
     lifted: UnsafeCell<Option<Py<PyTensor>>>,
     /// Where `.grad` is, for tensors that ever had one.
     gradient: UnsafeCell<Option<Arc<GradBox>>>,
+    /// Made in inference mode.
+    inference: bool,
 }
 
 // SAFETY: the fields are only touched with the GIL held (`gil_used = true`), and never across a call that may run
@@ -28,6 +30,14 @@ pub struct PyTensor {
 unsafe impl Send for PyTensor {}
 // SAFETY: as above.
 unsafe impl Sync for PyTensor {}
+
+impl Drop for PyTensor {
+    fn drop(&mut self) {
+        if let Some(held) = self.gradient.get_mut().take() {
+            Python::try_attach(|py| Accumulator::orphan(py, &self.value(), &held));
+        }
+    }
+}
 
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
 
@@ -39,11 +49,17 @@ impl PyTensor {
 
     #[inline]
     fn of_slot(slot: Slot) -> PyTensor {
-        PyTensor { slot: UnsafeCell::new(slot), lifted: UnsafeCell::new(None), gradient: UnsafeCell::new(None) }
+        PyTensor {
+            slot: UnsafeCell::new(slot),
+            lifted: UnsafeCell::new(None),
+            gradient: UnsafeCell::new(None),
+            inference: grad_mode::inference(),
+        }
     }
 
-    fn of_cell(cell: Arc<Cell>) -> PyTensor {
-        PyTensor::of_slot(Slot::Shared(cell))
+    /// Whether the tensor was made in inference mode.
+    pub fn is_inference(&self) -> bool {
+        self.inference
     }
 
     /// Runs `f` on the slot. `f` must not run Python code, nor drop a value: what it takes out it returns.
@@ -108,6 +124,14 @@ impl PyTensor {
 
     /// Writes the result of an in-place operator.
     pub fn write(&self, op: &str, new: &Tensor) -> Result<()> {
+        let Some(sink) = self.known_gradient_box() else { return self.write_value(op, new) };
+        let old = crate::skin::tape::edge(&self.value());
+        self.write_value(op, new)?;
+        autograd::keep_retaining(&sink, old, &self.value());
+        Ok(())
+    }
+
+    fn write_value(&self, op: &str, new: &Tensor) -> Result<()> {
         match self.alone() {
             Some((old, birth)) => {
                 let new = write::merge(op, &old, birth, write::fit(op, &old, new)?)?;
@@ -235,9 +259,11 @@ pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor
     Bound::new(py, PyTensor::new(value))
 }
 
-/// A new object for a cell.
-pub fn wrap_cell(py: Python<'_>, cell: Arc<Cell>) -> PyResult<Bound<'_, PyTensor>> {
-    Bound::new(py, PyTensor::of_cell(cell))
+/// A new object for a cell that shares the elements of `base`.
+pub fn wrap_cell<'py>(base: &Bound<'py, PyTensor>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
+    let mut t = PyTensor::of_slot(Slot::Shared(cell));
+    t.inference = base.get().inference;
+    Bound::new(base.py(), t)
 }
 
 /// The argument of a function under `vmap` or `jvp`: `value` is `caller`'s value at that level, and writes to the new

@@ -104,7 +104,7 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
     let mut lenses = lens::lenses(entry, args, count);
     let mut make = |t: Tensor| -> Out<'py> {
         let lens = lenses.next().ok_or_else(|| Error::internal("a view without a lens"))?;
-        Ok(tensor::wrap_cell(py, base.view(lens, t)?)?.into_any())
+        Ok(tensor::wrap_cell(slf, base.view(lens, t)?)?.into_any())
     };
     match out {
         Value::Tensor(t) => make(t),
@@ -154,7 +154,7 @@ pub fn assign(
 pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
     let out = indexing::get(&slf.get().value(), &items)?;
     let cell = slf.get().cell().view(Lens::index(items), out)?;
-    Ok(tensor::wrap_cell(slf.py(), cell)?.into_any())
+    Ok(tensor::wrap_cell(slf, cell)?.into_any())
 }
 
 /// `x[items] = value`
@@ -200,7 +200,7 @@ pub fn alias<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
 
 /// The same elements without history.
 pub fn detached<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    Ok(tensor::wrap_cell(slf.py(), slf.get().cell().detached()?)?.into_any())
+    Ok(tensor::wrap_cell(slf, slf.get().cell().detached()?)?.into_any())
 }
 
 /// `x.data = value`: the elements are those of `value`; history and gradient stay.

@@ -3,7 +3,7 @@
 use crate::bail;
 use crate::base::{Error, Result};
 use crate::core::level::{self, GradMode, LevelKind};
-use crate::core::node::{Meta, Node, Sink};
+use crate::core::node::{Meta, Node, Sink, locked};
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
 use crate::core::{Edge, LevelId, Randomness, Tangents, Tensor, origin};
@@ -11,6 +11,7 @@ use crate::rules::basis;
 use crate::transforms::backward::{self, Options};
 use crate::transforms::vmap::Batch;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// The tape that records operators of this value, and where the value hangs on it: that of the outermost wrapper.
@@ -167,9 +168,10 @@ fn leading_to(roots: &[(Edge, Tensor)], targets: &[Edge]) -> FxHashSet<u64> {
 
 /// Gradients of the roots with respect to the targets; `None` where nothing depends on one.
 pub fn gradients(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Options) -> Result<Vec<Option<Tensor>>> {
-    let within = leading_to(&roots, targets);
+    let within = Rc::new(leading_to(&roots, targets));
     let roots: Vec<_> = roots.into_iter().filter(|(e, _)| within.contains(&e.node.seq)).collect();
     let mut found: Vec<Option<Tensor>> = vec![None; targets.len()];
+    let nodes = within.clone();
     let mut visit = |node: &Arc<Node>, grads: &Tangents| {
         for (target, slot) in targets.iter().zip(&mut found) {
             if target.node.seq == node.seq {
@@ -177,10 +179,10 @@ pub fn gradients(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Options)
             }
         }
         retain(node, grads)?;
-        Ok(node.edges.iter().flatten().any(|e| within.contains(&e.node.seq)))
+        Ok(node.edges.iter().flatten().any(|e| nodes.contains(&e.node.seq)))
     };
     let _mode = GradMode::set(options.create_graph);
-    backward::sweep_within(roots, options, &|n| within.contains(&n.seq), &mut visit)?;
+    backward::sweep(roots, options, Some(within), &mut visit)?;
     Ok(found)
 }
 
@@ -207,21 +209,30 @@ pub fn batched_gradients(
 /// Accumulates the gradients of all leaves that the roots depend on.
 pub fn backward(roots: Vec<(Edge, Tensor)>, options: Options) -> Result<()> {
     let _mode = GradMode::set(options.create_graph);
-    backward::sweep_within(roots, options, &|_| true, &mut |node, grads| {
-        if let (Some(sink), Some(Some(g))) = (node.sink(), grads.first()) {
-            sink.accumulate(g)?;
-        }
+    backward::sweep(roots, options, None, &mut |node, grads| {
         retain(node, grads)?;
         Ok(true)
     })
 }
 
-fn retain(node: &Node, grads: &Tangents) -> Result<()> {
+/// Accumulates the gradients of the targets: of leaves, and of values whose gradient is retained.
+pub fn backward_to(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Options) -> Result<()> {
+    let within = Rc::new(leading_to(&roots, targets));
+    let roots: Vec<_> = roots.into_iter().filter(|(e, _)| within.contains(&e.node.seq)).collect();
+    let nodes = within.clone();
+    let _mode = GradMode::set(options.create_graph);
+    backward::sweep(roots, options, Some(within), &mut |node, grads| {
+        retain(node, grads)?;
+        Ok(node.is_leaf() || node.edges.iter().flatten().any(|e| nodes.contains(&e.node.seq)))
+    })
+}
+
+fn retain(node: &Arc<Node>, grads: &Tangents) -> Result<()> {
     let Some(extra) = node.extra_if_any() else { return Ok(()) };
-    let retained: Vec<_> = extra.retained.lock().unwrap_or_else(|e| e.into_inner()).clone();
+    let retained: Vec<_> = locked(&extra.retained).clone();
     for (slot, sink) in retained {
-        if let Some(Some(g)) = grads.get(slot as usize) {
-            sink.accumulate(g)?;
+        if let (Some(Some(g)), Some(sink)) = (grads.get(slot as usize), sink.upgrade()) {
+            sink.accumulate(node, g)?;
         }
     }
     Ok(())
@@ -245,7 +256,7 @@ mod tests {
     #[derive(Default)]
     struct Sum(Mutex<Vec<f64>>);
     impl Sink for Sum {
-        fn accumulate(&self, g: &Tensor) -> Result<()> {
+        fn accumulate(&self, _: &Arc<Node>, g: &Tensor) -> Result<()> {
             self.0.lock().unwrap().extend(g.to_vec::<f64>()?);
             Ok(())
         }

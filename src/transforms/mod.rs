@@ -6,6 +6,7 @@ pub mod jacobian;
 pub mod jvp;
 pub mod linearize;
 pub mod reverse;
+pub mod task;
 pub mod vmap;
 
 #[cfg(test)]

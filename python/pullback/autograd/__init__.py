@@ -1,6 +1,8 @@
 """Reverse mode on recorded programs: gradients, custom functions, and checks of gradients."""
 
 from .._members import lazily, members
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
 
 # Not lazily: the submodule has the name of the function and must not take its place.
@@ -13,10 +15,11 @@ if TYPE_CHECKING:
     from .._core_autograd import *  # noqa: F403
     from . import forward_ad as forward_ad
     from . import functional as functional
+    from . import grad_mode as grad_mode
     from . import graph as graph
 
-_SUBMODULES = ("forward_ad", "function", "functional", "graph")
-_CHECKS = ("GradcheckError", "gradcheck", "gradgradcheck")
+_SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
+_CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "set_detect_anomaly")
 
 globals().update(members("autograd"))
 __getattr__ = lazily(__name__, _SUBMODULES)

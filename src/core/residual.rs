@@ -1,0 +1,190 @@
+//! What a node keeps of a value for its reverse rule, and the hooks that turn it into something else meanwhile.
+
+use super::level::{Below, GradMode, LevelId};
+use super::node::Edge;
+use super::tensor::Tensor;
+use crate::base::{Error, Result};
+use crate::dense::Array;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// A residual: a value of the levels below, and how it hangs on the tape.
+#[derive(Clone)]
+pub struct Residual {
+    /// The value, or of a packed one a 0-d stand-in of its dtype.
+    value: Tensor,
+    pub link: Link,
+    keep: Option<Box<Keep>>,
+}
+
+/// What a residual was.
+#[derive(Clone)]
+pub enum Link {
+    Input(u32),
+    Output(u32),
+    /// Another value of this tape, or a constant (`None`).
+    Other(Option<Edge>),
+}
+
+#[derive(Clone)]
+enum Keep {
+    /// Of memory that others may write to: what it was when the residual was saved.
+    Seal {
+        version: u32,
+        checksum: u64,
+    },
+    Packed(Arc<dyn Packed>),
+}
+
+/// What hooks made of a residual.
+pub trait Packed: Send + Sync {
+    /// The value again, of the shape that was packed.
+    fn unpack(&self) -> Result<Tensor>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// Hooks for everything that is saved while they are in force on this thread.
+pub trait SavedHooks: Send + Sync {
+    /// `value` belongs to the levels below `level`, whose tape saves it.
+    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn Packed>>;
+}
+
+thread_local! {
+    static PACKING: Cell<bool> = const { Cell::new(false) };
+    static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
+    /// Why hooks are forbidden on this thread.
+    static FORBIDDEN: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Puts hooks in force, in place of the present ones, until [`pop_hooks`].
+///
+/// # Errors
+/// `Runtime` while hooks are forbidden.
+pub fn push_hooks(hooks: Arc<dyn SavedHooks>) -> Result<()> {
+    if let Some(why) = FORBIDDEN.with_borrow(Clone::clone) {
+        return Err(Error::runtime(why));
+    }
+    HOOKS.with_borrow_mut(|h| h.push(hooks));
+    PACKING.set(true);
+    Ok(())
+}
+
+pub fn pop_hooks() -> Option<Arc<dyn SavedHooks>> {
+    let (hooks, left) = HOOKS.with_borrow_mut(|h| (h.pop(), h.len()));
+    PACKING.set(left > 0);
+    hooks
+}
+
+/// Forbids hooks on this thread with this message, or allows them again; gives what was there.
+///
+/// # Errors
+/// `Runtime` with the message if hooks are in force.
+pub fn forbid_hooks(why: Option<String>) -> Result<Option<String>> {
+    if let Some(why) = &why
+        && HOOKS.with_borrow(|h| !h.is_empty())
+    {
+        return Err(Error::runtime(why.clone()));
+    }
+    Ok(FORBIDDEN.replace(why))
+}
+
+pub fn hooks_forbidden() -> Option<String> {
+    FORBIDDEN.with_borrow(Clone::clone)
+}
+
+/// Hooks that are out of force while this lives.
+struct Unhooked;
+impl Unhooked {
+    fn new() -> Unhooked {
+        PACKING.set(false);
+        Unhooked
+    }
+}
+impl Drop for Unhooked {
+    fn drop(&mut self) {
+        PACKING.set(HOOKS.with_borrow(|h| !h.is_empty()));
+    }
+}
+
+impl Residual {
+    /// Keeps a value for the tape `level`.
+    #[inline]
+    pub fn save(level: LevelId, value: Tensor, link: Link) -> Result<Residual> {
+        if PACKING.get() {
+            return Residual::pack(level, &value, link);
+        }
+        let keep = match value.innermost() {
+            Some(a) if a.is_exported() => Some(Box::new(Keep::seal(a))),
+            _ => None,
+        };
+        Ok(Residual { value, link, keep })
+    }
+
+    #[cold]
+    fn pack(level: LevelId, value: &Tensor, link: Link) -> Result<Residual> {
+        let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) else {
+            return Err(Error::internal("hooks of saved tensors are in force, and there are none"));
+        };
+        let _unhooked = Unhooked::new();
+        let _below = Below::enter(level);
+        let _mode = (level == LevelId::AMBIENT).then(|| GradMode::set(false));
+        let packed = hooks.pack(level, value)?;
+        let value = Tensor::scalar(value.dtype(), 0.0);
+        Ok(Residual { value, link, keep: Some(Box::new(Keep::Packed(packed))) })
+    }
+
+    /// The value.
+    ///
+    /// # Errors
+    /// `Runtime` if its memory was written to since it was saved, by us or by who shares it; what unpacking raises.
+    pub fn value(&self, op: &str) -> Result<Tensor> {
+        match self.keep.as_deref() {
+            None => Ok(self.value.clone()),
+            Some(Keep::Packed(packed)) => {
+                let value = packed.unpack()?;
+                if value.dtype() != self.value.dtype() {
+                    return Err(Error::runtime(format!(
+                        "backward(): the unpack hook gave a {} tensor for a residual of {op}(), which was {}",
+                        value.dtype(),
+                        self.value.dtype()
+                    )));
+                }
+                Ok(value)
+            }
+            Some(seal) => match self.value.innermost() {
+                Some(a) if !seal.holds(a) => Err(Error::runtime(format!(
+                    "backward(): one of the variables needed for gradient computation has been modified by an inplace \
+                     operation: the derivative of {op}() needs a {} tensor of shape {} whose memory, shared with NumPy \
+                     or another library, was written to since; clone() it before",
+                    self.value.dtype(),
+                    self.value.shape()
+                ))),
+                _ => Ok(self.value.clone()),
+            },
+        }
+    }
+
+    /// What is stored, without looking at it.
+    pub fn stored(&self) -> (&Tensor, Option<&dyn Packed>) {
+        match self.keep.as_deref() {
+            Some(Keep::Packed(p)) => (&self.value, Some(&**p)),
+            _ => (&self.value, None),
+        }
+    }
+}
+
+impl Keep {
+    #[cold]
+    fn seal(a: &Array) -> Keep {
+        Keep::Seal { version: a.buffer().map_or(0, |b| b.version()), checksum: a.checksum() }
+    }
+    fn holds(&self, a: &Array) -> bool {
+        match (self, Keep::seal(a)) {
+            (Keep::Seal { version, checksum }, Keep::Seal { version: v, checksum: c }) => {
+                (*version, *checksum) == (v, c)
+            }
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What the core asks of Python: signals, the interpreter lock, tracebacks, warnings; and the anomaly mode.
+
+use super::errors::to_error;
+use crate::base::Result;
+use crate::core::host::{self, Anomaly, Host};
+use pyo3::exceptions::PyUserWarning;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::ffi::CString;
+
+/// Signal handlers run, and threads that wait for the interpreter get it.
+fn poll() -> Result<()> {
+    let polled = Python::try_attach(|py| {
+        py.check_signals()?;
+        py.detach(|| ());
+        Ok(())
+    });
+    polled.unwrap_or(Ok(())).map_err(to_error)
+}
+
+fn released(f: &mut (dyn FnMut() + Send)) {
+    // SAFETY: the call only looks at the state of this thread.
+    if unsafe { ffi::PyGILState_Check() } == 0 {
+        return f();
+    }
+    Python::attach(|py| py.detach(f));
+}
+
+fn traceback() -> String {
+    let stack = |py: Python<'_>| -> PyResult<String> {
+        let lines: Vec<String> = py.import("traceback")?.call_method0("format_stack")?.extract()?;
+        Ok(lines.concat())
+    };
+    Python::try_attach(|py| stack(py).unwrap_or_default()).unwrap_or_default()
+}
+
+fn warn(text: &str) -> Result<()> {
+    let Ok(text) = CString::new(text) else { return Ok(()) };
+    let warned = Python::try_attach(|py| PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1));
+    warned.unwrap_or(Ok(())).map_err(to_error)
+}
+
+/// 0: off, 1: nodes remember where they were made, 2: and sweeps stop at NaN. Gives the mode before.
+#[pyfunction]
+fn _set_anomaly(mode: u8) -> u8 {
+    let mode = match mode {
+        0 => Anomaly::Off,
+        1 => Anomaly::Trace,
+        _ => Anomaly::Check,
+    };
+    host::set_anomaly(mode) as u8
+}
+
+/// Whether recorded operators remember where they were called.
+#[pyfunction]
+fn is_anomaly_enabled() -> bool {
+    host::anomaly() != Anomaly::Off
+}
+
+/// Whether `backward` stops at gradients that are not numbers.
+#[pyfunction]
+fn is_anomaly_check_nan_enabled() -> bool {
+    host::anomaly() == Anomaly::Check
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    host::install(Host { poll, released, traceback, warn });
+    let autograd = super::submodule(m, "autograd")?;
+    autograd.add_function(wrap_pyfunction!(_set_anomaly, &autograd)?)?;
+    m.add_function(wrap_pyfunction!(is_anomaly_enabled, m)?)?;
+    m.add_function(wrap_pyfunction!(is_anomaly_check_nan_enabled, m)?)
+}

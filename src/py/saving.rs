@@ -1,0 +1,165 @@
+//! Hooks of saved tensors, and questions to the sweep that runs.
+
+use super::graph::{self, PyNode};
+use super::native::Out;
+use super::tensor::{self, PyTensor};
+use super::{convert, errors};
+use crate::base::{DType, Result, Shape};
+use crate::core::level::GradMode;
+use crate::core::residual::{self, Packed, SavedHooks};
+use crate::core::{LevelId, Tensor};
+use crate::rules::basis;
+use crate::skin::{history, tape};
+use crate::transforms::task;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// A pair of Python callables.
+struct Hooks {
+    pack: Py<PyAny>,
+    unpack: Arc<Py<PyAny>>,
+}
+
+/// What a pack hook made of a value.
+pub struct PyPacked {
+    pub object: Py<PyAny>,
+    pub unpack: Arc<Py<PyAny>>,
+    dtype: DType,
+    shape: Shape,
+}
+
+thread_local! {
+    /// The tape that saves a value now.
+    static SAVING: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
+}
+
+impl SavedHooks for Hooks {
+    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn Packed>> {
+        let before = SAVING.replace(level);
+        let packed = Python::attach(|py| {
+            let given = tensor::wrap(py, value.clone())?;
+            let object = self.pack.bind(py).call1((&given,))?;
+            if given.get().version() != 0 {
+                return Err(PyRuntimeError::new_err(
+                    "saved_tensors_hooks: A saved tensor pack hook is modifying its input in place. Tensors provided as \
+                     input to pack hook can not be modified by in-place operations as this can lead to unexpected \
+                     side-effects. Please open an issue if you need to perform in-place operations on the input to a pack \
+                     hook.",
+                ));
+            }
+            Ok(PyPacked {
+                object: object.unbind(),
+                unpack: self.unpack.clone(),
+                dtype: value.dtype(),
+                shape: value.shape().clone(),
+            })
+        });
+        SAVING.set(before);
+        Ok(Arc::new(packed.map_err(errors::to_error)?))
+    }
+}
+
+impl Packed for PyPacked {
+    fn unpack(&self) -> Result<Tensor> {
+        Python::attach(|py| {
+            let out = self.unpack.bind(py).call1((&self.object,))?;
+            let Some(t) = convert::tensor(&out) else {
+                return Err(PyTypeError::new_err(format!(
+                    "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got result of \
+                     type {}",
+                    convert::type_name(&out)
+                )));
+            };
+            if t.shape() != &self.shape {
+                return Err(PyRuntimeError::new_err(format!(
+                    "saved_tensors_hooks: the unpack hook returned a tensor of shape {} for a saved tensor of shape {}",
+                    t.shape(),
+                    self.shape
+                )));
+            }
+            Ok(basis::cast(&t, self.dtype)?)
+        })
+        .map_err(errors::to_error)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Puts a pair of hooks in force on this thread.
+#[pyfunction]
+fn _push_hooks(pack: Py<PyAny>, unpack: Py<PyAny>) -> PyResult<()> {
+    Ok(residual::push_hooks(Arc::new(Hooks { pack, unpack: Arc::new(unpack) }))?)
+}
+
+#[pyfunction]
+fn _pop_hooks() {
+    drop(residual::pop_hooks());
+}
+
+/// Forbids hooks with this message, or allows them; gives the message before.
+#[pyfunction]
+fn _forbid_hooks(message: Option<String>) -> PyResult<Option<String>> {
+    Ok(residual::forbid_hooks(message)?)
+}
+
+/// In a pack hook: a number for the tape that saves.
+#[pyfunction]
+fn _saving_level() -> u64 {
+    let level = SAVING.get();
+    (level.depth() as u64) << 32 | u64::from(level.serial())
+}
+
+/// A number for the sweep that runs on this thread, or None.
+#[pyfunction]
+fn _current_sweep() -> Option<u64> {
+    task::current()
+}
+
+/// The node that a tensor hangs on: its `grad_fn`, or its own if it is a leaf.
+#[pyfunction]
+fn _node_of<'py>(tensor: &Bound<'py, PyTensor>) -> Out<'py> {
+    match tape::edge(&tensor.get().value()) {
+        Some(e) => graph::object(tensor.py(), &e.node),
+        None => Err(PyRuntimeError::new_err("the tensor does not require grad and does not have a grad_fn")),
+    }
+}
+
+/// Counts a write that only others have seen.
+#[pyfunction]
+fn _increment_version(tensor: &Bound<'_, PyTensor>) -> PyResult<()> {
+    let _off = GradMode::set(false);
+    let same = history::strip(&tensor.get().value())?;
+    Ok(tensor.get().write("increment_version", &same)?)
+}
+
+/// Whether the sweep that runs goes to this node; None outside of sweeps.
+#[pyfunction]
+fn _goes_to(node: &PyNode) -> Option<bool> {
+    task::goes_to(&node.0)
+}
+
+/// Calls `callback` when the sweep that runs has ended.
+#[pyfunction]
+fn _at_end(callback: Py<PyAny>) -> PyResult<()> {
+    let call = move || Python::attach(|py| callback.call0(py).map(drop).map_err(errors::to_error));
+    task::at_end(Box::new(call)).map_err(|_| {
+        PyRuntimeError::new_err("queue_callback(): Final callbacks can only be installed during backward pass.")
+    })
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let graph = super::submodule(m, "autograd.graph")?;
+    graph.add_function(wrap_pyfunction!(_push_hooks, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_pop_hooks, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_forbid_hooks, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_saving_level, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_current_sweep, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_node_of, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_increment_version, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_goes_to, &graph)?)?;
+    graph.add_function(wrap_pyfunction!(_at_end, &graph)?)
+}
