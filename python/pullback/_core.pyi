@@ -169,7 +169,10 @@ __all__ = [
     "int64",
     "int8",
     "inverse",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
     "is_grad_enabled",
+    "is_inference",
     "is_inference_mode_enabled",
     "isclose",
     "isfinite",
@@ -812,7 +815,7 @@ class Tensor:
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a float."""
     def is_inference(self, /) -> Any:
-        """False: there are no inference tensors."""
+        """Whether the tensor was made in inference mode."""
     @builtins.property
     def is_leaf(self) -> builtins.bool:
         """Whether this tensor was made by the user and not by a recorded operator."""
@@ -1313,7 +1316,8 @@ class set_grad_enabled:
         """Another manager of the same kind."""
 
 class inference_mode:
-    """As `no_grad`; `inference_mode(False)` changes nothing."""
+    """As `no_grad`, and `enable_grad` has no effect inside: what is computed is never recorded. Tensors that are made inside
+    say so by `is_inference()`; they may be used anywhere. `inference_mode(False)` ends the mode for a block."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __enter__(self, /) -> Any: ...
     def __exit__(self, /, *_args: Any) -> Any: ...
@@ -1446,7 +1450,16 @@ def is_grad_enabled() -> builtins.bool:
     """Whether tapes record on this thread."""
 
 def is_inference_mode_enabled() -> Any:
-    """False: there are no inference tensors."""
+    """Whether `inference_mode` is on."""
+
+def is_inference(input: Any) -> Any:
+    """Whether a tensor was made in inference mode."""
+
+def is_anomaly_enabled() -> Any:
+    """Whether recorded operators remember where they were called."""
+
+def is_anomaly_check_nan_enabled() -> Any:
+    """Whether `backward` stops at gradients that are not numbers."""
 
 def _rebuild_tensor(*args: Any, **kwargs: Any) -> Any:
     """A tensor from its bytes: what unpickling calls."""
