@@ -7,10 +7,15 @@ import os
 import subprocess
 import sys
 import time
+import timeit
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import libraries
+import small
+from libraries import normal
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,10 +28,12 @@ class Figure:
     met: bool
 
 
-def run(code: str, threads: int = 1) -> str:
+def run(code: str, threads: int = 1, argument: str = "") -> str:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
     environment["OMP_NUM_THREADS"] = str(threads)
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code, argument], check=True, capture_output=True, text=True, env=environment
+    )
     return done.stdout
 
 
@@ -97,6 +104,63 @@ def tape() -> Figure:
     return Figure(title, f"{megabytes:.0f} MB", "≤ 30 MB", megabytes <= 30)
 
 
+MILLION = """
+import json, sys, time
+from pathlib import Path
+import libraries
+lib = libraries.load()[sys.argv[1]]
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+def run(nodes):
+    x = lib.T.ones(1, requires_grad=True)
+    y = x
+    for _ in range(nodes):
+        y = y * 1.000001
+    return x, y
+x, y = run(1000)
+y.sum().backward()
+times = []
+for _ in range(3):
+    before = resident()
+    x, y = run(1_000_000)
+    held = resident() - before
+    start = time.perf_counter()
+    y.backward()
+    times.append(time.perf_counter() - start)
+    if not times[1:]:
+        size = held
+    del x, y
+print(json.dumps([min(times), size]))
+"""
+
+
+def million() -> list[Figure]:
+    """A backward through a million nodes, and what they keep."""
+    took, size = json.loads(run(MILLION, argument="pullback"))
+    title, value, goal, met = "`.backward()` through 1,000,000 nodes", f"{took:.2f} s", "≤ 0.15 PyTorch", True
+    if "torch" in libraries.load():
+        other = json.loads(run(MILLION, argument="torch"))[0]
+        value, met = f"{value}, {took / other:.2g} PyTorch ({other:.2f} s)", took / other <= 0.15
+    kilobytes = size / 1e6 / 1.024
+    return [
+        Figure(title, value, goal, met),
+        Figure("memory of a node of that tape", f"{kilobytes:.2f} KB", "≤ 1 KB", kilobytes <= 1),
+    ]
+
+
+def linear() -> Figure:
+    """Filling twice as many rows of a buffer under `grad` takes twice as long."""
+    lib = libraries.load()["pullback"]
+    gradient = lib.T.func.grad(lambda row, rows: small.fill(lib, row, rows).sum())
+    row = lib.tensor(normal("row", 100))
+    times = {}
+    for rows in (1000, 2000):
+        times[rows] = min(timeit.repeat(lambda rows=rows: gradient(row, rows), number=1, repeat=7))
+    ratio = times[2000] / times[1000]
+    value = f"{times[1000] * 1e3:.1f} ms, {times[2000] * 1e3:.1f} ms"
+    return Figure("filling 1,000 and 2,000 rows of a buffer in a loop under `grad`", value, "linear", ratio <= 2.5)
+
+
 THREADS = """
 import hashlib, json, time
 import numpy as np
@@ -139,10 +203,10 @@ def wheel() -> list[Figure]:
 
 def figures() -> list[Figure]:
     out = []
-    for measure in (import_time, resident, peak, tape, threads, wheel):
+    for measure in (import_time, resident, peak, tape, million, linear, threads, wheel):
         try:
             value = measure()
-        except (subprocess.CalledProcessError, OSError) as error:
+        except Exception as error:
             trouble = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
             value = Figure(measure.__name__, f"failed: {' '.join(trouble)[:100]}", "", False)
         out += value if isinstance(value, list) else [value]

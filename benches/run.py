@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import depth
+import functions
 import large
 import libraries
 import measure
@@ -26,7 +27,7 @@ import small
 
 def measure_all(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
     results = []
-    for workload in [*small.WORKLOADS, *large.WORKLOADS]:
+    for workload in [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]:
         if any(fnmatchcase(workload.id, pattern) for pattern in patterns):
             result = measure.run(workload, found, rounds)
             results.append(result)

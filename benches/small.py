@@ -65,6 +65,40 @@ def backward_twenty(lib: Tensors) -> Any:
     return run
 
 
+def graph_twice(lib: Tensors) -> Any:
+    start, grad = lib.tensor(normal("x", 8)), lib.T.autograd.grad
+
+    def run() -> Any:
+        x = start.detach().requires_grad_()
+        (first,) = grad(chain(x).sum(), x, create_graph=True)
+        return grad(first.sum(), x)[0]
+
+    return run
+
+
+def dual_twenty(lib: Tensors) -> Any:
+    x, t, forward = lib.tensor(normal("x", 8)), lib.tensor(normal("t", 8)), lib.T.autograd.forward_ad
+
+    def run() -> Any:
+        with forward.dual_level():
+            return tuple(forward.unpack_dual(chain(forward.make_dual(x, t))))
+
+    return run
+
+
+def fill(lib: Tensors, row: Any, rows: int) -> Any:
+    """A buffer that is filled row by row in a loop."""
+    out = lib.T.zeros(rows, row.shape[0])
+    for i in range(rows):
+        out[i] = row
+    return out
+
+
+def filling(lib: Tensors, rows: int = 1000) -> Any:
+    row = lib.tensor(normal("row", 1000))
+    return lambda: fill(lib, row, rows)
+
+
 # ---------------------------------------------------------------- transforms
 def wave(x: Any) -> Any:
     return x.sin() + 1
@@ -132,67 +166,6 @@ def jacobian_of(which: str) -> Any:
     return build
 
 
-# ---------------------------------------------------------------- custom functions
-def cube(lib: Tensors) -> Any:
-    class Cube(lib.T.autograd.Function):  # type: ignore[misc, name-defined]
-        """x³, with 3x² returned beside it so that the second derivative is right too."""
-
-        generate_vmap_rule = True
-
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x**3, 3 * x**2
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.save_for_backward(inputs[0], output[1])
-
-        @staticmethod
-        def backward(ctx: Any, g: Any, g_slope: Any) -> Any:
-            x, slope = ctx.saved_tensors
-            return g * slope + g_slope * 6 * x
-
-    return lambda x: Cube.apply(x)[0]
-
-
-def growth(lib: Tensors) -> Any:
-    class Growth(lib.T.autograd.Function):  # type: ignore[misc, name-defined]
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x * 1.01
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.save_for_backward(*inputs)
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            ctx.saved_tensors  # noqa: B018
-            return g * 1.01
-
-    def fifty(x: Any) -> Any:
-        for _ in range(50):
-            x = Growth.apply(x)
-        return x.sum()
-
-    return fifty
-
-
-def apply_of(lib: Tensors) -> Any:
-    x, f = lib.tensor(normal("x", 8)), cube(lib)
-    return lambda: f(x)
-
-
-def grad_function(lib: Tensors) -> Any:
-    x, f, grad = lib.tensor(normal("x", 8)), cube(lib), lib.T.func.grad
-    return lambda: grad(lambda v: f(v).sum())(x)
-
-
-def grad_fifty(lib: Tensors) -> Any:
-    x, f, grad = lib.tensor(normal("x", 8)), growth(lib), lib.T.func.grad
-    return lambda: grad(f)(x)
-
-
 def of_torch(limit: float) -> tuple[Goal, ...]:
     return (Goal("torch", limit),)
 
@@ -210,7 +183,9 @@ WORKLOADS = [
     Workload("jacrev", "`jacrev` of a tanh MLP 16-32-16", jacobian_of("jacrev"), of_torch(0.12)),
     Workload("jacfwd", "`jacfwd` of the same", jacobian_of("jacfwd"), of_torch(0.12)),
     Workload("backward20", "`.backward()` of 20 operators, 8", backward_twenty, of_torch(0.1)),
-    Workload("function", "`Function.apply`, 8", apply_of, of_torch(0.1)),
-    Workload("grad_function", "`grad` through one `Function`", grad_function, of_torch(0.015)),
-    Workload("grad_functions", "`grad` through 50 in a chain", grad_fifty, of_torch(0.01), tolerance=1e-3),
+    Workload(
+        "grad_create_graph", "`autograd.grad` with `create_graph`, twice, 20 operators", graph_twice, of_torch(0.1)
+    ),
+    Workload("dual20", "`dual_level` over 20 operators, 8", dual_twenty, of_torch(0.02)),
+    Workload("fill", "filling 1,000 rows of a (1000, 1000) buffer", filling, of_torch(0.3)),
 ]
