@@ -4,11 +4,18 @@ use super::shape::{Shape, Strides};
 use smallvec::SmallVec;
 
 /// Shape, element strides, and the offset of the first element in elements.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     pub shape: Shape,
     pub strides: Strides,
     pub offset: usize,
+}
+
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Self {
+        Layout { shape: self.shape.clone(), strides: Strides::from_slice(&self.strides), offset: self.offset }
+    }
 }
 
 impl Layout {

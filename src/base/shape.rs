@@ -12,8 +12,16 @@ pub type Strides = SmallVec<[isize; 6]>;
 pub const MAX_RANK: usize = 64;
 
 /// Sizes of the dimensions of a tensor; derefs to a slice.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Shape(SmallVec<[usize; 6]>);
+
+impl Clone for Shape {
+    /// A copy of the words; `SmallVec::clone` would go element by element.
+    #[inline]
+    fn clone(&self) -> Self {
+        Shape(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     #[inline]

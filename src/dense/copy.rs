@@ -129,6 +129,12 @@ pub fn gather(a: &Array) -> Result<Array> {
 /// A contiguous copy of the elements that `layout` names, its offset counted from `base`.
 pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Array> {
     let width = dtype.size();
+    if layout.is_contiguous() && layout.shape.checked_numel().is_some_and(|n| n < 4 * CHUNK) {
+        return Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
+            // SAFETY: `layout` names n adjacent elements inside the source; `out` is new memory for them.
+            unsafe { std::ptr::copy_nonoverlapping(base.wrapping_add(layout.offset * width), out, n * width) }
+        });
+    }
     let mut dims = SmallVec::from_slice(&layout.shape);
     let mut source =
         [Strided { ptr: base.wrapping_add(layout.offset * width), width, strides: layout.strides.clone() }];
@@ -161,6 +167,12 @@ impl Target {
 /// # Safety
 /// Every place must be writable, and `src` hold as many elements as the layout; the two must not overlap.
 pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: usize) {
+    if layout.is_contiguous() {
+        // SAFETY: by the contract the places, which are adjacent, are writable, and `src` holds an element for each.
+        return unsafe {
+            std::ptr::copy_nonoverlapping(src, base.wrapping_add(layout.offset * size), layout.shape.numel() * size);
+        };
+    }
     macro_rules! by_width {
         ($t:ty) => {{
             // SAFETY: by the contract; elements are aligned to their width.

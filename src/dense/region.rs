@@ -124,10 +124,16 @@ impl Split {
         Ok(s)
     }
     fn shape(&self, region: &Region) -> Shape {
+        if self.lead.rank() == 0 {
+            return region.shape().clone();
+        }
         self.lead.iter().chain(region.shape().iter()).copied().collect()
     }
     /// The region of every row as one layout.
     fn layout(&self, l: &Layout) -> Layout {
+        if self.lead.rank() == 0 {
+            return l.clone();
+        }
         let lead = self.lead.contiguous_strides();
         let strides: Strides = lead.iter().map(|s| s * self.inner as isize).chain(l.strides.iter().copied()).collect();
         let shape = self.lead.iter().chain(l.shape.iter()).copied().collect();

@@ -4,7 +4,8 @@ use super::value::Operand;
 use crate::bail;
 use crate::base::promote::{default_float, result_type2, with_number};
 use crate::base::{DType, Result, Scalar};
-use crate::core::{Outputs, Params, Prim, Tensor, call};
+use crate::core::{LevelId, Outputs, Params, Prim, Tensor, call, level};
+use crate::dense::Array;
 use crate::dense::pointwise::{self, Kernel};
 use crate::rules::{Opaque, Pointwise, basis};
 use smallvec::smallvec;
@@ -78,9 +79,30 @@ pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'
 
 #[inline(never)]
 fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    if let Some(out) = with_real_number(prim, a, b) {
+        return out;
+    }
     let dtype = compute_dtype(prim, rule, common_dtype(a, b))?;
     let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
     call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+/// A plain array of floats and a real number, whose dtype is then the array's: the number needs no tensor of its own.
+#[inline]
+fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) -> Option<Result<Tensor>> {
+    let (Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t)) = (a, b) else {
+        return None;
+    };
+    let dtype = t.dtype();
+    if !dtype.is_float() || matches!(n, Scalar::Complex(_)) || level::tracing() != LevelId::DENSE {
+        return None;
+    }
+    let (x, n) = (t.dense()?, Array::scalar(dtype, n));
+    if !prim.kernel.supports(dtype) {
+        return None;
+    }
+    let (x, y) = if matches!(a, Operand::Tensor(_)) { (x, &n) } else { (&n, x) };
+    Some(pointwise::binary(prim.kernel, x, y).map(Tensor::from))
 }
 
 /// Kernel call of a unary operator without a derivative.

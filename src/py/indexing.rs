@@ -34,12 +34,12 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
 
 /// What is assigned, as a tensor of the target's dtype.
 fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
-    if let Some(n) = convert::number(value) {
-        return crate::ops::promote::number(n, target.dtype());
-    }
     let t = match convert::tensor(value) {
         Some(t) => t,
-        None => super::data::tensor_from(value, Some(target.dtype()))?,
+        None => match convert::number(value) {
+            Some(n) => return crate::ops::promote::number(n, target.dtype()),
+            None => super::data::tensor_from(value, Some(target.dtype()))?,
+        },
     };
     basis::cast(&t, target.dtype())
 }

@@ -32,6 +32,7 @@ pub mod memory;
 pub mod named;
 pub mod native;
 pub mod nested;
+pub mod object;
 pub mod operators;
 pub mod parse;
 pub mod pickle;

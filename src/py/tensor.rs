@@ -1,7 +1,7 @@
 //! The `Tensor` class: an object around a cell.
 
 use super::gradient::{Accumulator, GradBox};
-use super::{attributes, autograd, comparison, conversion, dlpack, fill, grad_mode, native};
+use super::{attributes, autograd, comparison, conversion, dlpack, fill, grad_mode, native, object};
 use crate::base::Result;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::region::Region;
@@ -60,6 +60,14 @@ impl PyTensor {
     /// Whether the tensor was made in inference mode.
     pub fn is_inference(&self) -> bool {
         self.inference
+    }
+
+    /// Whether dropping it runs no Python code.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        // SAFETY: as for `with`.
+        let alone = unsafe { (*self.lifted.get()).is_none() && (*self.gradient.get()).is_none() };
+        alone && self.with(|s| s.is_plain())
     }
 
     /// Runs `f` on the slot. `f` must not run Python code, nor drop a value: what it takes out it returns.
@@ -251,19 +259,19 @@ pub fn cell<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a PyTensor> {
 #[inline]
 pub fn wrap(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
     let exported = read::innermost(&value).is_some_and(|a| a.is_exported());
-    Bound::new(py, PyTensor::new(if exported { slot::own(value)? } else { value }))
+    object::make(py, PyTensor::new(if exported { slot::own(value)? } else { value }))
 }
 
 /// A new object around a value, in the memory that it has.
 pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
-    Bound::new(py, PyTensor::new(value))
+    object::make(py, PyTensor::new(value))
 }
 
 /// A new object for a cell that shares the elements of `base`.
 pub fn wrap_cell<'py>(base: &Bound<'py, PyTensor>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
     let mut t = PyTensor::of_slot(Slot::Shared(cell));
     t.inference = base.get().inference;
-    Bound::new(base.py(), t)
+    object::make(base.py(), t)
 }
 
 /// The argument of a function under `vmap` or `jvp`: `value` is `caller`'s value at that level, and writes to the new
@@ -272,7 +280,7 @@ pub fn wrap_cell<'py>(base: &Bound<'py, PyTensor>, cell: Arc<Cell>) -> PyResult<
 pub fn wrap_lifted<'py>(caller: &Bound<'py, PyTensor>, value: Tensor) -> PyResult<Bound<'py, PyTensor>> {
     let mut t = PyTensor::new(value);
     *t.lifted.get_mut() = Some(caller.clone().unbind());
-    Bound::new(caller.py(), t)
+    object::make(caller.py(), t)
 }
 
 /// A new object of a subclass.
@@ -293,6 +301,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
+    object::register(m.py())?;
     native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
     native::install(&class, comparison::METHODS, comparison::ATTRIBUTES)?;
     native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;

@@ -38,6 +38,12 @@ impl Slot {
         }
     }
 
+    /// Whether dropping it runs no code of the host language: a plain array in a cell of its own.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Slot::Owned(o) if o.value.dense().is_some())
+    }
+
     /// The cell, which becomes a shared one.
     pub fn share(&mut self) -> Arc<Cell> {
         match self {

@@ -1,0 +1,68 @@
+//! How tensor objects are made and freed. Programs make one for every operator, so this leaves out what pyo3 does for
+//! classes in general and a class of this shape does not need.
+
+use super::tensor::{PyTensor, type_object};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+type Object = *mut ffi::PyObject;
+
+/// Where an object has its contents and its list of weak references, in bytes.
+static CONTENTS: AtomicUsize = AtomicUsize::new(0);
+static WEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// A new object of the class itself.
+#[inline]
+pub fn make(py: Python<'_>, t: PyTensor) -> PyResult<Bound<'_, PyTensor>> {
+    // SAFETY: the class is registered; the new object is zeroed, which is how its other fields begin, and nobody sees
+    // it before its contents are there.
+    unsafe {
+        let object = ffi::PyType_GenericAlloc(type_object(), 0);
+        if object.is_null() {
+            return Err(PyErr::fetch(py));
+        }
+        object.byte_add(CONTENTS.load(Relaxed)).cast::<PyTensor>().write(t);
+        Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
+    }
+}
+
+/// Frees an object of the class or of a subclass: called by the interpreter when nobody refers to it any more.
+unsafe extern "C" fn free(object: Object) {
+    // SAFETY: the object is ours; its type is that of a class with these offsets, and outlives it until the end.
+    unsafe {
+        let class = ffi::Py_TYPE(object);
+        if ffi::PyType_HasFeature(class, ffi::Py_TPFLAGS_HAVE_GC) != 0 {
+            ffi::PyObject_GC_UnTrack(object.cast());
+        }
+        if !object.byte_add(WEAK.load(Relaxed)).cast::<Object>().read().is_null() {
+            ffi::PyObject_ClearWeakRefs(object);
+        }
+        let contents = object.byte_add(CONTENTS.load(Relaxed)).cast::<PyTensor>();
+        if (*contents).is_plain() {
+            contents.drop_in_place();
+        } else {
+            // Nodes may hold objects, which are freed by whoever is attached. A panic has been printed.
+            Python::attach(|_| drop(catch_unwind(AssertUnwindSafe(|| contents.drop_in_place()))));
+        }
+        if let Some(release) = (*class).tp_free {
+            release(object.cast());
+        }
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+/// Reads the offsets off a sample, and tells the interpreter how objects are freed.
+pub fn register(py: Python<'_>) -> PyResult<()> {
+    let sample = Bound::new(py, PyTensor::new(crate::Tensor::scalar(crate::DType::F32, 0.0)))?;
+    CONTENTS.store(std::ptr::from_ref(sample.get()) as usize - sample.as_ptr() as usize, Relaxed);
+    // SAFETY: the class is new: it has no subclasses yet, and the sample is freed by the function that made it.
+    unsafe {
+        let class = type_object();
+        WEAK.store((*class).tp_weaklistoffset as usize, Relaxed);
+        drop(sample);
+        (*class).tp_dealloc = Some(free);
+    }
+    Ok(())
+}
