@@ -90,7 +90,7 @@ fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<
 /// A plain array of floats and a real number, whose dtype is then the array's: the number needs no tensor of its own.
 #[inline]
 fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) -> Option<Result<Tensor>> {
-    let (Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t)) = (a, b) else {
+    let ((Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t))) = (a, b) else {
         return None;
     };
     let dtype = t.dtype();

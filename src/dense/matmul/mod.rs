@@ -1,7 +1,8 @@
 //! Matrix products of strided, batched arrays.
 //!
-//! Large products are cut into fixed blocks of rows and columns, never along the contraction, so results do not
-//! depend on the number of threads.
+//! Large products are cut into blocks of rows and columns, never along the contraction. How `gemm` cuts that depends on
+//! its length alone once a block has more than 64 rows or columns, so results do not depend on the blocks, nor on the
+//! number of threads.
 
 mod integer;
 mod kernel;
@@ -18,12 +19,14 @@ use crate::bail;
 use crate::base::{DType, Result, Shape};
 use num_complex::Complex;
 use plan::{Operands, Plan};
+use std::ops::Range;
 
 /// Work of a task in nanoseconds; less than two of these are not worth a second thread.
 const TASK_NS: usize = 40_000;
-/// Rows and columns of a block of a large product: the first that gives [`MANY`] blocks, or the last.
+/// Rows and columns of a block of a large product: the first that gives two blocks to each thread, or the last.
 const BLOCKS: [usize; 3] = [512, 256, 128];
-const MANY: usize = 16;
+/// Rows and columns of blocks are multiples of this, but for the last.
+const UNIT: usize = 16;
 
 /// The product of matrices `a` [..., m, k] and `b` [..., k, n]: [..., m, n]. Leading dimensions broadcast.
 ///
@@ -150,32 +153,41 @@ impl<T: Kernel> Job<T> {
                 (t * group..count.min((t + 1) * group)).for_each(|i| self.block(i, 0, 0, p.m, p.n))
             });
         }
-        let (rows, cols) = self.block_size(task);
-        let (row_blocks, col_blocks) = (p.m.div_ceil(rows), p.n.div_ceil(cols));
+        if p.m == 1 || p.n == 1 {
+            return self.run_vector(task);
+        }
+        let threads = threads::get_num_threads();
+        let blocks = |size: usize| (p.m / size).max(1) * (p.n / size).max(1);
+        let (row_blocks, col_blocks) = match BLOCKS.into_iter().find(|&b| blocks(b) * count >= 2 * threads) {
+            _ if threads == 1 || count >= 8 * threads => (1, 1),
+            size => {
+                let size = size.unwrap_or(BLOCKS[2]);
+                ((p.m / size).max(1), (p.n / size).max(1))
+            }
+        };
         threads::run(count * row_blocks * col_blocks, &|t| {
             let (i, t) = (t / (row_blocks * col_blocks), t % (row_blocks * col_blocks));
-            let (r, c) = (t / col_blocks * rows, t % col_blocks * cols);
-            self.block(i, r, c, rows.min(p.m - r), cols.min(p.n - c))
+            let rows = share(p.m, row_blocks, t / col_blocks);
+            let cols = share(p.n, col_blocks, t % col_blocks);
+            self.block(i, rows.start, cols.start, rows.len(), cols.len())
         });
     }
 
-    /// Rows and columns of a block, from the shape alone.
-    fn block_size(&self, task: usize) -> (usize, usize) {
+    /// A matrix and a vector, whose kernels need pieces that depend on the shape alone.
+    fn run_vector(&self, task: usize) {
         let p = &self.plan;
         // Contiguous columns are read in pieces of two pages at least.
         let along = |n: usize, by_columns: bool| {
             let least = if by_columns { 8192 / size_of::<T>() } else { 1 };
             (task / p.k).max(least).next_multiple_of(64).min(n)
         };
-        match (p.m, p.n) {
-            (m, 1) => (along(m, p.a.cs != 1), 1),
-            (1, n) => (1, along(n, p.b.rs != 1)),
-            (m, n) => {
-                let blocks = |size: usize| m.div_ceil(size) * n.div_ceil(size) * p.count();
-                let size = BLOCKS.into_iter().find(|&b| blocks(b) >= MANY).unwrap_or(BLOCKS[2]);
-                (size.min(m), size.min(n))
-            }
-        }
+        let (long, piece) = if p.n == 1 { (p.m, along(p.m, p.a.cs != 1)) } else { (p.n, along(p.n, p.b.rs != 1)) };
+        let pieces = long.div_ceil(piece);
+        threads::run(p.count() * pieces, &|t| {
+            let (i, from) = (t / pieces, t % pieces * piece);
+            let len = piece.min(long - from);
+            if p.n == 1 { self.block(i, from, 0, len, 1) } else { self.block(i, 0, from, 1, len) }
+        });
     }
 
     /// Computes `m` × `n` elements from (i, j) of product number `batch`.
@@ -191,6 +203,13 @@ impl<T: Kernel> Job<T> {
             T::product(m, n, p.k, a, b, c);
         }
     }
+}
+
+/// Part `i` of `n` rows or columns in `parts`, all about as long.
+fn share(n: usize, parts: usize, i: usize) -> Range<usize> {
+    let units = n.div_ceil(UNIT);
+    let at = |i: usize| (units * i / parts * UNIT).min(n);
+    at(i)..at(i + 1)
 }
 
 #[cfg(test)]

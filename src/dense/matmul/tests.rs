@@ -206,3 +206,22 @@ proptest! {
         assert_matches(&a, &b);
     }
 }
+
+#[test]
+fn blocks_do_not_change_the_bits() {
+    for dtype in [DType::F32, DType::F64, DType::C64] {
+        for (m, k, n) in [(1030, 700, 300), (40, 1500, 1030), (257, 513, 257), (300, 2049, 40), (128, 600, 900)] {
+            let (a, b) = (values(&[m, k], dtype, 1), values(&[k, n], dtype, 2));
+            for (a, b) in [(a.clone(), b.clone()), (restride(&a, 1), restride(&b, 1))] {
+                let mut bits = Vec::new();
+                for threads in [1, 2, 3, 8] {
+                    crate::dense::threads::set_num_threads(threads).unwrap();
+                    bits.push(matmul(&a, &b).unwrap().checksum());
+                }
+                crate::dense::threads::set_num_threads(2).unwrap();
+                bits.dedup();
+                assert_eq!(bits.len(), 1, "{dtype} {m} {k} {n}");
+            }
+        }
+    }
+}
