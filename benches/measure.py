@@ -72,7 +72,7 @@ class Result:
 
 
 def timer(program: Any) -> timeit.Timer:
-    """Processor time of all threads: other programs that run meanwhile take away less of it than of the wall clock's."""
+    """Of processor time over all threads, which other programs on the machine do not lengthen much."""
     if isinstance(program, tuple):
         expression, names = program
         return timeit.Timer(expression, globals=names, timer=time.process_time)
