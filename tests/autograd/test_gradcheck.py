@@ -160,18 +160,38 @@ def test_gradients_given_to_the_wrong_input(fast_mode: bool) -> None:
         gradcheck(second_output, (points(3), points(3)), fast_mode=fast_mode)
 
 
-def test_hidden_dependence() -> None:
+def test_fast_mode_takes_few_passes() -> None:
+    calls: list[str] = []
+
+    class Counted(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            calls.append("forward")
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            calls.append("backward")
+            return g * 2
+
+    assert gradcheck(Counted.apply, points(100), fast_mode=True)
+    assert calls.count("forward") < 10 and calls.count("backward") < 10
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_hidden_dependence(fast_mode: bool) -> None:
     with pytest.raises(GradcheckError, match="Numerical gradient for function expected to be zero"):
-        gradcheck(lambda x: x.detach() * 2, points(2))
+        gradcheck(lambda x: x.detach() * 2, points(2), fast_mode=fast_mode)
     with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 1"):
         gradcheck(lambda x, y: x * y.detach(), (points(2), points(2)))
     assert gradcheck(lambda x: pb.ones(2, dtype=pb.float64), points(2))
     assert gradcheck(lambda x, y: x * 2, (points(2), points(2)), check_forward_ad=True)
 
 
-def test_repeatability() -> None:
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_repeatability(fast_mode: bool) -> None:
     with pytest.raises(GradcheckError, match=r"not reentrant.*The tolerance for nondeterminism was 0.0"):
-        gradcheck(Unsteady.apply, points(2))
+        gradcheck(Unsteady.apply, points(2), fast_mode=fast_mode)
     assert gradcheck(Unsteady.apply, points(2), nondet_tol=1e-5)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import pullback as pb
-from pullback.func import custom_jvp, custom_vjp, grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+from pullback.func import custom_jvp, custom_vjp, grad, hessian, jacfwd, jacrev, jvp, linearize, trace, vjp, vmap
 
 same = pb.testing.assert_close
 X = pb.tensor([0.3, 0.7, -1.1], dtype=pb.float64)
@@ -111,6 +111,15 @@ def test_composes(name: str, make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
+def test_traced_and_then_transformed(make: Any) -> None:
+    program = trace(make())(X, Y)
+    for name in ("value", "grad", "hessian", "fwd rev", "rev fwd", "fwd fwd", "rev rev rev"):
+        transform = TRANSFORMS[name]
+        same(transform(program)(X, Y), transform(plain)(X, Y))
+    same(trace(grad(total(make()), (0, 1)))(X, Y)(X, Y), grad(total(plain), (0, 1))(X, Y))
+
+
+@pytest.mark.parametrize("make", MAKERS)
 def test_under_the_tape(make: Any) -> None:
     f = make()
     x, y = X.clone().requires_grad_(), Y.clone().requires_grad_()
@@ -139,6 +148,9 @@ def test_given_rules_are_used() -> None:
     f.defjvp(lambda primals, tangents: (f(*primals), 5 * tangents[0]))
     same(grad(total(f))(X), pb.full_like(X, 7))
     same(jvp(f, (X,), (X,))[1], 5 * X)
+    traced = trace(f)(X)
+    same(grad(total(traced))(X), pb.full_like(X, 7))
+    same(jvp(traced, (X,), (X,))[1], 5 * X)
     g = custom_jvp(lambda x: x * x)
     g.defjvp(lambda primals, tangents: (g(*primals), 5 * tangents[0]))
     same(grad(total(g))(X), pb.full_like(X, 5))

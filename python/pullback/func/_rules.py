@@ -7,6 +7,7 @@ own value of them. Their derivatives are those of `fwd` as ordinary code, run ag
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -68,18 +69,18 @@ class Generators:
 class Call:
     """One call: where its tensors lie in its arguments and results, and what was saved."""
 
-    def __init__(self, owner: Any, arguments: Sequence[Any], followers: tuple[int, int, bool]) -> None:
-        self.owner = owner
-        leaves, self.spec = tree_flatten(tuple(arguments))
+    def __init__(self, owner: Any, leaves: Leaves, spec: Any, followers: tuple[int, int, bool]) -> None:
+        self.owner, self.spec = owner, spec
         self.places = [i for i, x in enumerate(leaves) if isinstance(x, pb.Tensor)]
         self.rest = [None if isinstance(x, pb.Tensor) else x for x in leaves]
         numbers = [i for i, child in enumerate(self.spec.children()) for _ in range(child.num_leaves)]
         self.fixed = {k for k, place in enumerate(self.places) if numbers[place] in owner.nondiff}
         self.nondiff = owner.nondiff
         self.names = numbers
-        tapes, duals, _ = followers
-        self.uses_fwd = owner.fwd is not None and (tapes > 0 or owner.rule is None)
-        self.levels = tapes + duals
+        tapes, duals, traced = followers
+        self.uses_fwd = owner.fwd is not None and (tapes > 0 or traced or owner.rule is None)
+        # A traced call may be run again under any levels.
+        self.levels = sys.maxsize if traced else tapes + duals
         self.random: Generators | None = None
         # Set by the forward.
         self.count = 0

@@ -152,13 +152,14 @@ class _Custom:
             method = "defvjp" if self._decorator == "custom_vjp" else "defjvp"
             raise AttributeError(f"No rule is defined for the {self._decorator} function {self.name}; use {method}()")
         args = self._bound(args, kwargs)
-        tensors = [x for x in pb.utils.pytree.tree_leaves(args) if isinstance(x, pb.Tensor)]
+        leaves, spec = pb.utils.pytree.tree_flatten(args)
+        tensors = [x for x in leaves if isinstance(x, pb.Tensor)]
         followers = _core.autograd._followers(*tensors)
         if followers == (0, 0, False):
             return self.fun(*args)
         if self._function is None:
             self._function = type(self.name, (CustomDerivative,), {"__module__": self.__module__})
-        call = Call(self, args, followers)
+        call = Call(self, leaves, spec, followers)
         return call.output(self._function.apply(call, *tensors)[: call.count])
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -25,9 +25,9 @@ def user_stacklevel() -> int:
     return level
 
 
-def aliases(a: Any, b: Any) -> bool:
-    """Whether two tensors are the same object, or share memory as far as can be seen from their first element."""
-    return a is b or (a.numel() > 0 and b.numel() > 0 and a.data_ptr() == b.data_ptr())
+def place(x: Any) -> object:
+    """Where the first element lies in memory; nowhere if there is none."""
+    return x.data_ptr() if x.numel() else object()
 
 
 class Tree:
@@ -92,12 +92,11 @@ class Call:
         self.tree = Tree(values)
         self.out: Tree | None = None
         self.kind: type = tuple
-        self.in_place = False
 
     def like(self) -> Call:
         """A call with the same values."""
         made = object.__new__(Call)
-        made.op, made.tree, made.out, made.kind, made.in_place = self.op, self.tree, None, tuple, False
+        made.op, made.tree, made.out, made.kind = self.op, self.tree, None, tuple
         return made
 
     # ------------------------------------------------------------ arguments and results
@@ -108,6 +107,8 @@ class Call:
 
     def written(self, tensors: Sequence[Any]) -> list[int]:
         """Which of the tensors the operator writes to."""
+        if not self.op._schema.mutated:
+            return []
         numbers = self.tree.fill(range(len(tensors)), plain=False)
         places: list[int] = []
         for i in self.op._schema.mutated:
@@ -129,41 +130,46 @@ class Call:
 
     # ------------------------------------------------------------ running
     def start(self) -> Any:
-        tensors = self.tree.tensors
-        self.tree.tensors = []
+        tensors, self.tree.tensors = self.tree.tensors, []
+        if _core.autograd._is_plain(*tensors):
+            return self.evaluate(tensors)
         places = self.written(tensors)
-        self.in_place = _core.autograd._is_plain(*tensors)
         results = self.op._function.apply(self, *tensors)
-        assert self.out is not None
-        count = len(results) if self.in_place else len(results) - len(places)
-        if not self.in_place:
-            for k, new in zip(places, results[count:], strict=True):
-                tensors[k].copy_(new)
+        count = len(results) - len(places)
+        for k, new in zip(places, results[count:], strict=True):
+            tensors[k].copy_(new)
         return self.output(results[:count])
 
-    def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
-        """The results on arrays, and behind them the arguments that were written to."""
-        given = list(tensors)
-        places = [] if self.in_place else self.written(tensors)
-        for k in places:
-            given[k] = given[k].clone()
-        args, kwargs = self.arguments(self.tree.fill(given))
+    def evaluate(self, tensors: Sequence[Any]) -> Any:
+        """What the kernel makes of arrays."""
+        args, kwargs = self.arguments(self.tree.fill(tensors))
         with pb.no_grad():
             output = self.op._kernel()(*args, **kwargs)
         self.op._schema.check_output(output)
-        results = self.note(output)
-        self._check_aliases(given, results)
-        self.out.tensors = []  # type: ignore[union-attr]
+        self._check_aliases(tensors, self.note(output))
+        return output
+
+    def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """The results on arrays, and behind them what became of the arguments that are written to."""
+        given, places = list(tensors), self.written(tensors)
+        for k in places:
+            given[k] = given[k].clone()
+        self.evaluate(given)
+        assert self.out is not None
+        results, self.out.tensors = self.out.tensors, []
         return (*results, *(given[k] for k in places))
 
     def _check_aliases(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+        places = [place(x) for x in inputs]
         for i, y in enumerate(results):
-            if any(aliases(y, x) for x in (*inputs, *results[:i])):
+            own = place(y)
+            if own in places or any(y is x for x in inputs):
                 raise RuntimeError(
                     f"{self.op._qualname}: The output of this custom operator (1) must not also be an input to this "
                     "custom operator and (2) may not alias any inputs to this custom operator or other returns. "
                     f"Output {i} does; return a clone() of it, or do not return it."
                 )
+            places.append(own)
 
     # ------------------------------------------------------------ derivatives
     def needs(self, mask: Sequence[bool]) -> tuple[Any, ...]:
