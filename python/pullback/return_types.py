@@ -8,7 +8,11 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: "str") -> "Any":
-    try:
-        return _core.return_types[name]
-    except KeyError:
-        raise AttributeError(f"module 'pullback.return_types' has no attribute {name!r}") from None
+    found = _core.return_type(name)
+    if found is None:
+        raise AttributeError(f"module 'pullback.return_types' has no attribute {name!r}")
+    return found
+
+
+def __dir__() -> "list[str]":
+    return sorted(_core.return_type_names())

@@ -6,7 +6,7 @@
 use super::creation::identity;
 use super::diagonal::{diag_embed, tril, triu};
 use crate::bail;
-use crate::base::{Result, Shape};
+use crate::base::Result;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tangents, Tensor, call, call_many};
 use crate::dense::linalg as kernels;
@@ -15,7 +15,7 @@ use crate::rules::{General, batching};
 use smallvec::{SmallVec, smallvec};
 
 /// The batch goes in front of the leading dimensions of every argument.
-fn batch_leading(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+pub(super) fn batch_leading(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
     let values: SmallVec<[_; 2]> = args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
     let refs: SmallVec<[&Tensor; 2]> = values.iter().map(|v| &**v).collect();
     Ok(call_many(me, p, &refs)?.into_iter().map(|o| (o, Some(0))).collect())
@@ -238,7 +238,7 @@ pub(super) static EIGH: General = General {
     batch: batch_leading,
 };
 
-fn main_diagonal(a: &Tensor) -> Result<Tensor> {
+pub(super) fn main_diagonal(a: &Tensor) -> Result<Tensor> {
     super::diagonal::diagonal_at(a, a.rank() - 2, a.rank() - 1)
 }
 
@@ -323,76 +323,6 @@ fn svd_vjp(u: &Tensor, s: &Tensor, vh: &Tensor, g: &[Option<Tensor>]) -> Result<
         None => main,
     })])
 }
-
-/// Sign and logarithm of the absolute value of the determinant.
-pub(super) static SLOGDET: General = General {
-    name: "linalg.slogdet",
-    eval: |_, a| {
-        let (sign, log) = dense_slogdet(a[0].array()?)?;
-        Ok(smallvec![sign.into(), log.into()])
-    },
-    saves: |_, _| Saves { inputs: 1, outputs: 0 },
-    jvp: |_, _, point, t| {
-        let [Some(da)] = t else { return Ok(smallvec![None, None]) };
-        let trace = main_diagonal(&solve_matrices(point.input(0)?, da)?)?;
-        Ok(smallvec![None, Some(basis::sum(&trace, &[trace.rank() - 1], false)?)])
-    },
-    vjp: |_, _, point, g, _| {
-        let Some(Some(g)) = g.get(1) else { return Ok(SmallVec::new()) };
-        let at = swap_last(&inverse(point.input(0)?)?)?;
-        Ok(smallvec![Some(mul(&basis::unsqueeze_dims(g, &[g.rank(), g.rank() + 1])?, &at)?)])
-    },
-    batch: batch_leading,
-};
-
-fn dense_slogdet(a: &crate::dense::Array) -> Result<(crate::dense::Array, crate::dense::Array)> {
-    use crate::dense::Array;
-    let n = a.shape()[a.rank() - 1];
-    let (packed, pivots, _) = kernels::lu(a)?;
-    let lead = Shape::new(&a.shape()[..a.rank() - 2]);
-    let (lu, piv): (Vec<f64>, Vec<i32>) = (packed.to_vec()?, pivots.to_vec()?);
-    let (mut signs, mut logs) = (Vec::new(), Vec::new());
-    for b in 0..lead.numel() {
-        let (mut sign, mut log) = (1.0f64, 0.0f64);
-        for i in 0..n {
-            let d = lu[b * n * n + i * n + i];
-            sign *= if d == 0.0 { 0.0 } else { d.signum() };
-            log += d.abs().ln();
-            if piv[b * n + i] as usize != i + 1 {
-                sign = -sign;
-            }
-        }
-        signs.push(sign);
-        logs.push(log);
-    }
-    let make = |v: &[f64]| crate::dense::copy::cast(&Array::from_slice(lead.clone(), v)?, a.dtype());
-    Ok((make(&signs)?, make(&logs)?))
-}
-
-/// The determinant.
-pub(super) static DET: General = General {
-    name: "linalg.det",
-    eval: |_, a| {
-        let (sign, log) = dense_slogdet(a[0].array()?)?;
-        let (s, l): (Vec<f64>, Vec<f64>) = (sign.to_vec()?, log.to_vec()?);
-        let d: Vec<f64> = s.iter().zip(&l).map(|(s, l)| if *s == 0.0 { 0.0 } else { s * l.exp() }).collect();
-        let d = crate::dense::Array::from_slice(sign.shape().clone(), &d)?;
-        Ok(smallvec![crate::dense::copy::cast(&d, sign.dtype())?.into()])
-    },
-    saves: |_, _| Saves { inputs: 1, outputs: 1 },
-    jvp: |_, _, point, t| {
-        let [Some(da)] = t else { return Ok(smallvec![None]) };
-        let trace = main_diagonal(&solve_matrices(point.input(0)?, da)?)?;
-        Ok(smallvec![Some(mul(point.output(0)?, &basis::sum(&trace, &[trace.rank() - 1], false)?)?)])
-    },
-    vjp: |_, _, point, g, _| {
-        let [Some(g)] = g else { return Ok(SmallVec::new()) };
-        let g = mul(g, point.output(0)?)?;
-        let at = swap_last(&inverse(point.input(0)?)?)?;
-        Ok(smallvec![Some(mul(&basis::unsqueeze_dims(&g, &[g.rank(), g.rank() + 1])?, &at)?)])
-    },
-    batch: batch_leading,
-};
 
 pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
     let n = a.shape()[a.rank() - 1];

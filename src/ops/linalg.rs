@@ -1,8 +1,10 @@
 //! Linear algebra on the trailing matrices; leading dimensions are batches.
 
 use super::decompositions::{
-    CHOLESKY, DET, EIGH, QR, QR_COMPLETE, SLOGDET, SVD, SVD_FULL, flags, inverse, solve_matrices, triangular,
+    CHOLESKY, EIGH, QR, QR_COMPLETE, SVD, SVD_FULL, flags, inverse, solve_matrices, triangular,
 };
+use super::determinant::{DET, SLOGDET};
+use super::named;
 use super::value::Named;
 use crate::bail;
 use crate::base::{Result, Shape};
@@ -11,10 +13,22 @@ use crate::rules::basis::{self, matmul, swap_last};
 
 fn matrix(op: &str, a: &Tensor) -> Result<()> {
     if a.rank() < 2 {
-        bail!(Runtime, "linalg.{op}: The input tensor A must have at least 2 dimensions, but it has {}.", a.rank());
+        bail!(Runtime, "linalg.{op}: The input tensor A must have at least 2 dimensions, but has shape {}.", a.shape());
     }
-    if !a.dtype().is_float() || a.dtype().is_half() {
-        bail!(Runtime, "linalg.{op}: Expected a float32 or float64 tensor as input, got {}", a.dtype());
+    if a.dtype().is_half() {
+        bail!(
+            Runtime,
+            "linalg.{op}: Low precision dtypes not supported. Got {} as argument 'A'; convert it with A.float()",
+            a.dtype()
+        );
+    }
+    if !a.dtype().is_float() {
+        bail!(
+            Runtime,
+            "linalg.{op}: Expected a floating point tensor as argument 'A'. Got {}; convert it with A.float() or \
+             A.double()",
+            a.dtype()
+        );
     }
     Ok(())
 }
@@ -23,7 +37,7 @@ fn square(op: &str, a: &Tensor) -> Result<()> {
     matrix(op, a)?;
     let (m, n) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
     if m != n {
-        bail!(Runtime, "linalg.{op}: A must be batches of square matrices, but they are {m} by {n} matrices");
+        bail!(Runtime, "linalg.{op}: A must be batches of square matrices, but they are {m} by {n} matrices (shape {})", a.shape());
     }
     Ok(())
 }
@@ -121,7 +135,7 @@ ops! { TABLE:
     fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [] {
         matrix("qr", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
-        let make = |q: Tensor, r: Tensor| Named::new("linalg_qr", &["Q", "R"], [q, r]);
+        let make = |q: Tensor, r: Tensor| Named::new(&named::QR, [q, r]);
         match mode {
             "complete" if m > n => {
                 let outs = call_many(Prim::Static(&QR_COMPLETE), &Params::None, &[A])?;
@@ -157,7 +171,7 @@ ops! { TABLE:
             other => bail!(Runtime, "linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {other}"),
         };
         let outs = call_many(Prim::Static(&EIGH), &flags(&[upper]), &[A])?;
-        Ok(Named::new("linalg_eigh", &["eigenvalues", "eigenvectors"], outs))
+        Ok(Named::new(&named::EIGH, outs))
     }
 
     /// The eigenvalues (ascending) of symmetric matrices.
@@ -183,7 +197,7 @@ ops! { TABLE:
             let full = call_many(Prim::Static(&SVD_FULL), &Params::None, &[A])?;
             outs[if m > n { 0 } else { 2 }] = full[if m > n { 0 } else { 2 }].clone();
         }
-        Ok(Named::new("linalg_svd", &["U", "S", "Vh"], outs))
+        Ok(Named::new(&named::SVD, outs))
     }
 
     /// The singular values in descending order.
@@ -200,7 +214,7 @@ ops! { TABLE:
     /// tensor(0.)
     fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD] {
         square("slogdet", A)?;
-        Ok(Named::new("linalg_slogdet", &["sign", "logabsdet"], call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
+        Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
 
     /// The determinant of square matrices.

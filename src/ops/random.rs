@@ -3,6 +3,7 @@
 //! NOTE levels. Every draw is offered to each visible level from the top down, whatever its arguments: `vmap` raises,
 //! draws one array with a batch in front ("different"), or lets the draw pass ("same"); a trace records it.
 
+use super::replay;
 use super::shape::sizes;
 use super::value::Value;
 use crate::bail;
@@ -85,6 +86,7 @@ impl std::fmt::Debug for Draw {
 impl Draw {
     fn run(&self) -> Result<Array> {
         let (rng, dtype, shape) = (generator(&self.generator)?, self.dtype, &self.shape);
+        replay::note(rng, &self.generator);
         match self.law {
             Law::Uniform { low, high } => kernels::uniform(rng, dtype, shape, low, high),
             Law::Normal { mean, std } => kernels::normal(rng, dtype, shape, mean, std),
@@ -137,6 +139,16 @@ impl Primitive for Random {
         Ok(smallvec![(call(me, params, &[])?, None)])
     }
 }
+
+/// The categories that random numbers choose by weights; leading dimensions broadcast.
+static MULTINOMIAL: Opaque = Opaque {
+    name: "multinomial",
+    eval: |p, a| {
+        let (count, replacement) = (p.ints()[0] as usize, p.ints()[1] != 0);
+        Ok(smallvec![kernels::choose(a[0].array()?, a[1].array()?, count, replacement)?.into()])
+    },
+    batching: OpaqueBatch::Align,
+};
 
 fn draw(op: &str, d: Draw) -> Result<Tensor> {
     for l in level::visible() {
@@ -192,11 +204,7 @@ fn check_probabilities(op: &str, p: &Tensor) -> Result<()> {
     if !p.dtype().is_float() {
         bail!(NotImplemented, "{op}(): not implemented for {} tensors", p.dtype());
     }
-    let mut below = p;
-    while let Some(b) = below.below() {
-        below = b;
-    }
-    let a = below.array()?;
+    let Some(a) = p.innermost() else { bail!(Internal, "{op}(): no array") };
     if a.numel() > 0 {
         let dims: Vec<usize> = (0..a.rank()).collect();
         let low = crate::dense::reduce::amin(a, &dims, false)?.item()?.as_f64();
@@ -364,16 +372,11 @@ ops! { TABLE:
     /// tensor([1])
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
         generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] {
-        let visible = level::visible();
-        if visible.iter().any(|l| matches!(l.kind, LevelKind::Batch { .. })) {
-            bail!(NotImplemented, "multinomial(): has no batching rule; draw with rand() and searchsorted() under vmap");
-        }
-        let mut below = input;
-        while let Some(b) = below.below() {
-            below = b;
-        }
-        let g = generator.cloned();
-        Ok(kernels::multinomial(self::generator(&g)?, below.array()?, num_samples, replacement)?.into())
+        let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
+        let kind = if replacement { Law::Uniform { low: 0.0, high: 1.0 } } else { Law::Exponential { rate: 1.0 } };
+        let noise = law("multinomial", kind, DType::F64, noise, generator)?;
+        let params = Params::Ints([num_samples, i64::from(replacement)].into_iter().collect());
+        call(Prim::Static(&MULTINOMIAL), &params, &[input, &noise])
     }
 
     /// Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.

@@ -2,6 +2,7 @@
 
 use super::arith::{maximum, minimum};
 use super::reduce::amax_over;
+use super::named::{self, NamedType};
 use super::value::{IntoValue, Named, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
@@ -123,8 +124,8 @@ fn choose(prim: &'static Choosing, op: &str, x: &Tensor, dim: i64, mut a: Along)
     Ok((flat(&outs[0])?, flat(&outs[1])?))
 }
 
-fn named(name: &'static str, (values, indices): (Tensor, Tensor)) -> Named {
-    Named::new(name, &["values", "indices"], [values, indices])
+fn pair(class: &'static NamedType, (values, indices): (Tensor, Tensor)) -> Named {
+    Named::new(class, [values, indices])
 }
 
 fn no_complex(op: &str, x: &Tensor) -> Result<()> {
@@ -137,6 +138,7 @@ fn no_complex(op: &str, x: &Tensor) -> Result<()> {
 /// An extreme over everything, along a dimension, or of two tensors: PyTorch's three forms of `max` and `min`.
 struct Extreme {
     name: &'static str,
+    class: &'static NamedType,
     prim: &'static Choosing,
     over: fn(&Tensor, &[usize], bool) -> Result<Tensor>,
     of_two: fn(&Tensor, &Tensor) -> Result<Tensor>,
@@ -168,7 +170,7 @@ impl Extreme {
                 };
                 let a = Along { keep: keepdim || input.rank() == 0, ..Along::dim(0) };
                 nonempty(self.name, input, d)?;
-                Ok(named(self.name, choose(self.prim, self.name, input, d, a)?).into_value())
+                Ok(pair(self.class, choose(self.prim, self.name, input, d, a)?).into_value())
             }
         }
     }
@@ -215,7 +217,7 @@ ops! { TABLE:
     fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD] {
         let _ = stable;
         no_complex("sort", input)?;
-        Ok(named("sort", choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
+        Ok(pair(&named::SORT, choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
     }
 
     /// The indices that sort a dimension.
@@ -244,7 +246,7 @@ ops! { TABLE:
             bail!(Runtime, "topk(): selected index k out of range: k is {k}, dimension {d} has size {n}");
         }
         let a = Along { k: k as usize, high: largest, sorted, ..Along::dim(0) };
-        Ok(named("topk", choose(&TOPK, "topk", input, dim, a)?))
+        Ok(pair(&named::TOPK, choose(&TOPK, "topk", input, dim, a)?))
     }
 
     /// The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
@@ -255,7 +257,7 @@ ops! { TABLE:
     fn max = "max" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
-        Extreme { name: "max", prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { name: "max", class: &named::MAX, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
@@ -266,7 +268,7 @@ ops! { TABLE:
     fn min = "min" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
-        Extreme { name: "min", prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { name: "min", class: &named::MIN, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
@@ -290,13 +292,13 @@ ops! { TABLE:
     /// Largest values so far along a dimension, and where they are.
     fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD] {
         no_complex("cummax", input)?;
-        Ok(named("cummax", choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
+        Ok(pair(&named::CUMMAX, choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
     }
 
     /// Smallest values so far along a dimension, and where they are.
     fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD] {
         no_complex("cummin", input)?;
-        Ok(named("cummin", choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
+        Ok(pair(&named::CUMMIN, choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
     }
 
     /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
@@ -308,7 +310,7 @@ ops! { TABLE:
             bail!(Runtime, "kthvalue(): selected number k out of range for dimension {d}: k is {k}, size {n}");
         }
         let a = Along { k: k as usize, keep: keepdim || input.rank() == 0, ..Along::dim(0) };
-        Ok(named("kthvalue", choose(&KTHVALUE, "kthvalue", input, dim, a)?))
+        Ok(pair(&named::KTHVALUE, choose(&KTHVALUE, "kthvalue", input, dim, a)?))
     }
 
     /// Sums of the elements so far along a dimension.

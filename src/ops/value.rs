@@ -1,5 +1,6 @@
 //! Arguments and results of table entries, as a host language passes them.
 
+use super::named::NamedType;
 use crate::base::{DType, Error, Result, Scalar};
 use crate::core::Tensor;
 use crate::core::params::Parameters;
@@ -73,9 +74,7 @@ pub enum IndexItem {
 /// Values with a field name each, such as `(values, indices)`.
 #[derive(Debug, Clone)]
 pub struct Named {
-    /// Of the result type, as in `pullback.return_types.max`.
-    pub name: &'static str,
-    pub fields: &'static [&'static str],
+    pub class: &'static NamedType,
     pub items: Vec<Value>,
 }
 
@@ -289,7 +288,7 @@ impl IntoValue for Named {
 }
 
 impl Named {
-    pub fn new(name: &'static str, fields: &'static [&'static str], items: impl IntoIterator<Item = Tensor>) -> Named {
-        Named { name, fields, items: items.into_iter().map(Value::Tensor).collect() }
+    pub fn new(class: &'static NamedType, items: impl IntoIterator<Item = Tensor>) -> Named {
+        Named { class, items: items.into_iter().map(Value::Tensor).collect() }
     }
 }

@@ -255,7 +255,7 @@ fn other_to_python(py: Python<'_>, v: Value) -> PyResult<Bound<'_, PyAny>> {
         Value::Tuple(v) => PyTuple::new(py, convert_all(py, v)?)?.into_any(),
         Value::Named(n) => {
             let n = *n;
-            super::named::instance(py, n.name, n.fields, convert_all(py, n.items)?)?
+            super::named::instance(py, n.class, convert_all(py, n.items)?)?
         }
         Value::Updated(u) => tensor::wrap(py, u.out)?.into_any(),
         Value::Index(_) | Value::Object(_) => {

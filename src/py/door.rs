@@ -236,14 +236,15 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let list = BINDABLE.get_or_init(|| ops::table().map(|e| Bindable::new(py, e)).collect());
     assert!(list.len() <= ROWS * 16, "the pool of trampolines is too small for the table");
     let class = py.get_type::<tensor::PyTensor>();
-    let module_name = PyString::new(py, "pullback");
     let functions = PyDict::new(py);
     for (i, b) in list.iter().enumerate() {
         let e = b.entry;
         assert!(e.params.len() <= MAX_PARAMS, "{}: too many parameters", e.name);
         if !e.flags.has(Flags::NOT_FUNCTION) && !e.flags.has(Flags::PROPERTY) {
+            let module = e.name.rsplit_once('.').map_or("pullback".into(), |(path, _)| format!("pullback.{path}"));
+            let module_name = PyString::new(py, &module);
             let def = definition(e.short_name(), documentation(e, e.short_name(), false), FUNCTIONS[i / 16][i % 16])?;
-            // SAFETY: the definition is never freed; `self` is the module, so that pickling finds the function by name.
+            // SAFETY: the definition is never freed. With a module as `self`, pickling finds the function by name.
             let f = unsafe {
                 Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(def, m.as_ptr(), module_name.as_ptr()))?
             };

@@ -9,6 +9,7 @@ use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::core::origin::{Origin, at_here};
 use crate::dense::Array;
+use crate::ops::replay::Replay;
 use crate::rules::basis;
 use smallvec::SmallVec;
 
@@ -161,7 +162,11 @@ pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> 
     let metas: Vec<_> = xs.iter().map(|x| (x.shape().clone(), x.dtype())).collect();
     let total: usize = xs.iter().map(Tensor::numel).sum();
     let mut columns_of = Columns::default();
+    let same = (options.randomness == Randomness::Same).then(Replay::open);
     for (start, len) in chunks(total, options.chunk_size) {
+        if let Some(replay) = &same {
+            replay.rewind();
+        }
         columns_of.push(f, xs, basis_rows(&metas, start, len)?, len, options)?;
     }
     let Columns { values, parts, aux } = columns_of;

@@ -1,30 +1,40 @@
 //! Draws of categories with given weights.
 
-use super::fill::{fill, groups, parts};
+use super::fill::parts;
 use super::generator::Generator;
-use super::kernels::{Body, Exponential, Uniform};
 use crate::bail;
+use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
-use crate::dense::{Array, copy, memory};
+use crate::dense::{Array, copy};
 
 /// More categories than this are refused, as in PyTorch.
 const MAX_CATEGORIES: usize = 1 << 24;
 
 /// `count` categories for each row of `weights` (1-d or 2-d, any non-negative numbers), as int64 indices.
 ///
-/// Without replacement the order is that of successive draws: the category of the smallest `Eᵢ / wᵢ`, with `Eᵢ`
-/// exponential, comes first.
-///
 /// # Errors
 /// `Runtime` for weights that are negative, infinite, NaN or all zero, for `count < 1`, and if fewer than `count`
 /// categories can be drawn without replacement. `NotImplemented` if the weights are not floats.
 pub fn multinomial(rng: &Generator, weights: &Array, count: i64, replacement: bool) -> Result<Array> {
-    let shape = weights.shape().clone();
+    let noise = noise_shape(weights.shape(), weights.dtype(), count, replacement)?;
+    let noise = match replacement {
+        true => super::uniform(rng, DType::F64, &noise, 0.0, 1.0)?,
+        false => super::exponential(rng, DType::F64, &noise, 1.0)?,
+    };
+    choose(weights, &noise, count as usize, replacement)
+}
+
+/// The shape of the random numbers that a draw from weights of this shape needs: uniform ones with replacement,
+/// exponential ones without.
+///
+/// # Errors
+/// Those of [`multinomial`] that do not depend on the weights' values.
+pub fn noise_shape(shape: &Shape, dtype: DType, count: i64, replacement: bool) -> Result<Shape> {
     if !matches!(shape.rank(), 1 | 2) {
         bail!(Runtime, "multinomial(): argument 'input': prob_dist must be 1 or 2 dim, got {} dims", shape.rank());
     }
-    if !weights.dtype().is_float() {
-        return Err(super::continuous::unsupported("multinomial", weights.dtype()));
+    if !dtype.is_float() {
+        return Err(super::continuous::unsupported("multinomial", dtype));
     }
     let k = shape[shape.rank() - 1];
     if k > MAX_CATEGORIES {
@@ -39,17 +49,37 @@ pub fn multinomial(rng: &Generator, weights: &Array, count: i64, replacement: bo
             "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement: got {count} > {k}"
         );
     }
-    let rows = if shape.rank() == 2 { shape[0] } else { 1 };
-    let out_shape = shape.with(shape.rank() - 1, count as usize);
-    if out_shape.checked_numel().is_none() {
-        bail!(Runtime, "multinomial(): a result of shape {out_shape} has more elements than memory can address");
+    if !replacement {
+        return Ok(shape.clone());
     }
-    let weights = copy::cast(weights, DType::F64)?.contiguous()?;
-    let Some(w) = weights.as_slice::<f64>() else { bail!(Internal, "contiguous() gave a strided array") };
-    for r in 0..rows {
-        check_row(&w[r * k..(r + 1) * k], count as usize, replacement)?;
+    let noise = shape.with(shape.rank() - 1, count as usize);
+    if noise.checked_numel().is_none() {
+        bail!(Runtime, "multinomial(): a result of shape {noise} has more elements than memory can address");
     }
-    if replacement { with_replacement(rng, w, k, out_shape) } else { without_replacement(rng, w, k, out_shape) }
+    Ok(noise)
+}
+
+/// The categories that these random numbers choose; leading dimensions broadcast.
+///
+/// Without replacement the order is that of successive draws: the category of the smallest `Eᵢ / wᵢ`, with `Eᵢ`
+/// exponential, comes first.
+///
+/// # Errors
+/// Those of [`multinomial`] that depend on the weights' values.
+pub fn choose(weights: &Array, noise: &Array, count: usize, replacement: bool) -> Result<Array> {
+    let lead = |a: &Array| a.shape().without(a.rank() - 1);
+    let k = weights.shape()[weights.rank() - 1];
+    let rows = broadcast2("multinomial", &lead(weights), &lead(noise))?;
+    let grow = |a: &Array| copy::cast(&a.expand(&rows.append(a.shape()[a.rank() - 1]))?, DType::F64)?.contiguous();
+    let (weights, noise) = (grow(weights)?, grow(noise)?);
+    let (Some(w), Some(noise)) = (weights.as_slice::<f64>(), noise.as_slice::<f64>()) else {
+        bail!(Internal, "contiguous() gave a strided array")
+    };
+    for r in 0..rows.numel() {
+        check_row(&w[r * k..(r + 1) * k], count, replacement)?;
+    }
+    let shape = rows.append(count);
+    if replacement { with_replacement(w, noise, k, shape) } else { without_replacement(w, noise, k, shape) }
 }
 
 fn check_row(w: &[f64], count: usize, replacement: bool) -> Result<()> {
@@ -70,9 +100,8 @@ fn check_row(w: &[f64], count: usize, replacement: bool) -> Result<()> {
     Ok(())
 }
 
-fn with_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Result<Array> {
+fn with_replacement(w: &[f64], uniforms: &[f64], k: usize, shape: Shape) -> Result<Array> {
     let count = shape[shape.rank() - 1];
-    let uniforms = samples(rng, shape.numel(), Uniform { digits: 53, scale: 1.0, low: 0.0, last: 1.0 })?;
     Array::build::<i64>(shape, |out| {
         parts(out, count, |begin, out| {
             let row = begin / count;
@@ -96,9 +125,8 @@ fn with_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Resul
     })
 }
 
-fn without_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Result<Array> {
+fn without_replacement(w: &[f64], times: &[f64], k: usize, shape: Shape) -> Result<Array> {
     let count = shape[shape.rank() - 1];
-    let times = samples(rng, w.len(), Exponential { factor: -1.0, tiny: -f64::EPSILON / 4.0 })?;
     Array::build::<i64>(shape, |out| {
         parts(out, count, |begin, out| {
             let row = begin / count * k;
@@ -115,11 +143,4 @@ fn without_replacement(rng: &Generator, w: &[f64], k: usize, shape: Shape) -> Re
             }
         });
     })
-}
-
-fn samples<B: Body<Out = f64>>(rng: &Generator, n: usize, body: B) -> Result<Vec<f64>> {
-    memory::check_available(n.saturating_mul(8))?;
-    let mut out = vec![0.0; n];
-    fill(rng.reserve(groups::<B>(n)), 0, &body, &mut out);
-    Ok(out)
 }

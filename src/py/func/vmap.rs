@@ -7,6 +7,7 @@ use super::tree::{Tree, object, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
+use crate::ops::replay::Replay;
 use crate::ops::value::IndexItem;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
@@ -298,7 +299,11 @@ impl Vmap {
     ) -> PyResult<(Outs<'py>, Tree)> {
         let mut parts: Vec<Outs<'py>> = Vec::new();
         let mut first: Option<Tree> = None;
+        let same = (self.randomness == Randomness::Same).then(Replay::open);
         for from in (0..size).step_by(chunk) {
+            if let Some(replay) = &same {
+                replay.rewind();
+            }
             let (outs, tree) = self.run(t, call, args, Some(from), chunk.min(size - from))?;
             if !first.get_or_insert_with(|| tree.clone()).same(call.py(), &tree)? {
                 let message = format!("{}: the chunks gave results of different structure", t.label(call.py()));

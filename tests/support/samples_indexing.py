@@ -1,0 +1,113 @@
+"""Samples of gathers, scatters and masks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pullback as pb
+from support.samples import Maker, S, Sample, of
+
+
+@of("gather")
+def gather(m: Maker) -> Iterator[Sample]:
+    yield S(m(), 0, m.ints(high=1))
+    yield S(m(3), 0, m.ints(5, high=3))
+    yield S(m(2, 3), 1, m.ints(2, 2, high=3))
+    yield S(m(3, 2), -2, m.ints(1, 2, high=3))
+    yield S(m(3), 0, m.ints(0))
+
+
+@of("take_along_dim")
+def take_along_dim(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), m.ints(4, high=6))
+    yield S(m(2, 3), m.ints(2, 1, high=3), 1)
+    yield S(m(1, 3), m.ints(2, 2, high=3), -1)
+
+
+@of("index_select")
+def index_select(m: Maker) -> Iterator[Sample]:
+    yield S(m(), 0, m.ints(1, high=1))
+    yield S(m(3), 0, m.ints(4, high=3))
+    yield S(m(2, 3), -1, m.ints(2, high=3))
+    yield S(m(2, 3), 0, m.ints(0))
+
+
+@of("scatter")
+def scatter(m: Maker) -> Iterator[Sample]:
+    yield S(m(), 0, m.ints(high=1), m())
+    yield S(m(4), 0, m.choices(2, of=4), m(3))
+    yield S(m(2, 4), 1, m.choices(2, 3, of=4), m(2, 3))
+    yield S(m(2, 4), -1, m.choices(2, 2, of=4), 0.5)
+    yield S(m(3), 0, m.ints(4, high=3), m(4), reduce="add")
+    yield S(m(3), 0, m.ints(0), m(2))
+
+
+@of("scatter")
+def scatter_product(m: Maker) -> Iterator[Sample]:
+    yield S(m(3), 0, m.choices(2, of=3), m(2), reduce="multiply").but(grad=False)
+
+
+@of("scatter_add")
+def scatter_add(m: Maker) -> Iterator[Sample]:
+    yield S(m(), 0, m.ints(high=1), m())
+    yield S(m(3), 0, m.ints(5, high=3), m(5))
+    yield S(m(2, 3), -1, m.ints(1, 4, high=3), m(2, 4))
+    yield S(m(3), 0, m.ints(0), m(2))
+
+
+@of("index_add")
+def index_add(m: Maker) -> Iterator[Sample]:
+    yield S(m(3), 0, m.ints(4, high=3), m(4))
+    yield S(m(2, 3), -1, m.ints(2, high=3), m(2, 2), alpha=2.5)
+    yield S(m(2, 3), 0, m.ints(0), m(0, 3))
+
+
+@of("index_put")
+def index_put(m: Maker) -> Iterator[Sample]:
+    yield S(m(4), (m.choices(2, of=4),), m(2))
+    yield S(m(2, 3), (m.ints(4, high=2), m.ints(4, high=3)), m(4), accumulate=True)
+    yield S(m(3, 2), (m.choices(2, of=3),), m())
+    yield S(m(3), (m.ints(0),), m(0))
+
+
+@of("masked_fill")
+def masked_fill(m: Maker) -> Iterator[Sample]:
+    yield S(m(), m.bools(), 0.5)
+    yield S(m(2, 3), m.bools(3), m())
+    yield S(m(2, 3), m.bools(2, 1), -1)
+    yield S(m(0), m.bools(1), 2.0)
+
+
+@of("masked_select")
+def masked_select(m: Maker) -> Iterator[Sample]:
+    yield S(m(), m.bools()).but(batched=False)
+    yield S(m(2, 3), m.bools(2, 3)).but(batched=False)
+    yield S(m(2, 1), m.bools(3)).but(batched=False)
+    yield S(m(0), m.bools(0)).but(batched=False)
+
+
+@of("nonzero")
+def nonzero(m: Maker) -> Iterator[Sample]:
+    for shape in [(), (0,), (2, 3)]:
+        yield S(m.ints(*shape, high=2)).but(batched=False)
+    yield S(m.bools(3), as_tuple=True).but(batched=False)
+
+
+@of("nn.functional.embedding")
+def embedding(m: Maker) -> Iterator[Sample]:
+    yield S(m.ints(), m(4, 2))
+    yield S(m.ints(2, 3), m(4, 2))
+    yield S(m.ints(0), m(4, 2))
+
+
+@of("nn.functional.embedding")
+def embedding_with_padding(m: Maker) -> Iterator[Sample]:
+    """The row of the padding gets no gradient, which is no derivative."""
+    yield S(m.ints(3), m(4, 2), padding_idx=1).but(grad=False)
+
+
+@of("nn.functional.one_hot")
+def one_hot(m: Maker) -> Iterator[Sample]:
+    yield S(m.ints(), 5)
+    yield S(m.ints(2, 3), 4)
+    yield S(pb.tensor([0, 2, 1])).but(batched=False)
