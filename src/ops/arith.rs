@@ -79,6 +79,10 @@ binary! { PRIMITIVES:
     logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
+    /// The derivative of order `n` of digamma.
+    polygamma_same = "polygamma" (n, x) { float => n.polygamma(x) } Float [INTERNAL]
+        da[] Partial::Zero, db[a b] polygamma_same(&shift(a, 1.0)?, b);
+
     /// A power of floats or of integers.
     pow_same = "pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);

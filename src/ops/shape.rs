@@ -2,7 +2,7 @@
 
 use crate::bail;
 use crate::base::shape::{broadcast_all, wrap_dim, wrap_dims};
-use crate::base::{Result, Shape};
+use crate::base::{Error, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::rules::basis;
@@ -102,6 +102,14 @@ fn order(op: &str, dims: &[i64], rank: usize) -> Result<Dims> {
     wrap_dims(op, dims, rank)
 }
 
+/// The error for a shape that needs a copy.
+pub fn not_viewable(op: &str) -> Error {
+    Error::runtime(format!(
+        "{op}(): view size is not compatible with input tensor's size and stride (at least one dimension spans across \
+         two contiguous subspaces). Use .reshape(...) instead."
+    ))
+}
+
 ops! { TABLE:
     /// The same values without a derivative: a constant for every transform.
     ///
@@ -130,18 +138,19 @@ ops! { TABLE:
     ///         [2, 3]])
     fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] {
         let target = resolve_shape("view", shape, input.numel())?;
-        if let Some(a) = input.dense()
-            && a.layout().reshape(&target).is_none()
-        {
-            bail!(Runtime, "view(): view size is not compatible with input tensor's size and stride (at least one \
-                dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
+        if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
+            return Err(not_viewable("view"));
         }
         basis::reshape(input, &target)
     }
 
     /// The same elements in the shape of another tensor.
     fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
-        basis::reshape(input, &resolve_shape("view_as", &as_i64(other.shape()), input.numel())?)
+        let target = resolve_shape("view_as", &as_i64(other.shape()), input.numel())?;
+        if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
+            return Err(not_viewable("view_as"));
+        }
+        basis::reshape(input, &target)
     }
 
     /// The same elements in the shape of another tensor.

@@ -1,6 +1,6 @@
 //! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
-use super::arith::divide_floats;
+use super::arith::{divide_floats, polygamma_same};
 use super::compare::gt;
 use crate::bail;
 use crate::base::{DType, Result};
@@ -230,7 +230,8 @@ unary! { TABLE:
         d[x] trigamma(x);
 
     /// The derivative of digamma.
-    trigamma = "trigamma" (x) { float => x.trigamma() } [INTERNAL] d[] no_trigamma();
+    trigamma = "trigamma" (x) { float => x.trigamma() } [INTERNAL]
+        d[x] polygamma_same(&number(x, 2.0), x);
 
     /// Absolute value of each element; integers stay integers.
     ///
@@ -283,10 +284,6 @@ unary! { TABLE:
 
     /// The nearest integer, halves to even.
     round_unit = "round" (x) { float => x.round(), int => x } [INTERNAL] d[] Partial::Zero;
-}
-
-fn no_trigamma() -> Result<Tensor> {
-    bail!(NotImplemented, "trigamma(): its derivative is not implemented")
 }
 
 ops! { MORE:

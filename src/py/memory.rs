@@ -247,13 +247,14 @@ impl Memory {
     }
 }
 
-/// A NumPy array over the memory of `array`, whose elements must be in a buffer.
+/// A NumPy array over the memory of `array`; of a copy, if that is too small for memory of its own.
 pub fn to_numpy<'py>(py: Python<'py>, array: Array) -> PyResult<Bound<'py, PyAny>> {
     if format_of(array.dtype()).is_none() {
         return Err(pyo3::exceptions::PyTypeError::new_err(
             "numpy(): got unsupported dtype bfloat16: NumPy has none; convert with .float() first",
         ));
     }
+    let array = if array.buffer().is_none() { array.to_buffer()? } else { array };
     numpy(py)?.call_method1(pyo3::intern!(py, "asarray"), (Bound::new(py, Memory { array })?,))
 }
 

@@ -182,6 +182,11 @@ impl PyTensor {
         self.alone().is_none() && self.cell().is_view()
     }
 
+    /// The elements that it shows of the cell that holds them, if it is not that cell.
+    pub fn shown(&self) -> crate::base::Result<Option<crate::dense::region::Region>> {
+        if self.alone().is_some() { Ok(None) } else { self.cell().shown() }
+    }
+
     /// Makes the object stand for another cell.
     pub fn refer(&self, cell: Arc<Cell>) {
         drop(self.with(|s| s.refer(cell)));

@@ -39,6 +39,9 @@ const SELF: [&str; 17] = [
 /// Entries whose result is a view where the layout allows it, and a copy elsewhere.
 const PERHAPS: [&str; 5] = ["reshape", "Tensor.reshape_as", "flatten", "ravel", "unflatten"];
 
+/// Entries whose result is a view or an error.
+const STRICT: [&str; 2] = ["Tensor.view", "Tensor.view_as"];
+
 /// The result of a function or method as an object.
 pub fn finish(
     py: Python<'_>,
@@ -56,8 +59,12 @@ pub fn finish(
             if entry.name == "detach" {
                 return Ok(detached(&slf)?.into_ptr());
             }
-            if !PERHAPS.contains(&entry.name) || shares(cell, before, &out) {
+            let perhaps = PERHAPS.contains(&entry.name);
+            if !(perhaps || STRICT.contains(&entry.name)) || shares(cell, before, &out) {
                 return Ok(views(&slf, entry, args, out)?.into_ptr());
+            }
+            if !perhaps {
+                return Err(crate::ops::shape::not_viewable(entry.short_name()).into());
             }
         } else if let Value::Tensor(t) = &out
             && t.same(before)
@@ -87,11 +94,11 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
     let (Some(a), Some(b)) = (read::innermost(before), read::innermost(out)) else { return false };
     match (a.buffer(), b.buffer()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (None, _) if cell.is_view() => match cell.cell().region() {
-            Ok(Region::Strided(l)) => l.reshape(out.shape()).is_some(),
-            _ => false,
+        (None, _) => match cell.shown() {
+            Ok(Some(Region::Strided(l))) => l.reshape(out.shape()).is_some(),
+            Ok(shown) => shown.is_none(),
+            Err(_) => false,
         },
-        (None, _) => true,
         (Some(_), None) => false,
     }
 }

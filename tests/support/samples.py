@@ -6,6 +6,7 @@ with another seed it must give the same calls with other values: these are the m
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,13 +23,13 @@ class Sample:
     """One call. `via` maps positions of tensors to functions applied first, for inputs with a structure.
 
     `batched` says whether the call runs under vmap: it does not if the shape of its result depends on the values.
-    `grad` is False where the result has floats but no derivative is to be expected.
+    `grad` is False where the result has floats but no derivative is to be expected. `strict` calls need the layout.
     """
 
     def __init__(self, *args: Any, **kwargs: Any):
         self.args, self.kwargs = args, kwargs
         self.via: dict[int, Callable[[Any], Any]] = {}
-        self.batched, self.grad, self.second, self.wrapped = True, True, True, False
+        self.batched, self.grad, self.second, self.strict = True, True, True, False
 
     def but(self, **settings: Any) -> Sample:
         for name, value in settings.items():
@@ -128,16 +129,19 @@ def of(*names: str) -> Callable[[Family], Family]:
     return register
 
 
+@functools.cache
 def table() -> dict[str, dict[str, Any]]:
     return {entry["name"]: entry for entry in _core.operator_table()}
 
 
+@functools.cache
 def load() -> dict[str, list[Family]]:
     for name in FILES:
         importlib.import_module(f"support.samples_{name}")
     return FAMILIES
 
 
+@functools.cache
 def build(name: str, seed: int) -> list[Sample]:
     """The samples of an entry, with values that depend on the seed."""
     families = load()[name]

@@ -42,11 +42,6 @@ def scatter(m: Maker) -> Iterator[Sample]:
     yield S(m(3), 0, m.ints(0), m(2))
 
 
-@of("scatter")
-def scatter_product(m: Maker) -> Iterator[Sample]:
-    yield S(m(3), 0, m.choices(2, of=3), m(2), reduce="multiply").but(grad=False)
-
-
 @of("scatter_add")
 def scatter_add(m: Maker) -> Iterator[Sample]:
     yield S(m(), 0, m.ints(high=1), m())

@@ -24,7 +24,7 @@ def matmul(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 0), m(0, 3))
     yield S(m(0, 2), m(2, 3))
     yield S(m(3, 2).t(), m(2, 3).t())
-    yield S(m(2, 2, 3), m(2, 3))
+    yield S(m(2, 2, 3), m(3, 2))
     yield S(m(3), m(2, 3, 2))
 
 

@@ -20,24 +20,30 @@ def flatten(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, 2), 0, -2)
 
 
-@of("reshape", "Tensor.view")
-def reshape(m: Maker) -> Iterator[Sample]:
-    yield S(m(), (1,))
-    yield S(m(1), ())
-    yield S(m(0, 3), (3, 0))
-    yield S(m(2, 3), (3, -1))
-    yield S(m(2, 3), (-1,))
+SHAPES = [((), (1,)), ((1,), ()), ((0, 3), (3, 0)), ((2, 3), (3, -1)), ((2, 3), (-1,))]
 
 
 @of("reshape")
-def reshape_copies(m: Maker) -> Iterator[Sample]:
+def reshape(m: Maker) -> Iterator[Sample]:
+    yield from (S(m(*old), new) for old, new in SHAPES)
     yield S(m(3, 2).t(), (3, 2))
 
 
-@of("Tensor.view_as", "Tensor.reshape_as")
+@of("Tensor.view")
+def view(m: Maker) -> Iterator[Sample]:
+    yield from (S(m(*old), new).but(strict=True) for old, new in SHAPES)
+
+
+@of("Tensor.reshape_as")
 def reshape_as(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3), m(3, 2))
     yield S(m(), m(1, 1))
+
+
+@of("Tensor.view_as")
+def view_as(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), m(3, 2)).but(strict=True)
+    yield S(m(), m(1, 1)).but(strict=True)
 
 
 @of("Tensor.expand", "broadcast_to")

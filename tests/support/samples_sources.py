@@ -59,7 +59,7 @@ def linspace(m: Maker) -> Iterator[Sample]:
     yield S(0, 1, 5)
     yield S(2, -1.5, 4, dtype=pb.float64)
     yield S(0, 1, 0)
-    yield S(m(), m(), 3)
+    yield S(m(), m(), 3, dtype=pb.float64)
 
 
 @of("eye")
@@ -112,13 +112,14 @@ def multinomial(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 4, low=0.1, high=1.0), 6, True)
 
 
-@of(*(f"Tensor.{law}" for law in "uniform normal exponential cauchy log_normal geometric bernoulli random".split()))
+@of(*(f"Tensor.{law}" for law in "uniform normal exponential cauchy log_normal geometric random".split()))
 def fills(m: Maker) -> Iterator[Sample]:
     yield from (S(m(*shape)) for shape in [(), (0,), (2, 3)])
 
 
 @of("Tensor.bernoulli")
 def fill_by_probabilities(m: Maker) -> Iterator[Sample]:
+    yield from (S(m(*shape), 0.4) for shape in [(), (0,), (2, 3)])
     yield S(m(2, 3), m(3, low=0.1, high=0.9))
 
 

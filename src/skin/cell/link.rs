@@ -56,6 +56,16 @@ impl Cell {
         }
         Ok(region)
     }
+
+    /// The elements that a view, or another handle on one, shows of the cell that holds them.
+    pub fn shown(self: &Arc<Cell>) -> Result<Option<Region>> {
+        let link = self.state().link.clone();
+        match link {
+            Link::View(_) => self.region().map(Some),
+            Link::Alias { region, .. } => Ok(region),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// The elements of the root that a view shows.
