@@ -231,7 +231,8 @@ def _core_stub(table: list[Row]) -> str:
     extra = [
         "__version__: builtins.str",
         "functions: builtins.dict[builtins.str, Callable[..., Any]]",
-        "return_types: builtins.dict[builtins.str, builtins.type[Any]]",
+        "def return_type(name: builtins.str) -> builtins.type[Any] | None: ...",
+        "def return_type_names() -> builtins.list[builtins.str]: ...",
         "def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...",
         *(f"{name}: Any" for name, value in vars(_core).items() if isinstance(value, ModuleType)),
     ]

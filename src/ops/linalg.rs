@@ -37,7 +37,11 @@ fn square(op: &str, a: &Tensor) -> Result<()> {
     matrix(op, a)?;
     let (m, n) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
     if m != n {
-        bail!(Runtime, "linalg.{op}: A must be batches of square matrices, but they are {m} by {n} matrices (shape {})", a.shape());
+        bail!(
+            Runtime,
+            "linalg.{op}: A must be batches of square matrices, but they are {m} by {n} matrices (shape {})",
+            a.shape()
+        );
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Sorting, extremes with their places, cumulative sums.
 
 use super::arith::{maximum, minimum};
-use super::reduce::amax_over;
 use super::named::{self, NamedType};
+use super::reduce::amax_over;
 use super::value::{IntoValue, Named, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;

@@ -117,3 +117,17 @@ def test_shape_and_dtype_of_in_place_results() -> None:
         pb.zeros(3, dtype=pb.int64).add_(0.5)
     with pytest.raises(RuntimeError):
         pb.zeros(3, dtype=pb.int64).div_(2)
+
+
+def test_views_of_small_tensors_need_a_layout_that_fits() -> None:
+    x = pb.arange(6.0).reshape(2, 3)
+    for moved in (x.t(), x.t().detach(), x[:, :2], x.t()[1:]):
+        with pytest.raises(RuntimeError, match=r"view\(\): view size is not compatible"):
+            moved.view(-1)
+        with pytest.raises(RuntimeError, match=r"view_as\(\): view size is not compatible"):
+            moved.view_as(pb.zeros(moved.numel()))
+        assert moved.reshape(-1).tolist() == [v for row in moved.tolist() for v in row]
+    flat = x[0].view(3, 1)
+    flat[1] = 9
+    assert x[0].tolist() == [0, 9, 2]
+    np.testing.assert_array_equal(x.t().reshape(-1).detach().numpy(), [0, 3, 9, 4, 2, 5])

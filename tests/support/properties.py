@@ -250,7 +250,9 @@ def check_vmap_of_derivatives(group: list[Call]) -> None:
 def relayouts(tensors: list[Any]) -> Iterator[list[Any]]:
     """The same values in other layouts: reversed in memory, transposed, with gaps."""
     yield [t.flip(tuple(range(t.ndim))).contiguous().flip(tuple(range(t.ndim))) if t.ndim else t for t in tensors]
-    yield [t.permute(*range(t.ndim)[::-1]).contiguous().permute(*range(t.ndim)[::-1]) if t.ndim > 1 else t for t in tensors]
+    yield [
+        t.permute(*range(t.ndim)[::-1]).contiguous().permute(*range(t.ndim)[::-1]) if t.ndim > 1 else t for t in tensors
+    ]
     yield [pb.stack([t, t], -1)[..., 1] for t in tensors]
 
 

@@ -1,0 +1,48 @@
+"""Values of every entry: against NumPy and SciPy here, or against PyTorch's recorded values in test_reference.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pullback as pb
+from support import properties, samples, vectors
+from support.counterparts import NUMPY
+
+TABLE = samples.table()
+# What they give is random, unwritten memory, no tensor, or of a dtype that NumPy lacks.
+ELSEWHERE = {"empty", "empty_like", "Tensor.new_empty", "result_type", "Tensor.bfloat16"}
+
+
+def test_every_entry_is_compared() -> None:
+    recorded = {*vectors.cases_by_operator("cases.jsonl"), *vectors.read_json("aliases.json")}
+    random = {name for name, entry in TABLE.items() if entry["flags"]["random"]}
+    left = {n for n, e in TABLE.items() if not {n, *e["aliases"]} & recorded} - random - ELSEWHERE - set(NUMPY)
+    assert not left, "add a counterpart to tests/support/counterparts.py, or reference vectors"
+    assert not set(NUMPY) - set(TABLE)
+
+
+def to_numpy(value: Any) -> Any:
+    if isinstance(value, pb.Tensor):
+        return value.detach().numpy()
+    if isinstance(value, (list, tuple)):
+        return type(value)(to_numpy(v) for v in value)
+    return value
+
+
+@pytest.mark.parametrize("name", sorted(NUMPY))
+def test_value(name: str) -> None:
+    for call in properties.calls(name):
+        tensors = [call.sample.via[i](t) if i in call.sample.via else t for i, t in enumerate(call.tensors)]
+        args, kwargs = samples.replaced([list(call.sample.args), list(call.sample.kwargs.items())], iter(tensors))
+        kwargs = {k: to_numpy(v) for k, v in kwargs if not isinstance(v, pb.dtype)}
+        with np.errstate(all="ignore"):
+            want = NUMPY[name](*map(to_numpy, args), **kwargs)
+        got = call.leaves(*call.tensors)
+        # A counterpart may give the values alone, without indices that follow from them.
+        expected = list(want) if isinstance(want, (tuple, list)) else [want]
+        assert expected and len(expected) <= len(got), call.sample.describe()
+        for g, w in zip(got, expected, strict=False):
+            np.testing.assert_allclose(g.detach().numpy(), w, rtol=1e-9, atol=1e-10, err_msg=call.sample.describe())
