@@ -26,7 +26,7 @@ pub mod norms;
 pub mod promote;
 pub mod random;
 pub mod reduce;
-pub mod replay;
+pub mod rewind;
 pub mod shape;
 pub mod softmax;
 pub mod sorting;

@@ -3,7 +3,7 @@
 //! NOTE levels. Every draw is offered to each visible level from the top down, whatever its arguments: `vmap` raises,
 //! draws one array with a batch in front ("different"), or lets the draw pass ("same"); a trace records it.
 
-use super::replay;
+use super::rewind;
 use super::shape::sizes;
 use super::value::Value;
 use crate::bail;
@@ -16,7 +16,7 @@ use crate::core::{
 };
 use crate::dense::random::{self as kernels, Generator};
 use crate::dense::{Array, index};
-use crate::rules::basis;
+use crate::rules::{Opaque, OpaqueBatch, basis};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Draw {
 impl Draw {
     fn run(&self) -> Result<Array> {
         let (rng, dtype, shape) = (generator(&self.generator)?, self.dtype, &self.shape);
-        replay::note(rng, &self.generator);
+        rewind::note(rng, &self.generator);
         match self.law {
             Law::Uniform { low, high } => kernels::uniform(rng, dtype, shape, low, high),
             Law::Normal { mean, std } => kernels::normal(rng, dtype, shape, mean, std),

@@ -9,7 +9,7 @@ use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::core::origin::{Origin, at_here};
 use crate::dense::Array;
-use crate::ops::replay::Replay;
+use crate::ops::rewind::Rewind;
 use crate::rules::basis;
 use smallvec::SmallVec;
 
@@ -162,10 +162,10 @@ pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> 
     let metas: Vec<_> = xs.iter().map(|x| (x.shape().clone(), x.dtype())).collect();
     let total: usize = xs.iter().map(Tensor::numel).sum();
     let mut columns_of = Columns::default();
-    let same = (options.randomness == Randomness::Same).then(Replay::open);
+    let same = (options.randomness == Randomness::Same).then(Rewind::open);
     for (start, len) in chunks(total, options.chunk_size) {
-        if let Some(replay) = &same {
-            replay.rewind();
+        if let Some(draws) = &same {
+            draws.restart();
         }
         columns_of.push(f, xs, basis_rows(&metas, start, len)?, len, options)?;
     }

@@ -143,6 +143,7 @@ NUMPY: dict[str, Counterpart] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "add": alpha(np.add), "sub": alpha(np.subtract), "rsub": lambda a, b, alpha=1: b - alpha * a, "mul": np.multiply,
     "div": divided, "true_divide": np.divide, "pow": np.power, "Tensor.where": lambda x, c, y: np.where(c, x, y),
+    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: np.isclose(a, b, rtol, atol, equal_nan),
     "lerp": lambda a, b, w: a + w * (b - a), "clone": np.array, "detach": np.array,
     "sum": keepdims(np.sum), "mean": keepdims(np.mean), "amax": keepdims(np.amax), "amin": keepdims(np.amin),
     "all": keepdims(np.all), "any": keepdims(np.any), "prod": keepdims(np.prod),

@@ -167,6 +167,14 @@ def predicates(m: Maker) -> Iterator[Sample]:
     yield S(pb.tensor([float("nan"), float("inf"), -0.0, 1.0]))
 
 
+@of("isclose")
+def isclose(m: Maker) -> Iterator[Sample]:
+    for a, b in SHAPES:
+        yield S(m(*a), m(*b), 0.3, 0.1)
+    yield S(m.ints(2, 3), m.ints(3))
+    yield S(pb.tensor([1.0, float("nan")]), pb.tensor([1.0, float("nan")]), equal_nan=True)
+
+
 @of(*"eq ne lt le gt ge logical_and logical_or logical_xor".split())
 def comparisons(m: Maker) -> Iterator[Sample]:
     for a, b in SHAPES:

@@ -7,7 +7,7 @@ use super::tree::{Tree, object, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
-use crate::ops::replay::Replay;
+use crate::ops::rewind::Rewind;
 use crate::ops::value::IndexItem;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
@@ -299,10 +299,10 @@ impl Vmap {
     ) -> PyResult<(Outs<'py>, Tree)> {
         let mut parts: Vec<Outs<'py>> = Vec::new();
         let mut first: Option<Tree> = None;
-        let same = (self.randomness == Randomness::Same).then(Replay::open);
+        let same = (self.randomness == Randomness::Same).then(Rewind::open);
         for from in (0..size).step_by(chunk) {
-            if let Some(replay) = &same {
-                replay.rewind();
+            if let Some(draws) = &same {
+                draws.restart();
             }
             let (outs, tree) = self.run(t, call, args, Some(from), chunk.min(size - from))?;
             if !first.get_or_insert_with(|| tree.clone()).same(call.py(), &tree)? {

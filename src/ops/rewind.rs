@@ -15,16 +15,16 @@ thread_local! {
 
 /// While alive, remembers where each generator stood when this thread first drew from it.
 #[must_use]
-pub struct Replay(PhantomData<*const ()>);
+pub struct Rewind(PhantomData<*const ()>);
 
-impl Replay {
-    pub fn open() -> Replay {
+impl Rewind {
+    pub fn open() -> Rewind {
         MARKS.with_borrow_mut(|m| m.push(Vec::new()));
-        Replay(PhantomData)
+        Rewind(PhantomData)
     }
 
     /// Puts the generators back, so that the next draws repeat those since the opening.
-    pub fn rewind(&self) {
+    pub fn restart(&self) {
         MARKS.with_borrow(|m| {
             for (g, state) in m.last().into_iter().flatten() {
                 let of = g.as_ref().and_then(|g| (**g).as_any().downcast_ref::<Generator>());
@@ -35,7 +35,7 @@ impl Replay {
     }
 }
 
-impl Drop for Replay {
+impl Drop for Rewind {
     fn drop(&mut self) {
         MARKS.with_borrow_mut(|m| m.pop());
     }
