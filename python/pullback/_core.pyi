@@ -1487,7 +1487,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             numbers for all ('same').
         chunk_size: how many members to run at a time; all at once by default.
 
-    Keyword arguments are given to each member as they are. Inside, a member looks like a tensor without the batch. The
+    Keyword arguments are given to each member as they are, whole, as PyTorch does. Inside, a member looks like a tensor without the batch. The
     result of a function that does not depend on its argument is repeated.
 
     >>> import pullback
@@ -1502,7 +1502,9 @@ __version__: builtins.str
 
 functions: builtins.dict[builtins.str, Callable[..., Any]]
 
-return_types: builtins.dict[builtins.str, builtins.type[Any]]
+def return_type(name: builtins.str) -> builtins.type[Any] | None: ...
+
+def return_type_names() -> builtins.list[builtins.str]: ...
 
 def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
 
