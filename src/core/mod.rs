@@ -10,6 +10,7 @@ pub mod node;
 pub mod origin;
 pub mod params;
 pub mod primitive;
+pub mod reach;
 pub mod residual;
 pub mod tensor;
 pub mod trace;

@@ -212,6 +212,10 @@ impl Node {
     pub fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(|e| e.into_inner())
     }
+    /// For the garbage collector, which must not wait.
+    pub(super) fn try_saved(&self) -> Option<MutexGuard<'_, Saved>> {
+        self.saved.try_lock().ok()
+    }
     pub fn extra(&self) -> &Extra {
         self.extra.get_or_init(Box::default)
     }

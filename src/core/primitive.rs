@@ -182,6 +182,12 @@ pub trait Primitive: Send + Sync + 'static {
     /// The operator over a batch.
     fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut>;
 
+    /// Shows a walk what the primitive holds of the host language.
+    fn reach(&self, _: &mut super::reach::Reach<'_>) {}
+
+    /// Shows a walk what the context of one of its nodes holds.
+    fn reach_context(&self, _: &(dyn std::any::Any + Send + Sync), _: &mut super::reach::Reach<'_>) {}
+
     /// Custom functions take over what the interpreters do for table operators.
     fn custom(&self) -> Option<&dyn super::call::Custom> {
         None

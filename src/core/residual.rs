@@ -166,9 +166,9 @@ impl Residual {
     }
 
     /// What is stored, without looking at it.
-    pub fn stored(&self) -> (&Tensor, Option<&dyn Packed>) {
+    pub(super) fn stored(&self) -> (&Tensor, Option<&Arc<dyn Packed>>) {
         match self.keep.as_deref() {
-            Some(Keep::Packed(p)) => (&self.value, Some(&**p)),
+            Some(Keep::Packed(p)) => (&self.value, Some(p)),
             _ => (&self.value, None),
         }
     }

@@ -175,6 +175,14 @@ impl Tensor {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Where the value is, and how many handles there are: for finding who holds what.
+    pub(super) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0) as usize
+    }
+    pub(super) fn references(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     /// Whether this handle is the only one, down to the arrays: nobody else can see what happens to the memory. Never
     /// true of values under a trace, whose program holds them.
     pub fn is_exclusive(&self) -> bool {

@@ -8,12 +8,14 @@ use crate::core::call::Custom;
 use crate::core::level::{self, Below, LevelKind};
 use crate::core::node::{Edge, Link, Meta, Node, Residual, Saved};
 use crate::core::primitive::no_rule;
+use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call_many,
 };
 use crate::rules::basis;
 use smallvec::SmallVec;
+use std::any::Any;
 use std::sync::Arc;
 
 /// Runs a custom function on any values.
@@ -271,6 +273,19 @@ impl Primitive for CustomPrimitive {
 
     fn batch(&self, _: Prim<'_>, _: &Params, _: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
         Err(no_rule(self.f.name(), "vmap"))
+    }
+
+    fn reach(&self, reach: &mut Reach<'_>) {
+        if reach.owns(&self.f) {
+            self.f.reach(reach);
+        }
+    }
+
+    fn reach_context(&self, context: &(dyn Any + Send + Sync), reach: &mut Reach<'_>) {
+        let Some(kept) = context.downcast_ref::<Kept>() else { return };
+        if Arc::strong_count(&kept.setup.context) == 1 {
+            self.f.reach_context(&kept.setup.context, reach);
+        }
     }
 
     fn custom(&self) -> Option<&dyn Custom> {

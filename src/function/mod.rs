@@ -17,6 +17,7 @@ use crate::bail;
 use crate::base::Result;
 use crate::core::node::Meta;
 use crate::core::primitive::no_rule;
+use crate::core::reach::Reach;
 use crate::core::{BatchInfo, Mask, Outputs, Tangents, Tensor};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -100,6 +101,12 @@ pub trait Function: Send + Sync + 'static {
     fn vmap(&self, _: BatchInfo, _in_dims: &[Option<usize>], _args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
         Ok(None)
     }
+
+    /// Shows a walk what the function holds of the host language.
+    fn reach(&self, _: &mut Reach<'_>) {}
+
+    /// Shows a walk what a context of this function holds.
+    fn reach_context(&self, _: &Context, _: &mut Reach<'_>) {}
 }
 
 /// Outputs of a batching rule, and where their batches are.

@@ -1,10 +1,13 @@
 //! `autograd.Function`: Python staticmethods as a [`Function`] of the core.
 
+mod reach;
+
 use super::ctx::{Ctx, VmapInfo};
 use super::staticmethods::{Methods, missing};
 use super::{errors, tensor};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
+use crate::core::reach::Reach;
 use crate::core::{BatchInfo, LevelId, Mask, Outputs, Tangents, Tensor, level};
 use crate::function::{self, BatchedOutputs, Function, Setup};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -315,6 +318,13 @@ fn as_list<'py>(out: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
 impl Function for Call {
     fn name(&self) -> &str {
         &self.methods.name
+    }
+
+    fn reach(&self, walk: &mut Reach<'_>) {
+        reach::call(self, walk);
+    }
+    fn reach_context(&self, context: &function::Context, walk: &mut Reach<'_>) {
+        reach::context(context, walk);
     }
 
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {

@@ -1,6 +1,7 @@
 //! Where a tensor's `.grad` is kept: one object, added to in place.
 
 use super::errors::to_error;
+use super::gc::Visitor;
 use super::tensor::{self, PyTensor};
 use crate::base::{Error, Result};
 use crate::core::level::{self, GradMode};
@@ -38,11 +39,11 @@ impl GradBox {
     }
 
     /// For the garbage collector, which must not wait.
-    pub fn visit(&self, visit: &mut dyn FnMut(&Py<PyTensor>)) {
+    pub fn visit(&self, visitor: &mut Visitor<'_>) {
         if let Ok(g) = self.grad.try_lock()
             && let Some(g) = &*g
         {
-            visit(g);
+            visitor.object(g);
         }
     }
 
@@ -112,6 +113,22 @@ impl Accumulator {
 
     pub fn of_node(node: &Node) -> Option<&Accumulator> {
         node.sink()?.as_any().downcast_ref()
+    }
+
+    /// For the garbage collector, which must not wait.
+    pub fn visit(&self, visitor: &mut Visitor<'_>) {
+        if let Ok(hooks) = self.hooks.try_lock() {
+            for (_, hook) in hooks.iter().filter(|h| Arc::strong_count(&h.1) == 1) {
+                visitor.object(hook);
+            }
+        }
+        if let Ok(owner) = self.owner.try_lock() {
+            match &*owner {
+                Owner::Orphan { grad: Some(grad), .. } => visitor.object(grad),
+                Owner::Alive(reference) => visitor.object(reference),
+                Owner::Orphan { .. } | Owner::Unknown => {}
+            }
+        }
     }
 
     /// Where the gradient is; the asking tensor keeps it if nobody does.

@@ -1,5 +1,6 @@
 //! Nodes of the tape as Python objects: `grad_fn`.
 
+use super::gc::{self, Visitor};
 use super::gradient::Accumulator;
 use super::hooks::Removable;
 use super::native::Out;
@@ -8,6 +9,7 @@ use crate::core::Node;
 use crate::core::node::{Link, locked};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType, PyWeakrefReference};
@@ -19,12 +21,25 @@ use std::sync::{Arc, Mutex, OnceLock};
 pub struct Hosted {
     /// The node's object, while it lives.
     object: Mutex<Option<Py<PyWeakrefReference>>>,
-    pub metadata: OnceLock<Py<PyDict>>,
+    metadata: OnceLock<Py<PyDict>>,
 }
 
 thread_local! {
     /// The node whose object is being made.
     static MADE: RefCell<Option<Arc<Node>>> = const { RefCell::new(None) };
+}
+
+impl Hosted {
+    pub fn visit(&self, visitor: &mut Visitor<'_>) {
+        if let Some(metadata) = self.metadata.get() {
+            visitor.object(metadata);
+        }
+        if let Ok(object) = self.object.try_lock()
+            && let Some(object) = &*object
+        {
+            visitor.object(object);
+        }
+    }
 }
 
 fn hosted(node: &Node) -> Option<&Hosted> {
@@ -133,6 +148,9 @@ impl PyNode {
             Some(t) => Ok(t),
             None => Err(PyAttributeError::new_err(format!("'{}' object has no attribute '{name}'", self.0.class()))),
         }
+    }
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        gc::node(self, visit)
     }
     fn __repr__(slf: &Bound<'_, Self>) -> String {
         format!("<{} object at {:p}>", slf.get().0.class(), slf.as_ptr())

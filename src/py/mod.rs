@@ -20,6 +20,7 @@ pub mod fill;
 pub mod forward_ad;
 pub mod func;
 pub mod function;
+pub mod gc;
 pub mod grad_mode;
 pub mod gradient;
 pub mod graph;

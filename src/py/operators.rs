@@ -11,6 +11,7 @@ use crate::ops::{arith, compare, matmul, unary};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::ffi::c_int;
 
@@ -127,6 +128,12 @@ slots! {
         #[pyo3(signature = (*args, **kwargs))]
         fn __new__(args: &Bound<'_, pyo3::types::PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
             conversion::construct(args, kwargs)
+        }
+        fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+            self.traverse(visit)
+        }
+        fn __clear__(&self) {
+            self.clear();
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
             binary(slf, other, arith::pow)

@@ -5,7 +5,7 @@ use super::native::Out;
 use super::tensor::{self, PyTensor};
 use super::{convert, errors};
 use crate::base::{DType, Result, Shape};
-use crate::core::level::GradMode;
+use crate::core::level::{GradMode, Snapshot};
 use crate::core::residual::{self, Packed, SavedHooks};
 use crate::core::{LevelId, Tensor};
 use crate::rules::basis;
@@ -109,8 +109,38 @@ fn _forbid_hooks(message: Option<String>) -> PyResult<Option<String>> {
 /// In a pack hook: a number for the tape that saves.
 #[pyfunction]
 fn _saving_level() -> u64 {
-    let level = SAVING.get();
+    number(SAVING.get())
+}
+
+fn number(level: LevelId) -> u64 {
     (level.depth() as u64) << 32 | u64::from(level.serial())
+}
+
+/// The transforms and modes that are in force when it is made.
+#[pyclass(frozen, name = "_Levels", module = "pullback.autograd.graph")]
+struct Levels(Snapshot);
+
+#[pymethods]
+impl Levels {
+    #[new]
+    fn new() -> Levels {
+        Levels(Snapshot::take())
+    }
+    /// Numbers of the tapes, as in `_saving_level`.
+    fn tapes(&self) -> Vec<u64> {
+        std::iter::once(LevelId::AMBIENT).chain(self.0.tapes()).map(number).collect()
+    }
+    /// Calls a function under these transforms and modes.
+    fn run<'py>(&self, function: &Bound<'py, PyAny>) -> Out<'py> {
+        let _revived = self.0.revive();
+        function.call0()
+    }
+}
+
+/// Another tensor with the present value, in no way connected with the first.
+#[pyfunction]
+fn _same_value<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+    tensor::wrap(tensor.py(), tensor.get().value())
 }
 
 /// A number for the sweep that runs on this thread, or None.
@@ -158,6 +188,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     graph.add_function(wrap_pyfunction!(_forbid_hooks, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_saving_level, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_current_sweep, &graph)?)?;
+    graph.add_class::<Levels>()?;
+    graph.add_function(wrap_pyfunction!(_same_value, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_node_of, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_increment_version, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_goes_to, &graph)?)?;

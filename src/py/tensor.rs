@@ -1,5 +1,6 @@
 //! The `Tensor` class: an object around a cell.
 
+use super::gc::Visitor;
 use super::gradient::{Accumulator, GradBox};
 use super::{attributes, autograd, comparison, conversion, dlpack, fill, grad_mode, native, object};
 use crate::base::Result;
@@ -7,6 +8,7 @@ use crate::core::{LevelId, Tensor, level};
 use crate::dense::region::Region;
 use crate::skin::{Cell, Slot, read, slot, write};
 use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
@@ -30,6 +32,34 @@ pub struct PyTensor {
 unsafe impl Send for PyTensor {}
 // SAFETY: as above.
 unsafe impl Sync for PyTensor {}
+
+impl PyTensor {
+    /// For the garbage collector.
+    pub fn traverse(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        let mut visitor = Visitor::new(visit);
+        // SAFETY: the collector runs with the GIL held, outside of `with`.
+        let (slot, lifted, gradient) = unsafe { (&*self.slot.get(), &*self.lifted.get(), &*self.gradient.get()) };
+        if let Some(caller) = lifted {
+            visitor.object(caller);
+        }
+        if let Some(held) = gradient.as_ref().filter(|g| Arc::strong_count(g) == 1) {
+            held.visit(&mut visitor);
+        }
+        if !slot.is_plain() {
+            visitor.walk(|reach| slot.reach(reach));
+        }
+        visitor.finish()
+    }
+
+    /// Lets go of everything: the tensor belongs to a cycle that nobody reaches.
+    pub fn clear(&self) {
+        // SAFETY: as for `with`; what is taken out is dropped afterwards.
+        let (lifted, gradient) = unsafe { ((*self.lifted.get()).take(), (*self.gradient.get()).take()) };
+        let dtype = self.with(|s| s.quick().map_or(crate::DType::F32, Tensor::dtype));
+        let slot = self.with(|s| s.set(Tensor::scalar(dtype, 0.0)));
+        drop((lifted, gradient, slot));
+    }
+}
 
 impl Drop for PyTensor {
     fn drop(&mut self) {

@@ -3,6 +3,7 @@
 use super::cell::Cell;
 use super::read::innermost;
 use crate::base::{Error, Result};
+use crate::core::reach::Reach;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::{Array, copy};
 use std::sync::Arc;
@@ -54,6 +55,19 @@ impl Slot {
                 cell
             }
         }
+    }
+
+    /// Shows a walk what the slot holds.
+    pub fn reach(&self, reach: &mut Reach<'_>) {
+        match self {
+            Slot::Owned(o) => reach.value(&o.value),
+            Slot::Shared(cell) => cell.reach(reach),
+        }
+    }
+
+    /// Whether a walk could find anything.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Slot::Owned(o) if o.value.payload().is_none())
     }
 
     /// The value and birth of a cell that is not shared.

@@ -283,6 +283,20 @@ mod tests {
     }
 
     #[test]
+    fn a_million_nodes_are_swept_and_dropped() {
+        let sink = Arc::new(Sum::default());
+        let mut y = leaf(&numbers(&[1.0]), sink.clone()).unwrap();
+        for _ in 0..1_000_000 {
+            y = y.exp().unwrap();
+        }
+        let one = Some(numbers(&[0.0]));
+        backward(roots("backward", &[y.clone()], &[one]).unwrap(), Options { retain: true, create_graph: false })
+            .unwrap();
+        assert_eq!(sink.0.lock().unwrap().len(), 1);
+        drop(y);
+    }
+
+    #[test]
     fn only_what_leads_to_a_target_is_swept() {
         let sink = Arc::new(Sum::default());
         let x = leaf(&numbers(&[3.0]), sink.clone()).unwrap();

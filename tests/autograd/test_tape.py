@@ -149,13 +149,3 @@ def test_recorded_writes() -> None:
 def test_numpy_of_a_recorded_tensor_raises() -> None:
     with pytest.raises(RuntimeError, match="detach"):
         leaf(1.0).numpy()
-
-
-def test_a_long_chain_is_dropped_without_recursion() -> None:
-    x = leaf(1.0)
-    y = x
-    for _ in range(200_000):
-        y = y + 1
-    y.sum().backward()
-    same(x.grad, pb.ones(1, dtype=pb.float64))
-    del y

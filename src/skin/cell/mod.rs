@@ -16,6 +16,7 @@
 
 mod lift;
 mod link;
+mod reach;
 mod reading;
 mod writing;
 

@@ -1,0 +1,279 @@
+"""Trading time for memory: parts of a program whose intermediate values are computed again for the derivative."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from .. import _core
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from .. import Tensor
+
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+
+_graph = _core.autograd_graph
+_early_stop = True
+
+
+class CheckpointError(RuntimeError):
+    """The function did something else when it was run again."""
+
+
+class _Enough(BaseException):
+    """Everything that was saved is found: the rest of the function is of no use."""
+
+
+class _Place:
+    """Which of the tensors that a checkpointed function saved."""
+
+    __slots__ = ("frame", "index", "level")
+
+    def __init__(self, frame: _Frame, level: int, index: int) -> None:
+        self.frame, self.level, self.index = frame, level, index
+
+
+def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
+    """Contexts around the first run and around the later ones that do nothing.
+
+    >>> import pullback.utils.checkpoint
+    >>> first, later = pullback.utils.checkpoint.noop_context_fn()
+    """
+    return nullcontext(), nullcontext()
+
+
+class set_checkpoint_early_stop:
+    """Whether a function that runs again stops when all that was saved is found (the default), as a context manager.
+
+    It counts for the checkpoints whose first run is inside.
+
+    >>> import pullback
+    >>> from pullback.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+    >>> x = pullback.ones(1, requires_grad=True)
+    >>> def f(x):
+    ...     y = x.exp()
+    ...     print("end")
+    ...     return y
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(f, x, use_reentrant=False)
+    end
+    >>> y.backward()
+    end
+    """
+
+    def __init__(self, enable: bool) -> None:
+        self._enable = enable
+
+    def __enter__(self) -> None:
+        global _early_stop
+        self._before, _early_stop = _early_stop, self._enable
+
+    def __exit__(self, *args: object) -> None:
+        global _early_stop
+        _early_stop = self._before
+
+
+def _where() -> str:
+    import traceback
+
+    lines = traceback.extract_stack()
+    user = [f for f in lines if "pullback" not in f.filename.replace("\\", "/").split("/")[-3:-1]]
+    return "".join(traceback.format_list(user[-3:]))
+
+
+class _Frame:
+    """One call of a checkpointed function."""
+
+    def __init__(self, function: Callable[..., Any], args: Any, later: Any, rng: bool, check: Any, debug: bool) -> None:
+        self.function, self.args, self.later, self.check, self.debug = function, args, later, check, debug
+        self.levels = _graph._Levels()
+        self.tapes = frozenset(self.levels.tapes())
+        self.rng = _core.get_rng_state() if rng else None
+        self.early_stop = _early_stop
+        # What was saved, by tape: shape, dtype, and in debug mode where.
+        self.saved: dict[int, list[tuple[Any, Any, str]]] = {}
+        self.sweep: tuple[int | None, int] | None = None
+        self.found: dict[int, Tensor] = {}
+
+    def describe(self, tensor: Tensor) -> tuple[Any, Any, str]:
+        return tensor.shape, tensor.dtype, _where() if self.debug else ""
+
+    def pack(self, tensor: Tensor) -> Any:
+        """In the first run: nothing is kept but the place. What transforms inside of the function save stays."""
+        level: int = _graph._saving_level()
+        if level not in self.tapes:
+            return tensor
+        saved = self.saved.setdefault(level, [])
+        saved.append(self.describe(tensor))
+        return _Place(self, level, len(saved) - 1)
+
+    def value(self, level: int, index: int) -> Tensor:
+        sweep: int | None = _graph._current_sweep()
+        if sweep is None or self.sweep != (sweep, level) or index not in self.found:
+            self.found = self.run_again(level)
+            self.sweep = (sweep, level)
+            if sweep is not None:
+                _graph._at_end(self.forget)
+        return self.found.pop(index)
+
+    def forget(self) -> None:
+        self.sweep, self.found = None, {}
+
+    def run_again(self, level: int) -> dict[int, Tensor]:
+        """What the function saved for this tape. It runs under the transforms and modes of the first run."""
+        from ..autograd.graph import saved_tensors_hooks
+
+        found: dict[int, Tensor] = {}
+        wanted = self.saved[level]
+        count = 0
+
+        def pack(tensor: Tensor) -> Tensor:
+            nonlocal count
+            if _graph._saving_level() == level:
+                if count < len(wanted):
+                    self.compare(count, wanted[count], tensor)
+                    found[count] = tensor
+                count += 1
+                if self.early_stop and count == len(wanted):
+                    raise _Enough
+            return tensor
+
+        def run() -> None:
+            args, kwargs = _frozen(self.args)
+            with self.later, saved_tensors_hooks(pack, lambda tensor: tensor):
+                self.function(*args, **kwargs)
+
+        before = None if self.rng is None else _core.get_rng_state()
+        try:
+            if self.rng is not None:
+                _core.set_rng_state(self.rng)
+            self.levels.run(run)
+        except _Enough:
+            pass
+        finally:
+            if before is not None:
+                _core.set_rng_state(before)
+        if count != len(wanted):
+            raise CheckpointError(
+                "checkpoint(): A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(wanted)}\n"
+                f"Number of tensors saved during recomputation: {count}\n"
+                "The function must do the same each time: it must not depend on what changes in between."
+            )
+        return found
+
+    def compare(self, index: int, before: tuple[Any, Any, str], tensor: Tensor) -> None:
+        if self.check is None:
+            return
+        now = self.describe(tensor)
+        if before[:2] != now[:2]:
+            text = (
+                "checkpoint(): Recomputed values for the following tensors have different metadata than during the "
+                f"forward pass.\ntensor at position {index}:\n"
+                f"saved metadata: shape {tuple(before[0])}, dtype {before[1]}\n"
+                f"recomputed metadata: shape {tuple(now[0])}, dtype {now[1]}"
+            )
+            if self.debug:
+                text += f"\nsaved at:\n{before[2]}recomputed at:\n{now[2]}"
+            raise CheckpointError(text)
+
+
+def _unpack(place: Any) -> Tensor:
+    found: Tensor = place.frame.value(place.level, place.index) if isinstance(place, _Place) else place
+    return found
+
+
+def _frozen(tree: Any) -> Any:
+    """The same arguments, with tensors of their own that nobody else writes to."""
+    from .pytree import tree_map
+
+    return tree_map(lambda x: _graph._same_value(x) if type(x) is _core.Tensor else x, tree)
+
+
+_CHECKS = ("default", "none")
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)`, whose intermediate values are not kept: the derivative runs it again.
+
+    It works under `backward`, `grad` and the other transforms, also of higher order, and for tensors that the
+    function takes from outside. The function must do the same each time. Random numbers are the same again unless
+    `preserve_rng_state=False`. `context_fn` gives two context managers, one around the first run and one around the
+    later ones. Of what is saved, shapes and dtypes are compared unless `determinism_check="none"`; with `debug` an
+    error shows where. `use_reentrant` changes nothing.
+
+    Raises CheckpointError (in the derivative) if the function saves something else when it runs again.
+
+    >>> import pullback
+    >>> from pullback.utils.checkpoint import checkpoint
+    >>> x = pullback.tensor([1.0, 2.0], requires_grad=True)
+    >>> checkpoint(lambda x: (x * x * 0.5).square(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([1., 8.])
+    """
+    from ..autograd.graph import saved_tensors_hooks
+
+    if determinism_check not in _CHECKS:
+        raise ValueError(f"checkpoint(): determinism_check should be one of {_CHECKS}, but got {determinism_check}")
+    first, later = context_fn()
+    check = determinism_check if determinism_check != "none" else None
+    frame = _Frame(function, _frozen((args, kwargs)), later, preserve_rng_state, check, debug)
+    with saved_tensors_hooks(frame.pack, _unpack), first:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Iterable[Callable[[Any], Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    **kwargs: Any,
+) -> Any:
+    """`functions` one after the other on `input`, in `segments` checkpoints; the last segment is kept as it is.
+
+    Keyword arguments are those of `checkpoint`. Raises ValueError for a number of segments that is not between 1 and
+    the number of functions.
+
+    >>> import pullback
+    >>> from pullback.utils.checkpoint import checkpoint_sequential
+    >>> x = pullback.tensor([0.5], requires_grad=True)
+    >>> checkpoint_sequential([pullback.exp, pullback.log, pullback.sin, pullback.asin], 2, x).backward()
+    >>> x.grad
+    tensor([1.])
+    """
+    unknown = set(kwargs) - {"preserve_rng_state", "context_fn", "determinism_check", "debug"}
+    if unknown:
+        raise ValueError("checkpoint_sequential(): Unexpected keyword arguments: " + ",".join(sorted(unknown)))
+    children = getattr(functions, "children", None)
+    steps = list(children()) if callable(children) else list(functions)
+    if not 1 <= segments <= len(steps):
+        raise ValueError(
+            "checkpoint_sequential(): argument 'segments' must be between 1 and the number of functions, "
+            f"{len(steps)}, got {segments}"
+        )
+
+    def part(start: int, stop: int) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for step in steps[start:stop]:
+                value = step(value)
+            return value
+
+        return run
+
+    size = len(steps) // segments
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
+    return part(size * (segments - 1), len(steps))(input)
