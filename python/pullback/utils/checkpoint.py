@@ -249,10 +249,10 @@ def checkpoint_sequential(
 
     >>> import pullback
     >>> from pullback.utils.checkpoint import checkpoint_sequential
-    >>> x = pullback.tensor([0.5], requires_grad=True)
-    >>> checkpoint_sequential([pullback.exp, pullback.log, pullback.sin, pullback.asin], 2, x).backward()
+    >>> x = pullback.tensor([3.0], requires_grad=True)
+    >>> checkpoint_sequential([pullback.square, pullback.neg, pullback.abs, pullback.square], 2, x).backward()
     >>> x.grad
-    tensor([1.])
+    tensor([108.])
     """
     unknown = set(kwargs) - {"preserve_rng_state", "context_fn", "determinism_check", "debug"}
     if unknown:
