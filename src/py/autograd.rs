@@ -12,7 +12,7 @@ use crate::native;
 use crate::rules::basis;
 use crate::skin::{history, tape};
 use crate::transforms::backward::Options;
-use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Arc, Weak};
@@ -312,7 +312,10 @@ native! { METHODS, ATTRIBUTES:
         let py = slf.py();
         Ok(match grad_box(slf.get()).and_then(|b| b.get(py)) {
             Some(g) => g.into_bound(py).into_any(),
-            None => py.None().into_bound(py),
+            None => {
+                warn_of_non_leaf(slf)?;
+                py.None().into_bound(py)
+            }
         })
     }
     set(slf, value) { set_gradient(slf, value) }
@@ -340,6 +343,18 @@ native! { METHODS, ATTRIBUTES:
         });
         Ok(pyo3::types::PyBool::new(slf.py(), kept).to_owned().into_any())
     }
+}
+
+/// A program that reads `.grad` where none will ever be is told so.
+fn warn_of_non_leaf(slf: Slf<'_, '_>) -> PyResult<()> {
+    let Some(e) = tape::edge(&slf.get().value()) else { return Ok(()) };
+    if e.node.is_leaf() || e.node.extra_if_any().is_some_and(|x| !locked(&x.retained).is_empty()) {
+        return Ok(());
+    }
+    let text = c"The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be \
+        populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, \
+        use .retain_grad() on the non-leaf Tensor.";
+    PyErr::warn(slf.py(), &slf.py().get_type::<PyUserWarning>(), text, 1)
 }
 
 fn callable(f: Arg<'_, '_>, op: &str) -> PyResult<Py<PyAny>> {

@@ -65,11 +65,6 @@ impl Slot {
         }
     }
 
-    /// Whether a walk could find anything.
-    pub fn is_plain(&self) -> bool {
-        matches!(self, Slot::Owned(o) if o.value.payload().is_none())
-    }
-
     /// The value and birth of a cell that is not shared.
     pub fn owned(&self) -> Option<(Tensor, LevelId)> {
         match self {

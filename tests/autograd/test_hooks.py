@@ -90,6 +90,14 @@ def test_retained_gradients_come_after_all_hooks() -> None:
     same(x.grad, numbers(14.0))
 
 
+def test_gradients_that_nobody_keeps() -> None:
+    y = leaf(1.0) * 2
+    with pytest.warns(UserWarning, match="not a leaf Tensor"):
+        assert y.grad is None
+    y.retain_grad()
+    assert y.grad is None and y.detach().grad is None
+
+
 def test_a_retained_gradient_follows_a_write() -> None:
     x = leaf(2.0)
     y = x * 3
