@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -293,3 +294,55 @@ def test_members_of_different_shapes() -> None:
         RuntimeError, match=r"tests::positive gives members of the batch different shapes: \[\(1,\), \(2,\)\]"
     ):
         vmap(positive)(pb.stack([X, -X]))
+
+
+def test_a_region_of_a_picture() -> None:
+    """Lists of numbers, attributes of ctx, and a backward that fills a buffer."""
+
+    @custom_op("tests::region", mutates_args=())
+    def region(picture: Tensor, box: Sequence[int]) -> Tensor:
+        top, left, bottom, right = box
+        return pb.from_numpy(numpy(picture)[:, top:bottom, left:right].copy())
+
+    @region.register_fake
+    def _(picture: Any, box: Any) -> Any:
+        return picture.new_empty(picture.shape[0], box[2] - box[0], box[3] - box[1])
+
+    def setup(ctx: Any, inputs: Any, output: Any) -> None:
+        picture, ctx.box = inputs
+        ctx.shape = picture.shape
+
+    def backward(ctx: Any, g: Any) -> Any:
+        top, left, bottom, right = ctx.box
+        out = g.new_zeros(ctx.shape)
+        out[:, top:bottom, left:right] = g
+        return out, None
+
+    region.register_autograd(backward, setup_context=setup)
+    region._warned = True
+    picture = pb.testing.make_tensor(2, 5, 4, dtype=pb.float64, requires_grad=True)
+    for box in ([0, 1, 3, 4], [2, 2, 2, 3]):
+        assert set(opcheck(region, (picture, box)).values()) == {"SUCCESS"}
+        of: Any = lambda p, box=box: region(p, box)
+        plain: Any = lambda p, box=box: p[:, box[0] : box[2], box[1] : box[3]]
+        same(jacrev(of)(picture.detach()), jacrev(plain)(picture.detach()))
+        same(jacfwd(of)(picture.detach()), jacfwd(plain)(picture.detach()))
+
+
+def test_two_results_with_one_rule_for_batches() -> None:
+    @custom_op("tests::cube", mutates_args=())
+    def cube(x: Tensor) -> tuple[Tensor, Tensor]:
+        return pb.from_numpy(numpy(x) ** 3), pb.from_numpy(3 * numpy(x) ** 2)
+
+    cube.register_vmap(lambda info, in_dims, x: (cube(x), (in_dims[0], in_dims[0])))
+    rows = pb.stack([X, Y])
+    same(vmap(cube, in_dims=1)(rows), (rows.t() ** 3, 3 * rows.t() ** 2))
+
+
+def test_without_tensors() -> None:
+    @custom_op("tests::ramp", mutates_args=())
+    def ramp(n: int, dtype: pb.dtype = pb.float32) -> Tensor:
+        return pb.arange(n).to(dtype)
+
+    same(ramp(3), pb.tensor([0.0, 1.0, 2.0]))
+    same(vmap(lambda x: x * ramp(3, dtype=pb.float64))(pb.stack([X, Y])), pb.stack([X, Y]) * ramp(3).double())

@@ -183,10 +183,10 @@ def schema_of(function: Callable[..., Any], mutates_args: str | Iterable[str], n
     try:
         hints = typing.get_type_hints(function)
     except NameError as e:
-        raise ValueError(f"infer_schema(func): {e}. Got func with signature {signature})") from e
+        raise ValueError(f"infer_schema(func): {e}. Got func with signature {signature}") from e
 
     def error(what: str) -> ValueError:
-        return ValueError(f"infer_schema(func): {what} Got func with signature {signature})")
+        return ValueError(f"infer_schema(func): {what} Got func with signature {signature}")
 
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise error("mutates_args must be names of parameters, or 'unknown'.")
