@@ -70,7 +70,14 @@ def _parameters(row: Row, method: bool) -> str:
         parts.append(f"{name}: {_annotation(p)}{default}")
     if row["flags"]["inplace_keyword"] and not any(p["name"] == "inplace" for p in row["params"]):
         parts.append("inplace: builtins.bool = False" if star else "*, inplace: builtins.bool = False")
+        star = True
+    if _takes_out(row) and not method:
+        parts.append("out: Any = None" if star else "*, out: Any = None")
     return ", ".join(parts)
+
+
+def _takes_out(row: Row) -> bool:
+    return row["flags"]["function"] and not row["flags"]["view"] and not row["name"].startswith("nn.")
 
 
 def _operator(row: Row, name: str, method: bool = False, inplace: bool = False) -> str:

@@ -169,7 +169,8 @@ pub trait Primitive: Send + Sync + 'static {
     /// Tangents of the outputs.
     fn jvp(&self, me: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents>;
 
-    /// Cotangents of the inputs in `needs`, given those of the outputs.
+    /// Cotangents of the inputs in `needs`, given those of the outputs. The caller gives these up: a rule may reuse the
+    /// memory of one that nobody else holds.
     fn vjp(
         &self,
         me: Prim<'_>,

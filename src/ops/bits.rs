@@ -43,7 +43,10 @@ fn no_dimension(from: DType, to: DType) -> crate::Error {
 }
 
 /// The layout of the same memory under another dtype.
-fn relayout(l: &Layout, from: DType, to: DType) -> Result<Layout> {
+///
+/// # Errors
+/// `Runtime` if the last dimension cannot be divided so.
+pub fn relayout(l: &Layout, from: DType, to: DType) -> Result<Layout> {
     let (old, new) = (from.size(), to.size());
     if old == new {
         return Ok(l.clone());

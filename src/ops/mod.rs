@@ -32,6 +32,7 @@ pub mod softmax;
 pub mod sorting;
 pub mod unary;
 pub mod value;
+pub mod windows;
 
 pub use entry::{Entry, Flags, Param};
 pub use value::{Arg, Kind, Value};
@@ -74,6 +75,7 @@ static FAMILIES: &[&[Entry]] = &[
     unary::ACTIVATIONS,
     unary::MORE,
     unary::TABLE,
+    windows::TABLE,
 ];
 
 /// Every public entry of the table, in a fixed order.

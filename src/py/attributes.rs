@@ -2,14 +2,14 @@
 
 use super::native::Out;
 use super::{autograd, conversion, device, dtype, size, tensor, views};
-use crate::base::{Error, Layout};
+use crate::base::Error;
 use crate::native;
 use crate::rules::basis;
 use crate::skin::read;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyInt, PyTuple};
+use pyo3::types::{PyBool, PyInt};
 
 fn int(py: Python<'_>, n: impl TryInto<i64>) -> Out<'_> {
     Ok(PyInt::new(py, n.try_into().unwrap_or(i64::MAX)).into_any())
@@ -34,7 +34,7 @@ fn strided(py: Python<'_>) -> Out<'_> {
 }
 
 /// A dimension argument, wrapped.
-fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize> {
+pub fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize> {
     let d: i64 = o.extract()?;
     let n = rank as i64;
     if d < -n || d >= n {
@@ -45,11 +45,6 @@ fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize> {
         )));
     }
     Ok(d.rem_euclid(n) as usize)
-}
-
-fn row_major(t: &crate::Tensor) -> bool {
-    let (strides, offset) = read::layout(t);
-    Layout { shape: t.shape().clone(), strides, offset }.is_contiguous()
 }
 
 native! { METHODS, ATTRIBUTES:
@@ -69,31 +64,15 @@ native! { METHODS, ATTRIBUTES:
             Some(d) => int(slf.py(), value.shape()[dimension(&d, "size", value.rank())?]),
         }
     }
-    /// The distances in memory between neighbours along all dimensions, or along one, in elements.
-    fn stride(slf, dim = None) {
-        let value = slf.get().value();
-        let (strides, _) = read::layout(&value);
-        match dim {
-            None => Ok(PyTuple::new(slf.py(), strides)?.into_any()),
-            Some(d) => int(slf.py(), strides[dimension(&d, "stride", value.rank())?] as i64),
-        }
-    }
-    /// Whether the elements lie in row-major order without gaps.
-    fn is_contiguous(slf; memory_format = None) {
-        let _ = memory_format;
-        truth(slf.py(), row_major(&slf.get().value()))
-    }
     /// The same values in row-major order; the tensor itself if it is contiguous already.
     fn contiguous(slf; memory_format = None) {
         let _ = memory_format;
         let value = slf.get().value();
-        if row_major(&value) {
+        if slf.get().layout()?.is_contiguous() {
             return Ok(slf.clone().into_any());
         }
         Ok(tensor::wrap(slf.py(), basis::copy(&value)?)?.into_any())
     }
-    /// Where the first element is in its memory, in elements.
-    fn storage_offset(slf) { int(slf.py(), read::layout(&slf.get().value()).1) }
     /// Bytes of one element.
     fn element_size(slf) { int(slf.py(), slf.get().value().dtype().size()) }
     /// The address of the first element.

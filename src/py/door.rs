@@ -1,7 +1,7 @@
 //! Functions and methods made from the operator table at import: a pool of numbered trampolines leads to one `run`.
 
 use super::errors;
-use super::parse::{Bindable, MAX_PARAMS, Slots};
+use super::parse::{Bindable, MAX_PARAMS, OUT, Slots};
 use super::tensor;
 use crate::base::Result;
 use crate::core::Tensor;
@@ -55,20 +55,31 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
     enter(|py| {
         // SAFETY: trampolines are only made for entries of the list.
         let b = unsafe { BINDABLE.get().unwrap_unchecked().get_unchecked(i) };
-        let mut slots: Slots = [null_mut(); MAX_PARAMS];
+        let mut slots: Slots = [null_mut(); MAX_PARAMS + 1];
         let skip = usize::from(form != Form::Function);
         if skip == 1 {
             slots[0] = slf;
         }
         // SAFETY: the interpreter passes n arguments and the values of kwnames.
         let _rest = unsafe { b.parse(py, args, n as usize, kwnames, skip, &mut slots)? };
+        if !slots[OUT].is_null() && form != Form::Function {
+            return Err(b
+                .error("got an unexpected keyword argument 'out'; the function of that name takes it".into())
+                .into());
+        }
         if form == Form::Inplace {
             return inplace(py, b, &slots);
+        }
+        if !slots[OUT].is_null() {
+            return into_out(py, b, &slots);
         }
         if let Some(out) = fast(py, b.entry, &slots) {
             return Ok(tensor::wrap(py, out?)?.into_ptr());
         }
-        let values = b.values(py, &slots)?;
+        let values = match b.values(py, &slots) {
+            Ok(values) => values,
+            Err(e) => return super::views::other_form(py, b.entry, slots[0], slots[1], e).map(Bound::into_ptr),
+        };
         let out = call(py, b.entry, &values)?;
         complete(py, b, &slots, values, out)
     })
@@ -100,6 +111,19 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
         out => out,
     };
     super::views::finish(py, b.entry, slots[0], values, out)
+}
+
+/// A call with `out=`; None counts as not given.
+#[cold]
+fn into_out(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
+    // SAFETY: an argument of the caller's frame.
+    let out = unsafe { Bound::from_borrowed_ptr(py, slots[OUT]) };
+    let values = b.values(py, slots)?;
+    if out.is_none() {
+        let out = call(py, b.entry, &values)?;
+        return complete(py, b, slots, values, out);
+    }
+    super::out::run(py, b.entry, &values, &out)
 }
 
 /// The path for plain tensors: no [`Value`]s.

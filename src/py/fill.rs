@@ -2,7 +2,7 @@
 
 use super::native::{Arg, Out, Slf};
 use super::{convert, tensor};
-use crate::base::{Error, Result};
+use crate::base::{Error, Layout, Result};
 use crate::core::Tensor;
 use crate::dense::region::Region;
 use crate::native;
@@ -33,6 +33,21 @@ fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> R
     Ok(slf.clone().into_any())
 }
 
+/// The main diagonal of a matrix, or of a tensor whose dimensions are equal; with `wrap`, a tall matrix' one goes on.
+fn diagonal(shape: &crate::Shape, wrap: bool) -> Result<Region> {
+    const OP: &str = "fill_diagonal_";
+    if shape.rank() < 2 {
+        return Err(Error::runtime(format!("{OP}(): dimensions must larger than 1, but self has shape {shape}")));
+    }
+    if shape.rank() > 2 && shape.iter().any(|d| *d != shape[0]) {
+        return Err(Error::runtime(format!("{OP}(): all dimensions of input must be of equal length, got {shape}")));
+    }
+    let step: isize = shape.contiguous_strides().iter().sum();
+    let least = shape.iter().copied().min().unwrap_or(0);
+    let count = if wrap && shape.rank() == 2 { shape.numel().div_ceil(step as usize) } else { least };
+    Ok(Region::Strided(Layout { shape: [count].into(), strides: [step].into_iter().collect(), offset: 0 }))
+}
+
 /// A number, or a tensor of one element.
 fn value(o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
     let Some(o) = o else { return Err(Error::type_("fill_(): argument 'value' must be Number or Tensor, not None")) };
@@ -55,6 +70,21 @@ fn value(o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
 native! { METHODS, ATTRIBUTES:
     /// Sets all elements to a number.
     fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value(value, old)) }
+    /// Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
+    /// columns.
+    fn fill_diagonal_(slf, fill_value, wrap = False) {
+        const OP: &str = "fill_diagonal_";
+        let t = slf.get();
+        t.check_writable(OP)?;
+        let old = t.value();
+        let wrap = super::conversion::flag(wrap, false)?;
+        let region = diagonal(old.shape(), wrap)?;
+        let number = basis::cast(&value(fill_value, &old)?, old.dtype())?;
+        let new = part::write(&old, &region, &basis::expand(&number, region.shape())?, false)?;
+        drop(old);
+        t.write(OP, &new)?;
+        Ok(slf.clone().into_any())
+    }
     /// Sets all elements to zero.
     fn zero_(slf) { overwrite(slf, "zero_", |old| Ok(Tensor::scalar(old.dtype(), 0.0))) }
     /// Sets the elements to those of `src`, converted and broadcast.

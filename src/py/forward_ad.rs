@@ -80,6 +80,7 @@ fn make_dual<'py>(
         let (a, b) = (cell.layout()?, other.layout()?);
         a.strides == b.strides && !b.may_overlap()
     };
+    super::storage::stand_for(&cell, primal);
     let companion = shared.then(|| Companion { cell: other, object: Arc::new(tangent.clone().unbind()) });
     super::tensor::wrap_cell(primal, cell.face(Face::Dual { level: id, tangent: companion }, packed))
 }

@@ -35,6 +35,7 @@ pub mod native;
 pub mod nested;
 pub mod object;
 pub mod operators;
+pub mod out;
 pub mod parse;
 pub mod pickle;
 pub mod pytree;
@@ -45,6 +46,7 @@ pub mod saving;
 pub mod seeds;
 pub mod size;
 pub mod staticmethods;
+pub mod storage;
 pub mod tensor;
 pub mod views;
 
@@ -80,6 +82,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     size::register(m)?;
     named::register(m)?;
     tensor::register(m)?;
+    storage::register(m)?;
     pytree::register(m)?;
     data::register(m)?;
     random::register(m)?;

@@ -10,8 +10,11 @@ use pyo3::types::{PyString, PyTuple};
 /// The largest number of parameters of an entry.
 pub const MAX_PARAMS: usize = 16;
 
+/// The slot of `out=`, which is no parameter of any entry.
+pub const OUT: usize = MAX_PARAMS;
+
 /// Borrowed argument objects by parameter; null where not given.
-pub type Slots = [*mut ffi::PyObject; MAX_PARAMS];
+pub type Slots = [*mut ffi::PyObject; MAX_PARAMS + 1];
 
 /// An entry with its parameter names as interned Python strings.
 pub struct Bindable {
@@ -43,7 +46,7 @@ impl Bindable {
     }
 
     #[cold]
-    fn error(&self, message: String) -> Error {
+    pub fn error(&self, message: String) -> Error {
         Error::type_(format!("{}(): {message}", self.entry.short_name()))
     }
 
@@ -135,11 +138,9 @@ impl Bindable {
                 let name = ffi::PyTuple_GET_ITEM(kwnames, k);
                 let Some(j) = self.find(py, name) else {
                     let text = Bound::from_borrowed_ptr(py, name).to_string();
-                    if text == "out" {
-                        return Err(Error::runtime(format!(
-                            "{}(): argument 'out' is not supported; assign the result instead",
-                            self.entry.short_name()
-                        )));
+                    if text == "out" && super::out::takes_out(self.entry) {
+                        slots[OUT] = *values.offset(k);
+                        continue;
                     }
                     return Err(self.error(format!("got an unexpected keyword argument '{text}'")));
                 };

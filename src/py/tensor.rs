@@ -66,6 +66,9 @@ impl Drop for PyTensor {
         if let Some(held) = self.gradient.get_mut().take() {
             Python::try_attach(|py| Accumulator::orphan(py, &self.value(), &held));
         }
+        if let Some(cell) = self.shared_cell() {
+            super::storage::stand_down(&cell, self);
+        }
     }
 }
 
@@ -212,6 +215,31 @@ impl PyTensor {
         self.alone().is_none() && self.cell().is_view()
     }
 
+    /// The cell, if it is a shared one already.
+    pub fn shared_cell(&self) -> Option<Arc<Cell>> {
+        self.with(|s| match s {
+            Slot::Shared(cell) => Some(cell.clone()),
+            Slot::Owned(_) => None,
+        })
+    }
+
+    /// Sizes, strides and offset of the elements in their memory.
+    pub fn layout(&self) -> Result<crate::base::Layout> {
+        if let Some(cell) = self.shared_cell() {
+            return cell.layout();
+        }
+        let value = self.value();
+        let (strides, offset) = read::layout(&value);
+        Ok(crate::base::Layout { shape: value.shape().clone(), strides, offset })
+    }
+
+    /// What a cell hears that this object stood for.
+    fn leave(&self, old: Slot) {
+        if let Slot::Shared(cell) = &old {
+            super::storage::stand_down(cell, self);
+        }
+    }
+
     /// The elements that it shows of the cell that holds them, if it is not that cell.
     pub fn shown(&self) -> crate::base::Result<Option<crate::dense::region::Region>> {
         if self.alone().is_some() { Ok(None) } else { self.cell().shown() }
@@ -219,7 +247,7 @@ impl PyTensor {
 
     /// Makes the object stand for another cell.
     pub fn refer(&self, cell: Arc<Cell>) {
-        drop(self.with(|s| s.refer(cell)));
+        self.leave(self.with(|s| s.refer(cell)));
     }
 
     /// Makes the object stand for a new value, without a write to the old one.
@@ -227,7 +255,8 @@ impl PyTensor {
         // SAFETY: as for `with`.
         let lifted = unsafe { (*self.lifted.get()).take() };
         let old = self.with(|s| s.set(value));
-        drop((lifted, old));
+        self.leave(old);
+        drop(lifted);
     }
 
     /// Gives the elements another history, `value`'s: no write.

@@ -2,17 +2,19 @@
 
 use super::native::{Out, Slf};
 use super::tensor::{self, PyTensor};
-use super::{autograd, convert};
-use crate::base::{Error, Layout, Result};
+use super::{autograd, convert, dtype, storage};
+use crate::base::{DType, Error, Layout, Result};
 use crate::core::Tensor;
 use crate::dense::region::Region;
 use crate::ops::value::IndexItem;
-use crate::ops::{Entry, Flags, Value, indexing};
+use crate::ops::{Entry, Flags, Value, bits, indexing};
 use crate::rules::basis;
+use crate::skin::cell::Face;
 use crate::skin::lens::{self, Lens};
 use crate::skin::{index, read};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::sync::Arc;
 
 /// Entries that give their argument back where nothing changes: then the result is the same object.
@@ -107,6 +109,7 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
 fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
     let py = slf.py();
     let base = slf.get().cell();
+    storage::stand_for(&base, slf);
     let count = lens::outputs(&out).count();
     let mut lenses = lens::lenses(entry, args, count);
     let mut make = |t: Tensor| -> Out<'py> {
@@ -132,6 +135,40 @@ fn item<'py>(py: Python<'py>, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>
         Value::Tensor(t) => make(t),
         v => convert::to_python(py, v),
     }
+}
+
+/// What a call that its parameters do not allow means all the same: `x.view(dtype)`.
+#[cold]
+pub fn other_form<'py>(
+    py: Python<'py>,
+    entry: &'static Entry,
+    slf: *mut ffi::PyObject,
+    argument: *mut ffi::PyObject,
+    error: Error,
+) -> Out<'py> {
+    if entry.name != "Tensor.view" || argument.is_null() {
+        return Err(error.into());
+    }
+    // SAFETY: arguments of the caller's frame.
+    let (slf, argument) = unsafe { (Bound::from_borrowed_ptr(py, slf), Bound::from_borrowed_ptr(py, argument)) };
+    let only = match argument.cast::<PyTuple>() {
+        Ok(t) if t.len() == 1 => t.get_item(0)?,
+        _ => argument,
+    };
+    match (slf.cast::<PyTensor>(), dtype::dtype_argument(&only, "view", "dtype")) {
+        (Ok(slf), Ok(dtype)) => other_dtype(slf, dtype),
+        _ => Err(error.into()),
+    }
+}
+
+/// The same memory as elements of another dtype.
+fn other_dtype<'py>(slf: Slf<'_, 'py>, dtype: DType) -> Out<'py> {
+    let value = slf.get().value();
+    bits::relayout(&slf.get().layout()?, value.dtype(), dtype)?;
+    let value = bits::view_dtype(&value, dtype)?;
+    let cell = slf.get().cell();
+    storage::stand_for(&cell, slf);
+    Ok(tensor::wrap_cell(slf, cell.face(Face::Bits, value))?.into_any())
 }
 
 /// Writes the result of an in-place form into the cell of `slf`.
@@ -160,7 +197,9 @@ pub fn assign(
 /// The view that a basic index names.
 pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
     let out = indexing::get(&slf.get().value(), &items)?;
-    let cell = slf.get().cell().view(Lens::index(items), out)?;
+    let base = slf.get().cell();
+    storage::stand_for(&base, slf);
+    let cell = base.view(Lens::index(items), out)?;
     Ok(tensor::wrap_cell(slf, cell)?.into_any())
 }
 

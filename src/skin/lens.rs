@@ -52,7 +52,7 @@ impl Lens {
     pub fn apply(&self, base: &Tensor) -> Result<Tensor> {
         match &self.call {
             Call::Index(items) => indexing::get(base, items),
-            Call::Region(region) => part::read(base, region),
+            Call::Region(region) => part::show(base, region),
             Call::Entry { entry, args, .. } => {
                 let mut args = args.to_vec();
                 if let Some(first) = args.first_mut() {

@@ -76,15 +76,20 @@ static WRITE: General = General {
 fn write_vjp(me: Prim<'_>, p: &Params, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
     let [Some(g)] = cotangents else { return Ok(Tangents::new()) };
     let part = p.get::<Part>();
-    let params = part.params(part.lead, false);
-    let base = if needs & 1 == 1 {
-        let zeros = basis::full(&part.shape(g.shape()), g.dtype(), 0.0)?;
-        Some(call(me, &params, &[g, &zeros])?)
-    } else {
-        None
+    let both = needs & 3 == 3;
+    // The cotangent is ours where nobody else holds it: then zeroing the region costs what the region costs.
+    let donate = g.is_exclusive();
+    let value = match needs & 2 == 2 {
+        true => Some(call(Prim::Static(&READ), &part.params(part.lead, false), &[g])?),
+        false => None,
     };
-    let value = if needs & 2 == 2 { Some(call(Prim::Static(&READ), &params, &[g])?) } else { None };
-    Ok(smallvec![base, value])
+    let value = value.map(|v| if both && donate { basis::copy(&v) } else { Ok(v) }).transpose()?;
+    if needs & 1 == 0 {
+        return Ok(smallvec![None, value]);
+    }
+    let zeros = basis::full(&part.shape(g.shape()), g.dtype(), 0.0)?;
+    let base = call(me, &part.params(part.lead, donate), &[g, &zeros])?;
+    Ok(smallvec![Some(base), value])
 }
 
 fn batch(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
@@ -102,6 +107,17 @@ fn batch(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Re
 pub fn read(base: &Tensor, region: &Region) -> Result<Tensor> {
     let p = Params::other(Part { region: region.clone(), lead: 0, donate: false });
     call(Prim::Static(&READ), &p, &[base])
+}
+
+/// The elements of a region that may name some of them more than once.
+pub fn show(base: &Tensor, region: &Region) -> Result<Tensor> {
+    if base.dense().is_some() || !region.overlaps() {
+        return read(base, region);
+    }
+    // The derivative of each element must reach its place as often as it is shown.
+    let at = Tensor::from_slice([region.shape().numel()], &region.positions())?;
+    let flat = basis::reshape(base, &[base.numel()].into())?;
+    basis::reshape(&crate::rules::index::take_rows(&flat, &at)?, region.shape())
 }
 
 /// `base` with the region's elements replaced by `value`, of the region's shape and the base's dtype. The region does
@@ -151,5 +167,26 @@ mod tests {
         assert_eq!(z.to_vec::<f64>().unwrap(), [1.0, 1.0, 3.0, 1.0, 5.0, 5.0, 7.0, 5.0]);
         let constant = vmap(|r| write(&x, &region(), &read(r, &region())?, false), &rows).unwrap();
         assert_eq!(constant.to_vec::<f64>().unwrap(), [1.0, 2.0, 3.0, 4.0, 1.0, 6.0, 3.0, 8.0]);
+    }
+
+    #[test]
+    fn a_cotangent_that_nobody_holds_is_reused() {
+        let p = Params::other(Part { region: region(), lead: 0, donate: false });
+        let place = |t: &Option<Tensor>| t.as_ref().unwrap().array().unwrap().ptr();
+        let pull = |g: &Tensor, cotangents: &[Option<Tensor>]| {
+            let grads = write_vjp(Prim::Static(&WRITE), &p, cotangents, 3).unwrap();
+            let sum = |t: &Option<Tensor>| t.as_ref().unwrap().to_vec::<f64>().unwrap().iter().sum::<f64>();
+            assert_eq!((sum(&grads[0]), sum(&grads[1])), (5050.0 - 6.0, 6.0));
+            place(&grads[0]) == g.array().unwrap().ptr()
+        };
+        let held = [Some(numbers(100))];
+        let other = held[0].clone().unwrap();
+        assert!(!pull(&other, &held));
+        assert_eq!(other.to_vec::<f64>().unwrap()[3], 4.0);
+        let alone = [Some(numbers(100))];
+        let before = place(&alone[0]);
+        let grads = write_vjp(Prim::Static(&WRITE), &p, &alone, 3).unwrap();
+        assert_eq!(place(&grads[0]), before);
+        assert_eq!(grads[1].as_ref().unwrap().to_vec::<f64>().unwrap(), [4.0, 2.0]);
     }
 }

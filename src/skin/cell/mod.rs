@@ -24,7 +24,7 @@ pub use lift::{Companion, Face};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
-use crate::base::{Layout, Result};
+use crate::base::{Layout, Result, Shape, Strides};
 use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
@@ -116,6 +116,41 @@ impl Cell {
         let cell = Cell::make(Some(value), Link::View(view), level::current(), 0, seen);
         cell.depends(&root);
         Ok(cell)
+    }
+
+    /// The elements of the memory that sizes, strides and an offset name, as a view. Without an offset, from where this
+    /// cell's begin.
+    ///
+    /// # Errors
+    /// `Runtime` if they leave the memory; `NotImplemented` if its elements are not in row-major order.
+    pub fn as_strided(self: &Arc<Cell>, shape: Shape, strides: Strides, offset: Option<usize>) -> Result<Arc<Cell>> {
+        const OP: &str = "as_strided";
+        let root = match &self.state().link {
+            Link::View(v) => Some(v.root.clone()),
+            _ => None,
+        };
+        let root = root.unwrap_or_else(|| self.clone());
+        let (whole, value) = (root.layout()?, root.read()?);
+        if !whole.is_contiguous() {
+            crate::bail!(NotImplemented, "{OP}(): the memory is not in row-major order; make it contiguous() before");
+        }
+        if let Some(s) = strides.iter().find(|s| **s < 0) {
+            crate::bail!(Runtime, "{OP}(): Negative strides are not supported at the moment, got strides with {s}");
+        }
+        let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
+        let part = Layout { shape, strides, offset: offset.wrapping_sub(whole.offset) };
+        if offset < whole.offset || part.extent().is_some_and(|(_, hi)| hi as usize >= value.numel()) {
+            crate::bail!(
+                Runtime,
+                "{OP}(): sizes {}, strides {:?} and storage offset {offset} are out of bounds for storage of {} elements",
+                part.shape,
+                part.strides,
+                value.numel()
+            );
+        }
+        let region = Region::Strided(part);
+        let shown = super::part::show(&value, &region)?;
+        root.view(Lens::region(region), shown)
     }
 
     /// A cell with the same elements and no history.
@@ -281,12 +316,18 @@ impl Cell {
         let value = self.read()?;
         let (strides, offset) = super::read::layout(&value);
         let own = Layout { shape: value.shape().clone(), strides, offset };
-        if super::read::innermost(&value).is_none_or(|a| a.buffer().is_some()) {
-            return Ok(own);
-        }
         let link = self.state().link.clone();
         let region = match link {
-            Link::View(_) => self.region()?,
+            Link::View(v) => {
+                let root = v.root.layout()?;
+                match self.region()? {
+                    Region::Strided(l) if root.is_contiguous() => {
+                        return Ok(Layout { offset: l.offset + root.offset, ..l });
+                    }
+                    _ => return Ok(own),
+                }
+            }
+            _ if super::read::innermost(&value).is_none_or(|a| a.buffer().is_some()) => return Ok(own),
             Link::Alias { region: Some(region), .. } => region,
             Link::Alias { .. } | Link::Root => return Ok(own),
             Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),
@@ -301,6 +342,15 @@ impl Cell {
     /// The object that stands for the cell, as its owner said.
     pub fn host(&self) -> usize {
         self.state().host
+    }
+    /// Says which object stands for the cell, unless another does or it is a view; returns whether it is so now.
+    pub fn claim(&self, host: usize) -> bool {
+        let mut s = self.state();
+        let free = s.host == 0 && !matches!(s.link, Link::View(_));
+        if free {
+            s.host = host;
+        }
+        free
     }
     /// Says which object stands for the cell; 0 if none does any more.
     pub fn set_host(&self, host: usize) {

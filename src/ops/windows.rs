@@ -1,0 +1,353 @@
+//! Views by windows and sections, and copies with a part replaced.
+
+use super::value::{IndexItem, Operand, Value};
+use super::{gather, indexing, shape};
+use crate::bail;
+use crate::base::shape::wrap_dim;
+use crate::base::{DType, Layout, Result, Shape};
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::Array;
+use crate::rules::basis;
+use crate::rules::{Batching, Linear};
+
+/// Windows along a dimension.
+#[derive(Debug, Clone, Copy)]
+struct Windows {
+    dim: usize,
+    size: usize,
+    step: usize,
+}
+
+impl Windows {
+    fn count(&self, n: usize) -> usize {
+        (n - self.size) / self.step + 1
+    }
+    /// Positions along the dimension, window after window.
+    fn positions(&self, n: usize) -> Result<Tensor> {
+        let at: Vec<i64> =
+            (0..self.count(n)).flat_map(|w| (0..self.size).map(move |k| (w * self.step + k) as i64)).collect();
+        Tensor::from_slice([at.len()], &at)
+    }
+}
+
+static UNFOLD: Linear = Linear {
+    name: "unfold",
+    eval: |p, a| unfolded(a, *p.get::<Windows>()),
+    transpose: |p, g, shape, _| {
+        let w = p.get::<Windows>();
+        let zeros = basis::full(shape, g.dtype(), 0.0)?;
+        // The window's elements next to its number, as one dimension.
+        let g = basis::move_dim(g, g.rank() - 1, w.dim + 1)?;
+        let mut flat = g.shape().without(w.dim + 1);
+        flat[w.dim] = g.shape()[w.dim] * w.size;
+        let at = w.positions(shape[w.dim])?;
+        gather::index_add(&zeros, w.dim as i64, &at, &basis::reshape(&g, &flat)?, crate::Scalar::Int(1))
+    },
+    batching: Batching::With(|p, v| {
+        let w = *p.get::<Windows>();
+        call(Prim::Static(&UNFOLD), &Params::other(Windows { dim: w.dim + 1, ..w }), &[v])
+    }),
+};
+
+fn unfolded(a: &Array, w: Windows) -> Result<Array> {
+    let count = w.count(a.shape()[w.dim]);
+    a.view(|l| {
+        let mut out = Layout { shape: l.shape.with(w.dim, count), strides: l.strides.clone(), offset: l.offset };
+        out.shape.push(w.size);
+        out.strides.push(l.strides[w.dim]);
+        out.strides[w.dim] *= w.step as isize;
+        out
+    })
+}
+
+/// Where the pieces of `tensor_split` begin and end.
+fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
+    if let Value::Tensor(t) = by {
+        if t.rank() > 1 || t.dtype() != DType::I64 {
+            bail!(
+                Runtime,
+                "{op}(): expected tensor_indices_or_sections to be a vector or a number of dtype int64, but got {} of \
+                 shape {}",
+                t.dtype(),
+                t.shape()
+            );
+        }
+        let cuts = t.to_vec::<i64>()?;
+        let by = if t.rank() == 0 { Value::Int(cuts[0]) } else { Value::Ints(cuts.into_iter().collect()) };
+        return bounds(op, n, &by);
+    }
+    if let Some(&[sections]) = super::reduce::dims_of(op, by)?.as_deref()
+        && !matches!(by, Value::Tuple(_) | Value::List(_) | Value::Ints(_))
+    {
+        if sections < 1 {
+            bail!(Runtime, "{op}(): number of sections must be larger than 0, got {sections}");
+        }
+        let (k, s) = (sections as usize, n / sections as usize);
+        let size = |i: usize| s + usize::from(i < n % k);
+        let starts = (0..k).scan(0, |at, i| {
+            *at += size(i);
+            Some((*at - size(i), *at))
+        });
+        return Ok(starts.collect());
+    }
+    let Some(cuts) = super::reduce::dims_of(op, by)? else {
+        bail!(Type, "{op}(): argument 'indices_or_sections' must be int or tuple of ints")
+    };
+    let clamp = |i: i64| (if i < 0 { i + n as i64 } else { i }).clamp(0, n as i64) as usize;
+    let mut out = Vec::new();
+    let mut start = 0;
+    for end in cuts.iter().map(|&c| clamp(c)).chain([n]) {
+        out.push((start, end.max(start)));
+        start = end;
+    }
+    Ok(out)
+}
+
+fn pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
+    bounds(op, x.shape()[d], by)?.into_iter().map(|(a, b)| basis::slice(x, d, a, b - a, 1)).collect()
+}
+
+/// `tensor_split` along a dimension that is fixed by the operator; a number of sections must divide it.
+fn even_pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
+    if x.rank() <= d {
+        bail!(
+            Runtime,
+            "{op}(): requires a tensor with at least {} dimension, but got a tensor with {}",
+            d + 1,
+            x.rank()
+        );
+    }
+    let n = x.shape()[d];
+    if let Value::Int(k) = by
+        && (*k < 1 || n as i64 % k != 0)
+    {
+        bail!(
+            Runtime,
+            "{op}(): attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the \
+             split_size {k}!"
+        );
+    }
+    pieces(op, x, d, by)
+}
+
+/// `x` with `x[.., items, ..] = value` along a dimension.
+fn put_along(x: &Tensor, d: usize, item: IndexItem, value: &Tensor) -> Result<Tensor> {
+    let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; d];
+    items.push(item);
+    indexing::put(x, &items, value)
+}
+
+fn check_part(op: &str, part: &Shape, src: &Tensor) -> Result<()> {
+    if src.shape() != part {
+        bail!(
+            Runtime,
+            "{op}(): expected src to have a size equal to the slice of self. src size = {}, slice size = {part}",
+            src.shape()
+        );
+    }
+    Ok(())
+}
+
+fn check_dtypes(op: &str, x: &Tensor, source: &Tensor) -> Result<()> {
+    if x.dtype() != source.dtype() {
+        bail!(
+            Runtime,
+            "{op}(): self and source expected to have the same dtype, but got {} and {}",
+            x.dtype(),
+            source.dtype()
+        );
+    }
+    Ok(())
+}
+
+ops! { TABLE:
+    /// All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.arange(5).unfold(0, 3, 2)
+    /// tensor([[0, 1, 2],
+    ///         [2, 3, 4]])
+    fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64, size: i64, step: i64) -> Tensor
+        [METHOD, NOT_FUNCTION, VIEW] {
+        let dim = wrap_dim("unfold", dimension, input.rank())?;
+        let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
+        let n = x.shape()[dim] as i64;
+        if size < 0 || size > n {
+            bail!(Runtime, "unfold(): maximum size for tensor at dimension {dim} is {n} but size is {size}");
+        }
+        if step < 1 {
+            bail!(Runtime, "unfold(): step is {step} but must be > 0");
+        }
+        let w = Windows { dim, size: size as usize, step: step as usize };
+        let out = call(Prim::Static(&UNFOLD), &Params::other(w), &[&x])?;
+        if input.rank() == 0 { basis::reshape(&out, &[size as usize].into()) } else { Ok(out) }
+    }
+
+    /// One dimension as several, of these sizes; one may be -1.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
+    /// pullback.Size([2, 3])
+    fn unflatten = "unflatten" (input: &Tensor, dim: i64, sizes: &[i64]) -> Tensor [METHOD, VIEW] {
+        let d = wrap_dim("unflatten", dim, input.rank())?;
+        if sizes.is_empty() {
+            bail!(Runtime, "unflatten(): sizes must be non-empty");
+        }
+        let inner = shape::resolve_shape("unflatten", sizes, input.shape().get(d).copied().unwrap_or(1))?;
+        let (before, after) = (&input.shape()[..d], input.shape().get(d + 1..).unwrap_or(&[]));
+        let target: Shape = before.iter().chain(inner.iter()).chain(after).copied().collect();
+        basis::reshape(input, &target)
+    }
+
+    /// Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.tensor_split(pullback.arange(5), 2)
+    /// (tensor([0, 1, 2]), tensor([3, 4]))
+    fn tensor_split = "tensor_split" (input: &Tensor, indices_or_sections: &Value, dim: i64 = 0) -> Vec<Tensor>
+        [METHOD, VIEW] {
+        if input.rank() == 0 {
+            bail!(Runtime, "tensor_split(): expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+        }
+        pieces("tensor_split", input, wrap_dim("tensor_split", dim, input.rank())?, indices_or_sections)
+    }
+
+    /// Pieces side by side: along dimension 1, or 0 of vectors.
+    fn hsplit = "hsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
+        even_pieces("hsplit", input, usize::from(input.rank() > 1), indices_or_sections)
+    }
+
+    /// Pieces one below the other: along dimension 0 of tensors with two dimensions or more.
+    fn vsplit = "vsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
+        if input.rank() < 2 {
+            bail!(Runtime, "vsplit(): requires a tensor with at least 2 dimension, but got a tensor with {}", input.rank());
+        }
+        even_pieces("vsplit", input, 0, indices_or_sections)
+    }
+
+    /// Pieces one behind the other: along dimension 2.
+    fn dsplit = "dsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
+        even_pieces("dsplit", input, 2, indices_or_sections)
+    }
+
+    /// A copy of `input` with `src` at an index of a dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.select_scatter(pullback.zeros(2, 2), pullback.ones(2), 0, 1)
+    /// tensor([[0., 0.],
+    ///         [1., 1.]])
+    fn select_scatter = "select_scatter" (input: &Tensor, src: &Tensor, dim: i64, index: i64) -> Tensor [METHOD] {
+        let d = wrap_dim("select_scatter", dim, input.rank())?;
+        check_part("select_scatter", shape::select(input, dim, index)?.shape(), src)?;
+        put_along(input, d, IndexItem::Int(index), src)
+    }
+
+    /// A copy of `input` with `src` in a slice of a dimension.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
+    /// tensor([0., 1., 1., 0.])
+    fn slice_scatter = "slice_scatter" (input: &Tensor, src: &Tensor, dim: i64 = 0, start: Option<i64> = None,
+        end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD] {
+        let d = wrap_dim("slice_scatter", dim, input.rank())?;
+        let item = IndexItem::Slice { start, stop: end, step: Some(step) };
+        let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; d];
+        items.push(item.clone());
+        check_part("slice_scatter", indexing::get(input, &items)?.shape(), src)?;
+        put_along(input, d, item, src)
+    }
+
+    /// A copy of `input` with `src` on a diagonal.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.diagonal_scatter(pullback.zeros(2, 2), pullback.ones(2))
+    /// tensor([[1., 0.],
+    ///         [0., 1.]])
+    fn diagonal_scatter = "diagonal_scatter" (input: &Tensor, src: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1)
+        -> Tensor [METHOD] {
+        let all: Vec<i64> = (0..input.numel() as i64).collect();
+        let at = super::diagonal::diagonal(&Tensor::from_slice(input.shape().clone(), &all)?, offset, dim1, dim2)?;
+        check_part("diagonal_scatter", at.shape(), src)?;
+        let flat = |t: &Tensor| basis::reshape(t, &[t.numel()].into());
+        let out = indexing::put(&flat(input)?, &[IndexItem::Tensor(flat(&at)?)], &flat(src)?)?;
+        basis::reshape(&out, input.shape())
+    }
+
+    /// A copy of `input` with a number in the members of a dimension that a vector of indices names.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
+    /// tensor([5., 0., 5.])
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+        let d = wrap_dim("index_fill", dim, input.rank())?;
+        let v = match value {
+            Operand::Tensor(t) if t.rank() > 0 => bail!(Runtime, "index_fill(): only supports a 0-dimensional value \
+                tensor, but got tensor with {} dimension(s).", t.rank()),
+            Operand::Tensor(t) => t.clone(),
+            Operand::Number(n) => super::promote::number(n, input.dtype())?,
+        };
+        if index.dtype() != DType::I64 && index.dtype() != DType::I32 {
+            bail!(Index, "index_fill(): Expected dtype int64 for index, but got {}", index.dtype());
+        }
+        if input.rank() == 0 {
+            return basis::cast(&v, input.dtype());
+        }
+        put_along(input, d, IndexItem::Tensor(index.clone()), &v)
+    }
+
+    /// A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
+    /// tensor([6., 0., 5.])
+    fn index_copy = "index_copy" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE] {
+        let d = wrap_dim("index_copy", dim, input.rank())?;
+        check_dtypes("index_copy", input, source)?;
+        if index.rank() > 1 || index.dtype() != DType::I64 {
+            bail!(Index, "index_copy(): Expected a vector of dtype int64 for index, got {} of shape {}", index.dtype(),
+                index.shape());
+        }
+        if input.rank() == 0 {
+            return basis::reshape(source, input.shape());
+        }
+        let want = input.shape().with(d, index.numel());
+        if source.shape() != &want && !(source.rank() == 0 && want.numel() == 1) {
+            bail!(Index, "index_copy(): source of shape {} must match the shape {want} that input and index ask for",
+                source.shape());
+        }
+        put_along(input, d, IndexItem::Tensor(basis::reshape(index, &[index.numel()].into())?), source)
+    }
+
+    /// A copy of `input` with the first elements of `source`, in order, where `mask` is true.
+    ///
+    /// >>> import pullback
+    /// >>> mask = pullback.tensor([True, False, True])
+    /// >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
+    /// tensor([5., 0., 6.])
+    fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE] {
+        check_dtypes("masked_scatter", input, source)?;
+        if mask.dtype() != DType::Bool {
+            bail!(Runtime, "masked_scatter(): expected BoolTensor for mask, but got {}", mask.dtype());
+        }
+        let both = shape::broadcast("masked_scatter", &[input, mask])?;
+        let (x, mask) = (&both[0], &both[1]);
+        let rank = basis::cast(&basis::reshape(mask, &[mask.numel()].into())?, DType::I64)?;
+        let before = super::sorting::cumsum(&rank, 0, None)?;
+        let needed = basis::sum_all(&rank)?;
+        if let Some(n) = needed.dense().map(Array::item).transpose()?
+            && n.as_i64() > source.numel() as i64
+        {
+            bail!(Runtime, "masked_scatter(): expected `source` to have at least {} elements, one for each True of \
+                `mask`, but it has {}", n.as_i64(), source.numel());
+        }
+        if source.numel() == 0 {
+            return Ok(x.clone());
+        }
+        let last = Tensor::scalar(DType::I64, source.numel() as i64 - 1);
+        let at = super::arith::minimum(&super::arith::maximum(&basis::shift(&before, -1.0)?,
+            &Tensor::scalar(DType::I64, 0i64))?, &last)?;
+        let flat = basis::reshape(source, &[source.numel()].into())?;
+        let taken = indexing::get(&flat, &[IndexItem::Tensor(at)])?;
+        basis::where_(mask, &basis::reshape(&taken, x.shape())?, x)
+    }
+}
