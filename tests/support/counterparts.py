@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from support.counterparts_sections import SECTIONS
 from support.windows import WINDOWS
 
 Counterpart = Callable[..., Any]
@@ -185,6 +186,7 @@ NUMPY: dict[str, Counterpart] = {
     "Tensor.type_as": lambda x, y: x.astype(y.dtype),
     **{f"Tensor.{name}": lambda x, code=code: x.astype(code) for name, code in CODES.items()},
     **WINDOWS,
+    **SECTIONS,
 }  # fmt: skip
 
 
