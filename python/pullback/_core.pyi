@@ -24,6 +24,7 @@ __all__ = [
     "InternalError",
     "Size",
     "Tensor",
+    "UntypedStorage",
     "VmapInfo",
     "_rebuild_tensor",
     "_restore_transform",
@@ -51,6 +52,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "as_strided",
     "as_tensor",
     "asarray",
     "asin",
@@ -107,12 +109,14 @@ __all__ = [
     "diag",
     "diag_embed",
     "diagonal",
+    "diagonal_scatter",
     "digamma",
     "dist",
     "div",
     "divide",
     "dot",
     "double",
+    "dsplit",
     "dtype",
     "einsum",
     "empty",
@@ -156,9 +160,12 @@ __all__ = [
     "greater_equal",
     "gt",
     "half",
+    "hsplit",
     "hypot",
     "iinfo",
     "index_add",
+    "index_copy",
+    "index_fill",
     "index_put",
     "index_select",
     "inference_mode",
@@ -202,6 +209,7 @@ __all__ = [
     "lt",
     "manual_seed",
     "masked_fill",
+    "masked_scatter",
     "masked_select",
     "matmul",
     "max",
@@ -262,6 +270,7 @@ __all__ = [
     "scatter_add",
     "seed",
     "select",
+    "select_scatter",
     "set_default_dtype",
     "set_grad_enabled",
     "set_num_threads",
@@ -273,6 +282,7 @@ __all__ = [
     "signbit",
     "sin",
     "sinh",
+    "slice_scatter",
     "slogdet",
     "softmax",
     "sort",
@@ -294,6 +304,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensor",
+    "tensor_split",
     "tensordot",
     "to_dlpack",
     "topk",
@@ -305,9 +316,11 @@ __all__ = [
     "trunc",
     "uint8",
     "unbind",
+    "unflatten",
     "unsqueeze",
     "var",
     "vmap",
+    "vsplit",
     "where",
     "zeros",
     "zeros_like",
@@ -453,6 +466,11 @@ class Tensor:
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
     @builtins.property
+    def _base(self) -> Any:
+        """The tensor that this one is a view of, or None."""
+    def _is_view(self, /) -> Any:
+        """Whether this is a view of another tensor."""
+    @builtins.property
     def _version(self) -> builtins.int:
         """How often this memory was written to."""
     def abs(self) -> Tensor:
@@ -527,6 +545,10 @@ class Tensor:
         """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """The indices that sort a dimension."""
+    def as_strided(self, /, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        """The elements of the memory that sizes, strides and an offset name, as a view; the offset is this tensor's unless
+        given.
+        """
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -659,6 +681,8 @@ class Tensor:
         """Matrices with the last dimension as a diagonal."""
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """A diagonal of two dimensions as the last dimension."""
+    def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
+        """A copy of `input` with `src` on a diagonal."""
     def digamma(self) -> Tensor:
         """The logarithmic derivative of the gamma function."""
     def digamma_(self) -> Tensor:
@@ -679,6 +703,8 @@ class Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float64."""
+    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """Pieces one behind the other: along dimension 2."""
     @builtins.property
     def dtype(self) -> _dtype:
         """The type of the elements."""
@@ -722,6 +748,10 @@ class Tensor:
         """Fills with exponentially distributed numbers."""
     def fill_(self, /, value: Any) -> Any:
         """Sets all elements to a number."""
+    def fill_diagonal_(self, /, fill_value: Any, wrap: Any = False) -> Any:
+        """Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
+        columns.
+        """
     def fix(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
     def fix_(self) -> Tensor:
@@ -782,6 +812,8 @@ class Tensor:
         """Whether elements of the first are greater than those of the second."""
     def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float16."""
+    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """Pieces side by side: along dimension 1, or 0 of vectors."""
     def hypot(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
     def hypot_(self, other: _Operand) -> Tensor:
@@ -790,6 +822,14 @@ class Tensor:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
+    def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names."""
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+        """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names."""
+    def index_fill(self, dim: builtins.int, index: Tensor, value: _Operand) -> Tensor:
+        """A copy of `input` with a number in the members of a dimension that a vector of indices names."""
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: _Operand) -> Tensor:
+        """A copy of `input` with a number in the members of a dimension that a vector of indices names."""
     def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
     def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
@@ -833,6 +873,8 @@ class Tensor:
         """False."""
     def is_same_size(self, /, other: Any) -> Any:
         """Whether both have the same sizes."""
+    def is_set_to(self, /, tensor: Any) -> Any:
+        """Whether both tensors show the same elements in the same order."""
     def is_signed(self) -> builtins.bool:
         """Whether the dtype has negative values."""
     @builtins.property
@@ -934,6 +976,10 @@ class Tensor:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Tensor:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
+    def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy of `input` with the first elements of `source`, in order, where `mask` is true."""
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+        """A copy of `input` with the first elements of `source`, in order, where `mask` is true."""
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
     def matmul(self, other: Tensor) -> Tensor:
@@ -1096,6 +1142,8 @@ class Tensor:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Element `index` of a dimension, without that dimension."""
+    def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+        """A copy of `input` with `src` at an index of a dimension."""
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
@@ -1121,6 +1169,8 @@ class Tensor:
         """Hyperbolic sine of each element."""
     def size(self, dim: builtins.int | None = None) -> Any:
         """The sizes of all dimensions, or of one."""
+    def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
+        """A copy of `input` with `src` in a slice of a dimension."""
     def slogdet(self) -> Any:
         """Sign of the determinant and logarithm of its absolute value."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
@@ -1183,6 +1233,8 @@ class Tensor:
         """Hyperbolic tangent of each element."""
     def tanh_(self) -> Tensor:
         """Hyperbolic tangent of each element."""
+    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+        """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed."""
     def to(self, /, first: Any = None, second: Any = None, third: Any = None, fourth: Any = None, *, dtype: _dtype | None = None, device: _Device = None, other: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: _memory_format | None = None) -> Any:
         """The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
         unless `copy=True`.
@@ -1219,22 +1271,53 @@ class Tensor:
         """The same values in the dtype of another tensor."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """The members along a dimension, without it."""
+    def unflatten(self, dim: builtins.int, sizes: _Ints) -> Tensor:
+        """One dimension as several, of these sizes; one may be -1."""
+    def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
+        """All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension."""
     def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
         """Fills with uniform random numbers in [from, to)."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """With a dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Tensor:
         """With a dimension of size 1 at `dim`."""
+    def untyped_storage(self, /) -> Any:
+        """The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held."""
     def var(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
     def view(self, *shape: Any) -> Tensor:
         """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width."""
     def view_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
+    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+        """Pieces one below the other: along dimension 0 of tensors with two dimensions or more."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
     def zero_(self, /) -> Any:
         """Sets all elements to zero."""
+
+class UntypedStorage:
+    """The bytes that a tensor and all its views lie in. While it is held, writes leave them where they are."""
+    def __eq__(self, value: Any, /) -> Any: ...
+    def __ge__(self, value: Any, /) -> Any: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __gt__(self, value: Any, /) -> Any: ...
+    def __hash__(self, /) -> Any: ...
+    def __le__(self, value: Any, /) -> Any: ...
+    def __len__(self, /) -> Any: ...
+    def __lt__(self, value: Any, /) -> Any: ...
+    def __ne__(self, value: Any, /) -> Any: ...
+    def __repr__(self, /) -> Any: ...
+    def data_ptr(self, /) -> Any:
+        """The address of the first byte."""
+    def element_size(self, /) -> Any:
+        """1: storages have no type."""
+    def nbytes(self, /) -> Any:
+        """The number of bytes."""
+    def size(self, /) -> Any:
+        """The number of bytes."""
+    def tolist(self, /) -> Any:
+        """The bytes as numbers."""
 
 class Generator:
     """A source of random numbers: the same seed gives the same numbers, on any number of threads.
@@ -1385,6 +1468,15 @@ channels_last: memory_format
 
 channels_last_3d: memory_format
 
+def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """The elements of the memory of `input` that sizes, strides and an offset name, as a view.
+
+    >>> import pullback
+    >>> pullback.as_strided(pullback.arange(6), (2, 2), (1, 2))
+    tensor([[0, 2],
+            [1, 3]])
+    """
+
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A new tensor with a copy of `data`: a number, nested sequences of numbers, an array, a tensor."""
 
@@ -1522,7 +1614,7 @@ utils_hooks: Any
 
 func: Any
 
-def remainder(input: _Operand, other: _Operand) -> Tensor:
+def remainder(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Remainder with the sign of `other`, as Python's `%`.
 
     >>> import pullback
@@ -1530,7 +1622,7 @@ def remainder(input: _Operand, other: _Operand) -> Tensor:
     tensor([1.])
     """
 
-def fmod(input: _Operand, other: _Operand) -> Tensor:
+def fmod(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Remainder with the sign of `input`, as C's `fmod`.
 
     >>> import pullback
@@ -1538,7 +1630,7 @@ def fmod(input: _Operand, other: _Operand) -> Tensor:
     tensor([-1.])
     """
 
-def atan2(input: _Operand, other: _Operand) -> Tensor:
+def atan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Angle of the point (other, input), in radians, by the signs of both.
 
     >>> import pullback
@@ -1546,7 +1638,7 @@ def atan2(input: _Operand, other: _Operand) -> Tensor:
     tensor([0.])
     """
 
-def arctan2(input: _Operand, other: _Operand) -> Tensor:
+def arctan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Angle of the point (other, input), in radians, by the signs of both.
 
     >>> import pullback
@@ -1554,7 +1646,7 @@ def arctan2(input: _Operand, other: _Operand) -> Tensor:
     tensor([0.])
     """
 
-def maximum(input: _Operand, other: _Operand) -> Tensor:
+def maximum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """The larger of both; NaN if one is NaN. Ties share the derivative.
 
     >>> import pullback
@@ -1562,7 +1654,7 @@ def maximum(input: _Operand, other: _Operand) -> Tensor:
     tensor([3, 5])
     """
 
-def minimum(input: _Operand, other: _Operand) -> Tensor:
+def minimum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """The smaller of both; NaN if one is NaN. Ties share the derivative.
 
     >>> import pullback
@@ -1570,7 +1662,7 @@ def minimum(input: _Operand, other: _Operand) -> Tensor:
     tensor([1, 2])
     """
 
-def hypot(input: _Operand, other: _Operand) -> Tensor:
+def hypot(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`sqrt(input² + other²)` without overflow.
 
     >>> import pullback
@@ -1578,7 +1670,7 @@ def hypot(input: _Operand, other: _Operand) -> Tensor:
     tensor([5.])
     """
 
-def logaddexp(input: _Operand, other: _Operand) -> Tensor:
+def logaddexp(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow.
 
     >>> import pullback
@@ -1586,7 +1678,7 @@ def logaddexp(input: _Operand, other: _Operand) -> Tensor:
     tensor([0.6931])
     """
 
-def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
     """`input + alpha * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -1594,7 +1686,7 @@ def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Te
     tensor([2., 3.])
     """
 
-def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
     """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
 
     >>> import pullback
@@ -1602,7 +1694,7 @@ def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Te
     tensor([0., 1.])
     """
 
-def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
     """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
 
     >>> import pullback
@@ -1610,7 +1702,7 @@ def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None) 
     tensor([0., 1.])
     """
 
-def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
     """`other - alpha * input`.
 
     >>> import pullback
@@ -1618,7 +1710,7 @@ def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None) -> T
     tensor([ 0., -1.])
     """
 
-def mul(input: _Operand, other: _Operand) -> Tensor:
+def mul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`input * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -1626,7 +1718,7 @@ def mul(input: _Operand, other: _Operand) -> Tensor:
     tensor([3., 6.])
     """
 
-def multiply(input: _Operand, other: _Operand) -> Tensor:
+def multiply(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`input * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -1634,7 +1726,7 @@ def multiply(input: _Operand, other: _Operand) -> Tensor:
     tensor([3., 6.])
     """
 
-def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Any = None) -> Tensor:
     """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
 
     >>> import pullback
@@ -1642,7 +1734,7 @@ def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None 
     tensor([ 1, -2])
     """
 
-def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Any = None) -> Tensor:
     """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
 
     >>> import pullback
@@ -1650,7 +1742,7 @@ def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | No
     tensor([ 1, -2])
     """
 
-def true_divide(input: _Operand, other: _Operand) -> Tensor:
+def true_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`input / other`; integers divide as floats.
 
     >>> import pullback
@@ -1658,7 +1750,7 @@ def true_divide(input: _Operand, other: _Operand) -> Tensor:
     tensor([1.5000])
     """
 
-def floor_divide(input: _Operand, other: _Operand) -> Tensor:
+def floor_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """The quotient rounded down.
 
     >>> import pullback
@@ -1666,7 +1758,7 @@ def floor_divide(input: _Operand, other: _Operand) -> Tensor:
     tensor([-2])
     """
 
-def pow(input: _Operand, exponent: _Operand) -> Tensor:
+def pow(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
     """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error.
 
     >>> import pullback
@@ -1674,7 +1766,7 @@ def pow(input: _Operand, exponent: _Operand) -> Tensor:
     tensor([1., 4., 9.])
     """
 
-def result_type(tensor1: _Operand, tensor2: _Operand) -> Any:
+def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Any = None) -> Any:
     """The dtype that arithmetic of two tensors or numbers gives.
 
     >>> import pullback
@@ -1682,7 +1774,7 @@ def result_type(tensor1: _Operand, tensor2: _Operand) -> Any:
     pullback.float32
     """
 
-def lerp(input: Tensor, end: Tensor, weight: _Operand) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Any = None) -> Tensor:
     """`input + weight * (end - input)`.
 
     >>> import pullback
@@ -1690,7 +1782,7 @@ def lerp(input: Tensor, end: Tensor, weight: _Operand) -> Tensor:
     tensor([2.5000])
     """
 
-def where(condition: Tensor, input: _Operand | None = None, other: _Operand | None = None) -> Any:
+def where(condition: Tensor, input: _Operand | None = None, other: _Operand | None = None, *, out: Any = None) -> Any:
     """`input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
     non-zero elements, one tensor per dimension.
 
@@ -1699,7 +1791,7 @@ def where(condition: Tensor, input: _Operand | None = None, other: _Operand | No
     tensor([1., 2.])
     """
 
-def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -1707,7 +1799,7 @@ def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = Non
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -1715,22 +1807,22 @@ def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def bitwise_and(input: _Operand, other: _Operand) -> Tensor:
+def bitwise_and(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Bitwise and of integers; of bools, logical and."""
 
-def bitwise_or(input: _Operand, other: _Operand) -> Tensor:
+def bitwise_or(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Bitwise or of integers; of bools, logical or."""
 
-def bitwise_xor(input: _Operand, other: _Operand) -> Tensor:
+def bitwise_xor(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Bitwise exclusive or of integers; of bools, logical exclusive or."""
 
-def bitwise_left_shift(input: _Operand, other: _Operand) -> Tensor:
+def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`input << other` of integers."""
 
-def bitwise_right_shift(input: _Operand, other: _Operand) -> Tensor:
+def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """`input >> other` of integers; the sign is kept."""
 
-def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
     NaN with `equal_nan`.
 
@@ -1739,7 +1831,7 @@ def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: bu
     tensor([ True, False])
     """
 
-def logical_not(input: Tensor) -> Tensor:
+def logical_not(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether elements are zero (or false).
 
     >>> import pullback
@@ -1747,7 +1839,7 @@ def logical_not(input: Tensor) -> Tensor:
     tensor([ True, False])
     """
 
-def isnan(input: Tensor) -> Tensor:
+def isnan(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether elements are NaN.
 
     >>> import pullback
@@ -1755,7 +1847,7 @@ def isnan(input: Tensor) -> Tensor:
     tensor([False,  True])
     """
 
-def isinf(input: Tensor) -> Tensor:
+def isinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether elements are infinite.
 
     >>> import pullback
@@ -1763,7 +1855,7 @@ def isinf(input: Tensor) -> Tensor:
     tensor([False,  True])
     """
 
-def isfinite(input: Tensor) -> Tensor:
+def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether elements are neither infinite nor NaN.
 
     >>> import pullback
@@ -1771,7 +1863,7 @@ def isfinite(input: Tensor) -> Tensor:
     tensor([ True, False])
     """
 
-def signbit(input: Tensor) -> Tensor:
+def signbit(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether elements have their sign bit set.
 
     >>> import pullback
@@ -1779,7 +1871,7 @@ def signbit(input: Tensor) -> Tensor:
     tensor([False,  True])
     """
 
-def bitwise_not(input: Tensor) -> Tensor:
+def bitwise_not(input: Tensor, *, out: Any = None) -> Tensor:
     """Bitwise not; of bools, logical not.
 
     >>> import pullback
@@ -1787,7 +1879,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     tensor([-1, -2])
     """
 
-def eq(input: Tensor, other: _Operand) -> Tensor:
+def eq(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements are equal.
 
     >>> import pullback
@@ -1795,7 +1887,7 @@ def eq(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def ne(input: Tensor, other: _Operand) -> Tensor:
+def ne(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -1803,7 +1895,7 @@ def ne(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def not_equal(input: Tensor, other: _Operand) -> Tensor:
+def not_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -1811,7 +1903,7 @@ def not_equal(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def lt(input: Tensor, other: _Operand) -> Tensor:
+def lt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -1819,7 +1911,7 @@ def lt(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def less(input: Tensor, other: _Operand) -> Tensor:
+def less(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -1827,7 +1919,7 @@ def less(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def le(input: Tensor, other: _Operand) -> Tensor:
+def le(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -1835,7 +1927,7 @@ def le(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def less_equal(input: Tensor, other: _Operand) -> Tensor:
+def less_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -1843,7 +1935,7 @@ def less_equal(input: Tensor, other: _Operand) -> Tensor:
     tensor([ True, False])
     """
 
-def gt(input: Tensor, other: _Operand) -> Tensor:
+def gt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -1851,7 +1943,7 @@ def gt(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def greater(input: Tensor, other: _Operand) -> Tensor:
+def greater(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -1859,7 +1951,7 @@ def greater(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def ge(input: Tensor, other: _Operand) -> Tensor:
+def ge(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -1867,7 +1959,7 @@ def ge(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def greater_equal(input: Tensor, other: _Operand) -> Tensor:
+def greater_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -1875,7 +1967,7 @@ def greater_equal(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_and(input: Tensor, other: _Operand) -> Tensor:
+def logical_and(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether both are non-zero.
 
     >>> import pullback
@@ -1883,7 +1975,7 @@ def logical_and(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_or(input: Tensor, other: _Operand) -> Tensor:
+def logical_or(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether at least one is non-zero.
 
     >>> import pullback
@@ -1891,7 +1983,7 @@ def logical_or(input: Tensor, other: _Operand) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_xor(input: Tensor, other: _Operand) -> Tensor:
+def logical_xor(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     """Whether exactly one is non-zero.
 
     >>> import pullback
@@ -1899,7 +1991,7 @@ def logical_xor(input: Tensor, other: _Operand) -> Tensor:
     tensor([False, False])
     """
 
-def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """A copy that shares no memory with its input; differentiable.
 
     >>> import pullback
@@ -1907,7 +1999,7 @@ def clone(input: Tensor, *, memory_format: _memory_format | None = None) -> Tens
     tensor([1.])
     """
 
-def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """A tensor of this shape filled with one value. The dtype is that of the value unless given.
 
     >>> import pullback
@@ -1915,7 +2007,7 @@ def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layou
     tensor([3., 3.])
     """
 
-def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """A tensor of zeros.
 
     >>> import pullback
@@ -1923,7 +2015,7 @@ def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None
     tensor([0., 0.])
     """
 
-def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """A tensor of ones.
 
     >>> import pullback
@@ -1931,7 +2023,7 @@ def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None,
     tensor([1., 1.])
     """
 
-def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, memory_format: _memory_format | None = None) -> Tensor:
+def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
 
     >>> import pullback
@@ -1939,7 +2031,7 @@ def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None
     pullback.Size([2, 3])
     """
 
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Zeros with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -1947,7 +2039,7 @@ def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | 
     tensor([0, 0])
     """
 
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Ones with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -1955,10 +2047,10 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | N
     tensor([1, 1])
     """
 
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """As `zeros_like`: values that do not matter."""
 
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """One value with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -1966,7 +2058,7 @@ def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None
     tensor([7, 7])
     """
 
-def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """`start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
 
     >>> import pullback
@@ -1974,7 +2066,7 @@ def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *,
     tensor([1, 3, 5])
     """
 
-def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """`steps` evenly spaced values from `start` to `end`, both included.
 
     >>> import pullback
@@ -1982,7 +2074,7 @@ def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dty
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """The identity matrix with `n` rows and `m` (or `n`) columns.
 
     >>> import pullback
@@ -1991,7 +2083,7 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None 
             [0., 1.]])
     """
 
-def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """A number as a 0-d tensor."""
 
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
@@ -2002,7 +2094,7 @@ def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, di
     tensor([1, 4])
     """
 
-def diag(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal.
 
     >>> import pullback
@@ -2011,7 +2103,7 @@ def diag(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
             [0, 2]])
     """
 
-def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, *, out: Any = None) -> Tensor:
     """Matrices with the last dimension as a diagonal.
 
     >>> import pullback
@@ -2020,7 +2112,7 @@ def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2,
             [0, 2]])
     """
 
-def trace(input: Tensor) -> Tensor:
+def trace(input: Tensor, *, out: Any = None) -> Tensor:
     """The sum of the main diagonal of a matrix.
 
     >>> import pullback
@@ -2028,7 +2120,7 @@ def trace(input: Tensor) -> Tensor:
     tensor(5.)
     """
 
-def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The part on and below a diagonal of the trailing matrices; zeros elsewhere.
 
     >>> import pullback
@@ -2037,7 +2129,7 @@ def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
             [1., 1.]])
     """
 
-def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
     """The part on and above a diagonal of the trailing matrices; zeros elsewhere.
 
     >>> import pullback
@@ -2046,7 +2138,7 @@ def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
             [0., 1.]])
     """
 
-def einsum(equation: builtins.str, *operands: Any) -> Tensor:
+def einsum(equation: builtins.str, *operands: Any, out: Any = None) -> Tensor:
     """Sum of products over labelled dimensions, in Einstein's convention.
 
     >>> import pullback
@@ -2054,7 +2146,7 @@ def einsum(equation: builtins.str, *operands: Any) -> Tensor:
     tensor([3., 3.])
     """
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor:
     """Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or
     the two lists of dimensions given.
 
@@ -2063,7 +2155,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     pullback.Size([2, 4])
     """
 
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
 
     >>> import pullback
@@ -2072,7 +2164,7 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: buil
             [4, 3]])
     """
 
-def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None, out: Any = None) -> Tensor:
     """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
 
     >>> import pullback
@@ -2080,7 +2172,7 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | Non
     tensor([0., 0., 5.])
     """
 
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:
     """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on.
 
     >>> import pullback
@@ -2088,7 +2180,7 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor) ->
     tensor([0., 0., 2.])
     """
 
-def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Any = None) -> Tensor:
     """The members of a dimension that a vector of indices names.
 
     >>> import pullback
@@ -2096,7 +2188,7 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor) -> Tensor:
     tensor([7, 5])
     """
 
-def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Any = None) -> Tensor:
     """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names.
 
     >>> import pullback
@@ -2104,7 +2196,7 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     tensor([2., 0., 0.])
     """
 
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
     """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
 
     >>> import pullback
@@ -2112,7 +2204,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.
     tensor([0., 4., 0.])
     """
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
     """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
     input if no dimension is named.
 
@@ -2121,7 +2213,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
     tensor([[1, 2, 3]])
     """
 
-def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: _Operand, *, out: Any = None) -> Tensor:
     """`input` with `value` (a number or 0-d tensor) where `mask` is true.
 
     >>> import pullback
@@ -2129,10 +2221,10 @@ def masked_fill(input: Tensor, mask: Tensor, value: _Operand) -> Tensor:
     tensor([9, 2])
     """
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
     """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
 
-def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
+def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
     """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension.
 
     >>> import pullback
@@ -2141,7 +2233,7 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = False) -> Any:
             [2]])
     """
 
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2149,7 +2241,7 @@ def cat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
     tensor([1, 2, 3])
     """
 
-def concat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2157,7 +2249,7 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
     tensor([1, 2, 3])
     """
 
-def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2165,7 +2257,7 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
     tensor([1, 2, 3])
     """
 
-def stack(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
     """Tensors of equal shape joined along a new dimension.
 
     >>> import pullback
@@ -2201,7 +2293,7 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
 
-def inverse(A: Tensor) -> Tensor:
+def inverse(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of square matrices. Singular ones raise `LinAlgError`.
 
     >>> import pullback
@@ -2209,7 +2301,7 @@ def inverse(A: Tensor) -> Tensor:
     tensor([[0.5000]])
     """
 
-def slogdet(A: Tensor) -> Any:
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback
@@ -2217,7 +2309,7 @@ def slogdet(A: Tensor) -> Any:
     tensor(0.)
     """
 
-def det(A: Tensor) -> Tensor:
+def det(A: Tensor, *, out: Any = None) -> Tensor:
     """The determinant of square matrices.
 
     >>> import pullback
@@ -2225,7 +2317,7 @@ def det(A: Tensor) -> Tensor:
     tensor(2.)
     """
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
     >>> import pullback
@@ -2233,7 +2325,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     pullback.Size([2])
     """
 
-def mm(input: Tensor, mat2: Tensor) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """Product of two matrices.
 
     >>> import pullback
@@ -2241,7 +2333,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     pullback.Size([2, 4])
     """
 
-def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     """Products of two batches of matrices.
 
     >>> import pullback
@@ -2249,7 +2341,7 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     pullback.Size([5, 2, 4])
     """
 
-def mv(input: Tensor, vec: Tensor) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
     """Product of a matrix and a vector.
 
     >>> import pullback
@@ -2257,7 +2349,7 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     tensor([3., 3.])
     """
 
-def dot(input: Tensor, tensor: Tensor) -> Tensor:
+def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
     """Inner product of two vectors.
 
     >>> import pullback
@@ -2265,7 +2357,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
     tensor(11.)
     """
 
-def outer(input: Tensor, vec2: Tensor) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """Outer product of two vectors.
 
     >>> import pullback
@@ -2274,7 +2366,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
             [6, 8]])
     """
 
-def ger(input: Tensor, vec2: Tensor) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """Outer product of two vectors.
 
     >>> import pullback
@@ -2283,16 +2375,16 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
             [6, 8]])
     """
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
 
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
 
-def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
     """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
 
     >>> import pullback
@@ -2300,7 +2392,7 @@ def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool =
     tensor(5.)
     """
 
-def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Any = None) -> Tensor:
     """The p-norm of the difference."""
 
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
@@ -2369,7 +2461,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
     tensor([1., 1.])
     """
 
-def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0, *, out: Any = None) -> Tensor:
     """Padding with a value."""
 
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
@@ -2415,7 +2507,7 @@ def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
     """`max_pool1d` with the positions of the maxima."""
 
-def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1).
 
     >>> import pullback
@@ -2423,7 +2515,7 @@ def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = 
     pullback.Size([2, 3])
     """
 
-def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """Standard normal random numbers.
 
     >>> import pullback
@@ -2431,13 +2523,13 @@ def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None =
     pullback.Size([2, 3])
     """
 
-def rand_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def rand_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1) with the shape and dtype of another tensor."""
 
-def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Standard normal random numbers with the shape and dtype of another tensor."""
 
-def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
     >>> import pullback
@@ -2445,12 +2537,12 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: G
     pullback.int64
     """
 
-def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None) -> Tensor:
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     `randint_like(x, low, high)`.
     """
 
-def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None) -> Tensor:
+def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """A random permutation of 0 … n - 1.
 
     >>> import pullback
@@ -2458,7 +2550,7 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dty
     tensor([0, 1, 2, 3])
     """
 
-def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
     """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
 
     >>> import pullback
@@ -2466,7 +2558,7 @@ def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, ge
     pullback.Size([3])
     """
 
-def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability that each element gives, else 0.
 
     >>> import pullback
@@ -2474,7 +2566,7 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Gene
     tensor([0., 1.])
     """
 
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """`num_samples` indices drawn by the weights in each row.
 
     >>> import pullback
@@ -2482,7 +2574,7 @@ def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.
     tensor([1])
     """
 
-def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
 
     >>> import pullback
@@ -2490,7 +2582,7 @@ def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False,
     tensor([4., 6.])
     """
 
-def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
 
     >>> import pullback
@@ -2498,7 +2590,7 @@ def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False
     tensor(2.)
     """
 
-def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """Product over one dimension, or over all.
 
     >>> import pullback
@@ -2506,7 +2598,7 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
     tensor(6.)
     """
 
-def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -2514,7 +2606,7 @@ def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tens
     tensor([5., 3.])
     """
 
-def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -2522,7 +2614,7 @@ def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False) -> Tens
     tensor([1., 2.])
     """
 
-def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
 
     >>> import pullback
@@ -2530,7 +2622,7 @@ def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False)
     tensor(False)
     """
 
-def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
+def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
 
     >>> import pullback
@@ -2538,7 +2630,7 @@ def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False)
     tensor(True)
     """
 
-def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Any = None) -> Tensor:
     """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
 
     >>> import pullback
@@ -2546,7 +2638,7 @@ def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, k
     tensor(1.)
     """
 
-def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Any = None) -> Tensor:
     """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
 
     >>> import pullback
@@ -2554,7 +2646,7 @@ def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, k
     tensor(1.)
     """
 
-def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """`log(sum(exp(input)))` over the given dimensions, without overflow.
 
     >>> import pullback
@@ -2599,7 +2691,7 @@ def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
             [1, 2]])
     """
 
-def broadcast_tensors(*tensors: Any) -> builtins.tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Any, out: Any = None) -> builtins.tuple[Tensor, ...]:
     """All tensors broadcast to their common shape."""
 
 def permute(input: Tensor, *dims: Any) -> Tensor:
@@ -2675,7 +2767,7 @@ def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builti
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """Element `index` of a dimension, without that dimension."""
 
-def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along `dim`, without overflow.
 
     >>> import pullback
@@ -2683,7 +2775,7 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Te
     tensor([0.5000, 0.5000])
     """
 
-def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
     """The logarithm of softmax along `dim`, without overflow.
 
     >>> import pullback
@@ -2691,7 +2783,7 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -
     tensor([-0.6931, -0.6931])
     """
 
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Any:
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> Any:
     """Values in order along a dimension, and where they were. NaN counts as the largest.
 
     >>> import pullback
@@ -2699,7 +2791,7 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     tensor([1, 2, 0])
     """
 
-def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
+def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> Tensor:
     """The indices that sort a dimension.
 
     >>> import pullback
@@ -2707,7 +2799,7 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
     tensor([1, 2, 0])
     """
 
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> Any:
     """The `k` largest (or smallest) values along a dimension, and where they were.
 
     >>> import pullback
@@ -2715,7 +2807,7 @@ def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builti
     tensor([3., 2.])
     """
 
-def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None, out: Any = None) -> Any:
     """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
 
     >>> import pullback
@@ -2723,7 +2815,7 @@ def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other
     tensor(3.)
     """
 
-def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None, out: Any = None) -> Any:
     """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
 
     >>> import pullback
@@ -2731,7 +2823,7 @@ def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other
     tensor(1.)
     """
 
-def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
 
     >>> import pullback
@@ -2739,7 +2831,7 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor(0)
     """
 
-def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
 
     >>> import pullback
@@ -2747,16 +2839,16 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor(1)
     """
 
-def cummax(input: Tensor, dim: builtins.int) -> Any:
+def cummax(input: Tensor, dim: builtins.int, *, out: Any = None) -> Any:
     """Largest values so far along a dimension, and where they are."""
 
-def cummin(input: Tensor, dim: builtins.int) -> Any:
+def cummin(input: Tensor, dim: builtins.int, *, out: Any = None) -> Any:
     """Smallest values so far along a dimension, and where they are."""
 
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any:
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
     """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
 
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """Sums of the elements so far along a dimension.
 
     >>> import pullback
@@ -2764,7 +2856,7 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None) -> 
     tensor([1, 3, 6])
     """
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *dims: Any, out: Any = None) -> Tensor:
     """The elements of some dimensions in reverse order.
 
     >>> import pullback
@@ -2772,7 +2864,7 @@ def flip(input: Tensor, *dims: Any) -> Tensor:
     tensor([3, 2, 1])
     """
 
-def roll(input: Tensor, shifts: _Ints, dims: _Ints = ()) -> Tensor:
+def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> Tensor:
     """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
     tensor.
 
@@ -2781,7 +2873,7 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = ()) -> Tensor:
     tensor([3, 1, 2])
     """
 
-def square(input: Tensor) -> Tensor:
+def square(input: Tensor, *, out: Any = None) -> Tensor:
     """The square of each element; integers stay integers, bools become int64.
 
     >>> import pullback
@@ -2789,7 +2881,7 @@ def square(input: Tensor) -> Tensor:
     tensor([9.])
     """
 
-def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -2797,7 +2889,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def frac(input: Tensor) -> Tensor:
+def frac(input: Tensor, *, out: Any = None) -> Tensor:
     """The fraction of each element, with its sign.
 
     >>> import pullback
@@ -2805,7 +2897,7 @@ def frac(input: Tensor) -> Tensor:
     tensor([-0.5000])
     """
 
-def positive(input: Tensor) -> Tensor:
+def positive(input: Tensor, *, out: Any = None) -> Tensor:
     """The same values; a tensor that shares nothing with its input where writes are concerned.
 
     >>> import pullback
@@ -2813,7 +2905,7 @@ def positive(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def relu(input: Tensor) -> Tensor:
+def relu(input: Tensor, *, out: Any = None) -> Tensor:
     """`max(x, 0)` of each element.
 
     >>> import pullback
@@ -2821,7 +2913,7 @@ def relu(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
 
-def sin(input: Tensor) -> Tensor:
+def sin(input: Tensor, *, out: Any = None) -> Tensor:
     """Sine of each element, in radians.
 
     >>> import pullback
@@ -2829,7 +2921,7 @@ def sin(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def cos(input: Tensor) -> Tensor:
+def cos(input: Tensor, *, out: Any = None) -> Tensor:
     """Cosine of each element, in radians.
 
     >>> import pullback
@@ -2837,7 +2929,7 @@ def cos(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def tan(input: Tensor) -> Tensor:
+def tan(input: Tensor, *, out: Any = None) -> Tensor:
     """Tangent of each element, in radians.
 
     >>> import pullback
@@ -2845,7 +2937,7 @@ def tan(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def asin(input: Tensor) -> Tensor:
+def asin(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2853,7 +2945,7 @@ def asin(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arcsin(input: Tensor) -> Tensor:
+def arcsin(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2861,7 +2953,7 @@ def arcsin(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def acos(input: Tensor) -> Tensor:
+def acos(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2869,7 +2961,7 @@ def acos(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arccos(input: Tensor) -> Tensor:
+def arccos(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2877,7 +2969,7 @@ def arccos(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def atan(input: Tensor) -> Tensor:
+def atan(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -2885,7 +2977,7 @@ def atan(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arctan(input: Tensor) -> Tensor:
+def arctan(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -2893,7 +2985,7 @@ def arctan(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def sinh(input: Tensor) -> Tensor:
+def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic sine of each element.
 
     >>> import pullback
@@ -2901,7 +2993,7 @@ def sinh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def cosh(input: Tensor) -> Tensor:
+def cosh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic cosine of each element.
 
     >>> import pullback
@@ -2909,7 +3001,7 @@ def cosh(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def tanh(input: Tensor) -> Tensor:
+def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -2917,7 +3009,7 @@ def tanh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def asinh(input: Tensor) -> Tensor:
+def asinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -2925,7 +3017,7 @@ def asinh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arcsinh(input: Tensor) -> Tensor:
+def arcsinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -2933,7 +3025,7 @@ def arcsinh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def acosh(input: Tensor) -> Tensor:
+def acosh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -2941,7 +3033,7 @@ def acosh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arccosh(input: Tensor) -> Tensor:
+def arccosh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -2949,7 +3041,7 @@ def arccosh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def atanh(input: Tensor) -> Tensor:
+def atanh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2957,7 +3049,7 @@ def atanh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arctanh(input: Tensor) -> Tensor:
+def arctanh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -2965,7 +3057,7 @@ def arctanh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def exp(input: Tensor) -> Tensor:
+def exp(input: Tensor, *, out: Any = None) -> Tensor:
     """Exponential of each element.
 
     >>> import pullback
@@ -2973,7 +3065,7 @@ def exp(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def exp2(input: Tensor) -> Tensor:
+def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -2981,7 +3073,7 @@ def exp2(input: Tensor) -> Tensor:
     tensor([8.])
     """
 
-def expm1(input: Tensor) -> Tensor:
+def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -2989,7 +3081,7 @@ def expm1(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log(input: Tensor) -> Tensor:
+def log(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm of each element; -inf at 0 and NaN below.
 
     >>> import pullback
@@ -2997,7 +3089,7 @@ def log(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log1p(input: Tensor) -> Tensor:
+def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -3005,7 +3097,7 @@ def log1p(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log2(input: Tensor) -> Tensor:
+def log2(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm to base 2 of each element.
 
     >>> import pullback
@@ -3013,7 +3105,7 @@ def log2(input: Tensor) -> Tensor:
     tensor([3.])
     """
 
-def log10(input: Tensor) -> Tensor:
+def log10(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm to base 10 of each element.
 
     >>> import pullback
@@ -3021,7 +3113,7 @@ def log10(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def sqrt(input: Tensor) -> Tensor:
+def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     """Square root of each element; NaN below 0.
 
     >>> import pullback
@@ -3029,7 +3121,7 @@ def sqrt(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def rsqrt(input: Tensor) -> Tensor:
+def rsqrt(input: Tensor, *, out: Any = None) -> Tensor:
     """`1 / sqrt(x)` of each element.
 
     >>> import pullback
@@ -3037,7 +3129,7 @@ def rsqrt(input: Tensor) -> Tensor:
     tensor([0.5000])
     """
 
-def reciprocal(input: Tensor) -> Tensor:
+def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
     """`1 / x` of each element.
 
     >>> import pullback
@@ -3045,7 +3137,7 @@ def reciprocal(input: Tensor) -> Tensor:
     tensor([0.2500])
     """
 
-def erf(input: Tensor) -> Tensor:
+def erf(input: Tensor, *, out: Any = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -3053,7 +3145,7 @@ def erf(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def erfc(input: Tensor) -> Tensor:
+def erfc(input: Tensor, *, out: Any = None) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -3061,7 +3153,7 @@ def erfc(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def erfinv(input: Tensor) -> Tensor:
+def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     """The inverse error function of each element; infinite at ±1 and NaN outside.
 
     >>> import pullback
@@ -3069,7 +3161,7 @@ def erfinv(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def sigmoid(input: Tensor) -> Tensor:
+def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -3077,7 +3169,7 @@ def sigmoid(input: Tensor) -> Tensor:
     tensor([0.5000])
     """
 
-def lgamma(input: Tensor) -> Tensor:
+def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm of the absolute value of the gamma function.
 
     >>> import pullback
@@ -3085,7 +3177,7 @@ def lgamma(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def digamma(input: Tensor) -> Tensor:
+def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
@@ -3093,7 +3185,7 @@ def digamma(input: Tensor) -> Tensor:
     tensor([-0.5772])
     """
 
-def abs(input: Tensor) -> Tensor:
+def abs(input: Tensor, *, out: Any = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3101,7 +3193,7 @@ def abs(input: Tensor) -> Tensor:
     tensor([1, 2])
     """
 
-def absolute(input: Tensor) -> Tensor:
+def absolute(input: Tensor, *, out: Any = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3109,7 +3201,7 @@ def absolute(input: Tensor) -> Tensor:
     tensor([1, 2])
     """
 
-def neg(input: Tensor) -> Tensor:
+def neg(input: Tensor, *, out: Any = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3117,7 +3209,7 @@ def neg(input: Tensor) -> Tensor:
     tensor([-1,  2])
     """
 
-def negative(input: Tensor) -> Tensor:
+def negative(input: Tensor, *, out: Any = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3125,7 +3217,7 @@ def negative(input: Tensor) -> Tensor:
     tensor([-1,  2])
     """
 
-def sign(input: Tensor) -> Tensor:
+def sign(input: Tensor, *, out: Any = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 
     >>> import pullback
@@ -3133,7 +3225,7 @@ def sign(input: Tensor) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
 
-def floor(input: Tensor) -> Tensor:
+def floor(input: Tensor, *, out: Any = None) -> Tensor:
     """The largest integer not above each element; integers stay as they are.
 
     >>> import pullback
@@ -3141,7 +3233,7 @@ def floor(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def ceil(input: Tensor) -> Tensor:
+def ceil(input: Tensor, *, out: Any = None) -> Tensor:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> import pullback
@@ -3149,7 +3241,7 @@ def ceil(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def trunc(input: Tensor) -> Tensor:
+def trunc(input: Tensor, *, out: Any = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
@@ -3157,10 +3249,86 @@ def trunc(input: Tensor) -> Tensor:
     tensor([-1.])
     """
 
-def fix(input: Tensor) -> Tensor:
+def fix(input: Tensor, *, out: Any = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
     >>> pullback.trunc(pullback.tensor([-1.5]))
     tensor([-1.])
+    """
+
+def unflatten(input: Tensor, dim: builtins.int, sizes: _Ints) -> Tensor:
+    """One dimension as several, of these sizes; one may be -1.
+
+    >>> import pullback
+    >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
+    pullback.Size([2, 3])
+    """
+
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed.
+
+    >>> import pullback
+    >>> pullback.tensor_split(pullback.arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    """Pieces side by side: along dimension 1, or 0 of vectors."""
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    """Pieces one below the other: along dimension 0 of tensors with two dimensions or more."""
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    """Pieces one behind the other: along dimension 2."""
+
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Any = None) -> Tensor:
+    """A copy of `input` with `src` at an index of a dimension.
+
+    >>> import pullback
+    >>> pullback.select_scatter(pullback.zeros(2, 2), pullback.ones(2), 0, 1)
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of `input` with `src` in a slice of a dimension.
+
+    >>> import pullback
+    >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
+    tensor([0., 1., 1., 0.])
+    """
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Any = None) -> Tensor:
+    """A copy of `input` with `src` on a diagonal.
+
+    >>> import pullback
+    >>> pullback.diagonal_scatter(pullback.zeros(2, 2), pullback.ones(2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Any = None) -> Tensor:
+    """A copy of `input` with a number in the members of a dimension that a vector of indices names.
+
+    >>> import pullback
+    >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
+    tensor([5., 0., 5.])
+    """
+
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
+
+    >>> import pullback
+    >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
+    tensor([6., 0., 5.])
+    """
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of `input` with the first elements of `source`, in order, where `mask` is true.
+
+    >>> import pullback
+    >>> mask = pullback.tensor([True, False, True])
+    >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
     """

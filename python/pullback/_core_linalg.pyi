@@ -26,10 +26,10 @@ __all__ = [
     "vector_norm",
 ]
 
-def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
+def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, out: Any = None) -> Tensor:
     """As `diagonal`, of the last two dimensions."""
 
-def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
+def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Any = None) -> Tensor:
     """The triangular factor of symmetric positive definite matrices: `A = L Lᵀ`, or `Uᵀ U` if `upper`.
 
     >>> import pullback
@@ -37,7 +37,7 @@ def cholesky(A: Tensor, *, upper: builtins.bool = False) -> Tensor:
     tensor([[2.]])
     """
 
-def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True) -> Tensor:
+def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Any = None) -> Tensor:
     """The solution of `A X = B` (or `X A = B` unless `left`). B is a matrix, or a batch of vectors.
 
     >>> import pullback
@@ -45,7 +45,7 @@ def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True) -> Tensor:
     tensor([2.])
     """
 
-def inv(A: Tensor) -> Tensor:
+def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of square matrices. Singular ones raise `LinAlgError`.
 
     >>> import pullback
@@ -53,7 +53,7 @@ def inv(A: Tensor) -> Tensor:
     tensor([[0.5000]])
     """
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False) -> Tensor:
+def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Any = None) -> Tensor:
     """The solution of `A X = B` (or `X A = B` unless `left`) for triangular A; the other triangle is not read.
 
     >>> import pullback
@@ -61,7 +61,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builti
     tensor([[2.]])
     """
 
-def qr(A: Tensor, mode: builtins.str = 'reduced') -> Any:
+def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> Any:
     """`A = Q R` with orthonormal columns of Q and upper triangular R; mode 'reduced', 'complete' or 'r'.
 
     >>> import pullback
@@ -69,7 +69,7 @@ def qr(A: Tensor, mode: builtins.str = 'reduced') -> Any:
     tensor([[2.]])
     """
 
-def eigh(A: Tensor, UPLO: builtins.str = 'L') -> Any:
+def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Any:
     """Eigenvalues (ascending) and orthonormal eigenvectors of symmetric matrices, of which one triangle is read.
 
     >>> import pullback
@@ -77,10 +77,10 @@ def eigh(A: Tensor, UPLO: builtins.str = 'L') -> Any:
     tensor([1., 2.])
     """
 
-def eigvalsh(A: Tensor, UPLO: builtins.str = 'L') -> Tensor:
+def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Tensor:
     """The eigenvalues (ascending) of symmetric matrices."""
 
-def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None) -> Any:
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Any = None) -> Any:
     """`A = U diag(S) Vh` with singular values in descending order. Derivatives of U and Vh need distinct values.
 
     >>> import pullback
@@ -88,10 +88,10 @@ def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str 
     tensor([3.])
     """
 
-def svdvals(A: Tensor, *, driver: builtins.str | None = None) -> Tensor:
+def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Any = None) -> Tensor:
     """The singular values in descending order."""
 
-def slogdet(A: Tensor) -> Any:
+def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback
@@ -99,7 +99,7 @@ def slogdet(A: Tensor) -> Any:
     tensor(0.)
     """
 
-def det(A: Tensor) -> Tensor:
+def det(A: Tensor, *, out: Any = None) -> Tensor:
     """The determinant of square matrices.
 
     >>> import pullback
@@ -107,7 +107,7 @@ def det(A: Tensor) -> Tensor:
     tensor(2.)
     """
 
-def matmul(input: Tensor, other: Tensor) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
     >>> import pullback
@@ -115,7 +115,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     pullback.Size([2])
     """
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """A norm: of all elements as a vector, or by `ord` of vectors (one dim) or matrices (two dims).
 
     >>> import pullback
@@ -123,7 +123,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = F
     tensor(5.)
     """
 
-def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """`sum(|x|^ord)^(1/ord)` over dimensions, or over all.
 
     >>> import pullback
@@ -131,7 +131,7 @@ def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: 
     tensor(7.)
     """
 
-def matrix_norm(A: Tensor, ord: Any = None, dim: _Ints = (-2, -1), keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+def matrix_norm(A: Tensor, ord: Any = None, dim: _Ints = (-2, -1), keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
     """A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives."""
 
 class LinAlgError(builtins.RuntimeError):

@@ -433,7 +433,7 @@ def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
 def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """As `pullback.log_softmax`."""
 
-def tanh(input: Tensor) -> Tensor:
+def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -441,7 +441,7 @@ def tanh(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def sigmoid(input: Tensor) -> Tensor:
+def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback

@@ -23,7 +23,7 @@ __all__ = [
     "softmax",
 ]
 
-def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
     """`log(sum(exp(input)))` over the given dimensions, without overflow.
 
     >>> import pullback
@@ -31,7 +31,7 @@ def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False) -> Tens
     tensor(0.6931)
     """
 
-def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along `dim`, without overflow.
 
     >>> import pullback
@@ -39,7 +39,7 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Te
     tensor([0.5000, 0.5000])
     """
 
-def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
     """The logarithm of softmax along `dim`, without overflow.
 
     >>> import pullback
@@ -47,7 +47,7 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None) -
     tensor([-0.6931, -0.6931])
     """
 
-def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -55,7 +55,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def exp2(input: Tensor) -> Tensor:
+def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -63,7 +63,7 @@ def exp2(input: Tensor) -> Tensor:
     tensor([8.])
     """
 
-def expm1(input: Tensor) -> Tensor:
+def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -71,7 +71,7 @@ def expm1(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log1p(input: Tensor) -> Tensor:
+def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -79,7 +79,7 @@ def log1p(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def erf(input: Tensor) -> Tensor:
+def erf(input: Tensor, *, out: Any = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -87,7 +87,7 @@ def erf(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def erfc(input: Tensor) -> Tensor:
+def erfc(input: Tensor, *, out: Any = None) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -95,7 +95,7 @@ def erfc(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def erfinv(input: Tensor) -> Tensor:
+def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     """The inverse error function of each element; infinite at ±1 and NaN outside.
 
     >>> import pullback
@@ -103,7 +103,7 @@ def erfinv(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def expit(input: Tensor) -> Tensor:
+def expit(input: Tensor, *, out: Any = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -111,7 +111,7 @@ def expit(input: Tensor) -> Tensor:
     tensor([0.5000])
     """
 
-def gammaln(input: Tensor) -> Tensor:
+def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm of the absolute value of the gamma function.
 
     >>> import pullback
@@ -119,7 +119,7 @@ def gammaln(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def digamma(input: Tensor) -> Tensor:
+def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
@@ -127,7 +127,7 @@ def digamma(input: Tensor) -> Tensor:
     tensor([-0.5772])
     """
 
-def psi(input: Tensor) -> Tensor:
+def psi(input: Tensor, *, out: Any = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
