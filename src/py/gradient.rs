@@ -152,7 +152,7 @@ impl Accumulator {
     pub fn variable<'py>(&self, py: Python<'py>, node: &Arc<Node>) -> PyResult<Option<Bound<'py, PyTensor>>> {
         let (data, grad) = match &*locked(&self.owner) {
             Owner::Unknown => return Ok(None),
-            Owner::Alive(r) => return Ok(r.bind(py).upgrade_as::<PyTensor>()?),
+            Owner::Alive(r) => return r.bind(py).upgrade_as::<PyTensor>(),
             Owner::Orphan { data, grad } => (data.clone(), grad.as_ref().map(|g| g.clone_ref(py))),
         };
         let made = tensor::wrap_shared(py, Tensor::taped(LevelId::AMBIENT, data, node.clone(), 0))?;

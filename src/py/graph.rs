@@ -108,8 +108,10 @@ impl PyNode {
     /// A dictionary for whatever the program wants to keep with the node.
     #[getter]
     fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        // Made before the lock is taken: making it may run the collector, and with it any code.
+        let made = PyDict::new(py).unbind();
         match hosted(&self.0) {
-            Some(kept) => Ok(kept.metadata.get_or_init(|| PyDict::new(py).unbind()).bind(py).clone()),
+            Some(kept) => Ok(kept.metadata.get_or_init(|| made).bind(py).clone()),
             None => Err(PyRuntimeError::new_err("metadata: the node belongs to another language")),
         }
     }
