@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from pullback import _core
+from support.fuzz import callables
 
 SEED = 20260101
 CALLS = int(os.environ.get("PULLBACK_FUZZ_CALLS", "20000"))
 SECONDS = 20.0  # for one call
+ENOUGH = 30  # calls of each entry, so that some succeed
 PROGRAM = Path(__file__).resolve().parent / "support" / "fuzz.py"
 
 
@@ -31,15 +33,17 @@ def environment() -> dict[str, str]:
     return env
 
 
-def run_part(first: int, last: int) -> list[dict[str, Any]]:
-    """The faults of the calls first..last; a worker that dies or hangs is replaced behind the call that ended it."""
+def run_part(first: int, last: int) -> tuple[list[dict[str, Any]], set[str]]:
+    """The faults of the calls first..last, and the entries that gave a result. A worker that dies or hangs is replaced
+    behind the call that ended it."""
     faults: list[dict[str, Any]] = []
+    succeeded: set[str] = set()
     while first < last:
         command = [sys.executable, str(PROGRAM), str(SEED), str(first), str(last)]
         with subprocess.Popen(
             command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as w:
-            at, hung = follow(w, faults)
+            at, hung = follow(w, faults, succeeded)
             if hung:
                 w.kill()
             _, trouble = w.communicate()
@@ -50,10 +54,10 @@ def run_part(first: int, last: int) -> list[dict[str, Any]]:
         if at is None or len(faults) > 20:
             break
         first = at + 1
-    return faults
+    return faults, succeeded
 
 
-def follow(worker: subprocess.Popen[str], faults: list[dict[str, Any]]) -> tuple[int | None, bool]:
+def follow(worker: subprocess.Popen[str], faults: list[dict[str, Any]], succeeded: set[str]) -> tuple[int | None, bool]:
     """Reads a worker's lines to their end: (the last call that it began, whether it hangs there)."""
     lines: queue.Queue[str | None] = queue.Queue()
     assert worker.stdout is not None
@@ -74,6 +78,8 @@ def follow(worker: subprocess.Popen[str], faults: list[dict[str, Any]]) -> tuple
             return at, False
         if line.startswith("!"):
             faults.append(json.loads(line[1:]))
+        elif line.startswith("+"):
+            succeeded.add(line[1:].strip())
         elif line.strip().isdigit():
             at = int(line)
 
@@ -83,13 +89,14 @@ def test_random_calls() -> None:
     bounds = [CALLS * k // parts for k in range(parts + 1)]
     with ThreadPoolExecutor(parts) as pool:
         results = list(pool.map(run_part, bounds[:-1], bounds[1:]))
-    faults = [fault for part in results for fault in part]
+    faults = [fault for part, _ in results for fault in part]
     shown = "\n".join(json.dumps(fault, ensure_ascii=False) for fault in faults[:20])
     assert not faults, f"{len(faults)} faults; repeat one with {PROGRAM.name} {SEED} CALL CALL+1:\n{shown}"
+    names = {entry["name"] for entry, _ in callables()}
+    if CALLS >= ENOUGH * len(names):
+        assert not names - set().union(*(part for _, part in results)), "entries of which no call gave a result"
 
 
 def test_table_can_be_called() -> None:
     """The fuzz test reaches the operators: nearly every entry of the table has a Python name."""
-    from support.fuzz import callables
-
     assert len(callables()) >= 0.95 * len(_core.operator_table())

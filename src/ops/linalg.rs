@@ -80,6 +80,10 @@ ops! { TABLE:
     /// tensor([2.])
     fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [] {
         square("solve", A)?;
+        if B.rank() == 0 {
+            bail!(Runtime, "linalg.solve: argument 'B' must be a vector or have matrices in its last two dimensions, but it \
+                has shape []; give one row for each row of A");
+        }
         let vector = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.shape()[..] == A.shape()[..A.rank() - 1]);
         let b = if vector { basis::unsqueeze_dims(B, &[B.rank()])? } else { B.clone() };
         if !left && vector {

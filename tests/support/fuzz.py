@@ -2,9 +2,10 @@
 
     python tests/support/fuzz.py SEED FIRST LAST
 
-Call i depends on (SEED, i) and on nothing else, so one call can be repeated: FIRST = i, LAST = i + 1. Before each call
-its number is printed, so that a caller knows which call ended the process or never came back. A fault is printed as
-`! {json}`.
+Half of the calls are samples of the property suite with something exchanged, so that they get past the checks of
+arguments; the others are random altogether. Call i depends on (SEED, i) and on nothing else, so one call can be
+repeated: FIRST = i, LAST = i + 1. Before each call its number is printed, so that a caller knows which call ended the
+process or never came back. A fault is printed as `! {json}`, and `+ NAME` tells that an entry gave a result.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ import json
 import random
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import pullback as pb
 from pullback import _core, func
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+from support import samples
 
 CLEAR = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, ArithmeticError)
 HUGE = [2**40, 2**62, 2**63 - 1, -(2**63), 2**70]
@@ -189,10 +196,45 @@ def resolve(name: str) -> Callable[..., Any] | None:
     return value if callable(value) else None
 
 
+def function_of(entry: dict[str, Any]) -> Callable[..., Any] | None:
+    """What an entry is called by. Fills only exist in place."""
+    name, flags = entry["name"], entry["flags"]
+    if flags["function"] or flags["method"] or flags["property"]:
+        return resolve(name)
+    inplace = getattr(pb.Tensor, name.rpartition(".")[2] + "_", None)
+    if inplace is None:
+        return None
+    return lambda x, *args, **kwargs: inplace(x.clone() if isinstance(x, pb.Tensor) else x, *args, **kwargs)
+
+
 def callables() -> list[tuple[dict[str, Any], Callable[..., Any]]]:
     """The entries of the table that can be called from Python."""
-    rows = [(entry, resolve(entry["name"])) for entry in _core.operator_table()]
+    rows = [(entry, function_of(entry)) for entry in _core.operator_table()]
     return [(entry, f) for entry, f in rows if f is not None]
+
+
+def sampled(values: Values, entry: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a sample, in other layouts and dtypes, at times with one of them exchanged."""
+    rng = values.rng
+    sample = rng.choice(samples.build(entry["name"], rng.randrange(4)))
+
+    def varied(t: Any) -> Any:
+        t = t.clone() if values.chance(0.5) else pb.stack([t, t], -1)[..., 1]
+        return t.to(values.dtype()) if values.chance(0.1) else t
+
+    supply = iter([varied(t) for t in sample.tensors()])
+    args, pairs = samples.replaced([list(sample.args), list(sample.kwargs.items())], supply)
+    kwargs = dict(pairs)
+    if values.chance(0.4):
+        k = rng.randrange(len(entry["params"]) or 1)
+        parameter = entry["params"][k : k + 1]
+        for p in parameter:
+            value = values.of_kind(p["kind"], p["name"])
+            if k < len(args):
+                args[k] = value
+            else:
+                kwargs[p["name"]] = value
+    return args, kwargs
 
 
 def arguments(values: Values, entry: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -250,11 +292,11 @@ def snapshot(values: list[Any]) -> list[Any]:
     return [v.tolist() if isinstance(v, pb.Tensor) else None for v in values]
 
 
-def call(seed: int, i: int, table: list[Any]) -> dict[str, Any] | None:
+def call(seed: int, i: int, table: list[Any], succeeded: set[str]) -> dict[str, Any] | None:
     """Makes call i; returns a description if it did something that it must not."""
     values = Values(random.Random(f"{seed}:{i}"))
     entry, f = table[i % len(table)]
-    args, kwargs = arguments(values, entry)
+    args, kwargs = (sampled if values.chance(0.5) else arguments)(values, entry)
     name = entry["name"].rpartition(".")[2]
     inplace = False
     if args and isinstance(args[0], pb.Tensor) and values.chance(0.3):
@@ -264,6 +306,7 @@ def call(seed: int, i: int, table: list[Any]) -> dict[str, Any] | None:
     before = snapshot(args)
     try:
         touch(transformed(values, lambda *a: f(*a, **kwargs), args)())
+        succeeded.add(entry["name"])
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         clear = isinstance(error, CLEAR) and type(error).__name__ != "InternalError" and str(error).strip()
@@ -294,10 +337,15 @@ def main(seed: int, first: int, last: int) -> None:
 
     warnings.simplefilter("ignore")
     table = callables()
+    told: set[str] = set()
     for i in range(first, last):
         print(i, flush=True)
-        if fault := call(seed, i, table):
+        succeeded: set[str] = set()
+        if fault := call(seed, i, table, succeeded):
             print("!", json.dumps(fault), flush=True)
+        for name in succeeded - told:
+            told.add(name)
+            print("+", name, flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 import pullback as pb
 from pullback import func
 from pullback.autograd import gradcheck, gradgradcheck
-from support import samples
+from support import fuzz, samples
 from support.fuzz import resolve
 from support.samples import Sample, replaced, tensors_in
 
@@ -19,14 +19,9 @@ SLOW = 20  # elements from which one projection of the Jacobian is compared inst
 
 
 def function_of(name: str) -> Callable[..., Any]:
-    """What an entry is called by. Fills only exist in place."""
-    flags = samples.table()[name]["flags"]
-    if flags["function"] or flags["method"] or flags["property"]:
-        found = resolve(name)
-        assert found is not None, f"{name} cannot be called"
-        return found
-    inplace = getattr(pb.Tensor, name.rpartition(".")[2] + "_")
-    return lambda x, *args, **kwargs: inplace(x.clone(), *args, **kwargs)
+    found = fuzz.function_of(samples.table()[name])
+    assert found is not None, f"{name} cannot be called"
+    return found
 
 
 class Call:
