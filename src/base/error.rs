@@ -88,6 +88,13 @@ impl Error {
             None => Err(Error(inner)),
         }
     }
+    /// The error of the operator `inner` as one of `outer`, which is made of it.
+    pub fn of(mut self, inner: &str, outer: &str) -> Self {
+        if let Some(rest) = self.0.message.strip_prefix(inner).and_then(|m| m.strip_prefix("(): ")) {
+            self.0.message = format!("{outer}(): {rest}");
+        }
+        self
+    }
     /// The same error with `prefix: ` before its message; foreign errors stay as they are.
     pub fn context(mut self, prefix: &str) -> Self {
         if self.0.kind != Kind::Foreign {

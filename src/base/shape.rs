@@ -196,10 +196,15 @@ pub fn broadcast_all<'a>(op: &str, shapes: impl IntoIterator<Item = &'a Shape>) 
 
 /// A dimension given by the user, wrapped to `0..rank`. Rank 0 accepts 0 and -1.
 pub fn wrap_dim(op: &str, dim: i64, rank: usize) -> Result<usize> {
+    wrap_argument(op, "dim", dim, rank)
+}
+
+/// The same, of an argument with another name.
+pub fn wrap_argument(op: &str, argument: &str, dim: i64, rank: usize) -> Result<usize> {
     let r = rank.max(1) as i64;
     if dim < -r || dim >= r {
         return Err(Error::index(format!(
-            "{op}(): argument 'dim': Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
+            "{op}(): argument '{argument}': Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
             -r,
             r - 1
         )));

@@ -23,7 +23,11 @@ fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
         bail!(Runtime, "arange(): unsupported range: {start} -> {end}");
     }
     if (end - start) * step < 0.0 {
-        bail!(Runtime, "arange(): upper bound and lower bound inconsistent with step sign");
+        bail!(
+            Runtime,
+            "arange(): upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
+            step={step}"
+        );
     }
     let n = ((end - start) / step).ceil();
     if n >= isize::MAX as f64 {

@@ -1,7 +1,7 @@
 //! Diagonals and triangles.
 
 use crate::bail;
-use crate::base::shape::wrap_dim;
+use crate::base::shape::wrap_argument;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
@@ -116,7 +116,7 @@ ops! { TABLE:
     /// >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
     /// tensor([1, 4])
     fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Tensor [METHOD, VIEW] {
-        let (i, j) = (wrap_dim("diagonal", dim1, input.rank())?, wrap_dim("diagonal", dim2, input.rank())?);
+        let (i, j) = (wrap_argument("diagonal", "dim1", dim1, input.rank())?, wrap_argument("diagonal", "dim2", dim2, input.rank())?);
         if i == j || input.rank() < 2 {
             bail!(Runtime, "diagonal(): dimensions cannot be identical {dim1}, {dim2}");
         }
@@ -154,7 +154,7 @@ ops! { TABLE:
             bail!(Runtime, "diag_embed(): input must have at least one dimension");
         }
         let rank = input.rank() + 1;
-        let (i, j) = (wrap_dim("diag_embed", dim1, rank)?, wrap_dim("diag_embed", dim2, rank)?);
+        let (i, j) = (wrap_argument("diag_embed", "dim1", dim1, rank)?, wrap_argument("diag_embed", "dim2", dim2, rank)?);
         if i == j {
             bail!(Runtime, "diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}");
         }

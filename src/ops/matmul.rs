@@ -186,7 +186,7 @@ ops! { TABLE:
     /// `beta * input + alpha * (mat1 @ mat2)`.
     fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = mm(mat1, mat2).map_err(|e| e.context("addmm()"))?;
+        let p = mm(mat1, mat2).map_err(|e| e.of("mm", "addmm"))?;
         expandable("addmm", input, p.shape())?;
         combine("addmm", input, &p, beta, alpha)
     }
@@ -194,7 +194,7 @@ ops! { TABLE:
     /// `beta * input + alpha * (mat @ vec)`.
     fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = mv(mat, vec).map_err(|e| e.context("addmv()"))?;
+        let p = mv(mat, vec).map_err(|e| e.of("mv", "addmv"))?;
         expandable("addmv", input, p.shape())?;
         combine("addmv", input, &p, beta, alpha)
     }
@@ -202,7 +202,7 @@ ops! { TABLE:
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
     fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = bmm(batch1, batch2).map_err(|e| e.context("baddbmm()"))?;
+        let p = bmm(batch1, batch2).map_err(|e| e.of("bmm", "baddbmm"))?;
         expandable("baddbmm", input, p.shape())?;
         combine("baddbmm", input, &p, beta, alpha)
     }

@@ -1,7 +1,7 @@
 //! Views: the same elements under another shape. Writes to them reach the tensor that they were made from.
 
 use crate::bail;
-use crate::base::shape::{broadcast_all, wrap_dim, wrap_dims};
+use crate::base::shape::{broadcast_all, wrap_argument, wrap_dim, wrap_dims};
 use crate::base::{Error, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
@@ -164,10 +164,10 @@ ops! { TABLE:
     /// >>> pullback.flatten(pullback.ones(2, 3)).shape
     /// pullback.Size([6])
     fn flatten = "flatten" (input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Tensor [METHOD, VIEW] {
-        let from = wrap_dim("flatten", start_dim, input.rank())?;
-        let to = wrap_dim("flatten", end_dim, input.rank())?;
+        let from = wrap_argument("flatten", "start_dim", start_dim, input.rank())?;
+        let to = wrap_argument("flatten", "end_dim", end_dim, input.rank())?;
         if from > to {
-            bail!(Runtime, "flatten(): start_dim cannot come after end_dim");
+            bail!(Runtime, "flatten(): start_dim cannot come after end_dim, but got {start_dim} and {end_dim}");
         }
         if input.rank() == 0 {
             return basis::reshape(input, &[1].into());
@@ -232,7 +232,7 @@ ops! { TABLE:
     /// pullback.Size([3, 2])
     fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64, dim1: i64)
         -> Tensor [METHOD, INPLACE, VIEW] {
-        let (i, j) = (wrap_dim("transpose", dim0, input.rank())?, wrap_dim("transpose", dim1, input.rank())?);
+        let (i, j) = (wrap_argument("transpose", "dim0", dim0, input.rank())?, wrap_argument("transpose", "dim1", dim1, input.rank())?);
         if input.rank() == 0 { Ok(input.clone()) } else { basis::swap_dims(input, i, j) }
     }
 

@@ -17,7 +17,22 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 /// Why an object does not fit; the caller adds the operator and the argument.
 #[cold]
 fn mismatch(kind: Kind, o: Any<'_, '_>) -> Error {
-    Error::type_(format!("must be {}, not {}", kind_text(kind), type_name(o)))
+    let wrong = match kind {
+        Kind::Ints => first_misfit(o, |x| integer(x).is_some()),
+        Kind::Tensors => first_misfit(o, |x| tensor(x).is_some()),
+        Kind::Operands => first_misfit(o, |x| operand(x).is_some()),
+        _ => None,
+    };
+    match wrong {
+        Some((i, x)) => Error::type_(format!("must be {}, but found element of type {x} at pos {i}", kind_text(kind))),
+        None => Error::type_(format!("must be {}, not {}", kind_text(kind), type_name(o))),
+    }
+}
+
+/// The place and type of the first element of a sequence that does not fit.
+fn first_misfit(o: Any<'_, '_>, fits: impl Fn(Any<'_, '_>) -> bool) -> Option<(usize, String)> {
+    let items = items(o)?;
+    items.iter().position(|x| !fits(x)).map(|i| (i, type_name(&items[i])))
 }
 
 pub fn type_name(o: Any<'_, '_>) -> String {
@@ -127,7 +142,7 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         Kind::Bool => truth(o).map(Value::Bool),
         Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(s.to_string_lossy().into_owned())),
         Kind::Ints => integers(o).map(Value::Ints),
-        Kind::DType => super::dtype::dtype_of(o.as_ptr()).map(Value::DType),
+        Kind::DType => super::dtype::dtype_or_number_type(o).map(Value::DType),
         Kind::Tensors => {
             items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List)
         }

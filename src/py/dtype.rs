@@ -52,13 +52,15 @@ pub(crate) fn dtype_of(obj: *mut ffi::PyObject) -> Option<DType> {
 /// # Errors
 /// TypeError that names the function and the argument.
 pub fn dtype_argument(obj: &Bound<'_, PyAny>, function: &str, argument: &str) -> PyResult<DType> {
-    if let Some(d) = dtype_of(obj.as_ptr()) {
-        return Ok(d);
-    }
-    python_number_type(obj).ok_or_else(|| {
+    dtype_or_number_type(obj).ok_or_else(|| {
         let got = obj.get_type().name().map(|n| n.to_string()).unwrap_or_default();
         PyTypeError::new_err(format!("{function}(): argument '{argument}' expected a pullback.dtype, got {got}"))
     })
+}
+
+/// A dtype, or the Python type of numbers that stands for one: `float` is float64.
+pub fn dtype_or_number_type(obj: &Bound<'_, PyAny>) -> Option<DType> {
+    dtype_of(obj.as_ptr()).or_else(|| python_number_type(obj))
 }
 
 fn python_number_type(obj: &Bound<'_, PyAny>) -> Option<DType> {

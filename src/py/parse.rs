@@ -182,7 +182,8 @@ impl Bindable {
             let value = convert::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
                 let message = e.message().to_string();
                 if e.kind() == crate::base::Kind::Type && message.starts_with("must be") {
-                    self.error(format!("argument '{}' (position {}) {message}", p.name, i + 1))
+                    let place = if p.keyword_only { String::new() } else { format!(" (position {})", i + 1) };
+                    self.error(format!("argument '{}'{place} {message}", p.name))
                 } else {
                     e
                 }

@@ -86,6 +86,12 @@ def test_forms_agree(name: str) -> None:
         properties.check_forms(name, call)
 
 
+@pytest.mark.parametrize("name", VALUED)
+def test_traced_equals_eager(name: str) -> None:
+    for call in properties.calls(name):
+        properties.check_trace(call)
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 def test_linearize_equals_jvp(name: str) -> None:
     for call in properties.differentiable(name):

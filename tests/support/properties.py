@@ -295,6 +295,18 @@ def check_inplace(call: Call, inplace: Call, want: Any) -> None:
     assert_same(tensors[0], want[0], call, "in-place form")
 
 
+def check_trace(call: Call) -> None:
+    """The recorded program gives what the operator gives."""
+    if not call.tensors or not call.sample.batched or call.random:
+        return
+    program = func.trace(call.leaves)(*call.tensors)
+    assert_all_same(as_tuple(program(*call.tensors)), call.leaves(*call.tensors), call, "trace")
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
 def check_linearized(call: Call) -> None:
     """The recorded tangent program gives what `jvp` gives."""
     points = call.points(call.tensors)

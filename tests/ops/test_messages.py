@@ -1,0 +1,45 @@
+"""Errors name the operator, the argument, what came and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import pullback as pb
+
+X = pb.ones(2, 3)
+CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: pb.transpose(X, 0, 4), IndexError, r"transpose\(\): argument 'dim1': Dimension out of range .*but got 4"),
+    (lambda: pb.diagonal(X, 0, 3), IndexError, r"diagonal\(\): argument 'dim1': Dimension out of range"),
+    (lambda: pb.flatten(X, 1, 0), RuntimeError, r"start_dim cannot come after end_dim, but got 1 and 0"),
+    (lambda: pb.reshape(X, "a"), TypeError, r"reshape\(\): argument 'shape' .*but found element of type str at pos 0"),
+    (lambda: pb.ones(2, "a"), TypeError, r"ones\(\): argument 'size' .*but found element of type str at pos 1"),
+    (lambda: pb.cat([X, 1]), TypeError, r"cat\(\): argument 'tensors' .*but found element of type int at pos 1"),
+    (lambda: pb.ones(2, dtype="f4"), TypeError, r"ones\(\): argument 'dtype' must be dtype, not str"),
+    (lambda: pb.arange(0, 5, -1), RuntimeError, r"inconsistent with step sign: got start=0, end=5, step=-1"),
+    (lambda: pb.addmm(X, X, X), RuntimeError, r"^addmm\(\): mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"),
+    (lambda: pb.addmv(X, X, X), RuntimeError, r"^addmv\(\): argument 'vec' must be a 1D tensor, but it is 2D"),
+    (lambda: pb.linalg.solve(pb.eye(2), pb.ones(())), RuntimeError, r"linalg\.solve: argument 'B' must be a vector"),
+    (
+        lambda: pb.linalg.svd(pb.eye(2).long()),
+        RuntimeError,
+        r"linalg\.svd: .* argument 'A'\. Got int64; convert it with",
+    ),
+    (lambda: pb.linalg.eigh(pb.eye(2).half()), RuntimeError, r"linalg\.eigh: Low precision dtypes .* float16 .*'A'"),
+    (lambda: pb.linalg.det(X), RuntimeError, r"linalg\.det: A must be batches of square matrices.*shape \[2, 3\]"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_message(case: int) -> None:
+    call, kind, pattern = CASES[case]
+    with pytest.raises(kind, match=pattern):
+        call()
+
+
+def test_python_types_of_numbers_are_dtypes() -> None:
+    made = [pb.zeros(2, dtype=t).dtype for t in (float, int, bool, complex)]
+    assert made == [pb.float64, pb.int64, pb.bool, pb.complex128]
+    assert pb.sum(X, dtype=float).dtype == pb.float64
