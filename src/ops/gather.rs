@@ -1,6 +1,7 @@
 //! Elements picked and put by indices and masks.
 
 use super::indexing;
+use super::products::scatter_multiply;
 use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
@@ -113,7 +114,8 @@ fn scattered(
     let out = match reduce {
         None => index::scatter(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
         Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
-        Some(r) => bail!(NotImplemented, "{op}(): reduce='{r}' is not implemented; 'add' is"),
+        Some("multiply") => scatter_multiply(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
+        Some(r) => bail!(Runtime, "{op}(): reduce argument must be either add or multiply, but got '{r}'"),
     };
     basis::reshape(&out, input.shape())
 }

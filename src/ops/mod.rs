@@ -23,6 +23,7 @@ pub mod matmul;
 pub mod named;
 pub mod nn;
 pub mod norms;
+pub mod products;
 pub mod promote;
 pub mod random;
 pub mod reduce;

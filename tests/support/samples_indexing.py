@@ -42,6 +42,14 @@ def scatter(m: Maker) -> Iterator[Sample]:
     yield S(m(3), 0, m.ints(0), m(2))
 
 
+@of("scatter")
+def scatter_product(m: Maker) -> Iterator[Sample]:
+    yield S(m(3), 0, m.ints(4, high=3), m(4), reduce="multiply")
+    yield S(m(2, 4), -1, m.ints(1, 3, high=4), m(2, 3), reduce="multiply")
+    yield S(m(3), 0, pb.tensor([1, 1, 2]), m(3) * pb.tensor([0.0, 1.0, 0.0]), reduce="multiply")
+    yield S(m(3), 0, m.ints(2, high=3), 1.5, reduce="multiply")
+
+
 @of("scatter_add")
 def scatter_add(m: Maker) -> Iterator[Sample]:
     yield S(m(), 0, m.ints(high=1), m())
