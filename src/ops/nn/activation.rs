@@ -95,6 +95,9 @@ ops! { TABLE:
     fn hardtanh = "nn.functional.hardtanh" (input: &Tensor, min_val: f64 = -1.0, max_val: f64 = 1.0,
         inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
         let _ = inplace;
+        if min_val > max_val {
+            bail!(Value, "hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}");
+        }
         limited(input, min_val, max_val)
     }
 
@@ -128,7 +131,10 @@ ops! { TABLE:
 
 /// Limited to an interval, without a derivative at its ends.
 fn limited(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
-    let number = |v: f64| Operand::Number(Scalar::Float(v));
+    let floats = x.dtype().is_differentiable();
+    // Integers stay integers, and so do their limits.
+    let (low, high) = if floats { (low, high) } else { (low.trunc(), high.trunc()) };
+    let number = |v: f64| Operand::Number(if floats { Scalar::Float(v) } else { Scalar::Int(v as i64) });
     let up = crate::ops::arith::choose(&le(x, low)?, number(low), Operand::Tensor(x))?;
     crate::ops::arith::choose(&crate::ops::compare::ge(&up, high)?, number(high), Operand::Tensor(&up))
 }

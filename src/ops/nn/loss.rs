@@ -274,6 +274,9 @@ ops! { TABLE:
     /// Squared differences below `delta`, linear above.
     fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str = "mean",
         delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [] {
+        if delta <= 0.0 {
+            bail!(Runtime, "huber_loss(): does not support non-positive values for delta, got {delta}");
+        }
         let (a, b) = pair("huber_loss", input, target)?;
         let d = sub(&a, &b)?;
         let r = abs(&d)?;
