@@ -204,3 +204,16 @@ def test_exception_passes_through_and_leaves_the_stack_clean() -> None:
     x = values(3)
     same(x * 2, x + x)
     same(grad(lambda v: (v * v).sum())(x), 2 * x)
+
+
+def test_keyword_arguments_are_whole() -> None:
+    """As in PyTorch, where `in_dims` speaks of positional arguments alone."""
+    x, w = values(3, 2), values(3, 2)
+
+    def f(v: Any, *, weight: Any, times: int = 1) -> Any:
+        assert weight.shape == w.shape
+        return (v * weight).sum() * times
+
+    want = pb.stack([(row * w).sum() * 2 for row in x])
+    same(vmap(f)(x, weight=w, times=2), want)
+    same(vmap(f, chunk_size=2)(x, weight=w, times=2), want)
