@@ -6,7 +6,7 @@ use super::node::{Edge, Link, Meta, Node, Residual, Saved};
 use super::params::Params;
 use super::primitive::{Mask, Outputs, Point, Prim, Saves};
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, trace};
+use super::{batch, forward, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::{SmallVec, smallvec};
@@ -56,7 +56,10 @@ enum Interpreter {
 }
 
 /// The interpreter of `top`, or `None` if that level is dead and its values count as what they wrap.
-fn interpreter(top: LevelId, args: &[&Tensor]) -> Result<Option<Interpreter>> {
+fn interpreter(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Interpreter>> {
+    if watch::forbids(top) {
+        watch::check(top, prim, args)?;
+    }
     if top == LevelId::AMBIENT {
         return Ok(Some(Interpreter::Tape));
     }
@@ -92,7 +95,7 @@ fn stripped<'a>(level: LevelId, args: &[&'a Tensor]) -> SmallVec<[&'a Tensor; 4]
 
 #[inline(never)]
 fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Tensor> {
-    let Some(interpreter) = interpreter(top, args)? else {
+    let Some(interpreter) = interpreter(top, prim, args)? else {
         return call(prim, params, &stripped(top, args));
     };
     if prim.custom().is_some() {
@@ -121,7 +124,7 @@ fn only(prim: Prim<'_>, mut outs: Outputs) -> Result<Tensor> {
 
 #[inline(never)]
 fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Outputs> {
-    let Some(interpreter) = interpreter(top, args)? else {
+    let Some(interpreter) = interpreter(top, prim, args)? else {
         return call_many(prim, params, &stripped(top, args));
     };
     if let Some(custom) = prim.custom() {

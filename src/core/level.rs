@@ -106,11 +106,13 @@ static NEXT: AtomicU32 = AtomicU32::new(2);
 thread_local! {
     /// Live levels by depth - 1; `None` where a level closed below one that still lives.
     static STACK: RefCell<Vec<Option<Level>>> = const { RefCell::new(Vec::new()) };
-    /// Depth of the highest level that creation, random operators and modes can see.
-    static VISIBLE: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// Depths of the levels that creation, random operators and modes do not see, by bit.
+    static HIDDEN: Cell<u128> = const { Cell::new(0) };
     /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
     static TRACE: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
     static GRAD: Cell<bool> = const { Cell::new(true) };
+    /// Whether the program itself set the grad mode since the running method of a custom function began.
+    static OWN: Cell<bool> = const { Cell::new(false) };
     static FORWARD: Cell<bool> = const { Cell::new(true) };
 }
 
@@ -193,9 +195,8 @@ impl Drop for Guard {
 }
 
 fn refresh_trace() {
-    let visible = VISIBLE.get();
     TRACE.set(STACK.with_borrow(|stack| {
-        let traces = |l: &&Level| l.id.depth() <= visible && matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
+        let traces = |l: &&Level| !is_hidden(l.id) && matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
         stack.iter().rev().flatten().find(traces).map_or(LevelId::DENSE, |l| l.id)
     }));
 }
@@ -232,17 +233,32 @@ pub fn is_live_anywhere(id: LevelId) -> bool {
     id <= LevelId::AMBIENT || LIVE[id.serial() as usize % SLOTS].load(Relaxed) == id.serial()
 }
 
+/// The bit of a depth in a set of levels; the deepest share one.
+#[inline]
+pub fn bit(id: LevelId) -> u128 {
+    1 << id.depth().min(127)
+}
+
+/// The levels that creation, random operators and modes do not see.
+#[inline]
+pub fn hidden() -> u128 {
+    HIDDEN.get()
+}
+
+#[inline]
+fn is_hidden(id: LevelId) -> bool {
+    HIDDEN.get() & bit(id) != 0
+}
+
 /// All visible levels, from the top down.
 pub fn visible() -> SmallVec<[Level; 4]> {
-    let top = VISIBLE.get();
-    STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| l.id.depth() <= top).cloned().collect())
+    STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| !is_hidden(l.id)).cloned().collect())
 }
 
 /// The highest visible level, or `DENSE`; a buffer made now is born there.
 #[inline]
 pub fn current() -> LevelId {
-    let top = VISIBLE.get();
-    STACK.with_borrow(|s| s.iter().rev().flatten().find(|l| l.id.depth() <= top).map_or(LevelId::DENSE, |l| l.id))
+    STACK.with_borrow(|s| s.iter().rev().flatten().find(|l| !is_hidden(l.id)).map_or(LevelId::DENSE, |l| l.id))
 }
 
 /// Number of slots of the stack; equal before and after a transform that has been left.
@@ -257,10 +273,9 @@ pub fn records(id: LevelId) -> bool {
 }
 
 fn prevs_above(depth: usize) -> bool {
-    let top = VISIBLE.get();
     STACK.with_borrow(|s| {
         s.iter().skip(depth).flatten().all(|l| match l.kind {
-            LevelKind::Tape { prev } => prev || l.id.depth() > top,
+            LevelKind::Tape { prev } => prev || is_hidden(l.id),
             _ => true,
         })
     })
@@ -270,10 +285,36 @@ fn prevs_above(depth: usize) -> bool {
 pub fn grad_enabled() -> bool {
     GRAD.get()
 }
-/// Sets the grad mode of this thread and returns the old one.
+/// A grad mode, and whether the program itself set it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mode {
+    on: bool,
+    own: bool,
+}
+impl From<bool> for Mode {
+    fn from(on: bool) -> Mode {
+        Mode { on, own: true }
+    }
+}
+/// Sets the grad mode of this thread for the program and returns the old one.
 #[inline]
-pub fn set_grad_enabled(on: bool) -> bool {
-    GRAD.replace(on)
+pub fn set_grad_enabled(mode: impl Into<Mode>) -> Mode {
+    let mode = mode.into();
+    Mode { on: GRAD.replace(mode.on), own: OWN.replace(mode.own) }
+}
+/// Whether the program itself set the grad mode since [`forget_own_mode`].
+#[inline]
+pub fn is_own_mode() -> bool {
+    OWN.get()
+}
+/// What is set from now on counts; gives what counted before, for [`restore_own_mode`].
+#[inline]
+pub fn forget_own_mode() -> bool {
+    OWN.replace(false)
+}
+#[inline]
+pub fn restore_own_mode(own: bool) {
+    OWN.set(own);
 }
 /// Whether dual numbers of the innermost level propagate.
 #[inline]
@@ -312,28 +353,29 @@ impl Drop for GradMode {
     }
 }
 
-/// Hides a level and everything above it from creation, random operators, modes and births, while dropped not.
+/// Hides a level and all that live above it from creation, random operators, modes and births, while dropped not.
+/// Levels that open later are visible.
 pub struct Below {
-    visible: usize,
+    hidden: u128,
     grad: bool,
 }
 
 impl Below {
     /// The grad mode becomes the one that the levels below `id` see.
     pub fn enter(id: LevelId) -> Below {
-        let depth = id.depth().saturating_sub(1);
         let grad = GRAD.get();
-        GRAD.set(grad && prevs_above(depth));
-        let visible = VISIBLE.replace(VISIBLE.get().min(depth));
-        refresh_trace();
-        Below { visible, grad }
+        Below::hide(id.depth().max(1), grad && prevs_above(id.depth().saturating_sub(1)))
     }
-}
 
-impl Below {
     /// Hides all levels, and turns grad mode off: what runs now belongs to the library itself.
     pub fn all() -> Below {
-        let below = Below { visible: VISIBLE.replace(0), grad: GRAD.replace(false) };
+        Below::hide(1, false)
+    }
+
+    fn hide(from: usize, on: bool) -> Below {
+        let bits = |n: usize| if n >= 127 { u128::MAX } else { (1 << n) - 1 };
+        let live = bits(height() + 1) & !bits(from);
+        let below = Below { hidden: HIDDEN.replace(HIDDEN.get() | live), grad: GRAD.replace(on) };
         refresh_trace();
         below
     }
@@ -341,7 +383,7 @@ impl Below {
 
 impl Drop for Below {
     fn drop(&mut self) {
-        VISIBLE.set(self.visible);
+        HIDDEN.set(self.hidden);
         GRAD.set(self.grad);
         refresh_trace();
     }
@@ -351,7 +393,7 @@ impl Drop for Below {
 #[derive(Clone)]
 pub struct Snapshot {
     stack: Vec<Option<Level>>,
-    visible: usize,
+    hidden: u128,
     grad: bool,
     forward: bool,
 }
@@ -369,7 +411,7 @@ impl Snapshot {
     pub fn take() -> Snapshot {
         Snapshot {
             stack: STACK.with_borrow(Clone::clone),
-            visible: VISIBLE.get(),
+            hidden: HIDDEN.get(),
             grad: GRAD.get(),
             forward: FORWARD.get(),
         }
@@ -394,7 +436,7 @@ impl Snapshot {
         let stack = self.stack.clone();
         let old = STACK.with_borrow_mut(|s| std::mem::replace(s, stack));
         drop(old);
-        VISIBLE.set(self.visible);
+        HIDDEN.set(self.hidden);
         GRAD.set(self.grad);
         FORWARD.set(self.forward);
         refresh_trace();

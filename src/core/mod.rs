@@ -14,6 +14,7 @@ pub mod reach;
 pub mod residual;
 pub mod tensor;
 pub mod trace;
+pub mod watch;
 
 pub use call::{call, call_many};
 pub use level::{LevelId, Randomness};

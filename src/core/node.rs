@@ -131,6 +131,11 @@ static SEQ: AtomicU64 = AtomicU64::new(1);
 fn next_seq() -> u64 {
     SEQ.fetch_add(1, Relaxed)
 }
+/// A number that all nodes made so far are below.
+#[inline]
+pub fn present_seq() -> u64 {
+    SEQ.load(Relaxed)
+}
 
 impl Node {
     pub fn leaf(level: LevelId, meta: Meta, sink: Option<Arc<dyn Sink>>) -> Arc<Node> {

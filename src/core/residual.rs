@@ -114,11 +114,17 @@ impl Residual {
         if PACKING.get() {
             return Residual::pack(level, &value, link);
         }
+        Ok(Residual::own(value, link))
+    }
+
+    /// Keeps a value that hooks do not see.
+    #[inline]
+    pub fn own(value: Tensor, link: Link) -> Residual {
         let keep = match value.innermost() {
             Some(a) if a.is_exported() => Some(Box::new(Keep::seal(a))),
             _ => None,
         };
-        Ok(Residual { value, link, keep })
+        Residual { value, link, keep }
     }
 
     #[cold]

@@ -1,11 +1,12 @@
 //! The generated batching rule: a function whose forward, setup, backward and jvp run another function's under a batch
 //! level. It is a custom function itself, so tapes and duals below the batch see one call.
 
-use super::{Context, Function, Setup, Values};
+use super::{Context, Function, Rule, Setup, Values};
 use crate::bail;
 use crate::base::Result;
 use crate::core::level::Guard;
 use crate::core::origin::Origin;
+use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{BatchInfo, LevelId, Mask, Outputs, Tangents, Tensor, level};
 use crate::rules::basis;
@@ -82,6 +83,47 @@ impl Function for Batched {
         let (values, dims): (Outputs, Dims) = outs.iter().map(|o| lower(guard.id(), o)).unzip();
         *self.out_dims.lock().unwrap_or_else(|e| e.into_inner()) = Some(dims);
         Ok(values)
+    }
+
+    fn hidden(&self) -> usize {
+        self.inner.hidden()
+    }
+
+    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+        let guard = self.open();
+        let outs = self.inner.rerun(&lift(guard.id(), args, &self.in_dims))?;
+        let dims = self.out_dims()?;
+        let back = |(o, d): (&Tensor, &Option<usize>)| match d {
+            Some(d) => lower_to(guard.id(), self.info.size, o, *d),
+            None => Ok(lower(guard.id(), o).0),
+        };
+        outs.iter().zip(&dims).map(back).collect()
+    }
+
+    fn has(&self, rule: Rule) -> bool {
+        self.inner.has(rule)
+    }
+
+    fn reach(&self, reach: &mut Reach<'_>) {
+        if reach.owns(&self.inner) {
+            self.inner.reach(reach);
+        }
+    }
+
+    fn reach_context(&self, context: &Context, reach: &mut Reach<'_>) {
+        if let Some(context) = context.downcast_ref::<BatchedContext>()
+            && Arc::strong_count(&context.inner) == 1
+        {
+            self.inner.reach_context(&context.inner, reach);
+        }
+    }
+
+    fn once(&self) -> bool {
+        self.inner.once()
+    }
+
+    fn argument(&self, i: usize) -> String {
+        self.inner.argument(i)
     }
 
     fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup> {

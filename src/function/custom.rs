@@ -1,38 +1,71 @@
 //! The primitive that a custom function becomes.
+//!
+//! NOTE outputs. Levels hand up all outputs of the forward: results, results without a derivative, and hidden values
+//! that the setup saves. Each carries what it truly depends on, so that a level above may save it; `apply` cuts off
+//! what the caller must not see.
 
 use super::batched::Batched;
-use super::{Function, Setup, Values, check_gradients};
+use super::{Function, Rule, Setup, Values, check_gradients, check_tangents, derived, hidden};
 use crate::bail;
 use crate::base::Result;
 use crate::core::call::Custom;
 use crate::core::level::{self, Below, LevelKind};
 use crate::core::node::{Edge, Link, Meta, Node, Residual, Saved};
+use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call_many,
 };
+use crate::ops::shape::detach;
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Runs a custom function on any values.
 pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
-    let prim: Arc<dyn Primitive> = Arc::new(CustomPrimitive { f: f.clone() });
+    let (mut outs, constant) = run(f, args)?;
+    outs.truncate(outs.len() - f.hidden().min(outs.len()));
+    if constant != 0 {
+        for (i, o) in outs.iter_mut().enumerate() {
+            if is_set(constant, i) && o.level() != LevelId::DENSE {
+                *o = detach(o)?;
+            }
+        }
+    }
+    Ok(outs)
+}
+
+/// All outputs, and which were declared to have no derivative.
+fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Mask)> {
+    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: AtomicU64::new(0) });
+    let prim: Arc<dyn Primitive> = custom.clone();
     let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
-    call_many(Prim::Shared(&prim), &Params::None, &refs)
+    let outs = call_many(Prim::Shared(&prim), &Params::None, &refs)?;
+    Ok((outs, custom.constant.load(Relaxed)))
+}
+
+#[inline]
+fn is_set(mask: Mask, i: usize) -> bool {
+    mask >> i.min(63) & 1 == 1
 }
 
 pub struct CustomPrimitive {
-    pub f: Arc<dyn Function>,
+    f: Arc<dyn Function>,
+    /// Outputs that the setup of some level declared to have no derivative.
+    constant: AtomicU64,
 }
 
 /// What a node keeps of a [`Setup`] whose tensors are its residuals.
 struct Kept {
     setup: Setup,
-    inputs: Vec<Option<Meta>>,
+    inputs: Vec<Meta>,
+    /// How many residuals are the setup's; the inputs may follow them.
+    saved: usize,
+    results: usize,
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -53,6 +86,18 @@ impl CustomPrimitive {
         let refs: SmallVec<[&Tensor; 4]> = values.iter().collect();
         let _below = Below::enter(level);
         call_many(me, &Params::None, &refs)
+    }
+
+    /// Runs the setup and notes what it declares.
+    fn setup(&self, args: &[Tensor], outs: &[Tensor], needs: Mask) -> Result<Setup> {
+        let setup = self.f.setup(args, outs, needs)?;
+        self.constant.fetch_or(setup.non_differentiable, Relaxed);
+        Ok(setup)
+    }
+
+    /// How many of the outputs are results.
+    fn results(&self, outs: &[Tensor]) -> usize {
+        outs.len() - self.f.hidden().min(outs.len())
     }
 
     /// Saved tensors as residuals: without their nodes, and with what they were.
@@ -76,35 +121,37 @@ impl Custom for CustomPrimitive {
             args.iter().map(|a| a.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot })).collect();
         let metas = below.iter().map(Meta::of).collect();
         let node = Node::op(level, me.to_owned(), Params::None, metas, edges, Saved::default());
-        let wrapped: Outputs = below
-            .iter()
-            .enumerate()
-            .map(|(i, v)| {
-                if v.dtype().is_differentiable() {
-                    Tensor::taped(level, v.clone(), node.clone(), i as u32)
-                } else {
-                    v.clone()
-                }
-            })
-            .collect();
-        let mut setup = self.f.setup(&owned(args), &wrapped, needs)?;
+        let wrap = |(i, v): (usize, Tensor)| match v.dtype().is_differentiable() {
+            true => Tensor::taped(level, v, node.clone(), i as u32),
+            false => v,
+        };
+        let wrapped: Outputs = below.into_iter().enumerate().map(wrap).collect();
+        let mut setup = self.setup(&owned(args), &wrapped, needs)?;
         let saved = std::mem::take(&mut setup.saved);
-        let residuals = saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
-        let constant = setup.non_differentiable;
-        let inputs = args.iter().map(|a| Some(Meta::of(a))).collect();
-        *node.saved() = Saved { residuals, context: Some(Arc::new(Kept { setup, inputs })), freed: false };
-        Ok(wrapped
-            .into_iter()
-            .zip(below)
-            .enumerate()
-            .map(|(i, (w, b))| if constant >> i.min(63) & 1 == 1 { b } else { w })
-            .collect())
+        let mut residuals: SmallVec<[Residual; 2]> =
+            saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
+        let results = self.results(&wrapped);
+        let without_rule = |r: &Residual| match r.link {
+            Link::Output(i) => {
+                let i = i as usize;
+                (i >= results || is_set(setup.non_differentiable, i)) && wrapped[i].dtype().is_differentiable()
+            }
+            _ => false,
+        };
+        if residuals.iter().any(without_rule) {
+            let input = |(i, a): (usize, &&Tensor)| Residual::own(strip(level, a), Link::Input(i as u32));
+            residuals.extend(args.iter().enumerate().map(input));
+        }
+        let inputs = args.iter().map(|a| Meta::of(a)).collect();
+        let kept = Kept { setup, inputs, saved: saved.len(), results };
+        *node.saved() = Saved { residuals, context: Some(Arc::new(kept)), freed: false };
+        Ok(wrapped)
     }
 
     fn dual(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
         let outs = self.below(level, me, args)?;
         let primals: Values = args.iter().map(|a| strip(level, a)).collect();
-        let tangents: SmallVec<[Option<Tensor>; 4]> = args
+        let given: SmallVec<[Option<Tensor>; 4]> = args
             .iter()
             .map(|a| match a.payload_at(level) {
                 Some(Payload::Dual { tangent, .. }) => Some(tangent.clone()),
@@ -112,21 +159,29 @@ impl Custom for CustomPrimitive {
             })
             .collect();
         let _below = Below::enter(level);
-        let setup = self.f.setup(&primals, &outs, 0)?;
-        let tangents = if setup.materialize { materialized(&tangents, &primals)? } else { tangents };
-        let results = self.f.jvp(&setup, &tangents)?;
-        self.check_tangents(&results, &outs)?;
-        Ok(outs
-            .into_iter()
-            .zip(results)
-            .enumerate()
-            .map(|(i, (o, t))| match t {
-                Some(t) if o.dtype().is_differentiable() && setup.non_differentiable >> i.min(63) & 1 == 0 => {
-                    Tensor::dual(level, o, t)
-                }
-                _ => o,
-            })
-            .collect())
+        let mask = |m: Mask, (i, t): (usize, &Option<Tensor>)| if t.is_some() { m | 1 << i.min(63) } else { m };
+        let needs = if self.f.has(Rule::Jvp) { 0 } else { given.iter().enumerate().fold(0, mask) };
+        let setup = self.setup(&primals, &outs, needs)?;
+        let results = self.results(&outs);
+        let mut tangents = self.tangents(&setup, &outs[..results], &primals, &given)?;
+        let without_rule =
+            |i: usize| (i >= results || is_set(setup.non_differentiable, i)) && outs[i].dtype().is_differentiable();
+        // Only a level above can save these.
+        if level::height() > level.depth() && (0..outs.len()).any(without_rule) {
+            tangents.resize(outs.len(), None);
+            let all = hidden::jvp(&*self.f, &primals, &given)?;
+            for (i, t) in all.into_iter().enumerate().filter(|(i, _)| without_rule(*i)) {
+                tangents[i] = t;
+            }
+        } else {
+            (0..results).filter(|i| without_rule(*i)).for_each(|i| tangents[i] = None);
+        }
+        let mut tangents = tangents.into_iter();
+        let wrap = |o: Tensor| match tangents.next().flatten() {
+            Some(t) if o.dtype().is_differentiable() => Tensor::dual(level, o, t),
+            _ => o,
+        };
+        Ok(outs.into_iter().map(wrap).collect())
     }
 
     fn batch(&self, level: LevelId, _: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
@@ -149,7 +204,8 @@ impl Custom for CustomPrimitive {
             None => {
                 let batched = Arc::new(Batched::new(self.f.clone(), info, &dims));
                 let function: Arc<dyn Function> = batched.clone();
-                let outs = apply(&function, &values)?;
+                let (outs, constant) = run(&function, &values)?;
+                self.constant.fetch_or(constant, Relaxed);
                 let out_dims = batched.out_dims()?;
                 outs.into_iter().zip(out_dims).collect()
             }
@@ -161,10 +217,12 @@ impl Custom for CustomPrimitive {
                 Some(d) if d < o.rank() && o.shape()[d] == info.size => Ok(Tensor::batched(level, o, d)),
                 Some(d) => bail!(
                     Runtime,
-                    "{}.vmap: output {i} of shape {} has no batch of size {} at dimension {d}",
+                    "{}.vmap: output {i} of shape {} has no batch of size {} at dimension {d}, where out_dims says that \
+                     it is{}",
                     self.f.name(),
                     o.shape(),
-                    info.size
+                    info.size,
+                    at_here()
                 ),
             })
             .collect()
@@ -176,25 +234,45 @@ impl Custom for CustomPrimitive {
 }
 
 impl CustomPrimitive {
-    fn check_tangents(&self, tangents: &Tangents, outs: &Outputs) -> Result<()> {
-        if tangents.len() != outs.len() {
-            bail!(Runtime, "{}.jvp: returned {} tangents for {} outputs", self.f.name(), tangents.len(), outs.len());
+    /// The results' tangents, by the function's own rule or the transpose of its backward.
+    fn tangents(
+        &self,
+        setup: &Setup,
+        outs: &[Tensor],
+        primals: &[Tensor],
+        given: &[Option<Tensor>],
+    ) -> Result<Tangents> {
+        if !self.f.has(Rule::Jvp) {
+            return derived::jvp(&*self.f, setup, outs, given);
         }
-        for (i, (t, o)) in tangents.iter().zip(outs).enumerate() {
-            let Some(t) = t else { continue };
-            if t.shape() != o.shape() || t.dtype() != o.dtype() {
-                bail!(
-                    Runtime,
-                    "{}.jvp: tangent {i} has dtype {} and shape {}, expected {} and {}",
-                    self.f.name(),
-                    t.dtype(),
-                    t.shape(),
-                    o.dtype(),
-                    o.shape()
-                );
-            }
+        let results = match setup.materialize {
+            true => self.f.jvp(setup, &materialized(given, primals)?)?,
+            false => self.f.jvp(setup, given)?,
+        };
+        check_tangents(&*self.f, setup, &results, outs)?;
+        Ok(results)
+    }
+
+    /// The inputs' cotangents, by the function's own rule or the transpose of its jvp.
+    fn cotangents(
+        &self,
+        kept: &Kept,
+        setup: &Setup,
+        node: &Node,
+        given: &[Option<Tensor>],
+        needs: Mask,
+    ) -> Result<Tangents> {
+        if !self.f.has(Rule::Backward) {
+            return derived::backward(&*self.f, setup, &kept.inputs, given, needs);
         }
-        Ok(())
+        let dense = |(c, m): (&Option<Tensor>, &Meta)| match c {
+            None if setup.materialize && m.dtype.is_differentiable() => basis::full(&m.shape, m.dtype, 0.0).map(Some),
+            c => Ok(c.clone()),
+        };
+        let given = given.iter().zip(&node.metas).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
+        let grads = self.f.backward(setup, &given, needs)?;
+        check_gradients(&*self.f, &grads, &kept.inputs)?;
+        Ok(grads)
     }
 }
 
@@ -251,23 +329,30 @@ impl Primitive for CustomPrimitive {
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
         let setup = Setup {
             context: kept.setup.context.clone(),
-            saved: point.residuals.iter().map(|(_, v)| v.clone()).collect(),
+            saved: point.residuals[..kept.saved].iter().map(|(_, v)| v.clone()).collect(),
             non_differentiable: kept.setup.non_differentiable,
             materialize: kept.setup.materialize,
         };
-        let cts: SmallVec<[Option<Tensor>; 2]> = cotangents
-            .iter()
-            .zip(&node.metas)
-            .map(|(c, m)| match c {
-                Some(c) => Ok(Some(c.clone())),
-                None if setup.materialize && m.dtype.is_differentiable() => {
-                    basis::full(&m.shape, m.dtype, 0.0).map(Some)
-                }
-                None => Ok(None),
-            })
-            .collect::<Result<_>>()?;
-        let grads = self.f.backward(&setup, &cts, needs)?;
-        check_gradients(self.f.name(), &grads, &kept.inputs)?;
+        let results = &cotangents[..kept.results.min(cotangents.len())];
+        let without_rule = |i: usize| i >= kept.results || is_set(setup.non_differentiable, i);
+        let given: SmallVec<[Option<Tensor>; 2]> =
+            results.iter().enumerate().map(|(i, c)| if without_rule(i) { None } else { c.clone() }).collect();
+        let mut grads = match given.iter().any(Option::is_some) {
+            true => self.cotangents(kept, &setup, node, &given, needs)?,
+            false => Tangents::from_elem(None, kept.inputs.len()),
+        };
+        let mut others: SmallVec<[Option<Tensor>; 2]> = cotangents.iter().cloned().collect();
+        (0..others.len()).filter(|i| !without_rule(*i)).for_each(|i| others[i] = None);
+        if others.iter().any(Option::is_some) {
+            let inputs: Values = point.residuals[kept.saved..].iter().map(|(_, v)| v.clone()).collect();
+            let more = hidden::vjp(&*self.f, &inputs, &others, needs)?;
+            for (g, m) in grads.iter_mut().zip(more) {
+                *g = match (g.take(), m) {
+                    (Some(a), Some(b)) => Some(basis::add(&a, &b)?),
+                    (a, b) => a.or(b),
+                };
+            }
+        }
         Ok(grads)
     }
 

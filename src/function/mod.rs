@@ -12,10 +12,13 @@
 
 pub mod batched;
 pub mod custom;
+mod derived;
+mod hidden;
 
 use crate::bail;
 use crate::base::Result;
 use crate::core::node::Meta;
+use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::{BatchInfo, Mask, Outputs, Tangents, Tensor};
@@ -45,6 +48,13 @@ impl Setup {
     pub fn saving(saved: impl IntoIterator<Item = Tensor>) -> Setup {
         Setup { context: Arc::new(()), saved: saved.into_iter().collect(), non_differentiable: 0, materialize: true }
     }
+}
+
+/// A rule that a function may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    Backward,
+    Jvp,
 }
 
 /// A function with rules of its own.
@@ -84,6 +94,33 @@ pub trait Function: Send + Sync + 'static {
     /// The outputs. Gets dense tensors, or batched ones under a generated batching rule.
     fn forward(&self, args: &[Tensor]) -> Result<Outputs>;
 
+    /// How many of the last outputs are no results, but other values of the forward that `setup` saves. Known after
+    /// `forward`. Differentiating through one of these, or through an output without derivative, runs
+    /// [`Function::rerun`].
+    fn hidden(&self) -> usize {
+        0
+    }
+
+    /// The outputs once more, from values of any level that records.
+    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+        self.forward(args)
+    }
+
+    /// Whether the function gives this rule itself. If it gives one of both, the other is derived by transposition.
+    fn has(&self, _: Rule) -> bool {
+        true
+    }
+
+    /// Whether backward must not be differentiated, so that nothing can be derived from it.
+    fn once(&self) -> bool {
+        false
+    }
+
+    /// What error messages call argument `i`.
+    fn argument(&self, i: usize) -> String {
+        format!("argument {i}")
+    }
+
     /// Keeps what the rules need. `needs` has the inputs that are differentiated.
     fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup>;
 
@@ -112,28 +149,78 @@ pub trait Function: Send + Sync + 'static {
 /// Outputs of a batching rule, and where their batches are.
 pub type BatchedOutputs = SmallVec<[(Tensor, Option<usize>); 2]>;
 
-/// Checks the number, shapes and dtypes of cotangents that a rule returned.
-pub(crate) fn check_gradients(name: &str, grads: &Tangents, inputs: &[Option<Meta>]) -> Result<()> {
+/// Checks the number and the shapes of cotangents that a rule returned.
+pub(crate) fn check_gradients(f: &dyn Function, grads: &Tangents, inputs: &[Meta]) -> Result<()> {
+    let name = f.name();
     let extra = grads.iter().skip(inputs.len()).any(Option::is_some);
     if grads.len() < inputs.len() || extra {
         bail!(
             Runtime,
-            "{name}.backward: returned an incorrect number of gradients (expected {}, got {})",
+            "{name}.backward: function returned an incorrect number of gradients (expected {}, got {}){}",
             inputs.len(),
-            grads.len()
+            grads.len(),
+            at_here()
         );
     }
     for (i, (g, m)) in grads.iter().zip(inputs).enumerate() {
-        if let (Some(g), Some(m)) = (g, m)
-            && g.shape() != &m.shape
-        {
+        let Some(g) = g else { continue };
+        if g.shape() != &m.shape {
             bail!(
                 Runtime,
-                "{name}.backward: returned an invalid gradient at index {i} - got {} but expected shape compatible \
-                 with {}",
+                "{name}.backward: function returned an invalid gradient at index {i}, for {} - got {} but expected \
+                 shape compatible with {}; sum it over the dimensions that the forward broadcasts{}",
+                f.argument(i),
                 g.shape(),
-                m.shape
+                m.shape,
+                at_here()
             );
+        }
+        if m.dtype.is_differentiable() && !g.dtype().is_differentiable() {
+            bail!(
+                Runtime,
+                "{name}.backward: function returned an invalid gradient at index {i}, for {} - expected type {} but got \
+                 {}{}",
+                f.argument(i),
+                m.dtype,
+                g.dtype(),
+                at_here()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Checks the tangents that a rule returned for these outputs.
+pub(crate) fn check_tangents(f: &dyn Function, setup: &Setup, tangents: &Tangents, outs: &[Tensor]) -> Result<()> {
+    let name = f.name();
+    if tangents.len() != outs.len() {
+        bail!(
+            Runtime,
+            "{name}.jvp: returned {} tangents, expected one for each of {} outputs{}",
+            tangents.len(),
+            outs.len(),
+            at_here()
+        );
+    }
+    for (i, (t, o)) in tangents.iter().zip(outs).enumerate() {
+        let differentiable = o.dtype().is_differentiable() && setup.non_differentiable >> i.min(63) & 1 == 0;
+        match t {
+            None if differentiable && setup.materialize => bail!(
+                Runtime,
+                "{name}.jvp: returned None for output {i}, which is differentiable; return a tensor of zeros, or call \
+                 ctx.mark_non_differentiable() on the output{}",
+                at_here()
+            ),
+            Some(t) if differentiable && (t.shape() != o.shape() || t.dtype() != o.dtype()) => bail!(
+                Runtime,
+                "{name}.jvp: tangent {i} has dtype {} and shape {}, expected those of output {i}: {} and {}{}",
+                t.dtype(),
+                t.shape(),
+                o.dtype(),
+                o.shape(),
+                at_here()
+            ),
+            _ => {}
         }
     }
     Ok(())

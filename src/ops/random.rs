@@ -151,6 +151,7 @@ static MULTINOMIAL: Opaque = Opaque {
 };
 
 fn draw(op: &str, d: Draw) -> Result<Tensor> {
+    crate::core::watch::check_random(op)?;
     for l in level::visible() {
         let LevelKind::Batch { size, randomness } = l.kind else { continue };
         match randomness {

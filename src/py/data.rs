@@ -2,9 +2,9 @@
 
 use super::convert::{self, type_name};
 use super::memory::Foreign;
-use super::nested;
 use super::tensor::{self, PyTensor};
 use super::{autograd, device, dlpack, dtype};
+use super::{nested, stacked};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::dense::{Array, copy};
@@ -40,6 +40,8 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
         return Err(Error::type_(format!("{op}(): invalid data type 'str'")));
     } else if let Some(array) = foreign_array(o) {
         Foreign::of(&at_least_1d(&array)?, op)?.copy()?.reshape(&shape_of(&array)?)?
+    } else if let Some(t) = stacked::from_sequence(op, o, dtype)? {
+        return Ok(t);
     } else {
         nested::from_sequence(op, o, dtype)?
     };

@@ -1,6 +1,6 @@
 //! The garbage collector: which Python objects tensors and nodes hold through values that it cannot see.
 
-use super::ctx::Ctx;
+use super::function::Ctx;
 use super::gradient::Accumulator;
 use super::graph::{Hosted, PyNode};
 use super::saving::PyPacked;

@@ -27,7 +27,7 @@ fn allowed(on: bool) -> bool {
 
 /// The modes that blocks of one manager replaced, innermost last.
 #[derive(Default)]
-struct Before(Mutex<Vec<bool>>);
+struct Before(Mutex<Vec<level::Mode>>);
 
 impl Before {
     fn enter(&self, on: bool) {
@@ -96,7 +96,7 @@ switch! {
 #[pyclass(frozen, subclass, name = "set_grad_enabled", module = "pullback")]
 pub struct SetGradEnabled {
     mode: bool,
-    before: bool,
+    before: level::Mode,
 }
 
 #[pymethods]
@@ -130,7 +130,7 @@ impl SetGradEnabled {
 pub struct InferenceMode {
     mode: bool,
     /// Inference mode and grad mode before.
-    before: Mutex<Vec<(bool, bool)>>,
+    before: Mutex<Vec<(bool, level::Mode)>>,
 }
 
 #[pymethods]

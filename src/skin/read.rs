@@ -60,7 +60,8 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
         _ => "trace: the value is not known while a program is being recorded",
     };
     let place = origin::here().map(|p| format!(" at {p}")).unwrap_or_default();
-    Error::runtime(format!("{what} was called{place} on a value of {origin}. {problem}; {rewrite}"))
+    let advice = if transform == "vmap" { crate::core::watch::advice() } else { String::new() };
+    Error::runtime(format!("{what} was called{place} on a value of {origin}. {problem}; {rewrite}{advice}"))
 }
 
 /// The innermost array, whatever wraps it.

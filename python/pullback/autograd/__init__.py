@@ -4,6 +4,7 @@ from .._members import lazily, members
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
+from .function import explain as explain
 
 # Not lazily: the submodule has the name of the function and must not take its place.
 from .gradcheck import GradcheckError as GradcheckError
@@ -23,4 +24,4 @@ _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "se
 
 globals().update(members("autograd"))
 __getattr__ = lazily(__name__, _SUBMODULES)
-__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", *_SUBMODULES]
+__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "explain", *_SUBMODULES]

@@ -6,27 +6,41 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "Rules", "explain", "once_differentiable"]
 
 
 class _Apply:
     """Makes a class's `apply` when it is first asked for, so that methods may still be added until then."""
 
     def __get__(self, instance: "Any", owner: "type") -> "Any":
-        made = FunctionApply(owner)
-        owner.apply = staticmethod(made)  # type: ignore[attr-defined]
+        if owner is Function:
+            return _nothing_to_apply
+        made = owner.__dict__.get("_made_apply")
+        if made is None:
+            made = owner._made_apply = FunctionApply(owner)  # type: ignore[attr-defined]
+        if isinstance(owner.__dict__.get("apply"), _Apply):
+            owner.apply = staticmethod(made)  # type: ignore[attr-defined]
         return made
+
+
+def _nothing_to_apply(*args: "Any", **kwargs: "Any") -> "Any":
+    """Runs the function; only classes derived from `Function` have something to run."""
+    raise NotImplementedError("Function.apply(): derive a class from Function and write its forward()")
 
 
 class Function:
     """A function whose derivatives and batching rule you write.
 
     Derive a class and write staticmethods: `forward(*args)` and `setup_context(ctx, inputs, output)`, `backward(ctx,
-    *grad_outputs)` for reverse mode, `jvp(ctx, *tangents)` for forward mode, and `vmap(info, in_dims, *args)` where the
-    forward leaves this library (a function made of operators is batched without it). Call it by `apply`. The classic
-    `forward(ctx, *args)` without `setup_context` is accepted outside of `vmap`.
+    *grad_outputs)` (or `vjp`, the same) for reverse mode, `jvp(ctx, *tangents)` for forward mode, and `vmap(info,
+    in_dims, *args)` where the forward leaves this library. What is made of operators needs no more: such a function is
+    batched without a `vmap`, and of `backward` and `jvp` one is derived from the other. Call it by `apply`. The classic
+    `forward(ctx, *args)` without `setup_context` works under all transforms too. `explain` says which rules there are,
+    and `verify` checks them.
 
-    Gradients are returned one per argument of `forward`, `None` for arguments that are no tensors.
+    Arguments and results may be trees of tensors (tuples, lists, dicts, dataclasses). A tuple is several results;
+    `backward` gets one argument for each of them, in its structure. It returns one gradient per argument of `forward`,
+    in its structure, None where there is none; or one per leaf.
 
     >>> import pullback
     >>> class Cube(pullback.autograd.Function):
@@ -50,14 +64,10 @@ class Function:
     if TYPE_CHECKING:
 
         @staticmethod
-        def apply(*args: Any) -> Any: ...
+        def apply(*args: Any, **kwargs: Any) -> Any: ...
 
     else:
-
-        @classmethod
-        def apply(cls, *args):
-            """Runs the function; only classes derived from `Function` have something to run."""
-            raise NotImplementedError("Function.apply(): derive a class from Function and write its forward()")
+        apply = _Apply()
 
     def __init__(self, *args: "Any", **kwargs: "Any") -> None:
         raise RuntimeError(
@@ -67,7 +77,34 @@ class Function:
 
     def __init_subclass__(cls, **kwargs: "Any") -> None:
         super().__init_subclass__(**kwargs)
-        cls.apply = _Apply()  # type: ignore[assignment, method-assign]
+        if "apply" not in cls.__dict__:
+            cls.apply = _Apply()  # type: ignore[assignment, method-assign]
+
+    @classmethod
+    def verify(cls, *sample_inputs: "Any", **options: "Any") -> bool:
+        """Checks all rules on sample arguments and prints a table; see `pullback.autograd.function.verify`.
+
+        Floating point samples should be float64. Compares `backward` and `jvp` with finite differences and with each
+        other, takes second derivatives, compares `vmap` with a loop for every choice of dimensions, and tries
+        arguments that are not contiguous, of other dtypes and of sizes 0 and 1. Returns whether all checks passed.
+
+        >>> import pullback
+        >>> class Double(pullback.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(x):
+        ...         return 2 * x
+        ...     @staticmethod
+        ...     def setup_context(ctx, inputs, output):
+        ...         pass
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> Double.verify(pullback.ones(3, dtype=pullback.float64), quiet=True)
+        True
+        """
+        from ._verify import verify
+
+        return verify(cls, *sample_inputs, **options)
 
     @staticmethod
     def forward(*args: "Any", **kwargs: "Any") -> "Any":
@@ -95,6 +132,62 @@ class Function:
         raise NotImplementedError("To use this function with vmap, write its vmap staticmethod.")
 
 
+class InplaceFunction(Function):
+    """A Function as others; kept because programs derive from it. Its `forward` may write to its arguments and says so
+    by `ctx.mark_dirty`.
+    """
+
+    _is_function_base = True
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+class Rules(dict[str, str]):
+    """For each rule of a Function, where it comes from; printed as a list."""
+
+    def __init__(self, name: str, rules: "dict[str, str]") -> None:
+        super().__init__(rules)
+        self.name = name
+
+    def __repr__(self) -> str:
+        width = max(map(len, self))
+        return "\n".join([self.name, *(f"  {rule:<{width}}  {source}" for rule, source in self.items())])
+
+
+def explain(function: "type[Function]") -> Rules:
+    """Says for each rule of a Function whether it is written, derived, generated or missing.
+
+    `backward` and `jvp` are derived from each other, where the other one is made of operators. The rule of `vmap` is
+    generated by running the methods on a batch, for which they must be made of operators too.
+
+    >>> import pullback
+    >>> class Double(pullback.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     def setup_context(ctx, inputs, output):
+    ...         pass
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> pullback.autograd.function.explain(Double)
+    Double
+      forward        written
+      setup_context  written
+      backward       written
+      jvp            derived from backward
+      vmap           generated
+
+    Raises:
+        TypeError: if it is no class derived from Function.
+    """
+    if not (isinstance(function, type) and issubclass(function, Function)):
+        raise TypeError(f"explain(): expected a class derived from Function, got {function!r}")
+    return Rules(function.__name__, FunctionApply(function).rules())
+
+
 class _Once(Function):
     """A value that must not be differentiated again; the first argument is the value, the others its history."""
 
@@ -104,7 +197,7 @@ class _Once(Function):
 
     @staticmethod
     def setup_context(ctx: "Any", inputs: "tuple[Any, ...]", output: "Any") -> None:
-        ctx.count = len(inputs)
+        pass
 
     @staticmethod
     def backward(ctx: "Any", *grads: "Any") -> "Any":
@@ -126,8 +219,11 @@ def once_differentiable(fn: "Any") -> "Any":
         with pullback.no_grad():
             results = fn(ctx, *grads)
         several = isinstance(results, tuple)
-        history = [g for g in (*grads, *ctx.saved_tensors) if g is not None]
-        marked = [r if r is None else _Once.apply(r, *history) for r in (results if several else (results,))]
+        followed = [g for g in pullback.utils.pytree.tree_leaves((grads, ctx._history)) if g is not None]
+        history = [g for g in followed if isinstance(g, pullback.Tensor)]
+        mark = lambda r: _Once.apply(r, *history) if isinstance(r, pullback.Tensor) else r
+        marked = [pullback.utils.pytree.tree_map(mark, r) for r in (results if several else (results,))]
         return tuple(marked) if several else marked[0]
 
+    wrapper._once_differentiable = True  # type: ignore[attr-defined]
     return wrapper

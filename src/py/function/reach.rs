@@ -1,27 +1,30 @@
 //! What the calls of functions hold, for the garbage collector.
 
-use super::{Argument, Call, Context};
+use super::call::Call;
+use super::inputs::Leaf;
+use super::saved::Context;
 use crate::core::reach::Reach;
 use crate::function;
 
-pub(super) fn call(call: &Call, reach: &mut Reach<'_>) {
-    for a in &call.args {
-        match a {
-            Argument::Tensor { object, value, .. } => {
+pub fn call(call: &Call, reach: &mut Reach<'_>) {
+    for leaf in &call.inputs.leaves {
+        match leaf {
+            Leaf::Tensor { object, value, .. } => {
                 reach.host(object);
                 reach.value(value);
             }
-            Argument::Other(object) => reach.host(object),
+            Leaf::Other(object) => reach.host(object),
         }
     }
-    if let Ok(classic) = call.classic.try_lock()
-        && let Some(classic) = &*classic
+    if let Ok(state) = call.state.try_lock()
+        && let Some(classic) = &state.classic
+        && reach.owns(classic)
     {
         reach.host(&classic.ctx);
     }
 }
 
-pub(super) fn context(context: &function::Context, reach: &mut Reach<'_>) {
+pub fn context(context: &function::Context, reach: &mut Reach<'_>) {
     if let Some(context) = context.downcast_ref::<Context>() {
         reach.host(&context.ctx);
     }

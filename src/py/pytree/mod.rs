@@ -6,12 +6,14 @@
 mod face;
 mod functions;
 mod node;
+mod open;
 mod paths;
 mod prefix;
 mod registry;
 mod spec;
 
 pub use face::{PyTreeSpec, register};
+pub use open::{flatten_like, flatten_open, is_plain};
 pub use prefix::broadcast_to_and_flatten;
 pub use spec::{Leaves, TreeSpec};
 
@@ -21,6 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::smallvec;
 use spec::{Children, Kind};
+use std::sync::Arc;
 
 /// Nesting beyond which a tree is taken for one that contains itself.
 const MAX_DEPTH: usize = 1000;
@@ -28,6 +31,12 @@ const MAX_DEPTH: usize = 1000;
 /// A further condition for leaves, tested before an object is taken apart.
 trait LeafTest {
     fn is_leaf(&self, obj: &Bound<'_, PyAny>) -> PyResult<bool>;
+
+    /// How to take apart what is a leaf by its type.
+    #[inline(always)]
+    fn open(&self, _: &Bound<'_, PyAny>) -> PyResult<Option<Arc<registry::Entry>>> {
+        Ok(None)
+    }
 }
 
 /// No further condition.
@@ -94,6 +103,10 @@ fn visit<'py>(
     }
     match node::classify(obj)? {
         Class::Leaf => {
+            if let Some(entry) = test.open(obj)? {
+                let (kind, children) = node::take_apart(obj, entry)?;
+                return inner(kind, children, leaves, test, depth);
+            }
             leaves.push(obj.clone());
             Ok(TreeSpec::Leaf)
         }

@@ -42,6 +42,12 @@ pub fn classify(obj: &Bound<'_, PyAny>) -> PyResult<Class> {
     Ok(registry::find(obj)?.map_or(Class::Leaf, Class::Registered))
 }
 
+/// Whether the object is a number, a string or None.
+#[inline]
+pub fn is_plain(obj: &Bound<'_, PyAny>) -> bool {
+    obj.is_none() || is_number_or_text(obj.py(), obj.get_type_ptr())
+}
+
 #[inline]
 fn is_number_or_text(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
     eq(class, PyInt::type_object_raw(py))

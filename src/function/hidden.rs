@@ -1,0 +1,78 @@
+//! Derivatives through values of a forward that are no results: what it saved besides inputs and outputs, and outputs
+//! that were declared to have no derivative. Nobody gave rules for these, so the forward runs once more, recorded.
+
+use super::Function;
+use crate::base::{Error, Result};
+use crate::core::origin::{Origin, at_here};
+use crate::core::{Edge, Mask, Outputs, Tangents, Tensor};
+use crate::dense::random::default_generator;
+use crate::transforms::jvp::Duals;
+use crate::transforms::reverse::{Tape, pull};
+use smallvec::SmallVec;
+
+#[cold]
+fn intermediate(f: &dyn Function, why: &str) -> Error {
+    Error::runtime(format!(
+        "{}: a value that its forward computed and saved, and that is neither an input nor a differentiable output, is \
+         being differentiated through, for which the forward must run once more; {why}. Compute the value in \
+         setup_context() or in backward(), or return it as an output of its own{}",
+        f.name(),
+        at_here()
+    ))
+}
+
+/// Runs the forward again; also whether it drew random numbers, which are put back.
+fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
+    let before = default_generator().get_state();
+    let outs = f.rerun(args).map_err(|e| intermediate(f, &format!("it ended with: {}", e.message())));
+    let drew = default_generator().get_state() != before;
+    if drew {
+        default_generator().set_state(&before)?;
+    }
+    Ok((outs?, drew))
+}
+
+/// Cotangents of the inputs in `needs` from those of outputs without a rule.
+pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
+    let mut tape = Tape::open(Origin::UNKNOWN);
+    let mut places: SmallVec<[bool; 4]> = SmallVec::new();
+    let xs: SmallVec<[Tensor; 4]> = args
+        .iter()
+        .enumerate()
+        .map(|(i, a)| {
+            let wanted = needs >> i.min(63) & 1 == 1 && a.dtype().is_differentiable();
+            places.push(wanted);
+            if wanted { tape.leaf(a) } else { a.clone() }
+        })
+        .collect();
+    let (outs, drew) = rerun(f, &xs)?;
+    let mut roots: SmallVec<[(Edge, Tensor); 4]> = SmallVec::new();
+    for (o, c) in outs.iter().zip(cotangents) {
+        if let (Some(c), (_, Some(edge))) = (c, tape.detach(o)?) {
+            roots.push((edge, c.clone()));
+        }
+    }
+    if drew && !roots.is_empty() {
+        return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
+    }
+    drop((xs, outs));
+    let leaves = tape.close();
+    let mut pulled = pull(&leaves, roots, false)?.into_iter();
+    Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())
+}
+
+/// Tangents of all outputs, as the operators of the forward give them.
+pub fn jvp(f: &dyn Function, args: &[Tensor], tangents: &[Option<Tensor>]) -> Result<Tangents> {
+    let duals = Duals::open(Origin::UNKNOWN);
+    let lift = |(a, t): (&Tensor, &Option<Tensor>)| match t {
+        Some(t) if a.dtype().is_differentiable() => duals.lift(a, t),
+        _ => Ok(a.clone()),
+    };
+    let xs = args.iter().zip(tangents).map(lift).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
+    let (outs, drew) = rerun(f, &xs)?;
+    let lowered = outs.iter().map(|o| Ok(duals.lower(o)?.1)).collect::<Result<Tangents>>()?;
+    if drew && lowered.iter().any(Option::is_some) {
+        return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
+    }
+    Ok(lowered)
+}

@@ -1,0 +1,339 @@
+//! One call of a Function class, as a function of the core.
+
+use super::ctx::{Ctx, VmapInfo};
+use super::inputs::{Inputs, Leaf};
+use super::methods::Methods;
+use super::outputs::{Parsed, Structure, pair};
+use super::saved::{Classic, Place, Sorter};
+use super::{optional, reach};
+use crate::base::{Error, Result};
+use crate::core::level::GradMode;
+use crate::core::origin::at_here;
+use crate::core::reach::Reach;
+use crate::core::tensor::Payload;
+use crate::core::watch::{self, Levels, Running};
+use crate::core::{BatchInfo, Mask, Outputs, Randomness, Tangents, Tensor, level};
+use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
+use crate::py::{errors, tensor};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::{Arc, Mutex};
+
+/// What the forward left.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) structure: Option<Arc<Structure>>,
+    pub(super) classic: Option<Arc<Classic>>,
+    pub(super) hidden: usize,
+    /// Leaves that were returned as they are, and the outputs that they are.
+    pub(super) returned: Vec<(usize, usize)>,
+    /// Those among them that were changed.
+    pub(super) dirty: Vec<(usize, usize)>,
+}
+
+pub struct Call {
+    pub(super) methods: Arc<Methods>,
+    pub(super) inputs: Inputs,
+    /// Levels that were live at the call.
+    pub(super) levels: Levels,
+    needs: Mask,
+    pub(super) state: Mutex<State>,
+}
+
+/// Runs Python code and carries its exception.
+pub(super) fn python<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R> {
+    Python::attach(f).map_err(errors::to_error)
+}
+
+/// Tensors that a tape records now; with `duals`, also those with a tangent.
+fn followed(values: &[Tensor], duals: bool) -> Mask {
+    let follows = |t: &Tensor| match t.payload() {
+        Some(Payload::Taped { .. }) => level::is_live(t.level()) && level::records(t.level()),
+        Some(Payload::Dual { .. }) => duals && level::is_live(t.level()),
+        _ => false,
+    };
+    let mut mask = 0;
+    for (i, v) in values.iter().enumerate() {
+        let mut t = Some(v);
+        while let Some(x) = t {
+            if follows(x) {
+                mask |= 1 << i.min(63);
+                break;
+            }
+            t = x.below();
+        }
+    }
+    mask
+}
+
+impl Call {
+    pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
+        let needs = followed(values, methods.jvp.is_none());
+        Call { methods, inputs, levels: Levels::live(), needs, state: Mutex::default() }
+    }
+
+    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn structure(&self) -> PyResult<Arc<Structure>> {
+        let known = self.state().structure.clone();
+        known.ok_or_else(|| self.error("its forward has not run"))
+    }
+
+    #[cold]
+    pub(super) fn error(&self, text: &str) -> PyErr {
+        PyRuntimeError::new_err(format!("{}: {text}{}", self.methods.name, at_here()))
+    }
+
+    fn running(&self, method: &'static str, levels: Levels) -> Running {
+        watch::enter(self.methods.origin, method, levels)
+    }
+
+    /// The result of the call as Python objects; changed arguments get their new values.
+    pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
+        let mut objects = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Vec<_>>>()?;
+        let (structure, dirty) = (self.structure()?, self.state().dirty.clone());
+        for (leaf, out) in dirty {
+            let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {
+                continue;
+            };
+            let object = object.bind(py);
+            if let Some(c) = tensor::cell(py, object.as_ptr()) {
+                c.check_writable(&self.methods.name)?;
+                c.write("mark_dirty", value)?;
+                objects[out] = object.clone();
+            }
+        }
+        structure.build(py, objects)
+    }
+
+    /// Which leaves the forward changed, of those that are not the caller's own objects. Showing the memory to NumPy
+    /// counts as a write only if something was written.
+    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<usize> {
+        let sum = |t: &Tensor| t.innermost().map(|a| (a.shape().clone(), a.checksum()));
+        let changed = |(i, leaf): (usize, &Leaf)| match leaf {
+            Leaf::Tensor { object, index, .. } if !objects[i].is(object) => {
+                let value = tensor::cell(py, objects[i].as_ptr())?.value();
+                (!value.same(&values[*index]) && sum(&value) != sum(&values[*index])).then_some(i)
+            }
+            _ => None,
+        };
+        self.inputs.leaves.iter().enumerate().filter_map(changed).collect()
+    }
+
+    /// Notes which arguments come back, and which of them were changed. `marked`: what the ctx says.
+    fn note_returned(
+        &self,
+        objects: &[Bound<'_, PyAny>],
+        values: &[Tensor],
+        p: &Parsed<'_>,
+        marked: Option<&[usize]>,
+    ) -> PyResult<()> {
+        let place = |i: usize| p.objects.iter().position(|o| o.is(&objects[i]));
+        let is_tensor = |i: &usize| matches!(self.inputs.leaves[*i], Leaf::Tensor { .. });
+        let returned: Vec<_> = (0..objects.len()).filter(is_tensor).filter_map(|i| Some((i, place(i)?))).collect();
+        let mut dirty = Vec::new();
+        for i in Python::attach(|py| self.changed(py, objects, values)) {
+            let known = marked.is_none_or(|m| m.contains(&i)) && (marked.is_some() || place(i).is_some());
+            if !known {
+                return Err(self.error(&format!(
+                    "its forward changed {} in place, which is part of a derivative or a batch, without telling: call \
+                     ctx.mark_dirty() on it and return it, or change a clone() of it",
+                    self.methods.argument(i)
+                )));
+            }
+            dirty.push(i);
+        }
+        dirty.extend(marked.unwrap_or_default().iter().filter(|i| !dirty.contains(i)).copied().collect::<Vec<_>>());
+        let mut pairs = Vec::new();
+        for i in dirty {
+            match place(i) {
+                Some(o) => pairs.push((i, o)),
+                None => return Err(self.not_returned()),
+            }
+        }
+        let mut s = self.state();
+        (s.returned, s.dirty) = (returned, pairs);
+        Ok(())
+    }
+
+    #[cold]
+    pub(super) fn not_returned(&self) -> PyErr {
+        self.error(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are \
+             modified inplace must all be outputs of the Function",
+        )
+    }
+
+    fn note_structure(&self, structure: Structure) {
+        let old = self.state().structure.replace(Arc::new(structure));
+        drop(old);
+    }
+
+    fn forward_separate(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
+        let objects = self.inputs.objects(py, values, record)?;
+        let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
+        let parsed = Structure::parse(&out)?;
+        if record {
+            self.note_returned(&objects, values, &parsed, None)?;
+            self.note_structure(parsed.structure);
+        }
+        Ok(parsed.tensors)
+    }
+
+    fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
+        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(self.needs)))?;
+        let objects = self.inputs.objects(py, values, record)?;
+        let first = [ctx.clone().into_any()];
+        let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
+        let mut parsed = Structure::parse(&out)?;
+        let (dirty, marked) = (ctx.get().dirty(py), ctx.get().non_differentiable(py));
+        let taken = Ctx::take(&ctx)?;
+        if !record {
+            return self.with_hidden(py, parsed.tensors, &taken);
+        }
+        let dirty: Vec<usize> = dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
+        self.note_returned(&objects, values, &parsed, Some(&dirty))?;
+        let is_marked = |o: &Bound<'_, PyAny>| marked.iter().any(|m| m.is(o));
+        let constant =
+            parsed.objects.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m });
+        let mut sorter = Sorter { call: self, values, objects: &objects, parsed: &mut parsed, hidden: Vec::new() };
+        let classic = Classic {
+            backward: sorter.list(py, taken.backward.as_deref(), Place::Backward),
+            forward: sorter.list(py, taken.forward.as_deref(), Place::Forward),
+            adopted: taken
+                .adopted
+                .iter()
+                .enumerate()
+                .map(|(k, o)| sorter.origin(o.bind(py), Place::Adopted(k)))
+                .collect(),
+            hidden: sorter.hidden,
+            constant,
+            ctx: ctx.unbind(),
+        };
+        let mut s = self.state();
+        s.hidden = classic.hidden.len();
+        let old = s.classic.replace(Arc::new(classic));
+        drop(s);
+        drop(old);
+        self.note_structure(parsed.structure);
+        Ok(parsed.tensors)
+    }
+}
+
+impl Function for Call {
+    fn name(&self) -> &str {
+        &self.methods.name
+    }
+
+    fn reach(&self, walk: &mut Reach<'_>) {
+        reach::call(self, walk);
+    }
+    fn reach_context(&self, context: &Context, walk: &mut Reach<'_>) {
+        reach::context(context, walk);
+    }
+
+    fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
+        let _mode = GradMode::set(false);
+        let _running = self.running("forward", self.levels.tapes_and_hidden());
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.forward_separate(py, args, true),
+            None => self.forward_classic(py, args, true),
+        })
+    }
+
+    fn hidden(&self) -> usize {
+        self.state().hidden
+    }
+
+    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+        let _running = self.running("forward", Levels::NONE);
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.forward_separate(py, args, false),
+            None => self.forward_classic(py, args, false),
+        })
+    }
+
+    fn has(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Backward => self.methods.backward.is_some(),
+            Rule::Jvp => self.methods.jvp.is_some(),
+        }
+    }
+
+    fn once(&self) -> bool {
+        self.methods.once
+    }
+
+    fn argument(&self, i: usize) -> String {
+        self.inputs.name(&self.methods, i)
+    }
+
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup> {
+        let _running = self.running("setup_context", Levels::NONE);
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.setup_separate(py, inputs, outputs, needs),
+            None => self.setup_classic(py, inputs, outputs, needs),
+        })
+    }
+
+    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
+        let _running = self.running("backward", Levels::NONE);
+        self.with_saved(setup, |py, ctx| {
+            let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };
+            ctx.get().set_needs(self.inputs.needs(needs));
+            let grads = cotangents.iter().map(|c| optional(py, c.clone()));
+            let mut args = vec![ctx.clone().into_any()];
+            args.extend(self.structure()?.gradients(py, grads)?);
+            let out = f.bind(py).call1(PyTuple::new(py, args)?)?;
+            self.inputs.gradients(&self.methods, &out)
+        })
+    }
+
+    fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
+        let _running = self.running("jvp", self.levels.hidden());
+        self.with_saved(setup, |py, ctx| {
+            let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp")) };
+            let leaves = self.inputs.spread(py, tangents)?;
+            let mut args = vec![ctx.clone().into_any()];
+            args.extend(self.inputs.arguments(py, &leaves)?);
+            let out = f.bind(py).call1(PyTuple::new(py, args)?)?;
+            self.structure()?.tangents(&self.methods, &out)
+        })
+    }
+
+    fn vmap(&self, info: BatchInfo, in_dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
+        if self.methods.ambiguous {
+            return Err(Error::runtime(format!(
+                "{}: it has both generate_vmap_rule=True and an overridden vmap staticmethod; keep one of them: set \
+                 generate_vmap_rule=False or delete the vmap staticmethod{}",
+                self.methods.name,
+                at_here()
+            )));
+        }
+        let Some(f) = &self.methods.vmap else { return Ok(None) };
+        let mut running = self.running("vmap", self.levels.hidden());
+        if info.randomness == Randomness::Error {
+            running.forbid_random();
+        }
+        python(|py| {
+            let dim = |leaf: &Leaf| match leaf {
+                Leaf::Tensor { index, .. } => in_dims[*index].into_pyobject(py).map(Bound::into_any),
+                Leaf::Other(_) => Ok(py.None().into_bound(py)),
+            };
+            let dims = self.inputs.leaves.iter().map(dim).collect::<std::result::Result<Vec<_>, _>>()?;
+            let dims = PyTuple::new(py, self.inputs.arguments(py, &dims)?)?.into_any();
+            let objects = self.inputs.objects(py, args, false)?;
+            let first = [Bound::new(py, VmapInfo::new(info))?.into_any(), dims];
+            let result = self.inputs.call(f.bind(py), &first, &objects)?;
+            let (out, out_dims) = pair(&self.methods, &result)?;
+            let parsed = Structure::parse(&out)?;
+            self.note_returned(&objects, args, &parsed, None)?;
+            let outs = parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size)?;
+            self.note_structure(parsed.structure);
+            Ok(Some(outs))
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! The `ctx` of `autograd.Function`.
+
+use crate::core::{BatchInfo, Randomness, Tensor};
+use crate::py::convert::type_name;
+use crate::py::pytree::{self, Leaves, TreeSpec};
+use crate::py::tensor;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::sync::Mutex;
+
+/// What a Function's methods share. Any attribute may be set; tensors among them, also in lists, tuples and dicts, are
+/// kept as `save_for_backward` keeps its arguments.
+#[pyclass(frozen, dict, weakref, name = "FunctionCtx", module = "pullback.autograd.function")]
+#[derive(Default)]
+pub struct Ctx {
+    state: Mutex<State>,
+}
+
+type List = Option<Vec<Option<Py<PyAny>>>>;
+
+#[derive(Default)]
+struct State {
+    /// Given to save_for_backward and save_for_forward; `None` entries stay in place.
+    backward: List,
+    forward: List,
+    dirty: Vec<Py<PyAny>>,
+    non_differentiable: Vec<Py<PyAny>>,
+    needs: Vec<bool>,
+    keep_missing: bool,
+    /// Something was saved, and a rule may ask for it while it runs.
+    taken: bool,
+    /// Values for the rule that runs now.
+    shown: Option<Shown>,
+    adopted: Vec<Adopted>,
+}
+
+/// Values that the rules may read: saved tensors, and the tensors among the attributes.
+#[derive(Clone, Default)]
+pub struct Shown {
+    pub saved: Vec<Option<Tensor>>,
+    pub adopted: Vec<Tensor>,
+}
+
+/// An attribute with tensors in it.
+struct Adopted {
+    name: String,
+    tree: TreeSpec,
+    /// Leaves that are no tensors.
+    others: Vec<Option<Py<PyAny>>>,
+    /// Number of the first tensor.
+    first: usize,
+}
+
+/// What a ctx was given, with the objects.
+#[derive(Default)]
+pub struct Taken {
+    pub backward: Option<Vec<Option<Py<PyAny>>>>,
+    pub forward: Option<Vec<Option<Py<PyAny>>>>,
+    pub adopted: Vec<Py<PyAny>>,
+}
+
+fn copies(py: Python<'_>, objects: &[Py<PyAny>]) -> Vec<Py<PyAny>> {
+    objects.iter().map(|o| o.clone_ref(py)).collect()
+}
+
+impl Ctx {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    pub fn with_needs(needs: Vec<bool>) -> Ctx {
+        let ctx = Ctx::default();
+        ctx.state().needs = needs;
+        ctx
+    }
+    pub fn set_needs(&self, needs: Vec<bool>) {
+        self.state().needs = needs;
+    }
+    pub fn materialize(&self) -> bool {
+        !self.state().keep_missing
+    }
+    /// The objects that were marked dirty.
+    pub fn dirty(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        copies(py, &self.state().dirty)
+    }
+    pub fn non_differentiable(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        copies(py, &self.state().non_differentiable)
+    }
+
+    /// Takes what was saved, and the tensors among the attributes out of these.
+    pub fn take(slf: &Bound<'_, Ctx>) -> PyResult<Taken> {
+        let py = slf.py();
+        let dict = slf.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?;
+        let mut adopted: Vec<Adopted> = Vec::new();
+        let mut tensors: Vec<Py<PyAny>> = Vec::new();
+        for (name, value) in dict.iter() {
+            let container = value.is_exact_instance_of::<PyList>()
+                || value.is_exact_instance_of::<PyTuple>()
+                || value.is_exact_instance_of::<PyDict>();
+            if !container && !tensor::is_tensor(value.as_ptr()) {
+                continue;
+            }
+            let (leaves, tree) = pytree::flatten(&value)?;
+            let first = tensors.len();
+            let mut others = Vec::with_capacity(leaves.len());
+            for leaf in leaves {
+                others.push(match tensor::is_tensor(leaf.as_ptr()) {
+                    true => {
+                        tensors.push(leaf.unbind());
+                        None
+                    }
+                    false => Some(leaf.unbind()),
+                });
+            }
+            if tensors.len() > first {
+                adopted.push(Adopted { name: name.extract()?, tree, others, first });
+            }
+        }
+        for a in &adopted {
+            dict.del_item(&a.name)?;
+        }
+        let mut s = slf.get().state();
+        s.adopted = adopted;
+        s.taken = s.backward.is_some() || s.forward.is_some();
+        let dirty = std::mem::take(&mut s.dirty);
+        let marked = std::mem::take(&mut s.non_differentiable);
+        let taken = Taken { backward: s.backward.take(), forward: s.forward.take(), adopted: tensors };
+        drop(s);
+        drop((dirty, marked, py));
+        Ok(taken)
+    }
+
+    /// Shows values to a rule that begins; gives what was shown before.
+    pub fn show(&self, values: Option<Shown>) -> Option<Shown> {
+        std::mem::replace(&mut self.state().shown, values)
+    }
+
+    fn adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (tree, leaves) = {
+            let s = self.state();
+            let Some(a) = s.adopted.iter().find(|a| a.name == name) else { return Ok(None) };
+            let Some(shown) = &s.shown else { return Err(freed(&format!("ctx.{name}"))) };
+            let mut tensors = shown.adopted.iter().skip(a.first).cloned();
+            let mut out: Vec<Result<Py<PyAny>, Tensor>> = Vec::new();
+            for o in &a.others {
+                match o {
+                    Some(o) => out.push(Ok(o.clone_ref(py))),
+                    None => out.extend(tensors.next().map(Err)),
+                }
+            }
+            (a.tree.clone(), out)
+        };
+        let leaves: Leaves<'py> = leaves
+            .into_iter()
+            .map(|o| match o {
+                Ok(o) => Ok(o.into_bound(py)),
+                Err(t) => Ok(tensor::wrap(py, t)?.into_any()),
+            })
+            .collect::<PyResult<_>>()?;
+        tree.unflatten(py, leaves).map(Some)
+    }
+}
+
+fn freed(what: &str) -> PyErr {
+    PyRuntimeError::new_err(format!(
+        "{what}: Trying to backward through the graph a second time (or directly access saved tensors after they have \
+         already been freed). Saved values live until backward() or autograd.grad() has used them; the first call needs \
+         retain_graph=True{}",
+        crate::core::origin::at_here()
+    ))
+}
+
+fn check_tensors(name: &str, args: &Bound<'_, PyTuple>, none: bool) -> PyResult<()> {
+    for (i, a) in args.iter().enumerate() {
+        if tensor::is_tensor(a.as_ptr()) || (none && a.is_none()) {
+            continue;
+        }
+        let (verb, rest) = match none {
+            true => ("save variables", "; set other values as attributes of ctx"),
+            false => ("accept variables", ""),
+        };
+        return Err(PyTypeError::new_err(format!(
+            "{name} can only {verb}, but argument {i} is of type {}{rest}{}",
+            type_name(&a),
+            crate::core::origin::at_here()
+        )));
+    }
+    Ok(())
+}
+
+fn list(tensors: &Bound<'_, PyTuple>) -> List {
+    Some(tensors.iter().map(|t| if t.is_none() { None } else { Some(t.unbind()) }).collect())
+}
+
+#[pymethods]
+impl Ctx {
+    /// Keeps tensors (or None) for `backward`. A second call replaces the first.
+    #[pyo3(signature = (*tensors))]
+    fn save_for_backward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
+        check_tensors("save_for_backward", tensors, true)?;
+        let old = std::mem::replace(&mut self.state().backward, list(tensors));
+        drop(old);
+        Ok(())
+    }
+    /// Keeps tensors (or None) for `jvp`. A second call replaces the first.
+    #[pyo3(signature = (*tensors))]
+    fn save_for_forward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
+        check_tensors("save_for_forward", tensors, true)?;
+        let old = std::mem::replace(&mut self.state().forward, list(tensors));
+        drop(old);
+        Ok(())
+    }
+    /// What was saved, in `backward` and `jvp`.
+    #[getter]
+    fn saved_tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (values, objects) = {
+            let s = self.state();
+            let objects = s.backward.as_ref().or(s.forward.as_ref());
+            let objects = objects.map(|l| l.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect::<Vec<_>>());
+            match &s.shown {
+                Some(shown) => (shown.saved.clone(), objects),
+                None if objects.is_some() || !s.taken => (Vec::new(), Some(objects.unwrap_or_default())),
+                None => return Err(freed("saved_tensors")),
+            }
+        };
+        if let Some(objects) = objects {
+            return PyTuple::new(py, objects);
+        }
+        let wrapped: Vec<Bound<'py, PyAny>> =
+            values.into_iter().map(|v| super::optional(py, v)).collect::<PyResult<_>>()?;
+        PyTuple::new(py, wrapped)
+    }
+    /// For each argument of the function, whether a gradient is asked for.
+    #[getter]
+    fn needs_input_grad<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.state().needs.clone())
+    }
+    /// All tensors that the running rule can read.
+    #[getter]
+    fn _history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let shown = self.state().shown.clone().unwrap_or_default();
+        let all = shown.saved.into_iter().flatten().chain(shown.adopted);
+        let wrapped: Vec<Bound<'py, PyAny>> = all.map(|v| super::optional(py, Some(v))).collect::<PyResult<_>>()?;
+        PyTuple::new(py, wrapped)
+    }
+    /// Declares inputs that the forward changed in place; it must return them.
+    #[pyo3(signature = (*args))]
+    fn mark_dirty(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        check_tensors("mark_dirty", args, false)?;
+        let dirty = args.iter().map(Bound::unbind).collect();
+        let old = std::mem::replace(&mut self.state().dirty, dirty);
+        drop(old);
+        Ok(())
+    }
+    /// Declares outputs that carry no derivative.
+    #[pyo3(signature = (*args))]
+    fn mark_non_differentiable(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        check_tensors("mark_non_differentiable", args, false)?;
+        let marked = args.iter().map(Bound::unbind).collect();
+        let old = std::mem::replace(&mut self.state().non_differentiable, marked);
+        drop(old);
+        Ok(())
+    }
+    /// Whether missing gradients are given to `backward` and `jvp` as zeros (the default) or as None.
+    fn set_materialize_grads(&self, value: bool) {
+        self.state().keep_missing = !value;
+    }
+    /// Attributes that hold saved tensors.
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.adopted(py, name)? {
+            Some(found) => Ok(found),
+            None => Err(PyAttributeError::new_err(format!("'FunctionCtx' object has no attribute '{name}'"))),
+        }
+    }
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(s) = self.state.try_lock() else { return Ok(()) };
+        let lists = s.backward.iter().chain(&s.forward).flatten().flatten();
+        let others = s.adopted.iter().flat_map(|a| a.others.iter().flatten());
+        for o in lists.chain(&s.dirty).chain(&s.non_differentiable).chain(others) {
+            visit.call(o)?;
+        }
+        Ok(())
+    }
+    fn __clear__(&self) {
+        let taken = self.state.try_lock().map(|mut s| std::mem::take(&mut *s));
+        drop(taken);
+    }
+}
+
+/// What a vmap staticmethod is told of the batch.
+#[pyclass(frozen, name = "VmapInfo", module = "pullback.autograd.function")]
+pub struct VmapInfo {
+    #[pyo3(get)]
+    batch_size: usize,
+    #[pyo3(get)]
+    randomness: &'static str,
+}
+
+impl VmapInfo {
+    pub fn new(info: BatchInfo) -> VmapInfo {
+        let randomness = match info.randomness {
+            Randomness::Error => "error",
+            Randomness::Different => "different",
+            Randomness::Same => "same",
+        };
+        VmapInfo { batch_size: info.size, randomness }
+    }
+}

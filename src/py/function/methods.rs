@@ -1,0 +1,218 @@
+//! The staticmethods of an `autograd.Function` class.
+
+use crate::core::origin::{Origin, at_here};
+use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use std::sync::atomic::AtomicBool;
+
+/// A parameter of `forward`, without the ctx.
+pub struct Parameter {
+    name: Py<PyString>,
+    default: Option<Py<PyAny>>,
+}
+
+/// What `apply` takes.
+#[derive(Default)]
+struct Signature {
+    positional: Vec<Parameter>,
+    keyword_only: Vec<Parameter>,
+    /// `**kwargs`
+    keywords: bool,
+}
+
+/// The staticmethods of a Function class, looked up once.
+pub struct Methods {
+    pub class: Py<PyType>,
+    pub name: String,
+    /// The name, where it must be quick to pass on.
+    pub origin: Origin,
+    pub forward: Py<PyAny>,
+    pub setup_context: Option<Py<PyAny>>,
+    pub backward: Option<Py<PyAny>>,
+    pub jvp: Option<Py<PyAny>>,
+    pub vmap: Option<Py<PyAny>>,
+    /// `vmap` and `generate_vmap_rule` are both given.
+    pub ambiguous: bool,
+    /// `backward` is once_differentiable: nothing can be derived from it.
+    pub once: bool,
+    /// To be verified at the first use.
+    pub unverified: AtomicBool,
+    signature: Signature,
+}
+
+/// Positional arguments, and the names of the last ones where `forward` takes these by keyword only.
+pub struct Bindings<'py> {
+    pub args: Vec<Bound<'py, PyAny>>,
+    pub keywords: Option<Bound<'py, PyTuple>>,
+}
+
+impl Methods {
+    /// Looks the methods up.
+    pub fn of(class: &Bound<'_, PyType>) -> PyResult<Methods> {
+        let name = class.name()?.to_string();
+        // A method counts if the class or a base of its own gives it: `Function`'s are placeholders.
+        let own = |method: &str| -> PyResult<Option<Py<PyAny>>> {
+            for base in class.mro().iter() {
+                let base = base.cast_into::<PyType>()?;
+                let dict = base.getattr("__dict__")?;
+                if dict.contains(method)? {
+                    let placeholder = dict.contains("_is_function_base")?;
+                    return Ok(if placeholder { None } else { Some(class.getattr(method)?.unbind()) });
+                }
+            }
+            Ok(None)
+        };
+        let (backward, vjp) = (own("backward")?, own("vjp")?);
+        if backward.is_some() && vjp.is_some() {
+            return Err(PyRuntimeError::new_err(format!(
+                "{name}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed; they are the same \
+                 method. You should only implement one of them{}",
+                at_here()
+            )));
+        }
+        let Some(forward) = own("forward")? else {
+            return Err(PyNotImplementedError::new_err(format!(
+                "{name}: You must implement the forward function for custom autograd.Function; write\n    @staticmethod\n \
+                 \x20  def forward(*args): ...{}",
+                at_here()
+            )));
+        };
+        let vmap = own("vmap")?;
+        let flag = class.getattr_opt("generate_vmap_rule")?.map(|f| f.is_truthy()).transpose()?.unwrap_or(false);
+        let setup_context = own("setup_context")?;
+        let py = class.py();
+        let signature = Signature::of(forward.bind(py), setup_context.is_none()).unwrap_or_default();
+        let backward = backward.or(vjp);
+        let once = match &backward {
+            Some(b) => b.bind(py).hasattr(intern!(py, "_once_differentiable"))?,
+            None => false,
+        };
+        Ok(Methods {
+            class: class.clone().unbind(),
+            origin: Origin::intern(name.clone()),
+            ambiguous: flag && vmap.is_some(),
+            name,
+            forward,
+            setup_context,
+            backward,
+            jvp: own("jvp")?,
+            vmap,
+            once,
+            unverified: AtomicBool::new(false),
+            signature,
+        })
+    }
+
+    /// Whether a call needs [`Methods::bind`]: it has keywords, or arguments are left to their defaults.
+    #[inline]
+    pub fn must_bind(&self, given: usize, keywords: bool) -> bool {
+        let next = self.signature.positional.get(given);
+        keywords
+            || (self.setup_context.is_some()
+                && (next.is_some_and(|p| p.default.is_some()) || !self.signature.keyword_only.is_empty()))
+    }
+
+    /// All arguments of a call by position, defaults included where `setup_context` gets them.
+    pub fn bind<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bindings<'py>> {
+        let py = args.py();
+        let left = match kwargs {
+            Some(k) => k.copy()?,
+            None => PyDict::new(py),
+        };
+        let take = |p: &Parameter| -> PyResult<Option<Bound<'py, PyAny>>> {
+            let found = left.get_item(&p.name)?;
+            if found.is_some() {
+                left.del_item(&p.name)?;
+            }
+            Ok(found)
+        };
+        let mut out: Vec<Bound<'py, PyAny>> = args.iter().collect();
+        let missing = |p: &Parameter| {
+            PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.name))
+        };
+        let mut skipped: Vec<&Parameter> = Vec::new();
+        for (i, p) in self.signature.positional.iter().enumerate() {
+            match (take(p)?, i < args.len()) {
+                (Some(_), true) => {
+                    let name = &self.name;
+                    return Err(PyTypeError::new_err(format!(
+                        "{name}.apply(): multiple values for argument '{}'",
+                        p.name
+                    )));
+                }
+                (Some(value), false) => {
+                    for p in skipped.drain(..) {
+                        out.push(p.default.as_ref().ok_or_else(|| missing(p))?.bind(py).clone());
+                    }
+                    out.push(value);
+                }
+                (None, true) => {}
+                (None, false) => skipped.push(p),
+            }
+        }
+        if self.setup_context.is_some() {
+            for p in skipped {
+                out.push(p.default.as_ref().ok_or_else(|| missing(p))?.bind(py).clone());
+            }
+        }
+        let mut names: Vec<Bound<'py, PyAny>> = Vec::new();
+        for p in &self.signature.keyword_only {
+            let default = || p.default.as_ref().filter(|_| self.setup_context.is_some()).map(|d| d.bind(py).clone());
+            if let Some(value) = take(p)?.or_else(default) {
+                names.push(p.name.bind(py).clone().into_any());
+                out.push(value);
+            }
+        }
+        if !left.is_empty() && !self.signature.keywords {
+            let unknown = left.keys().get_item(0)?;
+            let name = &self.name;
+            return Err(PyTypeError::new_err(format!(
+                "{name}.apply(): got an unexpected keyword argument '{unknown}'"
+            )));
+        }
+        for (key, value) in left.iter() {
+            names.push(key);
+            out.push(value);
+        }
+        let keywords = if names.is_empty() { None } else { Some(PyTuple::new(py, names)?) };
+        Ok(Bindings { args: out, keywords })
+    }
+
+    /// What error messages call an argument.
+    pub fn argument(&self, i: usize) -> String {
+        match self.signature.positional.get(i) {
+            Some(p) => format!("argument {i} ('{}')", p.name),
+            None => format!("argument {i}"),
+        }
+    }
+}
+
+impl Signature {
+    fn of(forward: &Bound<'_, PyAny>, has_ctx: bool) -> PyResult<Signature> {
+        let py = forward.py();
+        let inspect = py.import(intern!(py, "inspect"))?;
+        let empty = inspect.getattr("Parameter")?.getattr("empty")?;
+        let parameters =
+            inspect.call_method1("signature", (forward,))?.getattr("parameters")?.call_method0("values")?;
+        let mut out = Signature::default();
+        for p in parameters.try_iter()?.skip(usize::from(has_ctx)) {
+            let p = p?;
+            let default = p.getattr("default")?;
+            let default = if default.is(&empty) { None } else { Some(default.unbind()) };
+            let parameter = Parameter { name: p.getattr("name")?.cast_into::<PyString>()?.unbind(), default };
+            match p.getattr("kind")?.extract::<u8>()? {
+                0 | 1 => out.positional.push(parameter),
+                3 => out.keyword_only.push(parameter),
+                2 => {}
+                _ => out.keywords = true,
+            }
+        }
+        Ok(out)
+    }
+}

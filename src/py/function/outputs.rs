@@ -1,0 +1,273 @@
+//! What a forward returns: one result or several, each a tensor, a tree of tensors or any other object.
+
+use super::methods::Methods;
+use super::{as_list, inputs, value_of};
+use crate::core::origin::at_here;
+use crate::core::{Outputs, Tangents, Tensor};
+use crate::function::BatchedOutputs;
+use crate::py::convert::type_name;
+use crate::py::pytree::{self, Leaves, TreeSpec};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+enum Item {
+    Tensor,
+    Constant(Py<PyAny>),
+    /// The leaves that are no tensors.
+    Tree {
+        spec: TreeSpec,
+        others: Vec<Option<Py<PyAny>>>,
+    },
+}
+
+enum Whole {
+    One,
+    Tuple,
+    List,
+    Named(Py<PyAny>),
+}
+
+/// A result without its tensors.
+pub struct Structure {
+    items: Vec<Item>,
+    whole: Whole,
+}
+
+/// A result taken apart.
+pub struct Parsed<'py> {
+    pub structure: Structure,
+    pub tensors: Outputs,
+    pub objects: Vec<Bound<'py, PyAny>>,
+}
+
+impl Structure {
+    pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
+        if let Some(t) = value_of(out) {
+            let structure = Structure { items: vec![Item::Tensor], whole: Whole::One };
+            return Ok(Parsed { structure, tensors: [t].into_iter().collect(), objects: vec![out.clone()] });
+        }
+        let (items, whole): (Vec<Bound<'py, PyAny>>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
+            (t.iter().collect(), Whole::Tuple)
+        } else if let Ok(l) = out.cast_exact::<PyList>() {
+            (l.iter().collect(), Whole::List)
+        } else if out.is_instance_of::<PyTuple>() && out.hasattr("_fields")? {
+            (out.cast::<PyTuple>()?.iter().collect(), Whole::Named(out.get_type().into_any().unbind()))
+        } else {
+            (vec![out.clone()], Whole::One)
+        };
+        let mut p =
+            Parsed { structure: Structure { items: Vec::new(), whole }, tensors: Outputs::new(), objects: vec![] };
+        for o in items {
+            let item = p.item(o)?;
+            p.structure.items.push(item);
+        }
+        Ok(p)
+    }
+
+    /// The result with these tensors.
+    pub fn build<'py>(&self, py: Python<'py>, objects: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut objects = objects.into_iter();
+        let items = self.items(py, || objects.next(), |c| c.clone_ref(py))?;
+        self.assemble(py, items)
+    }
+
+    fn assemble<'py>(&self, py: Python<'py>, mut items: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.whole {
+            Whole::One => Ok(items.pop().unwrap_or_else(|| py.None().into_bound(py))),
+            Whole::Tuple => Ok(PyTuple::new(py, items)?.into_any()),
+            Whole::List => Ok(PyList::new(py, items)?.into_any()),
+            Whole::Named(class) => class.bind(py).call1(PyTuple::new(py, items)?),
+        }
+    }
+
+    /// One object per item, from one per tensor.
+    fn items<'py>(
+        &self,
+        py: Python<'py>,
+        mut next: impl FnMut() -> Option<Bound<'py, PyAny>>,
+        constant: impl Fn(&Py<PyAny>) -> Py<PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let none = || py.None().into_bound(py);
+        let mut object = |item: &Item| match item {
+            Item::Tensor => Ok(next().unwrap_or_else(none)),
+            Item::Constant(c) => Ok(constant(c).into_bound(py)),
+            Item::Tree { spec, others } => {
+                let leaves = others.iter().map(|o| match o {
+                    Some(c) => constant(c).into_bound(py),
+                    None => next().unwrap_or_else(none),
+                });
+                spec.unflatten(py, leaves.collect::<Leaves<'py>>())
+            }
+        };
+        self.items.iter().map(&mut object).collect()
+    }
+
+    /// Arguments of backward, one per item, from one gradient per tensor; None for what is no tensor.
+    pub fn gradients<'py>(
+        &self,
+        py: Python<'py>,
+        mut grads: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut failed = None;
+        let next = || match grads.next()? {
+            Ok(g) => Some(g),
+            Err(e) => {
+                failed = Some(e);
+                None
+            }
+        };
+        let out = self.items(py, next, |_| py.None());
+        failed.map_or(out, Err)
+    }
+
+    /// One object per tensor from a result of the same structure, where None stands for what has no tangent.
+    fn flatten<'py>(&self, out: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let mut leaves = Vec::new();
+        let results = match self.whole {
+            Whole::One if !matches!(self.items[0], Item::Tensor) => vec![out.clone()],
+            _ => as_list(out),
+        };
+        let tensors = self.items.iter().filter(|i| matches!(i, Item::Tensor)).count();
+        if results.len() == tensors
+            && self.items.len() != tensors
+            && !self.items.iter().any(|i| matches!(i, Item::Tree { .. }))
+        {
+            return Ok(Some(results));
+        }
+        if results.len() != self.items.len() {
+            return Ok(None);
+        }
+        for (item, r) in self.items.iter().zip(results) {
+            match item {
+                Item::Tensor => leaves.push(r),
+                Item::Constant(_) => {}
+                Item::Tree { spec, others } => {
+                    let mut all = Vec::new();
+                    if !pytree::flatten_like(spec, &r, &mut all)? {
+                        return Ok(None);
+                    }
+                    leaves.extend(all.into_iter().zip(others).filter(|(_, o)| o.is_none()).map(|(r, _)| r));
+                }
+            }
+        }
+        Ok(Some(leaves))
+    }
+
+    /// Tangents of the tensors, from what a jvp returned.
+    pub fn tangents(&self, methods: &Methods, out: &Bound<'_, PyAny>) -> PyResult<Tangents> {
+        let Some(leaves) = self.flatten(out)? else {
+            return Err(PyRuntimeError::new_err(format!(
+                "{}.jvp: returned {} tangents in another structure than forward's output, which has {} results{}",
+                methods.name,
+                as_list(out).len(),
+                self.items.len(),
+                at_here()
+            )));
+        };
+        let read = |(i, o): (usize, &Bound<'_, PyAny>)| inputs::tangent(methods, "jvp", || format!("output {i}"), o);
+        leaves.iter().enumerate().map(read).collect()
+    }
+
+    /// The tensors of a batched result with their batch dimensions.
+    pub fn batched(
+        &self,
+        methods: &Methods,
+        tensors: &[Tensor],
+        dims: &Bound<'_, PyAny>,
+        size: usize,
+    ) -> PyResult<BatchedOutputs> {
+        let name = &methods.name;
+        let wrong = || {
+            PyRuntimeError::new_err(format!(
+                "{name}.vmap: expected out_dims in the structure of the output, with an int or None for each of its {} \
+                 tensors, but got {dims}{}",
+                tensors.len(),
+                at_here()
+            ))
+        };
+        let mut leaves: Vec<Bound<'_, PyAny>> = Vec::new();
+        if dims.is_none() || dims.extract::<i64>().is_ok() {
+            leaves = vec![dims.clone(); tensors.len()];
+        } else {
+            let given = match self.whole {
+                Whole::One => vec![dims.clone()],
+                _ => as_list(dims),
+            };
+            if given.len() != self.items.len() {
+                return Err(wrong());
+            }
+            for (item, d) in self.items.iter().zip(given) {
+                match item {
+                    Item::Tensor => leaves.push(d),
+                    Item::Constant(_) => {}
+                    Item::Tree { spec, others } => {
+                        let all = pytree::broadcast_to_and_flatten(&d, spec)?.ok_or_else(wrong)?;
+                        leaves.extend(all.into_iter().zip(others).filter(|(_, o)| o.is_none()).map(|(d, _)| d));
+                    }
+                }
+            }
+        }
+        if leaves.len() != tensors.len() {
+            return Err(wrong());
+        }
+        let place = |(i, (t, d)): (usize, (&Tensor, &Bound<'_, PyAny>))| {
+            if d.is_none() {
+                return Ok((t.clone(), None));
+            }
+            let given: i64 = d.extract().map_err(|_| wrong())?;
+            let rank = t.rank() as i64;
+            let dim = if given < 0 { given + rank } else { given };
+            if dim < 0 || dim >= rank || t.shape()[dim as usize] != size {
+                return Err(PyRuntimeError::new_err(format!(
+                    "{name}.vmap: output {i} has shape {}, and no batch of size {size} at dimension {given}, where \
+                     out_dims says that it is{}",
+                    t.shape(),
+                    at_here()
+                )));
+            }
+            Ok((t.clone(), Some(dim as usize)))
+        };
+        tensors.iter().zip(&leaves).enumerate().map(place).collect()
+    }
+}
+
+impl<'py> Parsed<'py> {
+    fn item(&mut self, o: Bound<'py, PyAny>) -> PyResult<Item> {
+        if let Some(t) = value_of(&o) {
+            self.tensors.push(t);
+            self.objects.push(o);
+            return Ok(Item::Tensor);
+        }
+        let mut leaves = Leaves::new();
+        let spec = pytree::flatten_open(&o, &mut leaves)?;
+        if spec.is_leaf() {
+            return Ok(Item::Constant(o.unbind()));
+        }
+        let mut others = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
+            others.push(match value_of(&leaf) {
+                Some(t) => {
+                    self.tensors.push(t);
+                    self.objects.push(leaf);
+                    None
+                }
+                None => Some(leaf.unbind()),
+            });
+        }
+        Ok(Item::Tree { spec, others })
+    }
+}
+
+/// `(output, out_dims)` of a vmap staticmethod.
+pub fn pair<'py>(methods: &Methods, result: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    match result.cast::<PyTuple>() {
+        Ok(t) if t.len() == 2 => Ok((t.get_item(0)?, t.get_item(1)?)),
+        _ => Err(PyTypeError::new_err(format!(
+            "{}.vmap: expected to return (output, out_dims), a tuple of length 2, but got {}{}",
+            methods.name,
+            type_name(result),
+            at_here()
+        ))),
+    }
+}

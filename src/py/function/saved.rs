@@ -1,0 +1,216 @@
+//! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
+
+use super::call::{Call, python};
+use super::ctx::{Ctx, Shown, Taken};
+use super::inputs::Leaf;
+use super::outputs::Parsed;
+use super::{optional, value_of};
+use crate::base::{Error, Result};
+use crate::core::{Mask, Outputs, Tensor};
+use crate::function::Setup;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+
+/// What a saved tensor of a classic forward was.
+#[derive(Clone)]
+pub enum Origin {
+    None,
+    Input(usize),
+    /// Hidden outputs too.
+    Output(usize),
+    Constant(Tensor),
+}
+
+/// The place of a hidden output among what a ctx was given.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Backward(usize),
+    Forward(usize),
+    Adopted(usize),
+}
+
+/// A classic forward's ctx, and what each saved tensor was.
+pub struct Classic {
+    pub ctx: Py<Ctx>,
+    pub backward: Option<Vec<Origin>>,
+    pub forward: Option<Vec<Origin>>,
+    pub adopted: Vec<Origin>,
+    pub hidden: Vec<Place>,
+    pub constant: Mask,
+}
+
+/// What the rules of one level read.
+pub struct Context {
+    pub ctx: Py<Ctx>,
+    /// Which saved entries are tensors; the adopted ones follow.
+    present: Vec<bool>,
+}
+
+impl Call {
+    /// The results of a forward that ran again, with the hidden outputs behind them.
+    pub fn with_hidden(&self, py: Python<'_>, mut tensors: Outputs, taken: &Taken) -> PyResult<Outputs> {
+        let classic = self.state().classic.clone();
+        let places = classic.as_ref().map_or(&[][..], |c| &c.hidden);
+        let entry =
+            |list: &Option<Vec<Option<Py<PyAny>>>>, k: usize| list.as_ref()?.get(k)?.as_ref().map(|o| o.clone_ref(py));
+        for place in places {
+            let object = match *place {
+                Place::Backward(k) => entry(&taken.backward, k),
+                Place::Forward(k) => entry(&taken.forward, k),
+                Place::Adopted(k) => taken.adopted.get(k).map(|o| o.clone_ref(py)),
+            };
+            let value = object.and_then(|o| value_of(o.bind(py)));
+            tensors.push(value.ok_or_else(|| self.error("its forward saved something else the second time"))?);
+        }
+        Ok(tensors)
+    }
+
+    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let mut inputs = self.inputs.objects(py, ins, false)?;
+        let outputs = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Vec<_>>>()?;
+        let (structure, known, returned) = {
+            let s = self.state();
+            (s.structure.clone(), s.dirty.clone(), s.returned.clone())
+        };
+        for &(i, o) in &known {
+            inputs[i] = outputs[o].clone();
+        }
+        let output = structure.ok_or_else(|| self.error("its forward has not run"))?.build(py, outputs.clone())?;
+        if let Some(f) = &self.methods.setup_context {
+            let arguments = self.inputs.arguments(py, &inputs)?;
+            f.bind(py).call1((&ctx, PyTuple::new(py, arguments)?, output))?;
+        }
+        let dirty: Vec<usize> =
+            ctx.get().dirty(py).iter().filter_map(|d| inputs.iter().position(|i| i.is(d))).collect();
+        if let Some((i, _)) = known.iter().find(|(i, _)| !dirty.contains(i)) {
+            return Err(self.error(&format!(
+                "its forward changed {} in place, and setup_context did not call ctx.mark_dirty() on it",
+                self.methods.argument(*i)
+            )));
+        }
+        let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
+        self.state().dirty = dirty.iter().map(pair).collect::<PyResult<_>>()?;
+        let marked = ctx.get().non_differentiable(py);
+        let is_marked = |o: &Bound<'_, PyAny>| marked.iter().any(|m| m.is(o));
+        let constant =
+            outputs.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m });
+        let taken = Ctx::take(&ctx)?;
+        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
+        let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py)))).collect();
+        let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
+        Ok(setup_from(&ctx, saved, adopted, constant))
+    }
+
+    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+        let Some(classic) = self.state().classic.clone() else {
+            return Err(self.error(
+                "its derivative needs the ctx, which the vmap staticmethod does not fill: write setup_context(ctx, \
+                 inputs, output), and forward without ctx",
+            ));
+        };
+        let value = |o: &Origin| match o {
+            Origin::None => None,
+            Origin::Input(i) => Some(ins[*i].clone()),
+            Origin::Output(i) => Some(outs[*i].clone()),
+            Origin::Constant(t) => Some(t.clone()),
+        };
+        let list = self.chosen(needs, classic.backward.as_ref(), classic.forward.as_ref());
+        let saved = list.map_or(Vec::new(), |l| l.iter().map(value).collect());
+        let adopted = classic.adopted.iter().filter_map(value);
+        Ok(setup_from(classic.ctx.bind(py), saved, adopted, classic.constant))
+    }
+
+    /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
+    fn chosen<T>(&self, needs: Mask, backward: Option<T>, forward: Option<T>) -> Option<T> {
+        let jvp = if needs == 0 { self.methods.jvp.is_some() } else { self.methods.backward.is_none() };
+        if jvp { forward.or(backward) } else { backward.or(forward) }
+    }
+
+    /// Calls a rule with the saved tensors in place.
+    pub fn with_saved<R>(
+        &self,
+        setup: &Setup,
+        f: impl FnOnce(Python<'_>, &Bound<'_, Ctx>) -> PyResult<R>,
+    ) -> Result<R> {
+        let Some(context) = setup.context.downcast_ref::<Context>() else {
+            return Err(Error::internal(format!("{}: foreign context", self.methods.name)));
+        };
+        python(|py| {
+            let ctx = context.ctx.bind(py);
+            let mut values = setup.saved.iter().cloned();
+            let saved = context.present.iter().map(|&p| if p { values.next() } else { None }).collect();
+            let before = ctx.get().show(Some(Shown { saved, adopted: values.collect() }));
+            let out = f(py, ctx);
+            drop(ctx.get().show(before));
+            out
+        })
+    }
+}
+
+fn setup_from(
+    ctx: &Bound<'_, Ctx>,
+    saved: Vec<Option<Tensor>>,
+    adopted: impl Iterator<Item = Tensor>,
+    non_differentiable: Mask,
+) -> Setup {
+    let present = saved.iter().map(Option::is_some).collect();
+    Setup {
+        context: Arc::new(Context { ctx: ctx.clone().unbind(), present }),
+        saved: saved.into_iter().flatten().chain(adopted).collect(),
+        non_differentiable,
+        materialize: ctx.get().materialize(),
+    }
+}
+
+/// Finds out what each saved tensor of a classic forward is. By object where it is one of the call's: two arguments may
+/// have the same value.
+pub struct Sorter<'a, 'py> {
+    pub call: &'a Call,
+    pub values: &'a [Tensor],
+    pub objects: &'a [Bound<'py, PyAny>],
+    pub parsed: &'a mut Parsed<'py>,
+    pub hidden: Vec<Place>,
+}
+
+impl Sorter<'_, '_> {
+    pub fn list(
+        &mut self,
+        py: Python<'_>,
+        objects: Option<&[Option<Py<PyAny>>]>,
+        place: impl Fn(usize) -> Place,
+    ) -> Option<Vec<Origin>> {
+        let origin = |(k, o): (usize, &Option<Py<PyAny>>)| match o {
+            None => Origin::None,
+            Some(o) => self.origin(o.bind(py), place(k)),
+        };
+        Some(objects?.iter().enumerate().map(origin).collect())
+    }
+
+    pub fn origin(&mut self, o: &Bound<'_, PyAny>, place: Place) -> Origin {
+        let output = self.parsed.objects.iter().position(|x| x.is(o));
+        if let Some(i) = self.objects.iter().position(|x| x.is(o))
+            && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]
+        {
+            let dirty = self.call.state().dirty.iter().any(|d| d.0 == i);
+            return output.filter(|_| dirty).map_or(Origin::Input(index), Origin::Output);
+        }
+        if let Some(i) = output {
+            return Origin::Output(i);
+        }
+        let Some(value) = value_of(o) else { return Origin::None };
+        if let Some(i) = self.values.iter().position(|v| v.same(&value)) {
+            return Origin::Input(i);
+        }
+        if let Some(i) = self.parsed.tensors.iter().position(|v| v.same(&value)) {
+            return Origin::Output(i);
+        }
+        if self.call.levels.touch(&value) {
+            return Origin::Constant(value);
+        }
+        self.hidden.push(place);
+        self.parsed.tensors.push(value);
+        Origin::Output(self.parsed.tensors.len() - 1)
+    }
+}
