@@ -1344,25 +1344,32 @@ class FunctionApply:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __new__(cls, *args: Any, **kwargs: Any) -> FunctionApply: ...
     def __repr__(self, /) -> Any: ...
+    def rules(self, /) -> Any:
+        """For each rule: "written", "derived from …", "generated", "missing"."""
 
 class FunctionCtx:
-    """What a Function's methods share. Any attribute may be set; tensors among them are kept as `save_for_backward` keeps
-    its arguments."""
+    """What a Function's methods share. Any attribute may be set; tensors among them, also in lists, tuples and dicts, are
+    kept as `save_for_backward` keeps its arguments."""
     def __getattribute__(self, name: Any, /) -> Any: ...
+    @builtins.property
+    def _history(self) -> Any:
+        """All tensors that the running rule can read."""
     def mark_dirty(self, /, *args: Any) -> Any:
         """Declares inputs that the forward changed in place; it must return them."""
     def mark_non_differentiable(self, /, *args: Any) -> Any:
         """Declares outputs that carry no derivative."""
     @builtins.property
-    def needs_input_grad(self) -> Any: ...
+    def needs_input_grad(self) -> Any:
+        """For each argument of the function, whether a gradient is asked for."""
     def save_for_backward(self, /, *tensors: Any) -> Any:
-        """Keeps tensors for `backward`. Call it once, with inputs and outputs of the function (or None)."""
+        """Keeps tensors (or None) for `backward`. A second call replaces the first."""
     def save_for_forward(self, /, *tensors: Any) -> Any:
-        """Keeps tensors for `jvp`."""
+        """Keeps tensors (or None) for `jvp`. A second call replaces the first."""
     @builtins.property
-    def saved_tensors(self) -> Any: ...
+    def saved_tensors(self) -> Any:
+        """What was saved, in `backward` and `jvp`."""
     def set_materialize_grads(self, /, value: Any) -> Any:
-        """Whether missing gradients are given to `backward` as zeros (the default) or as None."""
+        """Whether missing gradients are given to `backward` and `jvp` as zeros (the default) or as None."""
 
 class VmapInfo:
     """What a vmap staticmethod is told of the batch."""
