@@ -16,6 +16,23 @@ use pyo3::types::{PyList, PyTuple};
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
+/// Entries that write to `out` as it is: its dtype must be the result's.
+const EXACT: [&str; 13] = [
+    "gather",
+    "scatter",
+    "scatter_add",
+    "index_add",
+    "mm",
+    "bmm",
+    "addmm",
+    "baddbmm",
+    "softmax",
+    "log_softmax",
+    "topk",
+    "tril",
+    "triu",
+];
+
 /// Whether the function of an entry takes `out=`: all that give new tensors.
 pub fn takes_out(entry: &Entry) -> bool {
     let none = Flags::VIEW.or(Flags::NOT_FUNCTION);
@@ -107,6 +124,13 @@ fn put_all(py: Python<'_>, op: &str, targets: &[Bound<'_, PyTensor>], items: &[V
 /// Writes to one target. One of another shape becomes as large as it must be.
 fn put(py: Python<'_>, op: &str, target: &PyTensor, new: &Tensor) -> PyResult<()> {
     let (shape, dtype) = (target.value().shape().clone(), target.value().dtype());
+    if EXACT.contains(&op) && new.dtype() != dtype {
+        return Err(Error::runtime(format!(
+            "{op}(): Expected out tensor to have dtype {}, but got {dtype} instead",
+            new.dtype()
+        ))
+        .into());
+    }
     if new.dtype().category() > dtype.category() {
         return Err(Error::runtime(format!(
             "{op}(): result type {} can't be cast to the desired output type {dtype}",

@@ -21,6 +21,11 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: pb.arange(0, 5, -1), RuntimeError, r"inconsistent with step sign: got start=0, end=5, step=-1"),
     (lambda: pb.addmm(X, X, X), RuntimeError, r"^addmm\(\): mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"),
     (lambda: pb.addmv(X, X, X), RuntimeError, r"^addmv\(\): argument 'vec' must be a 1D tensor, but it is 2D"),
+    (
+        lambda: pb.mm(X, X.t(), out=pb.ones(2, 2).double()),
+        RuntimeError,
+        r"mm\(\): Expected out .* float32, but got float64",
+    ),
     (lambda: pb.linalg.solve(pb.eye(2), pb.ones(())), RuntimeError, r"linalg\.solve: argument 'B' must be a vector"),
     (
         lambda: pb.linalg.svd(pb.eye(2).long()),
