@@ -76,10 +76,10 @@ pub fn relayout(l: &Layout, from: DType, to: DType) -> Result<Layout> {
     if l.strides[last] != 1 && l.shape[last] > 1 {
         return refuse("self.stride(-1) must be 1".into(), l.strides[last].to_string());
     }
-    if l.shape[last] % r != 0 {
+    if !l.shape[last].is_multiple_of(r) {
         return refuse(format!("self.size(-1) must be divisible by {r}"), l.shape[last].to_string());
     }
-    if l.offset % r != 0 {
+    if !l.offset.is_multiple_of(r) {
         return refuse(format!("self.storage_offset() must be divisible by {r}"), l.offset.to_string());
     }
     for d in 0..last {

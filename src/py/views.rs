@@ -207,11 +207,16 @@ pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
 pub fn write_part(cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
     const OP: &str = "__setitem__";
     cell.check_writable(OP)?;
-    if cell.is_view() || !index::is_basic(&items) {
+    if !index::is_basic(&items) {
         let new = indexing::put(&cell.value(), &items, value)?;
         return cell.write(OP, &new);
     }
     let items = index::plain(items);
+    if cell.is_view() {
+        let part = indexing::get(&cell.value(), &items)?;
+        let value = broadcast(value, part.shape())?;
+        return cell.cell().view(Lens::index(items), part)?.write(OP, value);
+    }
     let shape = cell.value().shape().clone();
     let part = index::part(&Layout::contiguous(shape), &items)?;
     let value = broadcast(value, &part.shape)?;

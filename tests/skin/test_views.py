@@ -131,3 +131,51 @@ def test_views_of_small_tensors_need_a_layout_that_fits() -> None:
     flat[1] = 9
     assert x[0].tolist() == [0, 9, 2]
     np.testing.assert_array_equal(x.t().reshape(-1).detach().numpy(), [0, 3, 9, 4, 2, 5])
+
+
+def test_part_of_an_expanded_view() -> None:
+    x = pb.zeros(3)
+    y = x.expand(2, 3)
+    y[0] = 5
+    same(x, pb.full((3,), 5.0))
+    with pytest.raises(RuntimeError, match="more than one element"):
+        y[:, 0] = 1
+
+
+def test_parts_of_views_are_written_where_they_are() -> None:
+    z = pb.zeros(100, 32)
+    address = z.data_ptr()
+    turned = z.t()
+    for i in range(32):
+        turned[i] = float(i)
+    assert z.data_ptr() == address
+    same(z[7], pb.arange(32.0))
+
+
+def test_members_written_one_by_one() -> None:
+    y = pb.ones(2, 2, requires_grad=True) * 1
+    p, _ = y.unbind()
+    for write in (lambda: p.mul_(2), lambda: p.__setitem__(0, 2.0)):
+        with pytest.raises(RuntimeError, match=r"Output 0 of unbind is a view .* returns multiple views"):
+            write()
+    for row in y:
+        row.mul_(3)
+    same(y.detach(), pb.full((2, 2), 3.0))
+    with pb.no_grad():
+        v = y[0]
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
+        v[0] = pb.ones((), requires_grad=True)
+
+
+def test_rows_beside_a_detached_tensor() -> None:
+    x = pb.ones(32, requires_grad=True)
+    z = pb.zeros(100, 32) * x
+    d = z.detach()
+    for i in range(100):
+        z[i] = x * i
+    same(d[:, 0], pb.arange(100.0))
+    z.sum().backward()
+    same(x.grad, pb.full((32,), 4950.0))
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        z[0] = pb.ones(5)
+    same(d[:, 0], pb.arange(100.0))

@@ -40,6 +40,17 @@ pub(super) struct View {
     pub depth: u32,
 }
 
+impl View {
+    /// Whether it, and what it is a view of, was made where gradients are enabled.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded
+            && match &self.parent.state().link {
+                Link::View(v) => v.is_recorded(),
+                _ => true,
+            }
+    }
+}
+
 /// Views of views deeper than this refer to their root directly.
 pub(super) const MAX_DEPTH: u32 = 8;
 

@@ -1,6 +1,7 @@
 //! Writing to a cell: the new value goes where the elements are, and who depends on them makes its value again.
 
 use super::super::history::{self, rewrap, strip};
+use super::super::read::innermost;
 use super::super::write::{check_leaf, merge, merge_region};
 use super::link::Link;
 use super::{Cell, Face};
@@ -66,7 +67,7 @@ impl Cell {
             _ => None,
         };
         let Some(v) = view else { return self.write_whole(op, new) };
-        if !v.recorded && level::grad_enabled() && history::has_history(&new) {
+        if level::grad_enabled() && !v.is_recorded() && history::has_history(&new) {
             bail!(
                 Runtime,
                 "{op}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make \
@@ -99,13 +100,34 @@ impl Cell {
             Some(old) => old,
             None => self.read()?,
         };
-        match merge_region(op, old, birth, region, value) {
+        let parent = self.empty_parent(&old);
+        let written = merge_region(op, old, birth, region, value);
+        if let (Some(parent), Ok(t) | Err((t, _))) = (parent, &written) {
+            let data = strip(t)?;
+            parent.replace(Some(data), |_| ());
+        }
+        match written {
             Ok(new) => self.install(op, new),
             Err((old, e)) => {
                 self.replace(Some(old), |_| ());
                 Err(e)
             }
         }
+    }
+
+    /// The cell that holds the memory of all of this one, without its value, so that the memory is this one's alone. The
+    /// caller gives it a value again.
+    fn empty_parent(self: &Arc<Cell>, value: &Tensor) -> Option<Arc<Cell>> {
+        let parent = match &self.state().link {
+            Link::Alias { parent, region: None } => parent.clone(),
+            _ => return None,
+        };
+        if !matches!(parent.state().link, Link::Root) || innermost(value).is_none_or(|a| a.is_exported()) {
+            return None;
+        }
+        parent.drop_dependents();
+        parent.replace(None, |_| ());
+        Some(parent)
     }
 
     /// Puts the new value in place, and its elements where they belong.
