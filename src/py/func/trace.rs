@@ -125,7 +125,7 @@ pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> 
     let (inputs, values) = Structure::of(PyTuple::new(py, [args.as_any(), kwargs.as_any()])?.as_any())?;
     let (run, lifted) = Tracing::open(&values, t.origin);
     let objects = inputs.objects(py, lifted.clone())?;
-    let lifted_args = inputs.tree.of_objects(py, objects.iter().cloned().collect::<Vec<_>>())?;
+    let lifted_args = inputs.tree.of_objects(py, objects.to_vec())?;
     let (args, kwargs): (Bound<'py, PyTuple>, Bound<'py, PyDict>) = lifted_args.extract()?;
     let out = t.func(py).call(args, Some(&kwargs))?;
     check_unwritten(&objects, &lifted)?;
