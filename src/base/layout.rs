@@ -133,7 +133,7 @@ impl Layout {
 
     /// Whether two indices may name the same element (zero or overlapping strides).
     pub fn may_overlap(&self) -> bool {
-        if self.shape.contains(&0) {
+        if self.is_contiguous() || self.shape.contains(&0) {
             return false;
         }
         let mut dims: SmallVec<[(usize, usize); 6]> = self

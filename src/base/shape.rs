@@ -16,10 +16,17 @@ pub const MAX_RANK: usize = 64;
 pub struct Shape(SmallVec<[usize; 6]>);
 
 impl Clone for Shape {
-    /// A copy of the words; `SmallVec::clone` would go element by element.
+    /// Low ranks without a loop or a call: shapes are copied many times for every operator.
     #[inline]
     fn clone(&self) -> Self {
-        Shape(SmallVec::from_slice(&self.0))
+        let few = |buf, n| Shape(SmallVec::from_buf_and_len(buf, n));
+        match *self.0 {
+            [] => Shape::scalar(),
+            [a] => few([a, 0, 0, 0, 0, 0], 1),
+            [a, b] => few([a, b, 0, 0, 0, 0], 2),
+            [a, b, c] => few([a, b, c, 0, 0, 0], 3),
+            ref more => Shape(SmallVec::from_slice(more)),
+        }
     }
 }
 

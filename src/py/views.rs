@@ -225,6 +225,9 @@ pub fn write_part(cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Res
 
 /// A value that is assigned, in the shape of what it is assigned to; leading dimensions of size 1 may be left over.
 fn broadcast(value: &Tensor, shape: &crate::Shape) -> Result<Tensor> {
+    if value.shape() == shape {
+        return Ok(value.clone());
+    }
     let extra = value.rank().saturating_sub(shape.rank());
     let fits = |v: &crate::Shape| {
         v.rank() <= shape.rank() && v.iter().rev().zip(shape.iter().rev()).all(|(a, b)| a == b || *a == 1)

@@ -147,6 +147,14 @@ pub fn merge_region(
     region: &Region,
     value: &Tensor,
 ) -> std::result::Result<Tensor, (Tensor, Error)> {
+    if let (Some(array), Some(new)) = (old.dense(), value.dense())
+        && !array.is_exported()
+        && level::tracing() == LevelId::DENSE
+    {
+        let donate = old.is_exclusive();
+        let written = check_overlap(op, region).and_then(|()| region::write(array, region, 0, new, donate));
+        return written.map(Tensor::from).map_err(|e| (old, e));
+    }
     let check = || -> Result<Tensor> {
         check_overlap(op, region)?;
         let value = settle(value.clone())?;
