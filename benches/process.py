@@ -147,7 +147,7 @@ def million() -> list[Figure]:
     if "torch" in libraries.load():
         other = json.loads(run(MILLION, argument="torch"))[0]
         value, met = f"{value}, {took / other:.2g} PyTorch ({other:.2f} s)", took / other <= 0.15
-    kilobytes = size / 1e6 / 1.024
+    kilobytes = size / 1e6 / 1024
     return [
         Figure(title, value, goal, met),
         Figure("memory of a node of that tape", f"{kilobytes:.2f} KB", "≤ 1 KB", kilobytes <= 1),

@@ -117,6 +117,13 @@ def test_structures_and_fixed_arguments() -> None:
         program({"x": x.double()}, 2, scale=s)
 
 
+def test_arguments_in_memory_of_numpy_are_read_not_written() -> None:
+    x = pb.from_numpy(np.arange(3.0))
+    assert trace(lambda v: v.sin())(x)(x).tolist() == np.sin(np.arange(3.0)).tolist()
+    with pytest.raises(RuntimeError, match=r"writes in place to its tensor argument 0"):
+        trace(lambda v: v.sin_())(x)
+
+
 def test_reads_tensors_from_outside_at_each_call() -> None:
     w = pb.tensor(2.0, requires_grad=True)
     view = w.detach()

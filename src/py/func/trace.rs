@@ -124,11 +124,13 @@ pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> 
     let (args, kwargs) = call.arguments()?;
     let (inputs, values) = Structure::of(PyTuple::new(py, [args.as_any(), kwargs.as_any()])?.as_any())?;
     let (run, lifted) = Tracing::open(&values, t.origin);
-    let objects = inputs.objects(py, lifted.clone())?;
+    let objects = inputs.objects(py, lifted)?;
+    // Read back: an object keeps a copy of elements that NumPy sees too.
+    let given: Vec<Tensor> = objects.iter().filter_map(tensor_value).collect();
     let lifted_args = inputs.tree.of_objects(py, objects.to_vec())?;
     let (args, kwargs): (Bound<'py, PyTuple>, Bound<'py, PyDict>) = lifted_args.extract()?;
     let out = t.func(py).call(args, Some(&kwargs))?;
-    check_unwritten(&objects, &lifted)?;
+    check_unwritten(&objects, &given)?;
     let (outputs, results) = Structure::of(&out)?;
     let program = run.close(&results)?;
     let name = place::name_of(t.func(py));
@@ -136,9 +138,9 @@ pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> 
 }
 
 /// A program has no side effects: one of the function would be lost.
-fn check_unwritten(objects: &[Bound<'_, PyAny>], lifted: &[Tensor]) -> PyResult<()> {
+fn check_unwritten(objects: &[Bound<'_, PyAny>], given: &[Tensor]) -> PyResult<()> {
     let tensors = objects.iter().filter_map(tensor_value);
-    match tensors.zip(lifted).position(|(now, then)| !now.same(then)) {
+    match tensors.zip(given).position(|(now, then)| !now.same(then)) {
         None => Ok(()),
         Some(i) => Err(fail(
             Kind::Runtime,
