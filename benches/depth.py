@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import timeit
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +16,9 @@ LENGTHS = (1, 10, 30, 100, 300, 1000)
 
 
 def best(f: Callable[[], Any], rounds: int = 7, seconds: float = 0.02) -> float:
-    once = min(timeit.repeat(f, number=1, repeat=2))
+    once = min(timeit.repeat(f, number=1, repeat=2, timer=time.process_time))
     number = max(1, int(seconds / max(once, 1e-8)))
-    return min(timeit.repeat(f, number=number, repeat=rounds)) / number
+    return min(timeit.repeat(f, number=number, repeat=rounds, timer=time.process_time)) / number
 
 
 def dense_calls(lib: Tensors, kind: str, f: Callable[[Any], Any], x: Any) -> int | None:

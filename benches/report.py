@@ -108,7 +108,7 @@ PyTorch its column stays empty.
 
 {machine}
 
-One thread. In every round each library runs once, so that a slow moment of the machine hits all of them. A ratio is
+One thread, in processor time. In every round each library runs once, so that a slow moment of the machine hits all. A ratio is
 pullback's time over the other library's: of the best rounds below a millisecond, the median over the rounds above.
 "best" is the faster of NumPy and PyTorch. The results are compared before anything is timed.
 
