@@ -95,7 +95,7 @@ def machine(versions: dict[str, str]) -> str:
     except OSError:
         pass
     libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
-    load = f"load {os.getloadavg()[0]:.1f} when the run began"
+    load = f"load {os.getloadavg()[0]:.1f} at the end of the run"
     return (
         f"{model}; {platform.system()} {platform.release()}; Python {platform.python_version()}; {libraries}; {load}."
     )
@@ -108,7 +108,7 @@ PyTorch its column stays empty.
 
 {machine}
 
-One thread, in processor time. In every round each library runs once, so that a slow moment of the machine hits all. A ratio is
+One thread, in processor time. In every round each library runs once, so that a slow moment hits all of them. A ratio is
 pullback's time over the other library's: of the best rounds below a millisecond, the median over the rounds above.
 "best" is the faster of NumPy and PyTorch. The results are compared before anything is timed.
 
