@@ -152,7 +152,7 @@ def test_other_threads_run_during_a_long_sweep() -> None:
     finally:
         stop.set()
         thread.join()
-    assert seen["last"] > seen["first"]
+    assert seen["last"] - seen["first"] >= 2
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals")
