@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::time::{Duration, Instant};
 
-/// Signal handlers run, and threads that wait for the interpreter get it.
 /// How often a sweep gives way to other threads. A thread that waits for the interpreter insists after 5 ms in which
 /// nobody let go of it; letting go more often only wakes it, mostly too late.
 const TURN: Duration = Duration::from_millis(10);
@@ -19,6 +18,7 @@ thread_local! {
     static LAST_TURN: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
+/// Signal handlers run, and threads that wait for the interpreter get it.
 fn poll() -> Result<()> {
     let polled = Python::try_attach(|py| {
         py.check_signals()?;
