@@ -374,6 +374,10 @@ ops! { TABLE:
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
         generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] {
         let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
+        // A call that fails leaves the generator alone, where the weights can be looked at.
+        if let Some(weights) = input.dense() {
+            kernels::check_weights(weights, num_samples as usize, replacement)?;
+        }
         let kind = if replacement { Law::Uniform { low: 0.0, high: 1.0 } } else { Law::Exponential { rate: 1.0 } };
         let noise = law("multinomial", kind, DType::F64, noise, generator)?;
         let params = Params::Ints([num_samples, i64::from(replacement)].into_iter().collect());

@@ -20,7 +20,7 @@ mod rejection;
 pub use continuous::{cauchy, exponential, log_normal, normal, normal_at, uniform, uniform_at};
 pub use discrete::{bernoulli, bernoulli_with, geometric, integers, randint, randperm};
 pub use generator::{Generator, default_generator, manual_seed};
-pub use multinomial::{choose, multinomial, noise_shape};
+pub use multinomial::{check_weights, choose, multinomial, noise_shape};
 pub use rejection::{binomial, poisson, standard_gamma};
 
 #[cfg(test)]

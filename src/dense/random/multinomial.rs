@@ -17,6 +17,7 @@ const MAX_CATEGORIES: usize = 1 << 24;
 /// categories can be drawn without replacement. `NotImplemented` if the weights are not floats.
 pub fn multinomial(rng: &Generator, weights: &Array, count: i64, replacement: bool) -> Result<Array> {
     let noise = noise_shape(weights.shape(), weights.dtype(), count, replacement)?;
+    check_weights(weights, count as usize, replacement)?;
     let noise = match replacement {
         true => super::uniform(rng, DType::F64, &noise, 0.0, 1.0)?,
         false => super::exponential(rng, DType::F64, &noise, 1.0)?,
@@ -75,11 +76,24 @@ pub fn choose(weights: &Array, noise: &Array, count: usize, replacement: bool) -
     let (Some(w), Some(noise)) = (weights.as_slice::<f64>(), noise.as_slice::<f64>()) else {
         bail!(Internal, "contiguous() gave a strided array")
     };
-    for r in 0..rows.numel() {
-        check_row(&w[r * k..(r + 1) * k], count, replacement)?;
-    }
+    check_rows(w, rows.numel(), count, replacement)?;
     let shape = rows.append(count);
     if replacement { with_replacement(w, noise, k, shape) } else { without_replacement(w, noise, k, shape) }
+}
+
+/// An error unless that many categories can be drawn from each row, for callers that must know before they draw.
+///
+/// # Errors
+/// Those of [`multinomial`] that depend on the weights' values.
+pub fn check_weights(weights: &Array, count: usize, replacement: bool) -> Result<()> {
+    let w = copy::cast(weights, DType::F64)?.contiguous()?;
+    let Some(values) = w.as_slice::<f64>() else { bail!(Internal, "contiguous() gave a strided array") };
+    check_rows(values, w.shape().without(w.rank() - 1).numel(), count, replacement)
+}
+
+fn check_rows(w: &[f64], rows: usize, count: usize, replacement: bool) -> Result<()> {
+    let k = w.len().checked_div(rows).unwrap_or(0);
+    (0..rows).try_for_each(|r| check_row(&w[r * k..(r + 1) * k], count, replacement))
 }
 
 fn check_row(w: &[f64], count: usize, replacement: bool) -> Result<()> {
