@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Runs a generic body with `$T` bound to a type of that many bytes.
+/// Runs a generic body with `$T` bound to a type of that many bytes that is only moved, never computed with.
 macro_rules! by_width {
     ($width:expr, $T:ident => $body:expr) => {
         match $width {
@@ -143,6 +143,7 @@ macro_rules! by_width {
         }
     };
 }
+pub(crate) use by_width;
 
 /// Copies `m` elements of input `k` from the walk's position on into `out`.
 ///

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How often a sweep gives way to other threads. A thread that waits for the interpreter insists after 5 ms in which
 /// nobody let go of it; letting go more often only wakes it, mostly too late.
-const TURN: Duration = Duration::from_millis(10);
+const TURN: Duration = Duration::from_millis(6);
 
 thread_local! {
     static LAST_TURN: Cell<Option<Instant>> = const { Cell::new(None) };

@@ -4,34 +4,7 @@ use crate::base::{Layout, Result};
 use crate::dense::array::Array;
 use smallvec::SmallVec;
 
-/// Runs a generic body with `$T` bound to a type of this many bytes that is only moved, never computed with.
-macro_rules! by_width {
-    ($size:expr, $T:ident => $body:expr) => {
-        match $size {
-            1 => {
-                type $T = u8;
-                $body
-            }
-            2 => {
-                type $T = u16;
-                $body
-            }
-            4 => {
-                type $T = u32;
-                $body
-            }
-            8 => {
-                type $T = u64;
-                $body
-            }
-            _ => {
-                type $T = [u64; 2];
-                $body
-            }
-        }
-    };
-}
-pub(crate) use by_width;
+pub(crate) use crate::dense::gather::by_width;
 
 /// A contiguous array with elements of its own.
 pub fn fresh_copy(a: &Array) -> Result<Array> {

@@ -107,37 +107,43 @@ mod x86 {
     macro_rules! vector {
         ($v:ty, $t:ty, $n:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident,
          |$p:ident, $k:ident| $load_part:expr, |$x:ident, $q:ident, $l:ident| $store_part:expr) => {
-            // SAFETY (all functions): the contract of `Vector`.
             impl Vector for $v {
                 type T = $t;
                 const N: usize = $n;
                 #[inline(always)]
                 unsafe fn splat(x: $t) -> Self {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $splat(x) }
                 }
                 #[inline(always)]
                 unsafe fn load(p: *const $t) -> Self {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $load(p) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut $t) {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $store(p, self) }
                 }
                 #[inline(always)]
                 unsafe fn load_part($p: *const $t, $k: usize) -> Self {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $load_part }
                 }
                 #[inline(always)]
                 unsafe fn store_part(self, $q: *mut $t, $l: usize) {
                     let $x = self;
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $store_part }
                 }
                 #[inline(always)]
                 unsafe fn madd(self, b: Self, c: Self) -> Self {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $fma(self, b, c) }
                 }
                 #[inline(always)]
                 unsafe fn add(self, b: Self) -> Self {
+                    // SAFETY: the contract of `Vector`.
                     unsafe { $add(self, b) }
                 }
             }
