@@ -10,6 +10,7 @@ use super::{batch, forward, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::{SmallVec, smallvec};
+use std::any::Any;
 use std::sync::Arc;
 
 /// What a custom function does in place of the interpreters' steps for table operators. Each method gets values of
@@ -20,6 +21,7 @@ pub trait Custom: Send + Sync {
     fn batch(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
     /// `None`: record an opaque call.
     fn trace(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Option<Result<Outputs>>;
+    fn as_any(&self) -> &dyn Any;
 }
 
 #[inline]

@@ -48,6 +48,26 @@ fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Mask)> {
     Ok((outs, custom.constant.load(Relaxed)))
 }
 
+/// What the node of a custom function keeps for its rules, each tensor with its history; without the tensors, which is
+/// what `false` says, once they are freed. `None` for nodes of the table's operators.
+pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
+    let (context, residuals, freed) = {
+        let saved = node.saved();
+        (saved.context.clone(), saved.residuals.clone(), saved.freed)
+    };
+    let Some(kept) = context.as_ref().and_then(|c| c.downcast_ref::<Kept>()) else { return Ok(None) };
+    let read = |r: &Residual| Ok(node.relink(&r.link, r.value(node.name())?));
+    let saved =
+        if freed { Values::new() } else { residuals.iter().take(kept.saved).map(read).collect::<Result<_>>()? };
+    let setup = Setup {
+        context: kept.setup.context.clone(),
+        saved,
+        non_differentiable: kept.setup.non_differentiable,
+        materialize: kept.setup.materialize,
+    };
+    Ok(Some((setup, !freed)))
+}
+
 #[inline]
 fn is_set(mask: Mask, i: usize) -> bool {
     mask >> i.min(63) & 1 == 1
@@ -230,6 +250,10 @@ impl Custom for CustomPrimitive {
 
     fn trace(&self, _: LevelId, _: Prim<'_>, _: &[&Tensor]) -> Option<Result<Outputs>> {
         None
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-pub use custom::apply;
+pub use custom::{apply, kept};
 
 /// State of a custom function between its forward and its rules, without the tensors.
 pub type Context = Arc<dyn Any + Send + Sync>;

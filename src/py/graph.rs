@@ -4,7 +4,7 @@ use super::gc::{self, Visitor};
 use super::gradient::Accumulator;
 use super::hooks::Removable;
 use super::native::Out;
-use super::{autograd, convert, saving, tensor};
+use super::{autograd, convert, function, saving, tensor};
 use crate::core::Node;
 use crate::core::node::{Link, locked};
 use pyo3::basic::CompareOp;
@@ -130,7 +130,8 @@ impl PyNode {
     fn _sequence_nr(&self) -> u64 {
         self.0.seq
     }
-    /// The leaf's tensor (`variable`), and what the node saved: `_saved_self`, `_saved_other`, `_saved_result`.
+    /// The leaf's tensor (`variable`), what the node saved (`_saved_self`, `_saved_other`, `_saved_result`), and all that
+    /// the ctx of a custom function has, such as `saved_tensors`.
     fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> Out<'py> {
         if name == "variable"
             && let Some(a) = Accumulator::of_node(&self.0)
@@ -146,8 +147,12 @@ impl PyNode {
             "_saved_result" => Some((false, 0)),
             _ => None,
         };
-        match place.map(|p| self.saved(py, p)).transpose()?.flatten() {
-            Some(t) => Ok(t),
+        let found = match place {
+            Some(p) => self.saved(py, p)?,
+            None => function::attribute(py, &self.0, name)?,
+        };
+        match found {
+            Some(found) => Ok(found),
             None => Err(PyAttributeError::new_err(format!("'{}' object has no attribute '{name}'", self.0.class()))),
         }
     }

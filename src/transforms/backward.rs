@@ -267,7 +267,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
         if how.keep || saved.residuals.is_empty() {
             (saved.residuals.clone(), false)
         } else {
-            // A custom function's context is freed by its own rule, which still needs it.
+            // The attributes of a custom function's ctx stay readable.
             saved.freed = true;
             (std::mem::take(&mut saved.residuals), true)
         }
@@ -286,8 +286,6 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
     };
     let grads = rule(node, prim.as_prim(), params, &values, cotangents, needs, how.relink)?;
     if freed {
-        let context = node.saved().context.take();
-        drop(context);
         forward::forget(node, |_| true);
     }
     Ok(grads)

@@ -167,8 +167,8 @@ impl Ctx {
 fn freed(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!(
         "{what}: Trying to backward through the graph a second time (or directly access saved tensors after they have \
-         already been freed). Saved values live until backward() or autograd.grad() has used them; the first call needs \
-         retain_graph=True{}",
+         already been freed). Saved values live until backward() or autograd.grad() has used them. Specify \
+         retain_graph=True in the first call{}",
         crate::core::origin::at_here()
     ))
 }

@@ -22,6 +22,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+pub use saved::attribute;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tensor::PyTensor;

@@ -6,8 +6,8 @@ use super::inputs::Leaf;
 use super::outputs::Parsed;
 use super::{optional, value_of};
 use crate::base::{Error, Result};
-use crate::core::{Mask, Outputs, Tensor};
-use crate::function::Setup;
+use crate::core::{Mask, Node, Outputs, Tensor};
+use crate::function::{self, Setup};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
@@ -45,6 +45,14 @@ pub struct Context {
     pub ctx: Py<Ctx>,
     /// Which saved entries are tensors; the adopted ones follow.
     present: Vec<bool>,
+}
+
+impl Context {
+    fn shown(&self, setup: &Setup) -> Shown {
+        let mut values = setup.saved.iter().cloned();
+        let saved = self.present.iter().map(|&p| if p { values.next() } else { None }).collect();
+        Shown { saved, adopted: values.collect() }
+    }
 }
 
 impl Call {
@@ -139,14 +147,24 @@ impl Call {
         };
         python(|py| {
             let ctx = context.ctx.bind(py);
-            let mut values = setup.saved.iter().cloned();
-            let saved = context.present.iter().map(|&p| if p { values.next() } else { None }).collect();
-            let before = ctx.get().show(Some(Shown { saved, adopted: values.collect() }));
+            let before = ctx.get().show(Some(context.shown(setup)));
             let out = f(py, ctx);
             drop(ctx.get().show(before));
             out
         })
     }
+}
+
+/// What the ctx of a call has under this name, read through the call's node; the values of saved tensors have their
+/// history again.
+pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some((setup, whole)) = function::kept(node)? else { return Ok(None) };
+    let Some(context) = setup.context.downcast_ref::<Context>() else { return Ok(None) };
+    let ctx = context.ctx.bind(py);
+    let before = ctx.get().show(whole.then(|| context.shown(&setup)));
+    let found = ctx.getattr_opt(name);
+    drop(ctx.get().show(before));
+    found
 }
 
 fn setup_from(
