@@ -53,6 +53,7 @@ __all__ = [
     "argmin",
     "argsort",
     "as_strided",
+    "as_strided_scatter",
     "as_tensor",
     "asarray",
     "asin",
@@ -470,6 +471,8 @@ class Tensor:
         """The tensor that this one is a view of, or None."""
     def _is_view(self, /) -> Any:
         """Whether this is a view of another tensor."""
+    def _swap(self, /, other: Any) -> Any:
+        """Exchanges what both objects stand for: `utils.swap_tensors`."""
     @builtins.property
     def _version(self) -> builtins.int:
         """How often this memory was written to."""
@@ -549,6 +552,16 @@ class Tensor:
         """The elements of the memory that sizes, strides and an offset name, as a view; the offset is this tensor's unless
         given.
         """
+    def as_strided_(self, /, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+        """Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place.
+
+        >>> import pullback
+        >>> pullback.arange(6).as_strided_((2, 2), (1, 2))
+        tensor([[0, 2],
+                [1, 3]])
+        """
+    def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
+        """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order."""
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -1111,6 +1124,26 @@ class Tensor:
         """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
+    def resize_(self, /, *size: Any, memory_format: _memory_format | None = None) -> Any:
+        """Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
+        zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
+
+        Raises RuntimeError for a tensor that requires grad or carries a tangent, for values of `vmap`, and for memory of
+        another library that would have to grow.
+
+        >>> import pullback
+        >>> pullback.arange(4).resize_(2, 3)
+        tensor([[0, 1, 2],
+                [3, 0, 0]])
+        """
+    def resize_as_(self, /, the_template: Any, *, memory_format: _memory_format | None = None) -> Any:
+        """`resize_` to the shape of `the_template`.
+
+        >>> import pullback
+        >>> pullback.arange(4).resize_as_(pullback.ones(2, 2))
+        tensor([[0, 1],
+                [2, 3]])
+        """
     def resolve_conj(self, /) -> Any:
         """The tensor itself: conjugation is never delayed."""
     def resolve_neg(self, /) -> Any:
@@ -1144,6 +1177,20 @@ class Tensor:
         """Element `index` of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """A copy of `input` with `src` at an index of a dimension."""
+    def set_(self, /, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None) -> Any:
+        """Makes this tensor show the elements of `source`, a tensor of the same dtype or a storage, and share them. With an
+        offset, sizes and strides in elements, it shows those of the memory that they name. Without a source it is empty.
+
+        Raises RuntimeError for another dtype, and where a derivative would be lost.
+
+        >>> import pullback
+        >>> x = pullback.arange(6)
+        >>> y = pullback.empty(0, dtype=pullback.int64).set_(x.untyped_storage(), 1, (2, 2), (2, 1))
+        >>> y[0, 0] = 9
+        >>> y, x
+        (tensor([[9, 2],
+                [3, 4]]), tensor([0, 9, 2, 3, 4, 5]))
+        """
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
@@ -3313,6 +3360,15 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1:
     >>> pullback.diagonal_scatter(pullback.zeros(2, 2), pullback.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
+    """
+
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
+    """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order.
+
+    >>> import pullback
+    >>> pullback.as_strided_scatter(pullback.zeros(2, 3), pullback.ones(2), (2,), (4,))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
     """
 
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Any = None) -> Tensor:

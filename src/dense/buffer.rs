@@ -70,6 +70,10 @@ impl Buffer {
         self.exports.fetch_add(1, Relaxed);
         Export(self.clone())
     }
+    /// Whether the memory belongs to someone else.
+    pub fn is_foreign(&self) -> bool {
+        matches!(self.owner, Owner::Foreign { .. })
+    }
     pub fn is_writable(&self) -> bool {
         !matches!(self.owner, Owner::Foreign { writable: false, .. })
     }

@@ -59,13 +59,7 @@ pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
     let read = |r: &Residual| Ok(node.relink(&r.link, r.value(node.name())?));
     let saved =
         if freed { Values::new() } else { residuals.iter().take(kept.saved).map(read).collect::<Result<_>>()? };
-    let setup = Setup {
-        context: kept.setup.context.clone(),
-        saved,
-        non_differentiable: kept.setup.non_differentiable,
-        materialize: kept.setup.materialize,
-    };
-    Ok(Some((setup, !freed)))
+    Ok(Some((kept.setup(saved), !freed)))
 }
 
 #[inline]
@@ -86,6 +80,13 @@ struct Kept {
     /// How many residuals are the setup's; the inputs may follow them.
     saved: usize,
     results: usize,
+}
+
+impl Kept {
+    /// The setup with its tensors.
+    fn setup(&self, saved: Values) -> Setup {
+        Setup { context: self.setup.context.clone(), saved, ..self.setup }
+    }
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -351,12 +352,7 @@ impl Primitive for CustomPrimitive {
             )
         };
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
-        let setup = Setup {
-            context: kept.setup.context.clone(),
-            saved: point.residuals[..kept.saved].iter().map(|(_, v)| v.clone()).collect(),
-            non_differentiable: kept.setup.non_differentiable,
-            materialize: kept.setup.materialize,
-        };
+        let setup = kept.setup(point.residuals[..kept.saved].iter().map(|(_, v)| v.clone()).collect());
         let results = &cotangents[..kept.results.min(cotangents.len())];
         let without_rule = |i: usize| i >= kept.results || is_set(setup.non_differentiable, i);
         let given: SmallVec<[Option<Tensor>; 2]> =

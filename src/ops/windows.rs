@@ -7,8 +7,8 @@ use crate::base::shape::wrap_dim;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::Array;
-use crate::rules::basis;
-use crate::rules::{Batching, Linear};
+use crate::dense::region::Region;
+use crate::rules::{Batching, Linear, basis, part};
 
 /// Windows along a dimension.
 #[derive(Debug, Clone, Copy)]
@@ -160,6 +160,37 @@ fn check_dtypes(op: &str, x: &Tensor, source: &Tensor) -> Result<()> {
     Ok(())
 }
 
+/// The elements of `input` that sizes, strides and an offset name.
+fn strided(op: &str, input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<Region> {
+    let shape = shape::sizes(op, size)?;
+    if stride.len() != size.len() {
+        bail!(Runtime, "{op}(): mismatch in length of strides {stride:?} and shape {shape}");
+    }
+    if offset < 0 || stride.iter().any(|s| *s < 0) {
+        bail!(Runtime, "{op}(): Negative strides and offsets are not supported, got {stride:?} and {offset}");
+    }
+    let strides = stride.iter().map(|s| *s as isize).collect();
+    let layout = Layout { shape, strides, offset: offset as usize };
+    if layout.extent().is_some_and(|(_, hi)| hi as usize >= input.numel()) {
+        bail!(
+            Runtime,
+            "{op}(): sizes {}, strides {stride:?} and storage offset {offset} are out of bounds for storage of {} elements",
+            layout.shape,
+            input.numel()
+        );
+    }
+    let region = Region::Strided(layout);
+    if region.overlaps() {
+        bail!(
+            Runtime,
+            "{op}(): unsupported operation: more than one element of the written-to tensor refers to a single memory \
+             location: sizes {}, strides {stride:?}",
+            region.shape()
+        );
+    }
+    Ok(region)
+}
+
 ops! { TABLE:
     /// All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension.
     ///
@@ -271,6 +302,19 @@ ops! { TABLE:
         let flat = |t: &Tensor| basis::reshape(t, &[t.numel()].into());
         let out = indexing::put(&flat(input)?, &[IndexItem::Tensor(flat(&at)?)], &flat(src)?)?;
         basis::reshape(&out, input.shape())
+    }
+
+    /// A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.as_strided_scatter(pullback.zeros(2, 3), pullback.ones(2), (2,), (4,))
+    /// tensor([[1., 0., 0.],
+    ///         [0., 1., 0.]])
+    fn as_strided_scatter = "as_strided_scatter" (input: &Tensor, src: &Tensor, size: &[i64], stride: &[i64],
+        storage_offset: Option<i64> = None) -> Tensor [METHOD] {
+        let region = strided("as_strided_scatter", input, size, stride, storage_offset.unwrap_or(0))?;
+        check_part("as_strided_scatter", region.shape(), src)?;
+        part::write(input, &region, &basis::cast(src, input.dtype())?, false)
     }
 
     /// A copy of `input` with a number in the members of a dimension that a vector of indices names.

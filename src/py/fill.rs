@@ -7,8 +7,7 @@ use crate::core::Tensor;
 use crate::dense::region::Region;
 use crate::native;
 use crate::ops::promote;
-use crate::rules::basis;
-use crate::skin::part;
+use crate::rules::{basis, part};
 
 /// Replaces all elements. Recorded like an operator of the old value, so that the tensor keeps requiring grad.
 fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> Result<Tensor>) -> Out<'py> {

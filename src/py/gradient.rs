@@ -111,6 +111,17 @@ impl Accumulator {
         Ok(Arc::new(a))
     }
 
+    /// The leaf's value is another object's now.
+    pub fn moved(to: &Bound<'_, PyTensor>) -> PyResult<()> {
+        let value = to.get().value();
+        if let Some(a) = value.node_at(LevelId::AMBIENT).and_then(|(node, _)| Accumulator::of_node(node)) {
+            let alive = Owner::Alive(PyWeakrefReference::new(to)?.unbind());
+            let before = std::mem::replace(&mut *locked(&a.owner), alive);
+            drop(before);
+        }
+        Ok(())
+    }
+
     pub fn of_node(node: &Node) -> Option<&Accumulator> {
         node.sink()?.as_any().downcast_ref()
     }

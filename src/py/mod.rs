@@ -40,6 +40,7 @@ pub mod pickle;
 pub mod pytree;
 pub mod random;
 pub mod repr;
+pub mod resize;
 pub mod runtime;
 pub mod saving;
 pub mod seeds;

@@ -6,7 +6,7 @@ use super::tensor::PyTensor;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
@@ -24,6 +24,8 @@ pub struct Signature {
     pub params: &'static [(&'static str, Option<&'static str>)],
     /// Number of parameters that can be given by position.
     pub positional: usize,
+    /// The first parameter takes all arguments that are given by position, as a tuple.
+    pub rest: bool,
 }
 
 pub struct Method {
@@ -44,10 +46,11 @@ impl Signature {
     fn text(&self, slf: &str) -> String {
         let mut parts = vec![slf.to_string()];
         for (i, (name, default)) in self.params.iter().enumerate() {
-            if i == self.positional {
+            if i == self.positional && !self.rest {
                 parts.push("*".into());
             }
             parts.push(match default {
+                None if self.rest && i == 0 => format!("*{name}"),
                 Some(d) => format!("{name}={d}"),
                 None => name.to_string(),
             });
@@ -118,8 +121,16 @@ pub unsafe fn invoke<const N: usize>(
     enter(|py| {
         // SAFETY: by the contract; a method descriptor checks the type of `self`.
         unsafe {
-            let parsed = signature.parse::<N>(py, args, n as usize, kwnames)?;
             let slf = Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>();
+            if signature.rest && n > 0 {
+                let given = (0..n).map(|i| Borrowed::<PyAny>::from_ptr(py, *args.offset(i)));
+                let rest = PyTuple::new(py, given.collect::<Vec<_>>())?;
+                let named = if kwnames.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(kwnames) };
+                let all: Vec<Object> =
+                    std::iter::once(rest.as_ptr()).chain((n..n + named).map(|i| *args.offset(i))).collect();
+                return f(&slf, signature.parse::<N>(py, all.as_ptr(), 1, kwnames)?).map(Bound::into_ptr);
+            }
+            let parsed = signature.parse::<N>(py, args, n as usize, kwnames)?;
             f(&slf, parsed).map(Bound::into_ptr)
         }
     })
@@ -158,13 +169,13 @@ pub unsafe fn write(
     if done.is_null() { -1 } else { 0 }
 }
 
-/// Declares methods (`fn name(slf, a, b = None; c = None) { … }`) and attributes (`get name(slf) { … }`, and
+/// Declares methods (`fn name(slf, a, b = None; c = None) { … }`, or `*a` for any number of them) and attributes (`get name(slf) { … }`, and
 /// `set name(slf, value) { … }` behind it). After `;` come keyword-only parameters. Bodies return [`Out`].
 #[macro_export]
 macro_rules! native {
     ($methods:ident, $attributes:ident :
         $( $(#[doc = $doc:literal])*
-           fn $name:ident ( $slf:ident $(, $p:ident $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
+           fn $name:ident ( $slf:ident $(, * $rest:ident)? $(, $p:ident $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
         $( ~ $(#[doc = $adoc:literal])*
            get $attr:ident ( $aslf:ident ) $get:block $(set ( $sslf:ident, $value:ident ) $set:block)? )*
     ) => {
@@ -172,6 +183,7 @@ macro_rules! native {
             $(#[doc = $doc])*
             pub fn $name<'py>(
                 $slf: $crate::py::native::Slf<'_, 'py>
+                $(, $rest: $crate::py::native::Arg<'_, 'py>)?
                 $(, $p: $crate::py::native::Arg<'_, 'py>)*
                 $($(, $kp: $crate::py::native::Arg<'_, 'py>)+)?
             ) -> $crate::py::native::Out<'py> $body
@@ -179,8 +191,9 @@ macro_rules! native {
         pub static $methods: &[$crate::py::native::Method] = &[$({
             static SIGNATURE: $crate::py::native::Signature = $crate::py::native::Signature {
                 name: $crate::ops::macros::unraw(stringify!($name)),
-                params: &[$($crate::__native_param!($p $($d)?),)* $($($crate::__native_param!($kp $($kd)?),)+)?],
-                positional: <[&str]>::len(&[$(stringify!($p)),*]),
+                params: &[$($crate::__native_param!($rest),)? $($crate::__native_param!($p $($d)?),)* $($($crate::__native_param!($kp $($kd)?),)+)?],
+                positional: <[&str]>::len(&[$(stringify!($rest),)? $(stringify!($p)),*]),
+                rest: !<[&str]>::is_empty(&[$(stringify!($rest))?]),
             };
             unsafe extern "C" fn call(
                 slf: $crate::py::native::Object,
@@ -191,7 +204,7 @@ macro_rules! native {
                 // SAFETY: the interpreter calls with what the method's flags promise.
                 unsafe {
                     $crate::py::native::invoke(&SIGNATURE, slf, args, n, kwnames,
-                        |slf, [$($p,)* $($($kp,)+)?]| $name(slf $(, $p)* $($(, $kp)+)?))
+                        |slf, [$($rest,)? $($p,)* $($($kp,)+)?]| $name(slf $(, $rest)? $(, $p)* $($(, $kp)+)?))
                 }
             }
             $crate::py::native::Method { signature: &SIGNATURE, doc: &[$($doc),*], call }

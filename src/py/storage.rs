@@ -53,6 +53,8 @@ fn object<'py>(view: Slf<'_, 'py>, cell: Arc<Cell>) -> Out<'py> {
 pub struct Storage {
     array: Array,
     _export: Export,
+    /// The cell that holds the elements.
+    memory: Option<Arc<Cell>>,
 }
 
 impl Storage {
@@ -61,7 +63,10 @@ impl Storage {
         let array = read::array(&value, "untyped_storage()", read::Reading::Elements)?;
         let array = if array.buffer().is_some() { array } else { array.to_buffer()? };
         let Some(buffer) = array.buffer() else { return Err(Error::internal("untyped_storage(): no buffer")) };
-        Ok(Storage { _export: buffer.export(), array })
+        Ok(Storage { _export: buffer.export(), array, memory: None })
+    }
+    pub fn memory(&self) -> Result<&Arc<Cell>> {
+        self.memory.as_ref().ok_or_else(|| Error::internal("a storage without a cell"))
     }
     fn buffer(&self) -> PyResult<&Arc<Buffer>> {
         self.array.buffer().ok_or_else(|| Error::internal("a storage without a buffer").into())
@@ -126,7 +131,10 @@ fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
 
 native! { METHODS, ATTRIBUTES:
     /// The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held.
-    fn untyped_storage(slf) { Ok(Bound::new(slf.py(), Storage::of(slf.get())?)?.into_any()) }
+    fn untyped_storage(slf) {
+        let memory = Some(slf.get().cell().memory()?);
+        Ok(Bound::new(slf.py(), Storage { memory, ..Storage::of(slf.get())? })?.into_any())
+    }
     /// Whether this is a view of another tensor.
     fn _is_view(slf) {
         let base = slf.get().shared_cell().and_then(|c| c.base());
@@ -172,21 +180,32 @@ native! { METHODS, ATTRIBUTES:
 }
 
 fn strided_view<'py>(slf: Slf<'_, 'py>, size: Arg<'_, 'py>, stride: Arg<'_, 'py>, offset: Arg<'_, 'py>) -> Out<'py> {
+    let view = strided(slf, "as_strided", size, stride, offset)?;
+    Ok(tensor::wrap_cell(slf, view)?.into_any())
+}
+
+/// The view that sizes, strides and an offset name, as a cell.
+pub fn strided<'py>(
+    slf: Slf<'_, 'py>,
+    op: &str,
+    size: Arg<'_, 'py>,
+    stride: Arg<'_, 'py>,
+    offset: Arg<'_, 'py>,
+) -> PyResult<Arc<Cell>> {
     let ints = |o: Arg<'_, 'py>, name: &str| -> PyResult<Vec<i64>> {
-        let wrong = || Error::type_(format!("as_strided(): argument '{name}' must be tuple of ints"));
+        let wrong = || Error::type_(format!("{op}(): argument '{name}' must be tuple of ints"));
         o.ok_or_else(wrong)?.try_iter()?.map(|x| x?.extract()).collect()
     };
     let (sizes, strides) = (ints(size, "size")?, ints(stride, "stride")?);
     if sizes.len() != strides.len() {
-        let text = format!("as_strided(): mismatch in length of strides {strides:?} and shape {sizes:?}");
+        let text = format!("{op}(): mismatch in length of strides {strides:?} and shape {sizes:?}");
         return Err(Error::runtime(text).into());
     }
     let offset = offset.map(|o| o.extract::<usize>()).transpose()?;
     let cell = slf.get().cell();
     stand_for(&cell, slf);
     let strides = strides.into_iter().map(|s| s as isize).collect();
-    let view = cell.as_strided(crate::ops::shape::sizes("as_strided", &sizes)?, strides, offset)?;
-    Ok(tensor::wrap_cell(slf, view)?.into_any())
+    Ok(cell.as_strided(crate::ops::shape::sizes(op, &sizes)?, strides, offset)?)
 }
 
 /// The elements of the memory of `input` that sizes, strides and an offset name, as a view.
@@ -209,5 +228,6 @@ fn as_strided_function<'py>(
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Storage>()?;
     m.add_function(wrap_pyfunction!(as_strided_function, m)?)?;
+    super::resize::register(m)?;
     native::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
 }

@@ -295,6 +295,32 @@ impl PyTensor {
     }
 }
 
+/// Exchanges what two objects stand for: values, views, gradients.
+pub fn swap(a: &Bound<'_, PyTensor>, b: &Bound<'_, PyTensor>) -> PyResult<()> {
+    let (x, y) = (a.get(), b.get());
+    if x.inference != y.inference {
+        return Err(crate::Error::runtime("swap_tensors(): one of the tensors was made in inference mode").into());
+    }
+    for t in [x, y] {
+        if let Some(cell) = t.shared_cell() {
+            super::storage::stand_down(&cell, t);
+        }
+    }
+    // SAFETY: as for `with`; nothing is dropped. The two are different objects, for else the swap changes nothing.
+    unsafe {
+        std::ptr::swap(x.slot.get(), y.slot.get());
+        std::ptr::swap(x.lifted.get(), y.lifted.get());
+        std::ptr::swap(x.gradient.get(), y.gradient.get());
+    }
+    for t in [a, b] {
+        Accumulator::moved(t)?;
+        if let Some(cell) = t.get().shared_cell() {
+            super::storage::stand_for(&cell, t);
+        }
+    }
+    Ok(())
+}
+
 /// Whether the object is a `Tensor` (or an instance of a subclass), by type pointer.
 #[inline(always)]
 pub fn is_tensor(o: *mut ffi::PyObject) -> bool {

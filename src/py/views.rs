@@ -263,10 +263,14 @@ pub fn set_data(slf: Slf<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let got = convert::type_name(value);
         return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
     };
-    let (old, new) = (slf.get().value(), other.get().value());
-    let data = other.get().cell().detached()?;
+    show(slf, other.get().cell().detached()?)
+}
+
+/// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
+pub fn show(slf: Slf<'_, '_>, data: Arc<crate::skin::Cell>) -> PyResult<()> {
+    let (old, new) = (slf.get().value(), data.read()?);
     if old.shape() == new.shape() && old.dtype() == new.dtype() {
-        let value = crate::skin::history::rewrap(&old, &data.read()?)?;
+        let value = crate::skin::history::rewrap(&old, &new)?;
         slf.get().refer(data.with_history(value)?);
         return Ok(());
     }

@@ -8,6 +8,7 @@ pub mod general;
 pub mod index;
 pub mod linear;
 pub mod opaque;
+pub mod part;
 pub mod pointwise;
 pub mod reduction;
 

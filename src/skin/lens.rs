@@ -1,13 +1,13 @@
 //! How a view's value is made from its base's, again and again.
 
 use super::index;
-use super::part;
 use super::read::{innermost, layout};
 use crate::base::{Error, Layout, Result};
 use crate::core::Tensor;
 use crate::dense::region::Region;
 use crate::ops::value::IndexItem;
 use crate::ops::{Entry, Value, indexing};
+use crate::rules::part;
 use std::sync::Arc;
 
 /// An operator that gave a view, without its base, and which of its outputs the view is.

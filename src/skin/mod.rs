@@ -5,7 +5,6 @@ pub mod cell;
 pub mod history;
 pub mod index;
 pub mod lens;
-pub mod part;
 pub mod print;
 pub mod read;
 pub mod slot;

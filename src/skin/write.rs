@@ -1,7 +1,6 @@
 //! The rules of writing: what may be written where, and what becomes of the history.
 
 use super::history::{self, carry, has_history, settle};
-use super::part;
 use super::read::innermost;
 use crate::bail;
 use crate::base::{Error, Result};
@@ -9,7 +8,7 @@ use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::region::{self, Region};
-use crate::rules::basis;
+use crate::rules::{basis, part};
 
 /// The result of an in-place operator in the shape and dtype of what it is written to.
 pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {

@@ -16,6 +16,7 @@
 
 mod lift;
 mod link;
+mod memory;
 mod reach;
 mod reading;
 mod writing;
@@ -29,6 +30,7 @@ use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
 use crate::dense::region::Region;
+use crate::rules::part;
 use link::{Link, MAX_DEPTH, View, flattened};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -149,7 +151,7 @@ impl Cell {
             );
         }
         let region = Region::Strided(part);
-        let shown = super::part::show(&value, &region)?;
+        let shown = part::show(&value, &region)?;
         root.view(Lens::region(region), shown)
     }
 
@@ -221,7 +223,15 @@ impl Cell {
     fn data_root(self: &Arc<Cell>) -> Result<(Arc<Cell>, Option<Region>)> {
         let link = self.state().link.clone();
         match link {
-            Link::Alias { parent, region } => Ok((parent, region)),
+            Link::Alias { parent, region } => {
+                let below =
+                    matches!(parent.state().link, Link::Alias { .. }).then(|| parent.data_root()).transpose()?;
+                Ok(match below {
+                    None | Some((_, None)) => (parent, region),
+                    Some((data, outer)) if region.is_none() => (data, outer),
+                    Some((data, outer)) => (data, outer.zip(region).map(|(outer, region)| outer.compose(&region))),
+                })
+            }
             Link::View(v) => {
                 let region = self.region()?;
                 Ok(match v.root.data_root()? {

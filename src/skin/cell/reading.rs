@@ -1,12 +1,12 @@
 //! Reading a cell: its value is made again when what it was made from has moved.
 
 use super::super::history::{rewrap, strip};
-use super::super::part;
 use super::link::{Link, View};
 use super::{Cell, distinct};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::core::level::GradMode;
+use crate::rules::part;
 use std::sync::Arc;
 
 impl Cell {

@@ -1,10 +1,11 @@
-//! Reading and writing a region of a value at every level: the two operators behind views that were written to.
+//! Reading and writing a region of a value at every level: the two operators behind `as_strided`, and behind views that
+//! were written to.
 
+use super::{General, basis, batching};
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Tangents, Tensor, call};
 use crate::dense::region::{self, Region};
-use crate::rules::{General, basis, batching};
 use smallvec::smallvec;
 
 /// Parameters of both operators.
@@ -117,7 +118,7 @@ pub fn show(base: &Tensor, region: &Region) -> Result<Tensor> {
     // The derivative of each element must reach its place as often as it is shown.
     let at = Tensor::from_slice([region.shape().numel()], &region.positions())?;
     let flat = basis::reshape(base, &[base.numel()].into())?;
-    basis::reshape(&crate::rules::index::take_rows(&flat, &at)?, region.shape())
+    basis::reshape(&super::index::take_rows(&flat, &at)?, region.shape())
 }
 
 /// `base` with the region's elements replaced by `value`, of the region's shape and the base's dtype. The region does
