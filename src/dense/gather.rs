@@ -244,7 +244,7 @@ const COLUMNS: usize = 8;
 
 /// Asks for the cache line at `p`, which need not be readable.
 #[inline(always)]
-fn prefetch<T>(p: *const T) {
+pub(super) fn prefetch<T>(p: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and never faults.
     unsafe {

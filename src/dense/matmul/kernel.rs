@@ -1,6 +1,6 @@
 //! One product of two strided matrices on one thread, for each element type.
 
-use super::{integer, small, vector};
+use super::{integer, packed, small, vector};
 use crate::base::Element;
 use num_complex::Complex;
 
@@ -53,6 +53,9 @@ impl<T: Copy> MatMut<T> {
     }
 }
 
+/// As [`Kernel::product`].
+pub type Product<T> = unsafe fn(usize, usize, usize, Mat<T>, Mat<T>, MatMut<T>);
+
 /// An element type with a matrix product.
 pub trait Kernel: Element {
     /// Multiply-adds that take about a nanosecond, for deciding what is worth a task.
@@ -64,6 +67,11 @@ pub trait Kernel: Element {
     /// # Safety
     /// All elements of `a` and `b` must be readable, those of `c` writable, distinct, and not part of `a` or `b`.
     unsafe fn product(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>);
+
+    /// What takes its place where all of m × n × k is that large, also for parts of it, if rows of c are contiguous.
+    fn large(_m: usize, _n: usize, _k: usize) -> Option<Product<Self>> {
+        None
+    }
 }
 
 /// The blocked product of the `gemm` crate, on this thread: `c = a·b`, or `c += a·b` if `add`.
@@ -117,6 +125,9 @@ macro_rules! real_kernel {
                         gemm(m, n, k, a, b, c, false)
                     }
                 }
+            }
+            fn large(m: usize, n: usize, k: usize) -> Option<Product<Self>> {
+                packed::pays(m, n, k).then_some(packed::product::<Self>)
             }
         }
     )*};

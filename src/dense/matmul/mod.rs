@@ -1,11 +1,12 @@
 //! Matrix products of strided, batched arrays.
 //!
-//! Large products are cut into blocks of rows and columns, never along the contraction. How `gemm` cuts that depends on
-//! its length alone once a block has more than 64 rows or columns, so results do not depend on the blocks, nor on the
-//! number of threads.
+//! Large products are cut into blocks of rows and columns, never along the contraction. How the kernels cut that depends
+//! on its length alone (in `gemm` once a block has more than 64 rows or columns), and which kernel it is on the shape of
+//! the whole product, so results do not depend on the blocks, nor on the number of threads.
 
 mod integer;
 mod kernel;
+mod packed;
 mod plan;
 pub(crate) mod simd;
 mod small;
@@ -17,6 +18,7 @@ pub use kernel::{Kernel, Mat, MatMut};
 use super::{Array, copy, threads};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
+use kernel::Product;
 use num_complex::Complex;
 use plan::{Operands, Plan};
 use std::ops::Range;
@@ -123,14 +125,16 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     let plan = Plan::new(a, b);
     Array::build::<T>(out, |c| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
-        let job = Job { plan, a: pa.cast(), b: pb.cast(), c: c.as_mut_ptr() };
+        let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
+        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c: c.as_mut_ptr() };
         job.run();
     })
 }
 
-/// A plan and where its matrices begin.
+/// A plan, the kernel if it is not the usual one, and where the matrices begin.
 struct Job<T> {
     plan: Plan,
+    large: Option<Product<T>>,
     a: *const T,
     b: *const T,
     c: *mut T,
@@ -200,7 +204,10 @@ impl<T: Kernel> Job<T> {
             let a = Mat { ptr: self.a.offset(oa), rs: p.a.rs, cs: p.a.cs }.offset(i, 0);
             let b = Mat { ptr: self.b.offset(ob), rs: p.b.rs, cs: p.b.cs }.offset(0, j);
             let c = MatMut { ptr: self.c.offset(oc), rs: p.c.rs, cs: p.c.cs }.offset(i, j);
-            T::product(m, n, p.k, a, b, c);
+            match self.large {
+                Some(product) => product(m, n, p.k, a, b, c),
+                None => T::product(m, n, p.k, a, b, c),
+            }
         }
     }
 }

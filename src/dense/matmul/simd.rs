@@ -14,6 +14,31 @@ pub trait Real: Element + Add<Output = Self> + Mul<Output = Self> {
     type V3: Vector<T = Self>;
     /// With AVX-512 F, BW, DQ and VL.
     type V4: Vector<T = Self>;
+
+    /// The first four elements of two lines, `line` apart: the two at a position side by side, positions `step` apart.
+    ///
+    /// # Safety
+    /// The lines must be readable, the pairs writable.
+    #[inline(always)]
+    unsafe fn interleave2(from: *const Self, line: isize, to: *mut Self, step: usize) {
+        for p in 0..4 {
+            // SAFETY: by the contract.
+            unsafe { to.add(p * step).cast::<[Self; 2]>().write([*from.add(p), *from.wrapping_offset(line).add(p)]) }
+        }
+    }
+
+    /// The same for four lines.
+    ///
+    /// # Safety
+    /// As [`Real::interleave2`].
+    #[inline(always)]
+    unsafe fn interleave4(from: *const Self, line: isize, to: *mut Self, step: usize) {
+        // SAFETY: by the contract.
+        unsafe {
+            Self::interleave2(from, line, to, step);
+            Self::interleave2(from.wrapping_offset(2 * line), line, to.add(2), step);
+        }
+    }
 }
 
 /// `N` elements in a register.
@@ -214,11 +239,48 @@ mod x86 {
         type Base = super::Four<f32>;
         type V3 = __m256;
         type V4 = __m512;
+
+        #[inline(always)]
+        unsafe fn interleave2(from: *const f32, line: isize, to: *mut f32, step: usize) {
+            // SAFETY: by the contract; every machine has these instructions.
+            unsafe {
+                let (x, y) = (_mm_loadu_ps(from), _mm_loadu_ps(from.wrapping_offset(line)));
+                let (low, high) = (_mm_castps_pd(_mm_unpacklo_ps(x, y)), _mm_castps_pd(_mm_unpackhi_ps(x, y)));
+                _mm_storel_pd(to.cast(), low);
+                _mm_storeh_pd(to.add(step).cast(), low);
+                _mm_storel_pd(to.add(2 * step).cast(), high);
+                _mm_storeh_pd(to.add(3 * step).cast(), high);
+            }
+        }
+        #[inline(always)]
+        unsafe fn interleave4(from: *const f32, line: isize, to: *mut f32, step: usize) {
+            // SAFETY: as above.
+            unsafe {
+                let load = |q: isize| _mm_loadu_ps(from.wrapping_offset(q * line));
+                let (mut x, mut y, mut z, mut w) = (load(0), load(1), load(2), load(3));
+                _MM_TRANSPOSE4_PS(&mut x, &mut y, &mut z, &mut w);
+                for (p, group) in [x, y, z, w].into_iter().enumerate() {
+                    _mm_storeu_ps(to.add(p * step), group);
+                }
+            }
+        }
     }
     impl super::Real for f64 {
         type Base = super::Four<f64>;
         type V3 = __m256d;
         type V4 = __m512d;
+
+        #[inline(always)]
+        unsafe fn interleave2(from: *const f64, line: isize, to: *mut f64, step: usize) {
+            for p in [0, 2] {
+                // SAFETY: by the contract; every machine has these instructions.
+                unsafe {
+                    let (x, y) = (_mm_loadu_pd(from.add(p)), _mm_loadu_pd(from.wrapping_offset(line).add(p)));
+                    _mm_storeu_pd(to.add(p * step), _mm_unpacklo_pd(x, y));
+                    _mm_storeu_pd(to.add((p + 1) * step), _mm_unpackhi_pd(x, y));
+                }
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@ use crate::base::{DType, Kind, Layout, Scalar, Shape};
 use crate::dense::{Array, copy};
 use proptest::prelude::*;
 
-fn values(shape: &[usize], dtype: DType, seed: u64) -> Array {
+pub(super) fn values(shape: &[usize], dtype: DType, seed: u64) -> Array {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let a = Array::build::<f64>(shape.into(), |out| {
         for x in out {
@@ -24,7 +24,7 @@ fn values(shape: &[usize], dtype: DType, seed: u64) -> Array {
 }
 
 /// The same values with other strides.
-fn restride(a: &Array, how: u8) -> Array {
+pub(super) fn restride(a: &Array, how: u8) -> Array {
     let r = a.rank();
     match how % 5 {
         0 => a.clone(),
@@ -116,6 +116,9 @@ fn every_size_and_stride_agrees_with_the_loop() {
 fn large_products_are_cut_into_blocks() {
     for (m, n, k) in [(600, 530, 40), (1, 1100, 2100), (1100, 1, 2100), (2, 3, 70_000)] {
         assert_matches(&values(&[m, k], DType::F32, 3), &values(&[k, n], DType::F32, 4));
+    }
+    for dtype in [DType::F32, DType::F64] {
+        assert_matches(&restride(&values(&[490, 470], dtype, 3), 4), &restride(&values(&[470, 451], dtype, 4), 1));
     }
 }
 
@@ -210,7 +213,10 @@ proptest! {
 #[test]
 fn blocks_do_not_change_the_bits() {
     for dtype in [DType::F32, DType::F64, DType::C64] {
-        for (m, k, n) in [(1030, 700, 300), (40, 1500, 1030), (257, 513, 257), (300, 2049, 40), (128, 600, 900)] {
+        let sizes = [(1030, 700, 300), (40, 1500, 1030), (257, 513, 257), (300, 2049, 40), (128, 600, 900)];
+        // These take the packed loop on machines with AVX2 and no AVX-512.
+        let packed = [(1000, 700, 1100), (519, 301, 777), (256, 1530, 261)];
+        for (m, k, n) in sizes.into_iter().chain(packed) {
             let (a, b) = (values(&[m, k], dtype, 1), values(&[k, n], dtype, 2));
             for (a, b) in [(a.clone(), b.clone()), (restride(&a, 1), restride(&b, 1))] {
                 let mut bits = Vec::new();
