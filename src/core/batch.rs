@@ -1,9 +1,11 @@
 //! The batch interpreter: hands an operator to its batching rule.
 
-use super::level::{LevelId, Randomness};
+use super::call::call;
+use super::level::{self, LevelId, Randomness};
 use super::params::Params;
 use super::primitive::{BatchArg, BatchInfo, BatchOut, Prim};
 use super::tensor::{Payload, Tensor};
+use super::watch;
 use crate::base::Result;
 use smallvec::SmallVec;
 
@@ -33,4 +35,28 @@ pub(super) fn rewrap(level: LevelId, (value, dim): (Tensor, Option<usize>)) -> T
         Some(d) => Tensor::batched(level, value, d),
         None => value,
     }
+}
+
+/// An elementwise operator at `top` and all batch levels of the same nest below it in one step. `None` if the batches
+/// of its arguments do not all lie in front, or another interpreter comes between.
+#[inline]
+pub(super) fn elementwise(top: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Option<Result<Tensor>> {
+    let (nest, _) = args.iter().find(|a| a.level() == top)?.nest()?;
+    let rank = args.iter().map(|a| a.rank()).max()?;
+    let bottom = nest.levels().last()?;
+    let mut bases: SmallVec<[&Tensor; 3]> = SmallVec::new();
+    for a in args {
+        if a.level() < bottom {
+            bases.push(a);
+            continue;
+        }
+        match a.nest() {
+            Some((n, base)) if a.rank() == rank && n.same(nest) => bases.push(base),
+            _ => return None,
+        }
+    }
+    if level::tracing() >= bottom || !nest.levels().all(|l| level::is_live(l) && !watch::forbids(l)) {
+        return None;
+    }
+    Some(call(prim, params, &bases).map(|out| nest.wrap(out)))
 }

@@ -107,6 +107,11 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Interpreter::Tape => tape_one(top, prim, params, args),
         Interpreter::Dual { ambient } => dual_one(top, ambient, prim, params, args),
         Interpreter::Batch { size, randomness } => {
+            if prim.is_elementwise()
+                && let Some(out) = batch::elementwise(top, prim, params, args)
+            {
+                return out;
+            }
             let mut outs = batch::interpret(top, size, randomness, prim, params, args)?;
             match outs.pop() {
                 Some(out) if outs.is_empty() => Ok(batch::rewrap(top, out)),

@@ -6,6 +6,7 @@ pub mod forward;
 pub mod host;
 pub mod level;
 pub mod modes;
+pub mod nest;
 pub mod node;
 pub mod origin;
 pub mod params;

@@ -156,6 +156,12 @@ pub trait Primitive: Send + Sync + 'static {
         false
     }
 
+    /// Whether each output element depends on the elements of the arguments at its place alone (they broadcast), so that
+    /// any number of leading batches makes no difference.
+    fn is_elementwise(&self) -> bool {
+        false
+    }
+
     /// The call as a step of a recorded program.
     fn replay(&self, me: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         super::call::call_many(me, params, args)

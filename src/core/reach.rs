@@ -9,6 +9,7 @@
 //! y, z ── node ── hook ── y   the node has two owners: a walk from y stops there, until z is gone
 //! ```
 
+use super::level::LevelId;
 use super::node::{Link, Node, NodeKind};
 use super::primitive::PrimBuf;
 use super::tensor::{Payload, Tensor};
@@ -56,7 +57,7 @@ impl<'a> Reach<'a> {
 
     /// A reference to a value.
     pub fn value(&mut self, t: &Tensor) {
-        if t.payload().is_some() && self.completes(t.address(), t.references()) {
+        if t.level() != LevelId::DENSE && self.completes(t.address(), t.references()) {
             self.todo.push(Found::Value(t.clone()));
         }
     }
@@ -79,7 +80,11 @@ impl<'a> Reach<'a> {
     }
 
     fn payload(&mut self, t: &Tensor) {
-        match t.payload() {
+        let (base, payload) = t.held();
+        if let Some(base) = base {
+            self.value(base);
+        }
+        match payload {
             None => {}
             Some(Payload::Batched { value, .. } | Payload::Traced { value, .. }) => self.value(value),
             Some(Payload::Dual { primal, tangent }) => {

@@ -1,6 +1,7 @@
 //! The immutable value: a dense array, or a value of a level wrapped around a value of the levels below.
 
 use super::level::LevelId;
+use super::nest::{Nest, NestRef, Nested};
 use super::node::Node;
 use crate::bail;
 use crate::base::{DType, Element, Result, Scalar, Shape};
@@ -21,7 +22,13 @@ pub struct Wrapped {
     level: LevelId,
     dtype: DType,
     shape: Shape,
-    payload: Payload,
+    content: Content,
+}
+
+/// A value of nested batch levels is held once for all of them; most operators never look at the levels one by one.
+enum Content {
+    One(Payload),
+    Nest(Nested),
 }
 
 /// What an interpreter keeps for one of its values.
@@ -36,15 +43,52 @@ pub enum Payload {
     Traced { value: Tensor, var: u32 },
 }
 
+impl Wrapped {
+    #[inline]
+    fn payload(&self) -> &Payload {
+        match &self.content {
+            Content::One(payload) => payload,
+            Content::Nest(n) => n.top(),
+        }
+    }
+}
+
 impl Tensor {
     #[inline]
     pub fn wrap(level: LevelId, dtype: DType, shape: Shape, payload: Payload) -> Tensor {
-        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, payload })))
+        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, content: Content::One(payload) })))
     }
 
     /// A batched value; dimension `dim` of `value` is the batch.
+    #[inline]
     pub fn batched(level: LevelId, value: Tensor, dim: usize) -> Tensor {
+        if dim == 0
+            && let Some((nest, base)) = value.nest()
+        {
+            return Tensor::nested(Nest::above(nest, level), base.clone());
+        }
         Tensor::wrap(level, value.dtype(), value.shape().without(dim), Payload::Batched { value, dim })
+    }
+
+    /// A value of all levels of a nest; the leading dimensions of `base` are the batches, the outermost first.
+    #[inline]
+    pub fn nested(nest: Arc<Nest>, base: Tensor) -> Tensor {
+        let (level, dtype) = (nest.level(), base.dtype());
+        let shape = Shape::new(&base.shape()[nest.depth()..]);
+        let content = Content::Nest(Nested::new(nest, base));
+        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, content })))
+    }
+
+    /// The nest of batch levels that this is a value of, each with its batch in front, and the value below all of them.
+    #[inline]
+    pub fn nest(&self) -> Option<(NestRef<'_>, &Tensor)> {
+        match &*self.0 {
+            Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => Some((NestRef::Nest(n.nest()), n.base())),
+            Repr::Wrapped(Wrapped { level, content: Content::One(Payload::Batched { value, dim: 0 }), .. }) => {
+                Some((NestRef::One(*level), value))
+            }
+            _ => None,
+        }
     }
 
     #[inline]
@@ -106,14 +150,14 @@ impl Tensor {
     pub fn payload(&self) -> Option<&Payload> {
         match &*self.0 {
             Repr::Dense(_) => None,
-            Repr::Wrapped(w) => Some(&w.payload),
+            Repr::Wrapped(w) => Some(w.payload()),
         }
     }
     /// The payload if this is a value of `level`.
     #[inline]
     pub fn payload_at(&self, level: LevelId) -> Option<&Payload> {
         match &*self.0 {
-            Repr::Wrapped(w) if w.level == level => Some(&w.payload),
+            Repr::Wrapped(w) if w.level == level => Some(w.payload()),
             _ => None,
         }
     }
@@ -140,14 +184,6 @@ impl Tensor {
             Repr::Wrapped(_) => None,
         }
     }
-    /// The payload for changing it, if this handle is the only one.
-    pub fn payload_mut(&mut self) -> Option<&mut Payload> {
-        match Arc::get_mut(&mut self.0)? {
-            Repr::Dense(_) => None,
-            Repr::Wrapped(w) => Some(&mut w.payload),
-        }
-    }
-
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
     #[inline]
     pub fn below(&self) -> Option<&Tensor> {
@@ -163,7 +199,7 @@ impl Tensor {
     #[inline]
     pub fn innermost(&self) -> Option<&Array> {
         let mut t = self;
-        while let Some(below) = t.below() {
+        while let Some(below) = t.nest().map(|n| n.1).or_else(|| t.below()) {
             t = below;
         }
         t.dense()
@@ -186,13 +222,34 @@ impl Tensor {
     /// Whether this handle is the only one, down to the arrays: nobody else can see what happens to the memory. Never
     /// true of values under a trace, whose program holds them.
     pub fn is_exclusive(&self) -> bool {
-        Arc::strong_count(&self.0) == 1
-            && match self.payload() {
-                None => true,
-                Some(Payload::Batched { value, .. } | Payload::Taped { value, .. }) => value.is_exclusive(),
-                Some(Payload::Dual { primal, tangent }) => primal.is_exclusive() && tangent.is_exclusive(),
-                Some(Payload::Traced { .. }) => false,
+        self.has_only(1, 0)
+    }
+
+    /// Whether there are only so many handles, and below only those of the wrappers; `nests` above hold the base too.
+    fn has_only(&self, handles: usize, nests: usize) -> bool {
+        Arc::strong_count(&self.0) == handles
+            && match &*self.0 {
+                Repr::Dense(_) => true,
+                Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => match n.made() {
+                    Some(Payload::Batched { value, .. }) => value.has_only(1, nests + 1),
+                    _ => n.base().has_only(nests + 1, 0),
+                },
+                Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => match payload {
+                    Payload::Batched { value, .. } => value.has_only(nests + 1, 0),
+                    Payload::Taped { value, .. } => value.has_only(1, 0),
+                    Payload::Dual { primal, tangent } => primal.has_only(1, 0) && tangent.has_only(1, 0),
+                    Payload::Traced { .. } => false,
+                },
             }
+    }
+
+    /// What the wrapper holds: the base of a nest, and the payload if there is one already.
+    pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
+        match &*self.0 {
+            Repr::Dense(_) => (None, None),
+            Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => (None, Some(payload)),
+            Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
+        }
     }
 
     /// The node that recorded this value at `level`.

@@ -48,6 +48,7 @@ pub mod size;
 pub mod stacked;
 pub mod storage;
 pub mod tensor;
+pub mod vectorcall;
 pub mod views;
 
 use crate::core::params::Parameters;

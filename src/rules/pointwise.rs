@@ -82,6 +82,10 @@ impl Primitive for Pointwise {
         self.name
     }
 
+    fn is_elementwise(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
         Ok(match args {

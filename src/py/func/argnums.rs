@@ -1,11 +1,11 @@
 //! `argnums`: which positional arguments a derivative is taken of.
 
-use super::call::Call;
 use super::fail;
 use super::tree::{Tree, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::py::convert::type_name;
+use crate::py::vectorcall::Call;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
 use smallvec::{SmallVec, smallvec};

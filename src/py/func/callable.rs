@@ -1,13 +1,13 @@
 //! The transformed function: a callable object that looks like the function it was made of.
 
 use super::argnums::Argnums;
-use super::call::Call;
 use super::grad::Grad;
 use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
 use super::{place, trace};
 use crate::core::origin::Origin;
 use crate::py::door;
+use crate::py::vectorcall::{self, Call};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -121,9 +121,8 @@ impl Transform {
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let kwargs = kwargs.map_or(std::ptr::null_mut(), Bound::as_ptr);
-        // SAFETY: live objects of the right types; the class has the entry point.
-        unsafe { Bound::from_owned_ptr_or_err(slf.py(), ffi::PyVectorcall_Call(slf.as_ptr(), args.as_ptr(), kwargs)) }
+        // SAFETY: `register` has given the class its entry point.
+        unsafe { vectorcall::call_by_entry(slf, args, kwargs) }
     }
 
     /// In a class body a transformed function is a method.
@@ -226,13 +225,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let kind = Kind::Grad(Grad { argnums: Argnums::One(0), has_aux: false, value: false });
     let sample = Transform { vectorcall: entry, func: py.None(), kind, origin: Origin::UNKNOWN };
     let sample = Bound::new(py, sample)?;
-    let contents = std::ptr::from_ref(sample.get()) as usize - sample.as_ptr() as usize;
-    // SAFETY: the type is new, so that nobody has looked at these fields, and every object of it has an entry point at
-    // this offset.
-    unsafe {
-        let class = class.as_type_ptr();
-        (*class).tp_vectorcall_offset = (contents + offset_of!(Transform, vectorcall)) as ffi::Py_ssize_t;
-        (*class).tp_flags |= ffi::Py_TPFLAGS_HAVE_VECTORCALL | ffi::Py_TPFLAGS_METHOD_DESCRIPTOR;
-    }
+    let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Transform, vectorcall));
+    // SAFETY: the class is new, and each of its objects has an entry point there.
+    unsafe { vectorcall::install(&class, &sample, contents, offset, ffi::Py_TPFLAGS_METHOD_DESCRIPTOR) };
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! `grad` and `grad_and_value`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::call::Call;
 use super::callable::{Kind as Callable, Transform};
 use super::fail;
 use super::tree::{map_tensors, object, tensor_value};
 use crate::base::Kind;
 use crate::core::{Tangents, Tensor};
 use crate::py::convert::type_name;
+use crate::py::vectorcall::Call;
 use crate::rules::basis;
 use crate::transforms::reverse::{self, Tape};
 use pyo3::prelude::*;

@@ -1,7 +1,6 @@
 //! `jacrev`, `jacfwd` and `hessian`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::call::Call;
 use super::callable::{Kind as Callable, Transform};
 use super::fail;
 use super::grad::split_aux;
@@ -13,6 +12,7 @@ use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::py::errors::to_error;
 use crate::py::pytree::Leaves;
+use crate::py::vectorcall::Call;
 use crate::transforms::jacobian::{JacobianOptions, Jacobians, Returned, jacfwd_many, jacrev_many};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -3,11 +3,12 @@
 use super::grad::split_aux;
 use super::tree::{Tree, map_tensors, tensor_value};
 use super::vjp::outputs_of;
-use super::{call, fail, place};
+use super::{fail, place};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::py::convert::type_name;
 use crate::py::tensor::{self, PyTensor};
+use crate::py::vectorcall;
 use crate::rules::basis;
 use crate::transforms::jvp::Duals;
 use pyo3::prelude::*;
@@ -42,7 +43,7 @@ pub fn jvp<'py>(
     let pairs = Pairs::collect(primals, tangents)?;
     let duals = Duals::open(place::origin("jvp", func));
     let args = pairs.lift(py, &duals)?;
-    let out = call::invoke(func, &args)?;
+    let out = vectorcall::invoke(func, &args)?;
     drop(args);
     let (out, aux) = if has_aux { split_aux("jvp", &out)? } else { (out, None) };
     let (outputs, tree) = outputs_of("jvp", &out)?;

@@ -3,9 +3,10 @@
 use super::argnums::not_tensor;
 use super::tree::{Tree, tensor_value};
 use super::vjp::outputs_of;
-use super::{call, fail, place};
+use super::{fail, place};
 use crate::base::Kind;
 use crate::core::Tensor;
+use crate::py::vectorcall;
 use crate::transforms::linearize::{LinearMap, Linearizing};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -33,7 +34,7 @@ pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -
     let (run, lifted) = Linearizing::open(&values, place::origin("linearize", func))?;
     let mut lifted = lifted.into_iter();
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
-    let out = call::invoke(func, &args)?;
+    let out = vectorcall::invoke(func, &args)?;
     drop(args);
     let (outputs, tree) = outputs_of("linearize", &out)?;
     let (results, map) = run.close(&outputs)?;

@@ -2,7 +2,6 @@
 //! handled here; what a transform means lives in `transforms`.
 
 mod argnums;
-mod call;
 mod callable;
 mod grad;
 mod jacobian;

@@ -1,12 +1,12 @@
 //! `trace`: a function as a straight-line program.
 
-use super::call::Call;
 use super::callable::{Kind as Callable, Transform};
 use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::graph::{self, Tracing};
+use crate::py::vectorcall::Call;
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

@@ -1,7 +1,6 @@
 //! `vjp`: the value of a function and its pullback.
 
 use super::argnums::not_tensor;
-use super::call;
 use super::grad::{detached, split_aux};
 use super::tree::{Tree, tensor_value};
 use super::{fail, place};
@@ -9,6 +8,7 @@ use crate::base::Kind;
 use crate::core::level::GradMode;
 use crate::core::{Edge, Tensor};
 use crate::py::convert::type_name;
+use crate::py::vectorcall;
 use crate::transforms::reverse::{self, Pullback, Tape};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -49,7 +49,7 @@ pub fn vjp<'py>(
     let mut tape = Tape::open(place::origin("vjp", func));
     let mut lifted = values.iter().map(|x| tape.leaf(x));
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
-    let out = call::invoke(func, &args)?;
+    let out = vectorcall::invoke(func, &args)?;
     drop(args);
     let (out, aux) = if has_aux { split_aux("vjp", &out)? } else { (out, None) };
     let (outputs, out_tree) = outputs_of("vjp", &out)?;

@@ -1,6 +1,5 @@
 //! `vmap`: a function over all members of a batch at once.
 
-use super::call::Call;
 use super::callable::{Kind as Callable, Transform};
 use super::fail;
 use super::tree::{Tree, object, tensor_value};
@@ -12,6 +11,7 @@ use crate::ops::value::IndexItem;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
 use crate::py::tensor::{self, PyTensor};
+use crate::py::vectorcall::Call;
 use crate::py::views;
 use crate::rules::basis;
 use crate::transforms::vmap::{Batch, common_size};

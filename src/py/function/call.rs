@@ -5,7 +5,7 @@ use super::inputs::{Inputs, Leaf};
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, pair};
 use super::saved::{Classic, Place, Sorter};
-use super::{optional, reach};
+use super::{Objects, optional, reach};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
 use crate::core::origin::at_here;
@@ -14,11 +14,17 @@ use crate::core::tensor::Payload;
 use crate::core::watch::{self, Levels, Running};
 use crate::core::{BatchInfo, Mask, Outputs, Randomness, Tangents, Tensor, level};
 use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
+use crate::py::vectorcall::invoke_named;
 use crate::py::{errors, tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
+
+type Places = SmallVec<[usize; 2]>;
+/// Places of leaves, and of outputs.
+type Pairs = SmallVec<[(usize, usize); 2]>;
 
 /// What the forward left.
 #[derive(Default)]
@@ -27,9 +33,9 @@ pub(super) struct State {
     pub(super) classic: Option<Arc<Classic>>,
     pub(super) hidden: usize,
     /// Leaves that were returned as they are, and the outputs that they are.
-    pub(super) returned: Vec<(usize, usize)>,
+    pub(super) returned: Pairs,
     /// Those among them that were changed.
-    pub(super) dirty: Vec<(usize, usize)>,
+    pub(super) dirty: Pairs,
 }
 
 pub struct Call {
@@ -93,7 +99,7 @@ impl Call {
 
     /// The result of the call as Python objects; changed arguments get their new values.
     pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let mut objects = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Vec<_>>>()?;
+        let mut objects = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Objects<'py>>>()?;
         let (structure, dirty) = (self.structure()?, self.state().dirty.clone());
         for (leaf, out) in dirty {
             let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {
@@ -111,7 +117,7 @@ impl Call {
 
     /// Which leaves the forward changed, of those that are not the caller's own objects. Showing the memory to NumPy
     /// counts as a write only if something was written.
-    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<usize> {
+    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Places {
         let sum = |t: &Tensor| t.innermost().map(|a| (a.shape().clone(), a.checksum()));
         let changed = |(i, leaf): (usize, &Leaf)| match leaf {
             Leaf::Tensor { object, index, .. } if !objects[i].is(object) => {
@@ -133,8 +139,8 @@ impl Call {
     ) -> PyResult<()> {
         let place = |i: usize| p.objects.iter().position(|o| o.is(&objects[i]));
         let is_tensor = |i: &usize| matches!(self.inputs.leaves[*i], Leaf::Tensor { .. });
-        let returned: Vec<_> = (0..objects.len()).filter(is_tensor).filter_map(|i| Some((i, place(i)?))).collect();
-        let mut dirty = Vec::new();
+        let returned = (0..objects.len()).filter(is_tensor).filter_map(|i| Some((i, place(i)?))).collect();
+        let mut dirty = Places::new();
         for i in Python::attach(|py| self.changed(py, objects, values)) {
             let known = marked.is_none_or(|m| m.contains(&i)) && (marked.is_some() || place(i).is_some());
             if !known {
@@ -146,8 +152,9 @@ impl Call {
             }
             dirty.push(i);
         }
-        dirty.extend(marked.unwrap_or_default().iter().filter(|i| !dirty.contains(i)).copied().collect::<Vec<_>>());
-        let mut pairs = Vec::new();
+        let missing = marked.unwrap_or_default().iter().copied().filter(|i| !dirty.contains(i));
+        dirty.extend(missing.collect::<Places>());
+        let mut pairs = Pairs::new();
         for i in dirty {
             match place(i) {
                 Some(o) => pairs.push((i, o)),
@@ -285,9 +292,8 @@ impl Function for Call {
             let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };
             ctx.get().set_needs(self.inputs.needs(needs));
             let grads = cotangents.iter().map(|c| optional(py, c.clone()));
-            let mut args = vec![ctx.clone().into_any()];
-            args.extend(self.structure()?.gradients(py, grads)?);
-            let out = f.bind(py).call1(PyTuple::new(py, args)?)?;
+            let grads = self.structure()?.gradients(py, grads)?;
+            let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
             self.inputs.gradients(&self.methods, &out)
         })
     }
@@ -297,9 +303,8 @@ impl Function for Call {
         self.with_saved(setup, |py, ctx| {
             let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp")) };
             let leaves = self.inputs.spread(py, tangents)?;
-            let mut args = vec![ctx.clone().into_any()];
-            args.extend(self.inputs.arguments(py, &leaves)?);
-            let out = f.bind(py).call1(PyTuple::new(py, args)?)?;
+            let tangents = self.inputs.arguments(py, &leaves)?;
+            let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &tangents, None)?;
             self.structure()?.tangents(&self.methods, &out)
         })
     }

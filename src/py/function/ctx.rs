@@ -6,9 +6,10 @@ use crate::py::pytree::{self, Leaves, TreeSpec};
 use crate::py::tensor;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::{ffi, intern};
+use smallvec::SmallVec;
 use std::sync::Mutex;
 
 /// What a Function's methods share. Any attribute may be set; tensors among them, also in lists, tuples and dicts, are
@@ -20,6 +21,8 @@ pub struct Ctx {
 }
 
 type List = Option<Vec<Option<Py<PyAny>>>>;
+/// For each argument, whether a gradient is asked for.
+pub type Needs = SmallVec<[bool; 8]>;
 
 #[derive(Default)]
 struct State {
@@ -28,7 +31,7 @@ struct State {
     forward: List,
     dirty: Vec<Py<PyAny>>,
     non_differentiable: Vec<Py<PyAny>>,
-    needs: Vec<bool>,
+    needs: Needs,
     keep_missing: bool,
     /// Something was saved, and a rule may ask for it while it runs.
     taken: bool,
@@ -71,12 +74,12 @@ impl Ctx {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub fn with_needs(needs: Vec<bool>) -> Ctx {
+    pub fn with_needs(needs: Needs) -> Ctx {
         let ctx = Ctx::default();
         ctx.state().needs = needs;
         ctx
     }
-    pub fn set_needs(&self, needs: Vec<bool>) {
+    pub fn set_needs(&self, needs: Needs) {
         self.state().needs = needs;
     }
     pub fn materialize(&self) -> bool {
@@ -93,9 +96,12 @@ impl Ctx {
     /// Takes what was saved, and the tensors among the attributes out of these.
     pub fn take(slf: &Bound<'_, Ctx>) -> PyResult<Taken> {
         let py = slf.py();
-        let dict = slf.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?;
         let mut adopted: Vec<Adopted> = Vec::new();
         let mut tensors: Vec<Py<PyAny>> = Vec::new();
+        let dict = match has_attributes(slf) {
+            true => slf.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?,
+            false => return Ok(slf.get().taken(tensors, adopted)),
+        };
         for (name, value) in dict.iter() {
             let container = value.is_exact_instance_of::<PyList>()
                 || value.is_exact_instance_of::<PyTuple>()
@@ -122,15 +128,19 @@ impl Ctx {
         for a in &adopted {
             dict.del_item(&a.name)?;
         }
-        let mut s = slf.get().state();
+        Ok(slf.get().taken(tensors, adopted))
+    }
+
+    fn taken(&self, tensors: Vec<Py<PyAny>>, adopted: Vec<Adopted>) -> Taken {
+        let mut s = self.state();
         s.adopted = adopted;
         s.taken = s.backward.is_some() || s.forward.is_some();
         let dirty = std::mem::take(&mut s.dirty);
         let marked = std::mem::take(&mut s.non_differentiable);
         let taken = Taken { backward: s.backward.take(), forward: s.forward.take(), adopted: tensors };
         drop(s);
-        drop((dirty, marked, py));
-        Ok(taken)
+        drop((dirty, marked));
+        taken
     }
 
     /// Shows values to a rule that begins; gives what was shown before.
@@ -161,6 +171,19 @@ impl Ctx {
             })
             .collect::<PyResult<_>>()?;
         tree.unflatten(py, leaves).map(Some)
+    }
+}
+
+unsafe extern "C" {
+    fn _PyObject_GetDictPtr(object: *mut ffi::PyObject) -> *mut *mut ffi::PyObject;
+}
+
+/// Whether the program has set an attribute: reading `__dict__` would make one.
+fn has_attributes(ctx: &Bound<'_, Ctx>) -> bool {
+    // SAFETY: a live object; the slot belongs to it.
+    unsafe {
+        let slot = _PyObject_GetDictPtr(ctx.as_ptr());
+        slot.is_null() || !(*slot).is_null()
     }
 }
 

@@ -1,16 +1,19 @@
 //! The arguments of a call: trees of tensors and other objects.
 
+use super::ctx::Needs;
 use super::methods::Methods;
-use super::{as_list, optional, value_of};
+use super::{Objects, as_list, optional, value_of};
 use crate::core::origin::at_here;
 use crate::core::{LevelId, Mask, Tangents, Tensor, level};
 use crate::function::Values;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
 use crate::py::tensor;
+use crate::py::vectorcall::invoke_named;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
 
 /// A leaf of the arguments.
 pub enum Leaf {
@@ -19,7 +22,7 @@ pub enum Leaf {
 }
 
 pub struct Inputs {
-    pub leaves: Vec<Leaf>,
+    pub leaves: SmallVec<[Leaf; 2]>,
     /// One per argument; `None` if every argument is a leaf.
     trees: Option<Vec<TreeSpec>>,
     /// Names of the last arguments, where these go by keyword.
@@ -37,7 +40,7 @@ fn is_followed(value: &Tensor, quiet: bool) -> bool {
 }
 
 /// Whether some tensor of the arguments is followed by a level.
-pub fn any_followed<'py>(args: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<bool> {
+pub fn any_followed<'a, 'py: 'a>(args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> PyResult<bool> {
     let quiet = !level::records(LevelId::AMBIENT);
     for a in args {
         if let Some(value) = value_of(&a) {
@@ -61,7 +64,7 @@ impl Inputs {
     /// Takes arguments apart; also gives the tensors.
     pub fn collect(args: &[Bound<'_, PyAny>], keywords: Option<Bound<'_, PyTuple>>) -> PyResult<(Inputs, Values)> {
         let mut values = Values::new();
-        let mut leaves = Vec::with_capacity(args.len());
+        let mut leaves = SmallVec::with_capacity(args.len());
         let mut trees: Option<Vec<TreeSpec>> = None;
         let mut push = |o: &Bound<'_, PyAny>| {
             leaves.push(match tensor::cell(o.py(), o.as_ptr()) {
@@ -91,7 +94,7 @@ impl Inputs {
     }
 
     /// One object per leaf. The caller's own objects where the values are theirs.
-    pub fn objects<'py>(&self, py: Python<'py>, values: &[Tensor], own: bool) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    pub fn objects<'py>(&self, py: Python<'py>, values: &[Tensor], own: bool) -> PyResult<Objects<'py>> {
         let object = |leaf: &Leaf| match leaf {
             Leaf::Other(o) => Ok(o.bind(py).clone()),
             Leaf::Tensor { index, object, value } => {
@@ -105,7 +108,7 @@ impl Inputs {
     }
 
     /// One object per leaf, from one per tensor; None for the others.
-    pub fn spread<'py>(&self, py: Python<'py>, values: &[Option<Tensor>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    pub fn spread<'py>(&self, py: Python<'py>, values: &[Option<Tensor>]) -> PyResult<Objects<'py>> {
         let object = |leaf: &Leaf| match leaf {
             Leaf::Tensor { index, .. } => optional(py, values.get(*index).cloned().flatten()),
             Leaf::Other(_) => Ok(py.None().into_bound(py)),
@@ -114,10 +117,10 @@ impl Inputs {
     }
 
     /// The arguments with these leaves.
-    pub fn arguments<'py>(&self, py: Python<'py>, leaves: &[Bound<'py, PyAny>]) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let Some(trees) = &self.trees else { return Ok(leaves.to_vec()) };
+    pub fn arguments<'py>(&self, py: Python<'py>, leaves: &[Bound<'py, PyAny>]) -> PyResult<Objects<'py>> {
+        let Some(trees) = &self.trees else { return Ok(leaves.iter().cloned().collect()) };
         let mut rest = leaves;
-        let mut out = Vec::with_capacity(trees.len());
+        let mut out = Objects::with_capacity(trees.len());
         for spec in trees {
             let (mine, others) = rest.split_at(spec.num_leaves());
             rest = others;
@@ -137,10 +140,10 @@ impl Inputs {
         leaves: &[Bound<'py, PyAny>],
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = f.py();
-        let args = self.arguments(py, leaves)?;
-        match &self.keywords {
-            None => f.call1(PyTuple::new(py, first.iter().chain(&args).collect::<Vec<_>>())?),
-            Some(names) => call_with(f, first, &args, names.bind(py)),
+        let names = self.keywords.as_ref().map(|n| n.bind(py));
+        match &self.trees {
+            None => invoke_named(f, first, leaves, names),
+            Some(_) => invoke_named(f, first, &self.arguments(py, leaves)?, names),
         }
     }
 
@@ -149,7 +152,7 @@ impl Inputs {
     }
 
     /// For each argument, whether a tensor in it is in the set.
-    pub fn needs(&self, mask: Mask) -> Vec<bool> {
+    pub fn needs(&self, mask: Mask) -> Needs {
         let mut leaves = self.leaves.iter().map(|l| match l {
             Leaf::Tensor { index, .. } => mask >> (*index).min(63) & 1 == 1,
             Leaf::Other(_) => false,
@@ -239,21 +242,6 @@ fn wrong_count(name: &str, expected: usize, got: usize) -> PyErr {
          each argument of forward, None for those without{}",
         at_here()
     ))
-}
-
-/// Calls a function whose last arguments go by keyword.
-pub fn call_with<'py>(
-    f: &Bound<'py, PyAny>,
-    first: &[Bound<'py, PyAny>],
-    args: &[Bound<'py, PyAny>],
-    names: &Bound<'py, PyTuple>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (positional, named) = args.split_at(args.len() - names.len());
-    let kwargs = PyDict::new(f.py());
-    for (name, value) in names.iter().zip(named) {
-        kwargs.set_item(name, value)?;
-    }
-    f.call(PyTuple::new(f.py(), first.iter().chain(positional).collect::<Vec<_>>())?, Some(&kwargs))
 }
 
 /// A tensor or None.

@@ -105,6 +105,24 @@ impl Methods {
         })
     }
 
+    /// Those of no class.
+    pub fn none(py: Python<'_>) -> Methods {
+        Methods {
+            class: py.get_type::<PyAny>().unbind(),
+            name: String::new(),
+            origin: Origin::UNKNOWN,
+            forward: py.None(),
+            setup_context: None,
+            backward: None,
+            jvp: None,
+            vmap: None,
+            ambiguous: false,
+            once: false,
+            unverified: AtomicBool::new(false),
+            signature: Signature::default(),
+        }
+    }
+
     /// Whether a call needs [`Methods::bind`]: it has keywords, or arguments are left to their defaults.
     #[inline]
     pub fn must_bind(&self, given: usize, keywords: bool) -> bool {

@@ -12,17 +12,20 @@ use crate::core::level::GradMode;
 use crate::core::watch::{self, Levels};
 use crate::core::{LevelId, Tensor, level};
 use crate::function::{self, Function};
-use crate::py::{tensor, views};
+use crate::py::vectorcall::{self, Call as Given};
+use crate::py::{door, tensor, views};
 use call::Call;
 pub use ctx::Ctx;
-use ctx::VmapInfo;
+use ctx::{Needs, VmapInfo};
 use inputs::Inputs;
 use methods::{Bindings, Methods};
 use pyo3::gc::{PyTraverseError, PyVisit};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 pub use saved::attribute;
+use pyo3::{ffi, intern};
+use smallvec::{SmallVec, smallvec};
+use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use tensor::PyTensor;
@@ -41,21 +44,26 @@ fn optional(py: Python<'_>, t: Option<Tensor>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// A rule's result as a list: a tuple or list as it is, anything else alone.
-fn as_list<'py>(out: &Bound<'py, PyAny>) -> Vec<Bound<'py, PyAny>> {
+fn as_list<'py>(out: &Bound<'py, PyAny>) -> Objects<'py> {
     if let Ok(t) = out.cast::<PyTuple>() {
         return t.iter().collect();
     }
     match out.cast::<PyList>() {
         Ok(l) => l.iter().collect(),
-        Err(_) => vec![out.clone()],
+        Err(_) => smallvec![out.clone()],
     }
 }
 
 /// `Function.apply` of one class.
 #[pyclass(frozen, name = "FunctionApply", module = "pullback.autograd.function")]
 pub struct Apply {
+    /// Where the interpreter looks for the entry point.
+    vectorcall: ffi::vectorcallfunc,
     methods: Arc<Methods>,
 }
+
+/// Objects, most often few.
+type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
 #[pymethods]
 impl Apply {
@@ -65,32 +73,17 @@ impl Apply {
         let own = class.getattr(intern!(class.py(), "__module__"))?.extract::<String>().unwrap_or_default();
         let verify = std::env::var_os("PULLBACK_VERIFY").is_some_and(|v| v == "first");
         methods.unverified.store(verify && own != "pullback.autograd.function", Relaxed);
-        Ok(Apply { methods: Arc::new(methods) })
+        Ok(Apply { vectorcall: entry, methods: Arc::new(methods) })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = args.py();
-        if self.methods.unverified.load(Relaxed) && level::height() == 0 {
-            self.methods.unverified.store(false, Relaxed);
-            let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
-            verify.call1((self.methods.class.bind(py), args, kwargs))?;
-        }
-        if !self.methods.must_bind(args.len(), kwargs.is_some_and(|k| !k.is_empty())) {
-            if level::tracing() == LevelId::DENSE && !inputs::any_followed(args.iter())? {
-                return self.plain(py, args, None);
-            }
-            return self.followed(py, &args.iter().collect::<Vec<_>>(), None);
-        }
-        let Bindings { args, keywords } = self.methods.bind(args, kwargs)?;
-        if level::tracing() == LevelId::DENSE && !inputs::any_followed(args.iter().cloned())? {
-            return self.plain(py, &PyTuple::new(py, args)?, keywords);
-        }
-        self.followed(py, &args, keywords)
+        // SAFETY: `register` has given the class its entry point.
+        unsafe { vectorcall::call_by_entry(slf, args, kwargs) }
     }
 
     /// For each rule: "written", "derived from …", "generated", "missing".
@@ -139,28 +132,47 @@ impl Apply {
 }
 
 impl Apply {
-    /// Nobody follows: the forward runs on the caller's own objects.
+    fn run<'py>(&self, given: &Given<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        if self.methods.unverified.load(Relaxed) && level::height() == 0 {
+            self.methods.unverified.store(false, Relaxed);
+            let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
+            let (args, kwargs) = given.arguments()?;
+            verify.call1((self.methods.class.bind(py), args, kwargs))?;
+        }
+        let open = level::tracing() == LevelId::DENSE;
+        if !self.methods.must_bind(given.len(), given.keywords() != 0) {
+            if open && !inputs::any_followed(given.iter())? {
+                return self.plain(py, given.len(), |f, ctx| given.forward(f, ctx));
+            }
+            let args: Objects<'py> = given.iter().map(|a| a.to_owned()).collect();
+            return self.followed(py, &args, None);
+        }
+        let (args, kwargs) = given.arguments()?;
+        let Bindings { args, keywords } = self.methods.bind(&args, Some(&kwargs))?;
+        if open && !inputs::any_followed(args.iter().map(|a| a.as_borrowed()))? {
+            return self
+                .plain(py, args.len(), |f, ctx| vectorcall::invoke_named(f, ctx.as_slice(), &args, keywords.as_ref()));
+        }
+        self.followed(py, &args, keywords)
+    }
+
+    /// Nobody follows: the forward runs on the caller's own objects. `call` gives them to it, the ctx before them.
     fn plain<'py>(
         &self,
         py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        keywords: Option<Bound<'py, PyTuple>>,
+        arguments: usize,
+        call: impl FnOnce(&Bound<'py, PyAny>, Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let levels = Levels::live();
         let quiet = level::height() == 0 && level::grad_enabled();
         let _mode = GradMode::set(false);
         let _running = watch::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
-        let forward = self.methods.forward.bind(py);
-        let out = if let Some(names) = keywords {
-            let ctx = self.methods.setup_context.is_none().then(|| ctx_of(py, args.len())).transpose()?;
-            let args: Vec<_> = args.iter().collect();
-            inputs::call_with(forward, ctx.as_slice(), &args, &names)?
-        } else if self.methods.setup_context.is_some() {
-            forward.call1(args.clone())?
-        } else {
-            let all = std::iter::once(ctx_of(py, args.len())?).chain(args.iter()).collect::<Vec<_>>();
-            forward.call1(PyTuple::new(py, all)?)?
+        let ctx = match self.methods.setup_context {
+            Some(_) => None,
+            None => Some(Bound::new(py, Ctx::with_needs(Needs::from_elem(false, arguments)))?.into_any()),
         };
+        let out = call(self.methods.forward.bind(py), ctx)?;
         if quiet { Ok(out) } else { without_history(out) }
     }
 
@@ -179,8 +191,21 @@ impl Apply {
     }
 }
 
-fn ctx_of(py: Python<'_>, arguments: usize) -> PyResult<Bound<'_, PyAny>> {
-    Ok(Bound::new(py, Ctx::with_needs(vec![false; arguments]))?.into_any())
+/// Called by the interpreter.
+unsafe extern "C" fn entry(
+    callable: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    nargsf: usize,
+    kwnames: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    door::enter(|py| {
+        // SAFETY: only objects of the class have this entry point, and the caller holds this one; the pointers are
+        // those of the call.
+        unsafe {
+            let me = Borrowed::from_ptr(py, callable).cast_unchecked::<Apply>();
+            me.get().run(&Given::new(py, args, nargsf, kwnames)).map(Bound::into_ptr)
+        }
+    })
 }
 
 /// Results of a call that nothing records: an argument that is returned as it is loses its history.
@@ -206,8 +231,14 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     if changed { Ok(PyTuple::new(py, all)?.into_any()) } else { Ok(out) }
 }
 
+/// Adds the classes, and tells the interpreter that `apply` is called by its entry point.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
     m.add_class::<Apply>()?;
+    let sample = Bound::new(py, Apply { vectorcall: entry, methods: Arc::new(Methods::none(py)) })?;
+    let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Apply, vectorcall));
+    // SAFETY: the class is new, and each of its objects has an entry point there.
+    unsafe { vectorcall::install(&py.get_type::<Apply>(), &sample, contents, offset, 0) };
     m.add_class::<Ctx>()?;
     m.add_class::<VmapInfo>()
 }

@@ -1,7 +1,7 @@
 //! What a forward returns: one result or several, each a tensor, a tree of tensors or any other object.
 
 use super::methods::Methods;
-use super::{as_list, inputs, value_of};
+use super::{Objects, as_list, inputs, value_of};
 use crate::core::origin::at_here;
 use crate::core::{Outputs, Tangents, Tensor};
 use crate::function::BatchedOutputs;
@@ -10,6 +10,7 @@ use crate::py::pytree::{self, Leaves, TreeSpec};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
+use smallvec::{SmallVec, smallvec};
 
 enum Item {
     Tensor,
@@ -30,7 +31,7 @@ enum Whole {
 
 /// A result without its tensors.
 pub struct Structure {
-    items: Vec<Item>,
+    items: SmallVec<[Item; 2]>,
     whole: Whole,
 }
 
@@ -38,26 +39,29 @@ pub struct Structure {
 pub struct Parsed<'py> {
     pub structure: Structure,
     pub tensors: Outputs,
-    pub objects: Vec<Bound<'py, PyAny>>,
+    pub objects: Objects<'py>,
 }
 
 impl Structure {
     pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
         if let Some(t) = value_of(out) {
-            let structure = Structure { items: vec![Item::Tensor], whole: Whole::One };
-            return Ok(Parsed { structure, tensors: [t].into_iter().collect(), objects: vec![out.clone()] });
+            let structure = Structure { items: smallvec![Item::Tensor], whole: Whole::One };
+            return Ok(Parsed { structure, tensors: [t].into_iter().collect(), objects: smallvec![out.clone()] });
         }
-        let (items, whole): (Vec<Bound<'py, PyAny>>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
+        let (items, whole): (Objects<'py>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
             (t.iter().collect(), Whole::Tuple)
         } else if let Ok(l) = out.cast_exact::<PyList>() {
             (l.iter().collect(), Whole::List)
         } else if out.is_instance_of::<PyTuple>() && out.hasattr("_fields")? {
             (out.cast::<PyTuple>()?.iter().collect(), Whole::Named(out.get_type().into_any().unbind()))
         } else {
-            (vec![out.clone()], Whole::One)
+            (smallvec![out.clone()], Whole::One)
         };
-        let mut p =
-            Parsed { structure: Structure { items: Vec::new(), whole }, tensors: Outputs::new(), objects: vec![] };
+        let mut p = Parsed {
+            structure: Structure { items: SmallVec::new(), whole },
+            tensors: Outputs::new(),
+            objects: Objects::new(),
+        };
         for o in items {
             let item = p.item(o)?;
             p.structure.items.push(item);
@@ -66,13 +70,13 @@ impl Structure {
     }
 
     /// The result with these tensors.
-    pub fn build<'py>(&self, py: Python<'py>, objects: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn build<'py>(&self, py: Python<'py>, objects: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut objects = objects.into_iter();
         let items = self.items(py, || objects.next(), |c| c.clone_ref(py))?;
         self.assemble(py, items)
     }
 
-    fn assemble<'py>(&self, py: Python<'py>, mut items: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    fn assemble<'py>(&self, py: Python<'py>, mut items: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.whole {
             Whole::One => Ok(items.pop().unwrap_or_else(|| py.None().into_bound(py))),
             Whole::Tuple => Ok(PyTuple::new(py, items)?.into_any()),
@@ -87,7 +91,7 @@ impl Structure {
         py: Python<'py>,
         mut next: impl FnMut() -> Option<Bound<'py, PyAny>>,
         constant: impl Fn(&Py<PyAny>) -> Py<PyAny>,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    ) -> PyResult<Objects<'py>> {
         let none = || py.None().into_bound(py);
         let mut object = |item: &Item| match item {
             Item::Tensor => Ok(next().unwrap_or_else(none)),
@@ -108,7 +112,7 @@ impl Structure {
         &self,
         py: Python<'py>,
         mut grads: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    ) -> PyResult<Objects<'py>> {
         let mut failed = None;
         let next = || match grads.next()? {
             Ok(g) => Some(g),
@@ -122,10 +126,10 @@ impl Structure {
     }
 
     /// One object per tensor from a result of the same structure, where None stands for what has no tangent.
-    fn flatten<'py>(&self, out: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
-        let mut leaves = Vec::new();
+    fn flatten<'py>(&self, out: &Bound<'py, PyAny>) -> PyResult<Option<Objects<'py>>> {
+        let mut leaves = Objects::new();
         let results = match self.whole {
-            Whole::One if !matches!(self.items[0], Item::Tensor) => vec![out.clone()],
+            Whole::One if !matches!(self.items[0], Item::Tensor) => smallvec![out.clone()],
             _ => as_list(out),
         };
         let tensors = self.items.iter().filter(|i| matches!(i, Item::Tensor)).count();
@@ -191,7 +195,7 @@ impl Structure {
             leaves = vec![dims.clone(); tensors.len()];
         } else {
             let given = match self.whole {
-                Whole::One => vec![dims.clone()],
+                Whole::One => smallvec![dims.clone()],
                 _ => as_list(dims),
             };
             if given.len() != self.items.len() {

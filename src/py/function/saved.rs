@@ -4,10 +4,11 @@ use super::call::{Call, python};
 use super::ctx::{Ctx, Shown, Taken};
 use super::inputs::Leaf;
 use super::outputs::Parsed;
-use super::{optional, value_of};
+use super::{Objects, optional, value_of};
 use crate::base::{Error, Result};
 use crate::core::{Mask, Node, Outputs, Tensor};
 use crate::function::{self, Setup};
+use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
@@ -77,7 +78,7 @@ impl Call {
     pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
         let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(needs)))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
-        let outputs = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Vec<_>>>()?;
+        let outputs = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Objects<'_>>>()?;
         let (structure, known, returned) = {
             let s = self.state();
             (s.structure.clone(), s.dirty.clone(), s.returned.clone())
@@ -88,7 +89,8 @@ impl Call {
         let output = structure.ok_or_else(|| self.error("its forward has not run"))?.build(py, outputs.clone())?;
         if let Some(f) = &self.methods.setup_context {
             let arguments = self.inputs.arguments(py, &inputs)?;
-            f.bind(py).call1((&ctx, PyTuple::new(py, arguments)?, output))?;
+            let arguments = PyTuple::new(py, arguments)?.into_any();
+            invoke(f.bind(py), &[ctx.clone().into_any(), arguments, output])?;
         }
         let dirty: Vec<usize> =
             ctx.get().dirty(py).iter().filter_map(|d| inputs.iter().position(|i| i.is(d))).collect();
