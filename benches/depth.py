@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from libraries import Tensors, normal
-from small import summed, wave
+from small import wave
 
 DEPTHS = range(1, 7)
+# A shorter and a longer chain for each transform; nested derivatives of long ones have very many operators.
+CHAINS = {"grad": (2, 6), "jvp": (2, 6), "vmap": (20, 120)}
 LENGTHS = (1, 10, 30, 100, 300, 1000)
 
 
@@ -21,23 +23,41 @@ def best(f: Callable[[], Any], rounds: int = 7, seconds: float = 0.02) -> float:
     return min(timeit.repeat(f, number=number, repeat=rounds, timer=time.process_time)) / number
 
 
-def dense_calls(lib: Tensors, kind: str, f: Callable[[Any], Any], x: Any) -> int | None:
+def chain(length: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(length):
+            x = x.sin()
+        return x.sum()
+
+    return f
+
+
+def waves(length: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(length // 2):
+            x = wave(x)
+        return x
+
+    return f
+
+
+def dense_calls(lib: Tensors, kind: str, length: int, f: Callable[[Any], Any], x: Any) -> int | None:
     """The number of operators on plain arrays that f(x) comes down to: the length of its traced program."""
     if kind == "vmap":
-        return len(("sin", "add"))
+        return length
     trace = getattr(lib.T.func, "trace", None)
     return None if trace is None else len(trace(f)(x))
 
 
-def nested(lib: Tensors, kind: str, depth: int) -> tuple[Callable[[Any], Any], Any]:
-    """A function under `depth` transforms of a kind, and its argument."""
+def nested(lib: Tensors, kind: str, depth: int, length: int) -> tuple[Callable[[Any], Any], Any]:
+    """A chain of operators under `depth` transforms of a kind, and its argument."""
     func, one = lib.T.func, lib.T.ones(())
     if kind == "vmap":
-        f, x = wave, lib.tensor(normal("x", *(1,) * depth, 8))
+        f, x = waves(length), lib.tensor(normal("x", *(1,) * depth, 8))
         for _ in range(depth):
             f = func.vmap(f)
         return f, x
-    f, x = summed, lib.tensor(normal("x"))
+    f, x = chain(length), lib.tensor(normal("x"))
     for _ in range(depth):
         f = func.grad(f) if kind == "grad" else along(func.jvp, f, one)
     return f, x
@@ -48,26 +68,32 @@ def along(jvp: Any, f: Callable[[Any], Any], one: Any) -> Callable[[Any], Any]:
 
 
 def by_depth(lib: Tensors) -> dict[str, list[float]]:
-    """Nanoseconds per dense kernel call at each depth."""
+    """Nanoseconds per dense kernel call at each depth: what the calls of a longer chain cost more than those of a
+    shorter one, so that the price of entering the transforms, which is paid once, is left out.
+    """
     curves: dict[str, list[float]] = {}
-    for kind in ("grad", "jvp", "vmap"):
+    for kind, lengths in CHAINS.items():
         for depth in DEPTHS:
-            f, x = nested(lib, kind, depth)
-            f(x)
-            calls = dense_calls(lib, kind, f, x)
-            if calls is None:
-                break
-            curves.setdefault(kind, []).append(best(lambda f=f, x=x: f(x)) / calls * 1e9)  # type: ignore[misc]
+            times, calls = [], []
+            for length in lengths:
+                f, x = nested(lib, kind, depth, length)
+                f(x)
+                count = dense_calls(lib, kind, length, f, x)
+                if count is None:
+                    return curves
+                times.append(best(lambda f=f, x=x: f(x), rounds=15))  # type: ignore[misc]
+                calls.append(count)
+            curves.setdefault(kind, []).append((times[1] - times[0]) / (calls[1] - calls[0]) * 1e9)
     return curves
 
 
-def chain(length: int) -> Callable[[Any], Any]:
-    def f(x: Any) -> Any:
-        for _ in range(length):
-            x = x.sin()
-        return x.sum()
-
-    return f
+def entering(lib: Tensors) -> float:
+    """Nanoseconds that one more `vmap` around a function costs in a call."""
+    times = []
+    for depth in (DEPTHS[0], DEPTHS[-1]):
+        f, x = nested(lib, "vmap", depth, 2)
+        times.append(best(lambda f=f, x=x: f(x), rounds=15))  # type: ignore[misc]
+    return (times[1] - times[0]) / (len(DEPTHS) - 1) * 1e9
 
 
 def by_length(lib: Tensors) -> dict[str, list[float]]:

@@ -122,8 +122,9 @@ pullback's time over the other library's: of the best rounds below a millisecond
 
 ![time per dense kernel call by depth, and per operator by length](img/depth.png)
 
-Left: time per operator on plain arrays that a nest of transforms comes down to; from depth 1 to 6 it varies by a
-factor of {depths}. Right: time per operator of a chain; from 10 to 1000 operators it varies by {lengths}.
+Left: what each operator on plain arrays costs that a nest of transforms comes down to, beyond the price of entering the
+transforms, which is paid once a call ({entering} for one more `vmap`); from depth 1 to 6 it varies by a factor of
+{depths}. Right: time per operator of a chain; from 10 to 1000 operators it varies by {lengths}.
 """
 
 
@@ -131,12 +132,15 @@ def spreads(curves: dict[str, list[float]], skip: int = 0) -> str:
     return ", ".join(f"{max(c[skip:]) / min(c[skip:]):.2f} ({name})" for name, c in curves.items())
 
 
-def write(results: list[Result], figures: list[Figure], curves: tuple[dict, dict], versions: dict[str, str]) -> Path:
+def write(
+    results: list[Result], figures: list[Figure], curves: tuple[dict, dict], entering: float, versions: dict[str, str]
+) -> Path:
     process_rows = [[f.title, f.value, f.goal, verdict(f.met if f.goal else None)] for f in figures]
     text = TEXT.format(
         machine=machine(versions),
         rows=markdown(table(results)),
         figures=markdown(process_rows, ["figure", "measured", "goal", ""]),
+        entering=duration(entering * 1e-9),
         depths=spreads(curves[0]) or "(not measured)",
         lengths=spreads(curves[1], 1) or "(not measured)",
     )

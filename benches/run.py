@@ -54,13 +54,15 @@ def main() -> int:
         )
         ours = found["pullback"]
         curves: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
+        entering = 0.0
         if isinstance(ours, libraries.Tensors):
-            curves = (depth.by_depth(ours), depth.by_length(ours))
+            curves, entering = (depth.by_depth(ours), depth.by_length(ours)), depth.entering(ours)
         print(f"\nby depth: {report.spreads(curves[0])}\nby length: {report.spreads(curves[1], 1)}")
+        print(f"entering one more vmap: {entering:.0f} ns")
         if not args.no_write:
             depth.draw(*curves, report.ROOT / "docs" / "img" / "depth.png")
             versions = {name: library.version for name, library in found.items()}
-            print("wrote", report.write(results, figures, curves, versions))
+            print("wrote", report.write(results, figures, curves, entering, versions))
             report.write_readme(results)
     missed = [result.workload.title for result in results if result.met() is False or result.note]
     print(f"{len(results) - len(missed)} of {len(results)} rows meet their goals" + "".join(f"\n  {m}" for m in missed))

@@ -11,6 +11,7 @@ use crate::dense::{Array, copy};
 use crate::rules::basis;
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
@@ -79,7 +80,8 @@ fn shape_of(o: Any<'_, '_>) -> Result<crate::base::Shape> {
 
 /// A tensor over the memory of a NumPy array or another buffer. Memory that cannot be shared is copied.
 fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
-    let foreign = Foreign::of(&at_least_1d(o)?, op)?;
+    let seen = at_least_1d(o)?;
+    let foreign = Foreign::of(&seen, op)?;
     if foreign.is_readonly() {
         let text = format!("{op}(): the array is not writable, so its values are copied; make it writable to share it");
         let text = std::ffi::CString::new(text)?;
@@ -87,7 +89,7 @@ fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
         return Ok(foreign.copy()?.reshape(&shape_of(o)?)?.into());
     }
     let array = foreign.share().unwrap_or_else(Foreign::copy)?;
-    Ok(array.reshape(&shape_of(o)?)?.into())
+    Ok(if seen.is(o) { array } else { array.reshape(&shape_of(o)?)? }.into())
 }
 
 /// Options that all makers of tensors share.
@@ -139,7 +141,9 @@ fn tensor_<'py>(
 #[pyfunction]
 #[pyo3(signature = (ndarray, /))]
 fn from_numpy<'py>(ndarray: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
-    if !has_buffer(ndarray) || ndarray.getattr_opt("__array_interface__").is_ok_and(|a| a.is_none()) {
+    // Asked of the class first: an array makes a new dict whenever it is asked itself.
+    let name = intern!(ndarray.py(), "__array_interface__");
+    if !has_buffer(ndarray) || !(ndarray.get_type().hasattr(name)? || ndarray.hasattr(name)?) {
         return Err(Error::type_(format!("from_numpy(): expected np.ndarray, got {}", type_name(ndarray))).into());
     }
     Ok(tensor::wrap_shared(ndarray.py(), share("from_numpy", ndarray)?)?.into_any())
