@@ -1,7 +1,7 @@
 //! Tensors from Python data: numbers, nested sequences, buffers, other libraries' arrays.
 
 use super::convert::{self, type_name};
-use super::memory::Foreign;
+use super::foreign::Foreign;
 use super::tensor::{self, PyTensor};
 use super::{autograd, device, dlpack, dtype};
 use super::{nested, stacked};

@@ -1,16 +1,12 @@
-//! Memory in common with NumPy and others: the buffer protocol, both ways.
+//! Our memory as NumPy and others see it, by the buffer protocol.
 
-use super::dtype::dtype_from_kind;
-use crate::base::{DType, Error, Layout, Result, Shape, Strides};
+use crate::base::DType;
+use crate::dense::Array;
 use crate::dense::buffer::Export;
-use crate::dense::{Array, Buffer, copy};
-use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::{CStr, c_int};
-use std::mem::ManuallyDrop;
-use std::sync::Arc;
 
 /// The buffer-protocol letter of a dtype; bfloat16 has none.
 fn format_of(dtype: DType) -> Option<&'static CStr> {
@@ -28,148 +24,6 @@ fn format_of(dtype: DType) -> Option<&'static CStr> {
         DType::C128 => c"Zd",
         DType::BF16 => return None,
     })
-}
-
-/// The dtype of a buffer's format; `None` for formats without one here and for foreign byte order.
-pub fn dtype_of_format(format: &CStr, size: usize) -> Option<DType> {
-    let text = format.to_str().ok()?;
-    let text = match text.as_bytes().first()? {
-        b'@' | b'=' => &text[1..],
-        b'<' if cfg!(target_endian = "little") => &text[1..],
-        b'>' | b'!' if cfg!(target_endian = "big") => &text[1..],
-        b'<' | b'>' | b'!' => return None,
-        _ => text,
-    };
-    let kind = match text {
-        "?" => 'b',
-        "B" => 'u',
-        "b" | "h" | "i" | "l" | "q" | "n" => 'i',
-        "e" | "f" | "d" => 'f',
-        "Zf" | "Zd" => 'c',
-        _ => return None,
-    };
-    dtype_from_kind(kind, size)
-}
-
-/// A buffer view of another object, released with the interpreter attached.
-struct Guard(ManuallyDrop<PyUntypedBuffer>);
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        // SAFETY: taken once, here.
-        let view = unsafe { ManuallyDrop::take(&mut self.0) };
-        // When the interpreter is gone, so is the owner of the memory.
-        let _ = Python::try_attach(|py| {
-            view.release(py);
-        });
-    }
-}
-
-/// What an object's memory looks like.
-pub struct Foreign {
-    view: PyUntypedBuffer,
-    dtype: DType,
-    /// In elements; the offset counts from the lowest address. Meaningless where the strides in bytes are no multiples.
-    layout: Layout,
-    byte_strides: Strides,
-    low: *mut u8,
-}
-
-impl Foreign {
-    /// The object's buffer.
-    ///
-    /// # Errors
-    /// `Type` if it has none, or one of elements that have no dtype here.
-    pub fn of(o: &Bound<'_, PyAny>, op: &str) -> Result<Foreign> {
-        let unsupported = |what: &str| {
-            Error::type_(format!(
-                "{op}(): can't convert {} of type {what}. The only supported types are: float64, float32, float16, \
-                 complex64, complex128, int64, int32, int16, int8, uint8, and bool",
-                super::convert::type_name(o)
-            ))
-        };
-        let Ok(view) = PyUntypedBuffer::get(o) else {
-            let what = o.getattr("dtype").map_or_else(|_| super::convert::type_name(o), |d| d.to_string());
-            return Err(unsupported(&what));
-        };
-        let size = view.item_size();
-        let Some(dtype) = dtype_of_format(view.format(), size) else {
-            let what = o.getattr("dtype").map_or_else(|_| view.format().to_string_lossy().into(), |d| d.to_string());
-            return Err(unsupported(&what));
-        };
-        let shape = Shape::new(view.shape());
-        let mut layout = Layout::contiguous(shape);
-        let mut low = 0isize;
-        for (i, &s) in view.strides().iter().enumerate() {
-            layout.strides[i] = s.div_euclid(size as isize);
-            if s < 0 {
-                low += s * (view.shape()[i].max(1) as isize - 1);
-            }
-        }
-        layout.offset = (-low) as usize / size.max(1);
-        let low = view.buf_ptr().cast::<u8>().wrapping_offset(low);
-        let byte_strides = view.strides().into();
-        Ok(Foreign { view, dtype, layout, byte_strides, low })
-    }
-
-    /// The same bytes, which must be contiguous, as `n` elements of another dtype.
-    pub fn reinterpret(mut self, dtype: DType, n: usize) -> Foreign {
-        self.dtype = dtype;
-        self.layout = Layout::contiguous([n].into());
-        self.byte_strides = Strides::from_slice(&[dtype.size() as isize]);
-        self
-    }
-
-    /// Whether our layouts can express it: element strides and aligned elements.
-    fn is_expressible(&self) -> bool {
-        let size = self.dtype.size() as isize;
-        self.byte_strides.iter().zip(self.layout.shape.iter()).all(|(s, n)| s % size == 0 || *n <= 1)
-            && (self.low as usize).is_multiple_of(self.dtype.size().min(16))
-    }
-
-    pub fn is_readonly(&self) -> bool {
-        self.view.readonly()
-    }
-
-    /// An array over this memory, if it can be one; the memory's owner stays alive with it.
-    pub fn share(self) -> std::result::Result<Result<Array>, Foreign> {
-        if self.is_expressible() { Ok(self.over_memory()) } else { Err(self) }
-    }
-
-    fn over_memory(self) -> Result<Array> {
-        let Foreign { view, dtype, layout, low, .. } = self;
-        let bytes = layout.extent().map_or(0, |(_, hi)| (hi as usize + 1) * dtype.size());
-        let writable = !view.readonly();
-        let guard = Box::new(Guard(ManuallyDrop::new(view)));
-        // SAFETY: the view guarantees its memory from the lowest to the highest element until it is released.
-        let buffer = unsafe { Buffer::foreign(low, bytes, writable, guard) };
-        Array::from_buffer(Arc::new(buffer), dtype, layout)
-    }
-
-    /// A copy of the elements.
-    pub fn copy(self) -> Result<Array> {
-        let foreign = match self.share() {
-            Ok(array) => return copy::gather(&array?),
-            Err(foreign) => foreign,
-        };
-        // Elements that no stride of ours can name are gathered byte by byte.
-        let (dtype, shape) = (foreign.dtype, foreign.layout.shape.clone());
-        let size = dtype.size();
-        let mut layout = Layout::contiguous(shape.append(size));
-        for (to, &from) in layout.strides.iter_mut().zip(&foreign.byte_strides) {
-            *to = from;
-        }
-        layout.offset = foreign.view.buf_ptr() as usize - foreign.low as usize;
-        let bytes = Foreign { dtype: DType::U8, layout, ..foreign };
-        let gathered = match bytes.over_memory() {
-            Ok(array) => copy::gather(&array)?,
-            Err(e) => return Err(e),
-        };
-        Array::build_bytes(dtype, shape, |out, n| {
-            // SAFETY: both blocks hold n elements of `size` bytes.
-            unsafe { std::ptr::copy_nonoverlapping(gathered.ptr(), out, n * size) }
-        })
-    }
 }
 
 /// Our memory as others see it; NumPy keeps this object alive.

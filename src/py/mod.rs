@@ -16,6 +16,7 @@ pub mod door;
 pub mod dtype;
 pub mod errors;
 pub mod fill;
+pub mod foreign;
 pub mod forward_ad;
 pub mod func;
 pub mod function;
