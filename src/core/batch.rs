@@ -55,7 +55,8 @@ pub(super) fn elementwise(top: LevelId, prim: Prim<'_>, params: &Params, args: &
             _ => return None,
         }
     }
-    if level::tracing() >= bottom || !nest.levels().all(|l| level::is_live(l) && !watch::forbids(l)) {
+    // The top level has been looked at already.
+    if level::tracing() >= bottom || !nest.levels().skip(1).all(|l| level::is_live(l) && !watch::forbids(l)) {
         return None;
     }
     Some(call(prim, params, &bases).map(|out| nest.wrap(out)))

@@ -110,6 +110,8 @@ thread_local! {
     static HIDDEN: Cell<u128> = const { Cell::new(0) };
     /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
     static TRACE: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
+    /// The highest visible level.
+    static TOP: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
     static GRAD: Cell<bool> = const { Cell::new(true) };
     /// Whether the program itself set the grad mode since the running method of a custom function began.
     static OWN: Cell<bool> = const { Cell::new(false) };
@@ -158,20 +160,24 @@ pub fn push_tape(origin: Origin) -> Guard {
 }
 /// Opens a trace level.
 pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
-    let g = push(LevelKind::Trace(recorder), origin);
-    refresh_trace();
-    g
+    push(LevelKind::Trace(recorder), origin)
 }
 
 #[inline]
 fn push(kind: LevelKind, origin: Origin) -> Guard {
     let serial = new_serial();
     origin::remember(serial, origin);
+    let traces = matches!(kind, LevelKind::Trace(_));
     let id = STACK.with_borrow_mut(|stack| {
         let id = LevelId::new(stack.len() + 1, serial);
         stack.push(Some(Level { id, kind, origin }));
         id
     });
+    if traces || is_hidden(id) {
+        refresh();
+    } else {
+        TOP.set(id);
+    }
     Guard { id, _not_send: std::marker::PhantomData }
 }
 
@@ -188,17 +194,23 @@ impl Drop for Guard {
         match closed.map(|l| l.kind) {
             Some(LevelKind::Tape { prev }) => GRAD.set(prev),
             Some(LevelKind::Dual { prev, ambient: false }) => FORWARD.set(prev),
-            Some(LevelKind::Trace(_)) => refresh_trace(),
             _ => {}
         }
+        refresh();
     }
 }
 
-fn refresh_trace() {
-    TRACE.set(STACK.with_borrow(|stack| {
-        let traces = |l: &&Level| !is_hidden(l.id) && matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
-        stack.iter().rev().flatten().find(traces).map_or(LevelId::DENSE, |l| l.id)
-    }));
+/// Finds [`TOP`] and [`TRACE`] again.
+fn refresh() {
+    let hidden = HIDDEN.get();
+    let (top, trace) = STACK.with_borrow(|stack| {
+        let visible = || stack.iter().rev().flatten().filter(|l| hidden & bit(l.id) == 0);
+        let traces = |l: &&Level| matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
+        let id = |l: Option<&Level>| l.map_or(LevelId::DENSE, |l| l.id);
+        (id(visible().next()), id(visible().find(traces)))
+    });
+    TOP.set(top);
+    TRACE.set(trace);
 }
 
 /// The highest visible trace level that records every operator, or `DENSE`.
@@ -258,7 +270,7 @@ pub fn visible() -> SmallVec<[Level; 4]> {
 /// The highest visible level, or `DENSE`; a buffer made now is born there.
 #[inline]
 pub fn current() -> LevelId {
-    STACK.with_borrow(|s| s.iter().rev().flatten().find(|l| !is_hidden(l.id)).map_or(LevelId::DENSE, |l| l.id))
+    TOP.get()
 }
 
 /// Number of slots of the stack; equal before and after a transform that has been left.
@@ -376,7 +388,7 @@ impl Below {
         let bits = |n: usize| if n >= 127 { u128::MAX } else { (1 << n) - 1 };
         let live = bits(height() + 1) & !bits(from);
         let below = Below { hidden: HIDDEN.replace(HIDDEN.get() | live), grad: GRAD.replace(on) };
-        refresh_trace();
+        refresh();
         below
     }
 }
@@ -385,7 +397,7 @@ impl Drop for Below {
     fn drop(&mut self) {
         HIDDEN.set(self.hidden);
         GRAD.set(self.grad);
-        refresh_trace();
+        refresh();
     }
 }
 
@@ -439,7 +451,7 @@ impl Snapshot {
         HIDDEN.set(self.hidden);
         GRAD.set(self.grad);
         FORWARD.set(self.forward);
-        refresh_trace();
+        refresh();
     }
 }
 

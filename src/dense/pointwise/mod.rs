@@ -14,6 +14,7 @@ use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape};
 use program::{CHUNK, Input, Output, Program, Reg, Step};
 use smallvec::SmallVec;
+use std::mem::MaybeUninit;
 use std::ptr::null;
 
 /// `k` of each element. The dtype must be one that [`Kernel::supports`].
@@ -136,6 +137,10 @@ impl Repeat {
         swapped: bool,
     ) -> Result<Array> {
         let (width, out_dtype) = (dtype.size(), k.out_dtype(dtype));
+        let narrow = (1..=NARROW).contains(&self.inner) && self.outer * self.inner <= SPREAD;
+        if self.per_row && narrow && (width == 4 || width == 8) {
+            return self.run_spread(k, row, dtype, shape, (large, small), swapped);
+        }
         let (step, out_step) = (self.inner * width, self.inner * out_dtype.size());
         let small_step = if self.per_row { width } else { 0 };
         let scalars = u32::from(self.per_row) << u32::from(!swapped);
@@ -152,6 +157,48 @@ impl Repeat {
             }
             if fault { Err(faulty(k)) } else { Ok(()) }
         })
+    }
+}
+
+/// Rows of at most so many elements cost more to begin than to compute.
+const NARROW: usize = 32;
+/// Elements of the buffer in which an operand is written out.
+const SPREAD: usize = 512;
+
+impl Repeat {
+    /// Narrow rows in one, with the smaller operand's elements written out.
+    fn run_spread(
+        self,
+        k: &Kernel,
+        row: Row,
+        dtype: DType,
+        shape: &Shape,
+        (large, small): (&Array, &Array),
+        swapped: bool,
+    ) -> Result<Array> {
+        let mut spread = [MaybeUninit::<u64>::uninit(); SPREAD];
+        let to = spread.as_mut_ptr();
+        // SAFETY: the smaller operand has `outer` elements of this width, and the buffer has room for `inner` of each.
+        unsafe {
+            match dtype.size() {
+                4 => write_out(small.ptr().cast::<u32>(), to.cast::<MaybeUninit<u32>>(), self.outer, self.inner),
+                _ => write_out(small.ptr().cast::<u64>(), to, self.outer, self.inner),
+            }
+        }
+        let (x, y) = (large.ptr(), to.cast_const().cast::<u8>());
+        let (x, y) = if swapped { (y, x) } else { (x, y) };
+        one_row(k, row, dtype, shape, x, y, null(), 0)
+    }
+}
+
+/// # Safety
+/// `from` holds `count` elements, and there is room for `times` as many at `to`.
+unsafe fn write_out<T: Copy>(from: *const T, to: *mut MaybeUninit<T>, count: usize, times: usize) {
+    // SAFETY: as the caller promises.
+    let (from, to) =
+        unsafe { (std::slice::from_raw_parts(from, count), std::slice::from_raw_parts_mut(to, count * times)) };
+    for (run, x) in to.chunks_exact_mut(times).zip(from) {
+        run.fill(MaybeUninit::new(*x));
     }
 }
 

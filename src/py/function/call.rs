@@ -5,7 +5,7 @@ use super::inputs::{Inputs, Leaf};
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, pair};
 use super::saved::{Classic, Place, Sorter};
-use super::{Objects, optional, reach};
+use super::{Objects, optional, reach, value_of};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
 use crate::core::origin::at_here;
@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) returned: Pairs,
     /// Those among them that were changed.
     pub(super) dirty: Pairs,
+    /// The outputs as the last setup saw them, while the call waits for its result.
+    pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
 }
 
 pub struct Call {
@@ -76,7 +78,14 @@ fn followed(values: &[Tensor], duals: bool) -> Mask {
 impl Call {
     pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
         let needs = followed(values, methods.jvp.is_none());
-        Call { methods, inputs, levels: Levels::live(), needs, state: Mutex::default() }
+        let state = State { shown: Some(SmallVec::new()), ..State::default() };
+        Call { methods, inputs, levels: Levels::live(), needs, state: Mutex::new(state) }
+    }
+
+    /// The call failed.
+    pub fn abandon(&self) {
+        let shown = self.state().shown.take();
+        drop(shown);
     }
 
     pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -99,7 +108,13 @@ impl Call {
 
     /// The result of the call as Python objects; changed arguments get their new values.
     pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let mut objects = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Objects<'py>>>()?;
+        let shown = self.state().shown.take();
+        let mut shown = shown.into_iter().flatten().map(|o| o.into_bound(py));
+        let object = |v: &Tensor| match shown.next().filter(|o| value_of(o).is_some_and(|x| x.same(v))) {
+            Some(known) => Ok(known),
+            None => optional(py, Some(v.clone())),
+        };
+        let mut objects = outs.iter().map(object).collect::<PyResult<Objects<'py>>>()?;
         let (structure, dirty) = (self.structure()?, self.state().dirty.clone());
         for (leaf, out) in dirty {
             let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {

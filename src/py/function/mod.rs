@@ -186,8 +186,13 @@ impl Apply {
         let (inputs, values) = Inputs::collect(args, keywords)?;
         let call = Arc::new(Call::new(self.methods.clone(), inputs, &values));
         let f: Arc<dyn Function> = call.clone();
-        let outs = function::apply(&f, &values)?;
-        call.finish(py, &outs)
+        match function::apply(&f, &values) {
+            Ok(outs) => call.finish(py, &outs),
+            Err(e) => {
+                call.abandon();
+                Err(e.into())
+            }
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::function::{self, Setup};
 use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What a saved tensor of a classic forward was.
@@ -106,6 +107,11 @@ impl Call {
         let is_marked = |o: &Bound<'_, PyAny>| marked.iter().any(|m| m.is(o));
         let constant =
             outputs.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m });
+        let before = match &mut self.state().shown {
+            Some(shown) => std::mem::replace(shown, outputs.into_iter().map(Bound::unbind).collect()),
+            None => SmallVec::new(),
+        };
+        drop(before);
         let taken = Ctx::take(&ctx)?;
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py)))).collect();
