@@ -32,7 +32,7 @@ impl<'py> Call<'py> {
     }
     /// Number of positional arguments.
     #[inline]
-    pub fn len(&self) -> usize {
+    pub fn positional(&self) -> usize {
         self.positional
     }
     /// Positional argument `i`.

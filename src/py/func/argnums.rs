@@ -108,7 +108,7 @@ pub struct Inputs {
 impl Inputs {
     pub fn collect(op: &str, argnums: &Argnums, call: &Call<'_>) -> PyResult<Inputs> {
         let mut inputs = Inputs { trees: SmallVec::new(), values: SmallVec::new(), one: argnums.is_one() };
-        for position in argnums.positions(op, call.len())? {
+        for position in argnums.positions(op, call.positional())? {
             let argument = call.get(position);
             let tree = Tree::collect(&argument, |leaf| match tensor_value(leaf) {
                 Some(value) => {

@@ -186,7 +186,7 @@ impl Vmap {
 
     fn arguments<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Arguments<'py>> {
         let py = call.py();
-        if call.len() == 0 {
+        if call.positional() == 0 {
             let message = format!("{}: got no inputs; vmap needs a positional argument to map over", t.label(py));
             return Err(fail(Kind::Value, message));
         }
@@ -198,10 +198,10 @@ impl Vmap {
                 Err(_) => return Err(wrong_in_dims(t, tree.bind(py))),
             },
         };
-        if in_dims.is_some_and(|d| d.len() != call.len()) {
+        if in_dims.is_some_and(|d| d.len() != call.positional()) {
             return Err(self.incompatible_in_dims(t, call));
         }
-        for i in 0..call.len() {
+        for i in 0..call.positional() {
             let argument = call.get(i);
             let first = args.leaves.len();
             let tree = match (&self.in_dims, in_dims) {
@@ -250,7 +250,7 @@ impl Vmap {
     #[cold]
     fn incompatible_in_dims(&self, t: &Transform, call: &Call<'_>) -> PyErr {
         let py = call.py();
-        let items = (0..call.len()).map(|i| call.get(i).to_owned());
+        let items = (0..call.positional()).map(|i| call.get(i).to_owned());
         let describe = |tree: &Bound<'_, PyAny>| Tree::leaves(tree).map(|(_, t)| t.describe(py)).unwrap_or_default();
         let inputs = PyTuple::new(py, items.collect::<Vec<_>>()).map(|t| describe(t.as_any())).unwrap_or_default();
         let dims = match &self.in_dims {

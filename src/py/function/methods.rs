@@ -143,63 +143,76 @@ impl Methods {
             Some(k) => k.copy()?,
             None => PyDict::new(py),
         };
-        let take = |p: &Parameter| -> PyResult<Option<Bound<'py, PyAny>>> {
-            let found = left.get_item(&p.name)?;
-            if found.is_some() {
-                left.del_item(&p.name)?;
-            }
-            Ok(found)
-        };
         let mut out: Vec<Bound<'py, PyAny>> = args.iter().collect();
-        let missing = |p: &Parameter| {
-            PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.name))
+        self.bind_positional(&left, &mut out)?;
+        let names = self.bind_keywords(&left, &mut out)?;
+        let keywords = if names.is_empty() { None } else { Some(PyTuple::new(py, names)?) };
+        Ok(Bindings { args: out, keywords })
+    }
+
+    /// Appends the positional parameters that were given by keyword, and those left to their defaults.
+    fn bind_positional<'py>(&self, left: &Bound<'py, PyDict>, out: &mut Vec<Bound<'py, PyAny>>) -> PyResult<()> {
+        let (py, given) = (left.py(), out.len());
+        let default = |p: &Parameter| match &p.default {
+            Some(d) => Ok(d.bind(py).clone()),
+            None => {
+                Err(PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.name)))
+            }
         };
         let mut skipped: Vec<&Parameter> = Vec::new();
         for (i, p) in self.signature.positional.iter().enumerate() {
-            match (take(p)?, i < args.len()) {
-                (Some(_), true) => {
-                    let name = &self.name;
+            match take(left, p)? {
+                Some(_) if i < given => {
                     return Err(PyTypeError::new_err(format!(
-                        "{name}.apply(): multiple values for argument '{}'",
-                        p.name
+                        "{}.apply(): multiple values for argument '{}'",
+                        self.name, p.name
                     )));
                 }
-                (Some(value), false) => {
+                Some(value) => {
                     for p in skipped.drain(..) {
-                        out.push(p.default.as_ref().ok_or_else(|| missing(p))?.bind(py).clone());
+                        out.push(default(p)?);
                     }
                     out.push(value);
                 }
-                (None, true) => {}
-                (None, false) => skipped.push(p),
+                None if i < given => {}
+                None => skipped.push(p),
             }
         }
         if self.setup_context.is_some() {
             for p in skipped {
-                out.push(p.default.as_ref().ok_or_else(|| missing(p))?.bind(py).clone());
+                out.push(default(p)?);
             }
         }
+        Ok(())
+    }
+
+    /// Appends what goes by keyword, and gives the names.
+    fn bind_keywords<'py>(
+        &self,
+        left: &Bound<'py, PyDict>,
+        out: &mut Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let py = left.py();
         let mut names: Vec<Bound<'py, PyAny>> = Vec::new();
         for p in &self.signature.keyword_only {
             let default = || p.default.as_ref().filter(|_| self.setup_context.is_some()).map(|d| d.bind(py).clone());
-            if let Some(value) = take(p)?.or_else(default) {
+            if let Some(value) = take(left, p)?.or_else(default) {
                 names.push(p.name.bind(py).clone().into_any());
                 out.push(value);
             }
         }
         if !left.is_empty() && !self.signature.keywords {
             let unknown = left.keys().get_item(0)?;
-            let name = &self.name;
             return Err(PyTypeError::new_err(format!(
-                "{name}.apply(): got an unexpected keyword argument '{unknown}'"
+                "{}.apply(): got an unexpected keyword argument '{unknown}'",
+                self.name
             )));
         }
         for (key, value) in left.iter() {
             names.push(key);
             out.push(value);
         }
-        let keywords = if names.is_empty() { None } else { Some(PyTuple::new(py, names)?) };
-        Ok(Bindings { args: out, keywords })
+        Ok(names)
     }
 
     /// What error messages call an argument.
@@ -209,6 +222,15 @@ impl Methods {
             None => format!("argument {i}"),
         }
     }
+}
+
+/// Takes a parameter's value out of the keywords.
+fn take<'py>(keywords: &Bound<'py, PyDict>, p: &Parameter) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let found = keywords.get_item(&p.name)?;
+    if found.is_some() {
+        keywords.del_item(&p.name)?;
+    }
+    Ok(found)
 }
 
 impl Signature {

@@ -141,9 +141,9 @@ impl Apply {
             verify.call1((self.methods.class.bind(py), args, kwargs))?;
         }
         let open = level::tracing() == LevelId::DENSE;
-        if !self.methods.must_bind(given.len(), given.keywords() != 0) {
+        if !self.methods.must_bind(given.positional(), given.keywords() != 0) {
             if open && !inputs::any_followed(given.iter())? {
-                return self.plain(py, given.len(), |f, ctx| given.forward(f, ctx));
+                return self.plain(py, given.positional(), |f, ctx| given.forward(f, ctx));
             }
             let args: Objects<'py> = given.iter().map(|a| a.to_owned()).collect();
             return self.followed(py, &args, None);
