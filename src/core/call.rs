@@ -21,6 +21,14 @@ pub trait Custom: Send + Sync {
     fn batch(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
     /// `None`: record an opaque call.
     fn trace(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Option<Result<Outputs>>;
+    /// For each value that `node` saved, its tangent at the level of `forward_ad` of these arguments and results.
+    fn saved_tangents(
+        &self,
+        level: LevelId,
+        args: &[&Tensor],
+        outs: &[Tensor],
+        node: &Node,
+    ) -> Result<Vec<Option<Tensor>>>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -173,7 +181,11 @@ fn interpret_custom(
                 let tangents: SmallVec<[Option<&Tensor>; 2]> = outs.iter().map(|o| tangent_at(top, o)).collect();
                 let primals: SmallVec<[&Tensor; 2]> =
                     outs.iter().map(|o| if o.level() == top { o.below().unwrap_or(o) } else { o }).collect();
-                forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents);
+                let others = match forward::saved_elsewhere(&primals) {
+                    Some(node) => custom.saved_tangents(top, args, &outs, &node)?,
+                    None => Vec::new(),
+                };
+                forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents, &others);
             }
             Ok(outs)
         }
@@ -300,7 +312,7 @@ fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args
     let tangent = prim.jvp(prim, params, &point, &tangents)?.into_iter().next().flatten();
     drop(point);
     if ambient {
-        forward::attach(level, &tangents, &[&out], &[tangent.as_ref()]);
+        forward::attach(level, &tangents, &[&out], &[tangent.as_ref()], &[]);
     }
     Ok(match tangent {
         Some(t) => Tensor::dual(level, out, t),
@@ -326,7 +338,7 @@ fn dual_many(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, arg
     if ambient {
         let primals: SmallVec<[&Tensor; 2]> = outs.iter().collect();
         let results: SmallVec<[Option<&Tensor>; 2]> = results.iter().map(Option::as_ref).collect();
-        forward::attach(level, &tangents, &primals, &results);
+        forward::attach(level, &tangents, &primals, &results, &[]);
     }
     let mut tangents = results.into_iter();
     Ok(outs

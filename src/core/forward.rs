@@ -11,10 +11,7 @@
 
 use super::level::{self, LevelId};
 use super::node::{Extra, Link, Node};
-use super::origin::at_here;
 use super::tensor::{Payload, Tensor};
-use crate::bail;
-use crate::base::Result;
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
@@ -22,8 +19,7 @@ use std::sync::{Arc, Weak};
 pub struct ResidualTangent {
     level: LevelId,
     residual: usize,
-    /// `None`: it has one, but nobody knows it.
-    tangent: Option<Tensor>,
+    tangent: Tensor,
 }
 
 thread_local! {
@@ -40,17 +36,37 @@ fn taped(t: &Tensor) -> Option<&Arc<Node>> {
     }
 }
 
-/// Puts the tangents of inputs and outputs beside the residuals of the node that gave the outputs, if one did.
-pub fn attach(level: LevelId, inputs: &[Option<&Tensor>], outs: &[&Tensor], outputs: &[Option<&Tensor>]) {
+/// The node that gave these values, if it saved others than them and its inputs.
+pub fn saved_elsewhere(outs: &[&Tensor]) -> Option<Arc<Node>> {
+    let node = outs.iter().find_map(|o| taped(o))?;
+    let other = node.saved().residuals.iter().any(|r| matches!(r.link, Link::Other(Some(_))));
+    other.then(|| node.clone())
+}
+
+/// Whether a tape recorded one of these values.
+pub fn is_recorded(outs: &[Tensor]) -> bool {
+    outs.iter().any(|o| taped(o).is_some())
+}
+
+/// Puts the tangents of inputs and outputs beside the residuals of the node that gave the outputs, if one did. `others` has
+/// those of residuals that are neither, by residual.
+pub fn attach(
+    level: LevelId,
+    inputs: &[Option<&Tensor>],
+    outs: &[&Tensor],
+    outputs: &[Option<&Tensor>],
+    others: &[Option<Tensor>],
+) {
     let Some(node) = outs.iter().find_map(|o| taped(o)) else { return };
     let residuals = node.saved();
     let found = residuals.residuals.iter().enumerate().filter_map(|(i, r)| {
         let tangent = match &r.link {
-            Link::Input(k) => Some(inputs.get(*k as usize).copied().flatten()?.clone()),
-            Link::Output(k) => Some(outputs.get(*k as usize).copied().flatten()?.clone()),
-            Link::Other(Some(_)) => None,
-            Link::Other(None) => return None,
+            Link::Input(k) => inputs.get(*k as usize).copied().flatten(),
+            Link::Output(k) => outputs.get(*k as usize).copied().flatten(),
+            Link::Other(Some(_)) => others.get(i).and_then(Option::as_ref),
+            Link::Other(None) => None,
         };
+        let tangent = tangent?.clone();
         Some(ResidualTangent { level, residual: i, tangent })
     });
     let found: Vec<_> = found.collect();
@@ -68,27 +84,15 @@ pub fn attach(level: LevelId, inputs: &[Option<&Tensor>], outs: &[&Tensor], outp
 }
 
 /// A residual's value as a dual number of each live level that it has a tangent at.
-///
-/// # Errors
-/// `NotImplemented` if it has one that is not known: an intermediate that a custom function saved.
-pub fn with_tangents(node: &Arc<Node>, extra: &Extra, residual: usize, value: Tensor) -> Result<Tensor> {
+pub fn with_tangents(extra: &Extra, residual: usize, value: Tensor) -> Tensor {
     let mut out = value;
     for t in extra.tangents.lock().unwrap_or_else(|e| e.into_inner()).iter() {
         if t.residual != residual || !level::is_live(t.level) {
             continue;
         }
-        let Some(tangent) = &t.tangent else {
-            bail!(
-                NotImplemented,
-                "{}: forward mode over its backward needs the tangent of an intermediate value that it saved, which is \
-                 not known{}; save inputs and outputs only, and compute the rest in backward",
-                node.name(),
-                at_here()
-            );
-        };
-        out = Tensor::dual(t.level, out, tangent.clone());
+        out = Tensor::dual(t.level, out, t.tangent.clone());
     }
-    Ok(out)
+    out
 }
 
 /// Takes the tangents of a level that has ended off all nodes.

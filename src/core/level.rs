@@ -267,6 +267,16 @@ pub fn visible() -> SmallVec<[Level; 4]> {
     STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| !is_hidden(l.id)).cloned().collect())
 }
 
+/// A number that the serials of later levels follow.
+pub fn moment() -> u32 {
+    NEXT.load(Relaxed)
+}
+
+/// Whether a level was opened between two moments.
+pub fn is_between(id: LevelId, from: u32, to: u32) -> bool {
+    id.serial().wrapping_sub(from) < to.wrapping_sub(from)
+}
+
 /// The highest visible level, or `DENSE`; a buffer made now is born there.
 #[inline]
 pub fn current() -> LevelId {

@@ -230,11 +230,11 @@ impl Node {
 
     /// What the reverse rule reads for residual `i`: the value, with its tangents, and for a sweep that records as a
     /// value of this tape again.
-    pub fn read(self: &Arc<Node>, i: usize, link: &Link, value: Tensor, record: bool) -> Result<Tensor> {
+    pub fn read(self: &Arc<Node>, i: usize, link: &Link, value: Tensor, record: bool) -> Tensor {
         let value = if record { self.relink(link, value) } else { value };
         match self.extra_if_any() {
-            Some(extra) => super::forward::with_tangents(self, extra, i, value),
-            None => Ok(value),
+            Some(extra) => super::forward::with_tangents(extra, i, value),
+            None => value,
         }
     }
 

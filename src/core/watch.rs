@@ -105,6 +105,23 @@ impl Running {
     }
 }
 
+/// Says what the running method is to its user, where that is no method of a Function class: "the fwd of defvjp()".
+pub fn rename(rule: &'static str) {
+    let frame = FRAME.get();
+    if frame.function != Origin::UNKNOWN {
+        FRAME.set(Frame { method: rule, ..frame });
+    }
+}
+
+/// Names of a method, and of what calls it: `F.forward` and `F.apply()`, or `f: the fwd of defvjp()` and `f()`.
+fn names(frame: &Frame) -> (String, String) {
+    let name = frame.function.describe().unwrap_or_default();
+    match frame.method.contains(' ') {
+        true => (format!("{name}: {}", frame.method), format!("{name}()")),
+        false => (format!("{name}.{}", frame.method), format!("{name}.apply()")),
+    }
+}
+
 /// An error if the running method must not draw random numbers.
 pub fn check_random(op: &str) -> Result<()> {
     let frame = FRAME.get();
@@ -162,16 +179,15 @@ pub(super) fn check(id: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<()>
 
 #[cold]
 fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
-    let name = frame.function.describe().unwrap_or_default();
+    let (rule, call) = names(frame);
     let place = level::with(id, |l| l.origin.describe()).flatten().map(|p| format!(" in {p}")).unwrap_or_default();
-    let method = frame.method;
     let constant = match what.starts_with("that requires") {
         true => "; if it is a constant here, read it under no_grad() or detach() it",
         false => "",
     };
     Error::runtime(format!(
-        "{name}.{method}: {op}() uses a captured tensor {what}; it is not an argument of {name}.apply(), so its \
-         derivative or batch{place} would be lost: pass it to {name}.apply() as an argument{constant}{}",
+        "{rule}: {op}() uses a captured tensor {what}; it is not an argument of {call}, so its derivative or \
+         batch{place} would be lost: pass it to {call} as an argument{constant}{}",
         at_here()
     ))
 }
@@ -179,16 +195,18 @@ fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
 /// What to write if a method of a custom function reads the data of a batch.
 pub fn advice() -> String {
     let frame = FRAME.get();
-    let Some(name) = frame.function.describe() else { return String::new() };
-    let method = frame.method;
-    if method == "forward" {
+    if frame.function == Origin::UNKNOWN {
+        return String::new();
+    }
+    let (rule, _) = names(&frame);
+    if frame.method == "forward" {
         return format!(
-            "; {name}.{method} leaves the library, so that its batching rule cannot be generated: write\n    \
+            "; {rule} leaves the library, so that its batching rule cannot be generated: write\n    \
              @staticmethod\n    def vmap(info, in_dims, *args): ..."
         );
     }
     format!(
-        "; {name}.{method} leaves the library, so that it cannot run on a batch: move that part into a Function of its \
+        "; {rule} leaves the library, so that it cannot run on a batch: move that part into a Function of its \
          own and write for it\n    @staticmethod\n    def vmap(info, in_dims, *args): ..."
     )
 }

@@ -5,6 +5,7 @@
 //! what the caller must not see.
 
 use super::batched::Batched;
+use super::kept::Kept;
 use super::{Function, Rule, Setup, Values, check_gradients, check_tangents, derived, hidden};
 use crate::bail;
 use crate::base::Result;
@@ -17,6 +18,7 @@ use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call_many,
+    forward,
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
@@ -48,20 +50,6 @@ fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Mask)> {
     Ok((outs, custom.constant.load(Relaxed)))
 }
 
-/// What the node of a custom function keeps for its rules, each tensor with its history; without the tensors, which is
-/// what `false` says, once they are freed. `None` for nodes of the table's operators.
-pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
-    let (context, residuals, freed) = {
-        let saved = node.saved();
-        (saved.context.clone(), saved.residuals.clone(), saved.freed)
-    };
-    let Some(kept) = context.as_ref().and_then(|c| c.downcast_ref::<Kept>()) else { return Ok(None) };
-    let read = |r: &Residual| Ok(node.relink(&r.link, r.value(node.name())?));
-    let saved =
-        if freed { Values::new() } else { residuals.iter().take(kept.saved).map(read).collect::<Result<_>>()? };
-    Ok(Some((kept.setup(saved), !freed)))
-}
-
 #[inline]
 fn is_set(mask: Mask, i: usize) -> bool {
     mask >> i.min(63) & 1 == 1
@@ -71,22 +59,6 @@ pub struct CustomPrimitive {
     f: Arc<dyn Function>,
     /// Outputs that the setup of some level declared to have no derivative.
     constant: AtomicU64,
-}
-
-/// What a node keeps of a [`Setup`] whose tensors are its residuals.
-struct Kept {
-    setup: Setup,
-    inputs: Vec<Meta>,
-    /// How many residuals are the setup's; the inputs may follow them.
-    saved: usize,
-    results: usize,
-}
-
-impl Kept {
-    /// The setup with its tensors.
-    fn setup(&self, saved: Values) -> Setup {
-        Setup { context: self.setup.context.clone(), saved, ..self.setup }
-    }
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -187,8 +159,10 @@ impl Custom for CustomPrimitive {
         let mut tangents = self.tangents(&setup, &outs[..results], &primals, &given)?;
         let without_rule =
             |i: usize| (i >= results || is_set(setup.non_differentiable, i)) && outs[i].dtype().is_differentiable();
-        // Only a level above can save these.
-        if level::height() > level.depth() && (0..outs.len()).any(without_rule) {
+        // Only a level above can save these, or a tape below a level of `forward_ad`.
+        let ambient = || level::with(level, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. }));
+        let may_be_saved = level::height() > level.depth() || (forward::is_recorded(&outs) && ambient() == Some(true));
+        if may_be_saved && (0..outs.len()).any(without_rule) {
             tangents.resize(outs.len(), None);
             let all = hidden::jvp(&*self.f, &primals, &given)?;
             for (i, t) in all.into_iter().enumerate().filter(|(i, _)| without_rule(*i)) {
@@ -251,6 +225,21 @@ impl Custom for CustomPrimitive {
 
     fn trace(&self, _: LevelId, _: Prim<'_>, _: &[&Tensor]) -> Option<Result<Outputs>> {
         None
+    }
+
+    fn saved_tangents(
+        &self,
+        level: LevelId,
+        args: &[&Tensor],
+        outs: &[Tensor],
+        node: &Node,
+    ) -> Result<Vec<Option<Tensor>>> {
+        let setup = self.f.setup(&owned(args), outs, node.needs())?;
+        let tangent = |t: &Tensor| match t.payload_at(level) {
+            Some(Payload::Dual { tangent, .. }) => Some(tangent.clone()),
+            _ => None,
+        };
+        Ok(setup.saved.iter().map(tangent).collect())
     }
 
     fn as_any(&self) -> &dyn Any {

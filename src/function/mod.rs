@@ -14,6 +14,7 @@ pub mod batched;
 pub mod custom;
 mod derived;
 mod hidden;
+mod kept;
 
 use crate::bail;
 use crate::base::Result;
@@ -26,7 +27,8 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-pub use custom::{apply, kept};
+pub use custom::apply;
+pub use kept::kept;
 
 /// State of a custom function between its forward and its rules, without the tensors.
 pub type Context = Arc<dyn Any + Send + Sync>;

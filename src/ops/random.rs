@@ -8,7 +8,7 @@ use super::shape::sizes;
 use super::value::Value;
 use crate::bail;
 use crate::base::promote::default_float;
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Error, Result, Scalar, Shape};
 use crate::core::level::{self, Below, LevelKind, Randomness};
 use crate::core::params::Parameters;
 use crate::core::{
@@ -150,17 +150,31 @@ static MULTINOMIAL: Opaque = Opaque {
     batching: OpaqueBatch::Align,
 };
 
+#[cold]
+fn forbidden(op: &str, l: &level::Level) -> Error {
+    let origin = l.origin.describe().unwrap_or_default();
+    let fix = if origin.starts_with("jacrev") {
+        format!(
+            "{origin} runs reverse rules for all rows at once: draw in the forward and save the numbers, or pass \
+             chunk_size=1 to jacrev, which goes row by row"
+        )
+    } else if origin.starts_with("jacfwd") || origin.starts_with("hessian") {
+        format!("pass randomness='different' or randomness='same' to jacfwd for {origin}, or draw before it")
+    } else {
+        "pass randomness='different' or randomness='same' to vmap, or draw before it".to_string()
+    };
+    Error::runtime(format!(
+        "vmap: called random operation {op}() while in randomness error mode{}; {fix}",
+        crate::core::origin::at_here()
+    ))
+}
+
 fn draw(op: &str, d: Draw) -> Result<Tensor> {
     crate::core::watch::check_random(op)?;
     for l in level::visible() {
         let LevelKind::Batch { size, randomness } = l.kind else { continue };
-        match randomness {
-            Randomness::Error => bail!(
-                Runtime,
-                "vmap: called random operation {op}() while in randomness error mode{}; pass randomness='different' or \
-                 randomness='same' to vmap, or draw before it",
-                crate::core::origin::at_here()
-            ),
+        match if rewind::passes(&l) { Randomness::Same } else { randomness } {
+            Randomness::Error => return Err(forbidden(op, &l)),
             Randomness::Same => {
                 let _below = Below::enter(l.id);
                 return draw(op, d);

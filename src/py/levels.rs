@@ -1,10 +1,13 @@
 //! What the Python side may ask of values and the transforms that follow them.
 
 use super::tensor;
+use crate::core::level::GradMode;
+use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
-use crate::core::{LevelId, Tensor, level};
+use crate::core::{LevelId, Tensor, level, watch};
+use crate::ops::rewind;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 type Levels = SmallVec<[LevelId; 4]>;
@@ -52,8 +55,50 @@ fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
     level::tracing() == LevelId::DENSE && tensors.iter().all(plain)
 }
 
+/// Says what the running method of a Function is to its user.
+#[pyfunction]
+fn _running(rule: &str) {
+    watch::rename(match rule {
+        "fwd" => "the fwd of defvjp()",
+        "bwd" => "the bwd of defvjp()",
+        "jvp" => "the rule of defjvp()",
+        _ => "the function itself",
+    });
+}
+
+/// Runs the kernel of an operator of that name: nothing in it is recorded, and it must not use what it captured and is
+/// followed.
+#[pyfunction]
+fn _kernel<'py>(
+    name: &str,
+    kernel: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let levels = watch::Levels::live().tapes_and_hidden();
+    let _mode = GradMode::set(false);
+    let _running = watch::enter(Origin::intern(name.into()), "the kernel", levels);
+    kernel.call(args, Some(kwargs))
+}
+
+/// A number that the levels which are opened from now on follow.
+#[pyfunction]
+fn _moment() -> u32 {
+    level::moment()
+}
+
+/// Says that random draws repeat those of the first moment; gives what was said before.
+#[pyfunction]
+fn _replay(span: rewind::Span) -> rewind::Span {
+    rewind::replay(span)
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let autograd = super::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_is_plain, m)?)
+    autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_running, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_kernel, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_moment, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_replay, m)?)
 }

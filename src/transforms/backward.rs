@@ -274,7 +274,7 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
     };
     let mut values: SmallVec<[(Link, Tensor); 3]> = SmallVec::new();
     for (i, r) in residuals.into_iter().enumerate() {
-        let value = node.read(i, &r.link, r.value(node.name())?, how.relink)?;
+        let value = node.read(i, &r.link, r.value(node.name())?, how.relink);
         values.push((r.link, value));
     }
     let needs = match within {

@@ -128,11 +128,18 @@ fn rows_of(
     let mut cotangents: Vec<Option<Tensor>> = vec![None; values.len()];
     for (start, len) in chunks(y.numel(), options.chunk_size) {
         let rows = basis_rows(&[(y.shape().clone(), y.dtype())], start, len)?;
-        let batch = Batch::open(len, options.randomness, options.origin);
-        cotangents[k] = rows[0].as_ref().map(|r| batch.lift(r, 0));
+        // A single row needs no batch: then rules may draw random numbers and read data.
+        let batch = (options.chunk_size != Some(1)).then(|| Batch::open(len, options.randomness, options.origin));
+        let seed = |r: &Tensor| match &batch {
+            Some(batch) => Ok(batch.lift(r, 0)),
+            None => basis::reshape(r, y.shape()),
+        };
+        cotangents[k] = rows[0].as_ref().map(seed).transpose()?;
         for (part, g) in parts.iter_mut().zip(pullback.pull(&cotangents, true)?) {
-            if let Some(g) = g {
-                part.push(batch.lower(&g, 0)?);
+            match (g, &batch) {
+                (Some(g), Some(batch)) => part.push(batch.lower(&g, 0)?),
+                (Some(g), None) => part.push(basis::reshape(&g, &g.shape().prepend(1))?),
+                (None, _) => {}
             }
         }
     }

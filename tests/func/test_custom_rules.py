@@ -229,6 +229,14 @@ def test_what_is_drawn_in_fwd_is_drawn_once() -> None:
         return primals[0] * noise, tangents[0] * noise
 
     same(*jvp(noisy, (x,), (x,)))
+    rows = pb.stack([x, x])
+    for transform in (
+        vmap(lambda v: jvp(noisy, (v,), (v,)), randomness="different"),
+        lambda r: jvp(vmap(noisy, randomness="different"), (r,), (r,)),
+    ):
+        out, tangent = transform(rows)
+        same(out, tangent)
+        assert (out[0] != out[1]).any()
     out, pull = vjp(noisy, x)
     pb.rand(5)
     state = pb.get_rng_state()

@@ -325,7 +325,8 @@ def test_a_region_of_a_picture() -> None:
         assert set(opcheck(region, (picture, box)).values()) == {"SUCCESS"}
         of: Any = lambda p, box=box: region(p, box)
         plain: Any = lambda p, box=box: p[:, box[0] : box[2], box[1] : box[3]]
-        same(jacrev(of)(picture.detach()), jacrev(plain)(picture.detach()))
+        for jacobian in (jacrev, jacfwd):
+            same(jacobian(of)(picture.detach()), jacobian(plain)(picture.detach()))
 
 
 def test_two_results_with_one_rule_for_batches() -> None:

@@ -17,6 +17,8 @@ from pullback.autograd.function import Function
 from pullback.utils.pytree import broadcast_to_and_flatten, tree_flatten, tree_leaves, tree_structure
 
 Leaves = Sequence[Any]
+_running, _level_moment = pb._core.autograd._running, pb._core.autograd._moment
+_level_replay = pb._core.autograd._replay
 
 
 def is_differentiable(x: Any) -> bool:
@@ -48,6 +50,7 @@ class Generators:
     def __init__(self, leaves: Leaves) -> None:
         self.generators = [pb.default_generator, *(g for g in leaves if isinstance(g, pb.Generator))]
         self.states = [g.get_state() for g in self.generators]
+        self.moment = _level_moment()
 
     def unchanged(self) -> bool:
         return all(g.get_state() == s for g, s in zip(self.generators, self.states, strict=True))
@@ -55,10 +58,12 @@ class Generators:
     @contextmanager
     def again(self) -> Iterator[None]:
         now = Generators(self.generators[1:])
+        before = _level_replay((self.moment, now.moment))
         try:
             self._restore()
             yield
         finally:
+            _level_replay(before)
             now._restore()
 
     def _restore(self) -> None:
@@ -143,6 +148,7 @@ class Call:
 
     def _evaluate(self, tensors: Leaves) -> tuple[Any, Any]:
         arguments = self.arguments(tensors)
+        _running("fwd" if self.uses_fwd else "fun")
         if not self.uses_fwd:
             return self.owner.fun(*arguments), ()
         found = self.owner.fwd(*arguments)
@@ -208,6 +214,7 @@ class Call:
     def backward_rule(self, inputs: Leaves, residual: Any, grads: Leaves) -> list[Any]:
         """The user's bwd: gradients of the tensors among the arguments."""
         owner = self.owner
+        _running("bwd")
         fixed, others = self.split([None if x is None else x for x in inputs])
         found = owner.bwd(*fixed, residual, self.cotangents(grads))
         specs = [s for i, s in enumerate(self.spec.children()) if i not in self.nondiff]
@@ -230,6 +237,7 @@ class Call:
     def forward_rule(self, tensors: Leaves, tangents: Leaves) -> list[Any]:
         """The user's jvp rule: tangents of the tensors among the results."""
         owner = self.owner
+        _running("jvp")
         fixed, primals = self.split(tensors)
         with self.again():
             found = owner.rule(*fixed, tuple(primals), tuple(self.along(tangents, tensors)))

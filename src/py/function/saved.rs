@@ -3,10 +3,11 @@
 use super::call::{Call, python};
 use super::ctx::{Ctx, Shown, Taken};
 use super::inputs::Leaf;
-use super::outputs::Parsed;
+use super::outputs::{Parsed, Structure};
 use super::{Objects, optional, value_of};
 use crate::base::{Error, Result};
 use crate::core::{Mask, Node, Outputs, Tensor};
+use crate::dense::random::default_generator;
 use crate::function::{self, Setup};
 use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
@@ -121,10 +122,7 @@ impl Call {
 
     pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
         let Some(classic) = self.state().classic.clone() else {
-            return Err(self.error(
-                "its derivative needs the ctx, which the vmap staticmethod does not fill: write setup_context(ctx, \
-                 inputs, output), and forward without ctx",
-            ));
+            return self.setup_by_forward(py, ins, outs, needs);
         };
         let value = |o: &Origin| match o {
             Origin::None => None,
@@ -136,6 +134,49 @@ impl Call {
         let saved = list.map_or(Vec::new(), |l| l.iter().map(value).collect());
         let adopted = classic.adopted.iter().filter_map(value);
         Ok(setup_from(classic.ctx.bind(py), saved, adopted, classic.constant))
+    }
+
+    /// The setup of a classic function whose results came from its vmap staticmethod, which fills no ctx: its forward
+    /// runs once more, on the values of this level, and what it computes and saves is recorded there.
+    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+        let why = |what: &str| {
+            self.error(&format!(
+                "its derivative needs the ctx, which the vmap staticmethod does not fill, so that forward runs once \
+                 more, and {what}: write setup_context(ctx, inputs, output), and forward without ctx"
+            ))
+        };
+        let draws = default_generator().get_state();
+        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let objects = self.inputs.objects(py, ins, false)?;
+        let out = self.inputs.call(self.methods.forward.bind(py), &[ctx.clone().into_any()], &objects);
+        let out = out.map_err(|e| why(&format!("it ended with {e}")))?;
+        if default_generator().get_state() != draws {
+            return Err(why("it draws random numbers, which would not be the same"));
+        }
+        let parsed = Structure::parse(&out)?;
+        if parsed.tensors.len() != outs.len() || !ctx.get().dirty(py).is_empty() {
+            return Err(why("it gives other results, or changes its arguments"));
+        }
+        let marked = ctx.get().non_differentiable(py);
+        let constant = parsed
+            .objects
+            .iter()
+            .enumerate()
+            .fold(0, |m, (i, o)| if marked.iter().any(|x| x.is(o)) { m | 1 << i.min(63) } else { m });
+        let value = |o: &Py<PyAny>| {
+            let o = o.bind(py);
+            if let Some(leaf) = objects.iter().position(|x| x.is(o)).map(|i| &self.inputs.leaves[i])
+                && let Leaf::Tensor { index, .. } = leaf
+            {
+                return Some(ins[*index].clone());
+            }
+            let output = parsed.objects.iter().position(|x| x.is(o));
+            output.map(|i| outs[i].clone()).or_else(|| value_of(o))
+        };
+        let taken = Ctx::take(&ctx)?;
+        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
+        let saved = list.iter().map(|o| o.as_ref().and_then(value)).collect();
+        Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant))
     }
 
     /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
