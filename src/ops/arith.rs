@@ -28,7 +28,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
-    remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, INPLACE]
+    remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
         da[] Partial::One, db[a b] neg(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
@@ -36,7 +36,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
-    fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, INPLACE]
+    fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
         da[] Partial::One, db[a b] neg(&trunc(&divide_floats(a, b)?)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
@@ -170,7 +170,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([ 0., -1.])
-    fn rsub = "rsub" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [] {
+    fn rsub = "rsub" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [MIXED] {
         sub(other, input, alpha)
     }
 
@@ -221,7 +221,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
     /// tensor([1., 4., 9.])
-    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if let Scalar::Int(i) = n
                 && i < 0
@@ -232,9 +232,6 @@ ops! { TABLE:
             if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
                 return super::unary::square(x);
             }
-        }
-        if let (Operand::Number(_), Operand::Number(_)) = (input, exponent) {
-            bail!(Type, "pow(): arguments 'input' and 'exponent' are both numbers; one must be a Tensor");
         }
         if let (Operand::Tensor(x), Operand::Number(Scalar::Bool(b))) = (input, exponent)
             && x.dtype() == DType::Bool

@@ -130,7 +130,7 @@ macro_rules! bitwise {
         )*
         ops! { BITWISE: $(
             $(#[doc = $doc])*
-            fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+            fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
                 static PRIM: crate::rules::Opaque = crate::rules::Opaque {
                     name: $path,
                     eval: |_, args| promote::eval_binary(&$kernel, args),

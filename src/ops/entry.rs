@@ -66,6 +66,8 @@ impl Flags {
     pub const UPDATES: Flags = Flags(1024);
     /// Takes tensors only, where its macro would also take numbers.
     pub const TENSORS: Flags = Flags(2048);
+    /// Takes a tensor and a number in any order, and not two numbers.
+    pub const MIXED: Flags = Flags(4096);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)

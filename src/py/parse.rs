@@ -190,6 +190,11 @@ impl Bindable {
             })?;
             values.push(value);
         }
+        if self.entry.flags.has(Flags::MIXED) && values.iter().take(2).all(|v| matches!(v, Value::Number(_))) {
+            let names: Vec<&str> = self.entry.params.iter().take(2).map(|p| p.name).collect();
+            let text = format!("arguments '{}' and '{}' are both numbers; one must be a Tensor", names[0], names[1]);
+            return Err(self.error(text));
+        }
         Ok(values)
     }
 

@@ -48,3 +48,23 @@ def test_python_types_of_numbers_are_dtypes() -> None:
     made = [pb.zeros(2, dtype=t).dtype for t in (float, int, bool, complex)]
     assert made == [pb.float64, pb.int64, pb.bool, pb.complex128]
     assert pb.sum(X, dtype=float).dtype == pb.float64
+
+
+NUMBERS = [
+    "remainder",
+    "fmod",
+    "pow",
+    "rsub",
+    *(f"bitwise_{x}" for x in ("and", "or", "xor", "left_shift", "right_shift")),
+]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_two_numbers(name: str) -> None:
+    f = getattr(pb, name)
+    with pytest.raises(
+        TypeError, match=rf"{name}\(\): arguments 'input' and '\w+' are both numbers; one must be a Tensor"
+    ):
+        f(3, 2)
+    t = pb.tensor([7])
+    assert f(t, 2).shape == f(t, t).shape == f(2, t).shape == (1,)
