@@ -179,9 +179,13 @@ __all__ = [
     "inverse",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_complex",
+    "is_floating_point",
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
+    "is_storage",
+    "is_tensor",
     "isclose",
     "isfinite",
     "isinf",
@@ -450,6 +454,7 @@ class Tensor:
     def __rand__(self, other: _Operand, /) -> Tensor: ...
     def __reduce_ex__(self, /, _protocol: Any) -> Any: ...
     def __repr__(self) -> builtins.str: ...
+    def __reversed__(self, /) -> Any: ...
     def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
     def __rlshift__(self, other: _Operand, /) -> Tensor: ...
     def __rmatmul__(self, other: _Operand, /) -> Tensor: ...
@@ -1584,6 +1589,38 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     >>> import pullback
     >>> pullback.equal(pullback.tensor([1, 2]), pullback.tensor([1, 2]))
     True
+    """
+
+def is_tensor(obj: Any) -> builtins.bool:
+    """Whether an object is a tensor.
+
+    >>> import pullback
+    >>> pullback.is_tensor(pullback.ones(2)), pullback.is_tensor(1.0)
+    (True, False)
+    """
+
+def is_storage(obj: Any) -> Any:
+    """Whether an object is a storage, as `Tensor.untyped_storage` gives it.
+
+    >>> import pullback
+    >>> pullback.is_storage(pullback.ones(2).untyped_storage())
+    True
+    """
+
+def is_floating_point(input: Any) -> Any:
+    """Whether a tensor's dtype is one of real floating point numbers.
+
+    >>> import pullback
+    >>> pullback.is_floating_point(pullback.arange(2))
+    False
+    """
+
+def is_complex(input: Any) -> Any:
+    """Whether a tensor's dtype is one of complex numbers.
+
+    >>> import pullback
+    >>> pullback.is_complex(pullback.ones(2))
+    False
     """
 
 def from_dlpack(ext_tensor: Any) -> Tensor:

@@ -68,6 +68,10 @@ fn number(value: Arg<'_, '_>, default: f64) -> PyResult<f64> {
 }
 
 native! { METHODS, ATTRIBUTES:
+    /// The members along dimension 0 from the last to the first.
+    fn __reversed__(slf) {
+        if slf.get().value().rank() == 0 { Ok(slf.clone().into_any()) } else { slf.call_method1("flip", (0,)) }
+    }
     /// Whether all elements are close to those of `other`.
     fn allclose(slf, other, rtol = None, atol = None, equal_nan = False) {
         let other = tensor("allclose", "other", other)?;

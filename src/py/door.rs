@@ -170,7 +170,8 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     if let Some(cell) = tensor::cell(py, slots[0])
         && !b.entry.flags.has(Flags::VIEW)
     {
-        cell.check_writable(b.entry.short_name())?;
+        let name = b.entry.short_name();
+        cell.check_writable(name).or_else(|_| cell.check_writable(&format!("{name}_")))?;
     }
     let values = b.values(py, slots)?;
     let out = call(py, b.entry, &values)?;

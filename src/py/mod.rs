@@ -27,6 +27,7 @@ pub mod graph;
 pub mod hooks;
 pub mod host;
 pub mod indexing;
+pub mod kind;
 pub mod levels;
 pub mod limits;
 pub mod memory;
@@ -90,6 +91,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     random::register(m)?;
     runtime::register(m)?;
     comparison::register(m)?;
+    kind::register(m)?;
     function::register(m)?;
     dlpack::register(m)?;
     grad_mode::register(m)?;

@@ -208,3 +208,16 @@ def test_rows_are_written_where_they_are_under_grad() -> None:
 
     same(grad(f)(pb.ones(32)), pb.full((32,), 4950.0))
     assert addresses[0] == addresses[1]
+
+
+def test_errors_of_leaves_name_the_form_in_place() -> None:
+    leaf = pb.ones(2, requires_grad=True)
+    for call in (lambda: leaf.add_(1), lambda: leaf[0].add_(1)):
+        with pytest.raises(RuntimeError, match=r"^add_\(\): a .*leaf Variable that requires grad.*test_writes"):
+            call()
+
+
+def test_reversed() -> None:
+    x = pb.arange(3, requires_grad=False)
+    assert [int(v) for v in reversed(x)] == [2, 1, 0]  # type: ignore[call-overload]
+    assert reversed(pb.tensor(1)).item() == 1  # type: ignore[call-overload]
