@@ -66,19 +66,30 @@ fn _running(rule: &str) {
     });
 }
 
-/// Runs the kernel of an operator of that name: nothing in it is recorded, and it must not use what it captured and is
-/// followed.
-#[pyfunction]
-fn _kernel<'py>(
-    name: &str,
-    kernel: &Bound<'py, PyAny>,
-    args: &Bound<'py, PyTuple>,
-    kwargs: &Bound<'py, PyDict>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let levels = watch::Levels::live().tapes_and_hidden();
-    let _mode = GradMode::set(false);
-    let _running = watch::enter(Origin::intern(name.into()), "the kernel", levels);
-    kernel.call(args, Some(kwargs))
+/// Runs kernels of an operator: nothing in them is recorded, and they must not use what they captured and is followed.
+#[pyclass(frozen, name = "_Kernels", module = "pullback._core")]
+struct Kernels {
+    origin: Origin,
+}
+
+#[pymethods]
+impl Kernels {
+    #[new]
+    fn new(name: String) -> Kernels {
+        Kernels { origin: Origin::intern(name) }
+    }
+
+    fn run<'py>(
+        &self,
+        kernel: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let levels = watch::Levels::live().tapes_and_hidden();
+        let _mode = GradMode::set(false);
+        let _running = watch::enter(self.origin, "the kernel", levels);
+        kernel.call(args, Some(kwargs))
+    }
 }
 
 /// A number that the levels which are opened from now on follow.
@@ -98,7 +109,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
     autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
     autograd.add_function(wrap_pyfunction!(_running, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_kernel, m)?)?;
+    autograd.add_class::<Kernels>()?;
     autograd.add_function(wrap_pyfunction!(_moment, m)?)?;
     autograd.add_function(wrap_pyfunction!(_replay, m)?)
 }

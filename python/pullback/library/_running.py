@@ -143,7 +143,7 @@ class Call:
     def evaluate(self, tensors: Sequence[Any]) -> Any:
         """What the kernel makes of arrays."""
         args, kwargs = self.arguments(self.tree.fill(tensors))
-        output = _core.autograd._kernel(self.op._qualname, self.op._kernel(), args, kwargs)
+        output = self.op._kernel_runner.run(self.op._kernel(), args, kwargs)
         self.op._schema.check_output(output)
         self._check_aliases(tensors, self.note(output))
         return output

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .. import _core
 from ._running import Call, CustomOperator
 from .schema import Schema, parse_schema, schema_of
 
@@ -116,6 +117,7 @@ class CustomOpDef:
         functools.update_wrapper(self, fn)
         self._schema = schema
         self._qualname = name
+        self._kernel_runner = _core.autograd._Kernels(name)
         self._namespace, _, self._name = name.partition("::")
         self._kernels: dict[str | None, Callable[..., Any]] = dict.fromkeys(_names(device_types, "custom_op"), fn)
         self._disabled: set[str] = set()
