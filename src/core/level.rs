@@ -12,6 +12,12 @@
 //! no_grad; grad(f):  flag off ── tape 1 (prev off, flag on): tape 1 records, the ambient tape does not
 //! ```
 
+mod below;
+mod snapshot;
+
+pub use below::Below;
+pub use snapshot::{Revived, Snapshot};
+
 use super::origin::{self, Origin};
 use super::trace::Recorder;
 use crate::base::{Error, Result};
@@ -372,107 +378,6 @@ impl GradMode {
 impl Drop for GradMode {
     fn drop(&mut self) {
         GRAD.set(self.0);
-    }
-}
-
-/// Hides a level and all that live above it from creation, random operators, modes and births, while dropped not.
-/// Levels that open later are visible.
-pub struct Below {
-    hidden: u128,
-    grad: bool,
-}
-
-impl Below {
-    /// The grad mode becomes the one that the levels below `id` see.
-    pub fn enter(id: LevelId) -> Below {
-        let grad = GRAD.get();
-        Below::hide(id.depth().max(1), grad && prevs_above(id.depth().saturating_sub(1)))
-    }
-
-    /// Hides all levels, and turns grad mode off: what runs now belongs to the library itself.
-    pub fn all() -> Below {
-        Below::hide(1, false)
-    }
-
-    fn hide(from: usize, on: bool) -> Below {
-        let bits = |n: usize| if n >= 127 { u128::MAX } else { (1 << n) - 1 };
-        let live = bits(height() + 1) & !bits(from);
-        let below = Below { hidden: HIDDEN.replace(HIDDEN.get() | live), grad: GRAD.replace(on) };
-        refresh();
-        below
-    }
-}
-
-impl Drop for Below {
-    fn drop(&mut self) {
-        HIDDEN.set(self.hidden);
-        GRAD.set(self.grad);
-        refresh();
-    }
-}
-
-/// The levels that are live and the modes: for running something again later, as it would run now.
-#[derive(Clone)]
-pub struct Snapshot {
-    stack: Vec<Option<Level>>,
-    hidden: u128,
-    grad: bool,
-    forward: bool,
-}
-
-/// Levels of a [`Snapshot`] in place of those that were live before, until dropped.
-#[must_use]
-pub struct Revived {
-    before: Option<Snapshot>,
-    /// Serials that were dead.
-    serials: SmallVec<[u32; 4]>,
-    _not_send: std::marker::PhantomData<*const ()>,
-}
-
-impl Snapshot {
-    pub fn take() -> Snapshot {
-        Snapshot {
-            stack: STACK.with_borrow(Clone::clone),
-            hidden: HIDDEN.get(),
-            grad: GRAD.get(),
-            forward: FORWARD.get(),
-        }
-    }
-
-    /// The tapes among the levels.
-    pub fn tapes(&self) -> impl Iterator<Item = LevelId> {
-        self.stack.iter().flatten().filter(|l| matches!(l.kind, LevelKind::Tape { .. })).map(|l| l.id)
-    }
-
-    /// Makes these levels live again. A value of a level that has closed since counts as one until this ends.
-    pub fn revive(&self) -> Revived {
-        let slot = |s: u32| &LIVE[s as usize % SLOTS];
-        let serials = self.stack.iter().flatten().map(|l| l.id.serial());
-        let serials = serials.filter(|&s| slot(s).compare_exchange(0, s, Relaxed, Relaxed).is_ok()).collect();
-        let before = Snapshot::take();
-        self.install();
-        Revived { before: Some(before), serials, _not_send: std::marker::PhantomData }
-    }
-
-    fn install(&self) {
-        let stack = self.stack.clone();
-        let old = STACK.with_borrow_mut(|s| std::mem::replace(s, stack));
-        drop(old);
-        HIDDEN.set(self.hidden);
-        GRAD.set(self.grad);
-        FORWARD.set(self.forward);
-        refresh();
-    }
-}
-
-impl Drop for Revived {
-    fn drop(&mut self) {
-        for &s in &self.serials {
-            LIVE[s as usize % SLOTS].store(0, Relaxed);
-        }
-        if let Some(before) = self.before.take() {
-            before.install();
-        }
     }
 }
 

@@ -1,0 +1,70 @@
+//! Levels and modes as they were, for running something again later.
+
+use super::{FORWARD, GRAD, HIDDEN, LIVE, Level, LevelId, LevelKind, SLOTS, STACK, refresh};
+use smallvec::SmallVec;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The levels that are live and the modes: for running something again later, as it would run now.
+#[derive(Clone)]
+pub struct Snapshot {
+    stack: Vec<Option<Level>>,
+    hidden: u128,
+    grad: bool,
+    forward: bool,
+}
+
+/// Levels of a [`Snapshot`] in place of those that were live before, until dropped.
+#[must_use]
+pub struct Revived {
+    before: Option<Snapshot>,
+    /// Serials that were dead.
+    serials: SmallVec<[u32; 4]>,
+    _not_send: std::marker::PhantomData<*const ()>,
+}
+
+impl Snapshot {
+    pub fn take() -> Snapshot {
+        Snapshot {
+            stack: STACK.with_borrow(Clone::clone),
+            hidden: HIDDEN.get(),
+            grad: GRAD.get(),
+            forward: FORWARD.get(),
+        }
+    }
+
+    /// The tapes among the levels.
+    pub fn tapes(&self) -> impl Iterator<Item = LevelId> {
+        self.stack.iter().flatten().filter(|l| matches!(l.kind, LevelKind::Tape { .. })).map(|l| l.id)
+    }
+
+    /// Makes these levels live again. A value of a level that has closed since counts as one until this ends.
+    pub fn revive(&self) -> Revived {
+        let slot = |s: u32| &LIVE[s as usize % SLOTS];
+        let serials = self.stack.iter().flatten().map(|l| l.id.serial());
+        let serials = serials.filter(|&s| slot(s).compare_exchange(0, s, Relaxed, Relaxed).is_ok()).collect();
+        let before = Snapshot::take();
+        self.install();
+        Revived { before: Some(before), serials, _not_send: std::marker::PhantomData }
+    }
+
+    fn install(&self) {
+        let stack = self.stack.clone();
+        let old = STACK.with_borrow_mut(|s| std::mem::replace(s, stack));
+        drop(old);
+        HIDDEN.set(self.hidden);
+        GRAD.set(self.grad);
+        FORWARD.set(self.forward);
+        refresh();
+    }
+}
+
+impl Drop for Revived {
+    fn drop(&mut self) {
+        for &s in &self.serials {
+            LIVE[s as usize % SLOTS].store(0, Relaxed);
+        }
+        if let Some(before) = self.before.take() {
+            before.install();
+        }
+    }
+}
