@@ -13,6 +13,7 @@ pub mod creation;
 pub mod decompositions;
 pub mod determinant;
 pub mod diagonal;
+mod draw;
 pub mod einsum;
 pub mod entry;
 pub mod gather;

@@ -1,144 +1,15 @@
 //! Random numbers. A draw depends on the generator's seed and on how much was drawn before, not on threads.
-//!
-//! NOTE levels. Every draw is offered to each visible level from the top down, whatever its arguments: `vmap` raises,
-//! draws one array with a batch in front ("different"), or lets the draw pass ("same"); a trace records it.
 
-use super::rewind;
+use super::draw::{Law, Source, law};
 use super::shape::sizes;
 use super::value::Value;
 use crate::bail;
 use crate::base::promote::default_float;
-use crate::base::{DType, Error, Result, Scalar, Shape};
-use crate::core::level::{self, Below, LevelKind, Randomness};
-use crate::core::params::Parameters;
-use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call,
-};
-use crate::dense::random::{self as kernels, Generator};
-use crate::dense::{Array, index};
+use crate::base::{DType, Result, Scalar, Shape};
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::random as kernels;
 use crate::rules::{Opaque, OpaqueBatch, basis};
 use smallvec::smallvec;
-use std::sync::Arc;
-
-type Source<'a> = Option<&'a Arc<dyn Parameters>>;
-
-/// What to draw.
-#[derive(Debug, Clone, Copy)]
-enum Law {
-    Uniform {
-        low: f64,
-        high: f64,
-    },
-    Normal {
-        mean: f64,
-        std: f64,
-    },
-    Integers {
-        low: i64,
-        high: i64,
-    },
-    Exponential {
-        rate: f64,
-    },
-    Cauchy {
-        median: f64,
-        scale: f64,
-    },
-    LogNormal {
-        mean: f64,
-        std: f64,
-    },
-    Geometric {
-        p: f64,
-    },
-    Bernoulli {
-        p: f64,
-    },
-    /// A permutation along the last dimension.
-    Permutation,
-}
-
-#[derive(Clone)]
-struct Draw {
-    law: Law,
-    dtype: DType,
-    shape: Shape,
-    generator: Option<Arc<dyn Parameters>>,
-}
-
-fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
-    match g {
-        None => Ok(kernels::default_generator()),
-        Some(g) => match (**g).as_any().downcast_ref::<Generator>() {
-            Some(g) => Ok(g),
-            None => bail!(Type, "argument 'generator' must be a Generator"),
-        },
-    }
-}
-
-impl std::fmt::Debug for Draw {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let meta = crate::core::node::Meta { dtype: self.dtype, shape: self.shape.clone() };
-        write!(f, "{:?}, {meta}{}", self.law, if self.generator.is_some() { ", own generator" } else { "" })
-    }
-}
-
-impl Draw {
-    fn run(&self) -> Result<Array> {
-        let (rng, dtype, shape) = (generator(&self.generator)?, self.dtype, &self.shape);
-        rewind::note(rng, &self.generator);
-        match self.law {
-            Law::Uniform { low, high } => kernels::uniform(rng, dtype, shape, low, high),
-            Law::Normal { mean, std } => kernels::normal(rng, dtype, shape, mean, std),
-            Law::Integers { low, high } => kernels::randint(rng, dtype, shape, low, high),
-            Law::Exponential { rate } => kernels::exponential(rng, dtype, shape, rate),
-            Law::Cauchy { median, scale } => kernels::cauchy(rng, dtype, shape, median, scale),
-            Law::LogNormal { mean, std } => kernels::log_normal(rng, dtype, shape, mean, std),
-            Law::Geometric { p } => kernels::geometric(rng, dtype, shape, p),
-            Law::Bernoulli { p } => kernels::bernoulli_with(rng, dtype, shape, p),
-            Law::Permutation => self.permutations(rng),
-        }
-    }
-
-    fn permutations(&self, rng: &Generator) -> Result<Array> {
-        let n = self.shape[self.shape.rank() - 1];
-        let rows: usize = self.shape[..self.shape.rank() - 1].iter().product();
-        let parts: Vec<Array> =
-            (0..rows).map(|_| kernels::randperm(rng, n as i64, self.dtype)).collect::<Result<_>>()?;
-        if parts.is_empty() {
-            return Array::zeros(self.dtype, self.shape.clone());
-        }
-        index::cat(&parts, 0)?.reshape(&self.shape)
-    }
-}
-
-/// A draw without regard to levels, which [`draw`] has asked before.
-struct Random;
-static RANDOM: Random = Random;
-
-impl Primitive for Random {
-    fn name(&self) -> &str {
-        "random"
-    }
-    fn eval(&self, params: &Params, _: &[&Tensor]) -> Result<Tensor> {
-        params.get::<Draw>().run().map(Tensor::from)
-    }
-    fn is_constant(&self) -> bool {
-        true
-    }
-    fn replay(&self, _: Prim<'_>, params: &Params, _: &[&Tensor]) -> Result<Outputs> {
-        draw("random", params.get::<Draw>().clone()).map(|t| smallvec![t])
-    }
-    fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {
-        Ok(smallvec![None])
-    }
-    fn vjp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
-        Ok(Tangents::new())
-    }
-    fn batch(&self, me: Prim<'_>, params: &Params, _: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
-        Ok(smallvec![(call(me, params, &[])?, None)])
-    }
-}
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
 static MULTINOMIAL: Opaque = Opaque {
@@ -149,50 +20,6 @@ static MULTINOMIAL: Opaque = Opaque {
     },
     batching: OpaqueBatch::Align,
 };
-
-#[cold]
-fn forbidden(op: &str, l: &level::Level) -> Error {
-    let origin = l.origin.describe().unwrap_or_default();
-    let fix = if origin.starts_with("jacrev") {
-        format!(
-            "{origin} runs reverse rules for all rows at once: draw in the forward and save the numbers, or pass \
-             chunk_size=1 to jacrev, which goes row by row"
-        )
-    } else if origin.starts_with("jacfwd") || origin.starts_with("hessian") {
-        format!("pass randomness='different' or randomness='same' to jacfwd for {origin}, or draw before it")
-    } else {
-        "pass randomness='different' or randomness='same' to vmap, or draw before it".to_string()
-    };
-    Error::runtime(format!(
-        "vmap: called random operation {op}() while in randomness error mode{}; {fix}",
-        crate::core::origin::at_here()
-    ))
-}
-
-fn draw(op: &str, d: Draw) -> Result<Tensor> {
-    crate::core::watch::check_random(op)?;
-    for l in level::visible() {
-        let LevelKind::Batch { size, randomness } = l.kind else { continue };
-        match if rewind::passes(&l) { Randomness::Same } else { randomness } {
-            Randomness::Error => return Err(forbidden(op, &l)),
-            Randomness::Same => {
-                let _below = Below::enter(l.id);
-                return draw(op, d);
-            }
-            Randomness::Different => {
-                let below = Below::enter(l.id);
-                let all = draw(op, Draw { shape: d.shape.prepend(size), ..d })?;
-                drop(below);
-                return Ok(Tensor::batched(l.id, all, 0));
-            }
-        }
-    }
-    call(Prim::Static(&RANDOM), &Params::other(d), &[])
-}
-
-fn law(op: &str, law: Law, dtype: DType, shape: Shape, g: Source<'_>) -> Result<Tensor> {
-    draw(op, Draw { law, dtype, shape, generator: g.cloned() })
-}
 
 fn float(op: &str, dtype: Option<DType>) -> Result<DType> {
     let d = dtype.unwrap_or(default_float());
