@@ -3,10 +3,12 @@
 
 mod argnums;
 mod callable;
+mod dims;
 mod grad;
 mod jacobian;
 mod jvp;
 mod linearize;
+mod mapped;
 mod place;
 mod trace;
 mod tree;

@@ -1,31 +1,23 @@
 //! `vmap`: a function over all members of a batch at once.
 
 use super::callable::{Kind as Callable, Transform};
+use super::dims::{Dims, DimsArgument, dimension, out_dimension, wrong_in_dims};
 use super::fail;
+use super::mapped::{Arguments, Leaf};
 use super::tree::{Tree, object, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::ops::rewind::Rewind;
-use crate::ops::value::IndexItem;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
-use crate::py::tensor::{self, PyTensor};
 use crate::py::vectorcall::Call;
-use crate::py::views;
 use crate::rules::basis;
 use crate::transforms::vmap::{Batch, common_size};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
-use std::ops::Range;
-
-/// `in_dims` or `out_dims`.
-enum Dims {
-    Int(i64),
-    Tree(Py<PyAny>),
-}
 
 pub struct Vmap {
     in_dims: Dims,
@@ -78,24 +70,6 @@ pub fn vmap<'py>(
     Transform::new(func, Callable::Vmap(v))
 }
 
-/// Dimensions as given.
-pub struct DimsArgument(Dims);
-
-impl DimsArgument {
-    const DEFAULT: DimsArgument = DimsArgument(Dims::Int(0));
-}
-
-impl<'a, 'py> FromPyObject<'a, 'py> for DimsArgument {
-    type Error = PyErr;
-    fn extract(obj: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        let whole = obj.is_exact_instance_of::<PyInt>().then(|| obj.extract().ok()).flatten();
-        Ok(DimsArgument(match whole {
-            Some(i) => Dims::Int(i),
-            None => Dims::Tree(obj.to_owned().unbind()),
-        }))
-    }
-}
-
 /// The argument `randomness`.
 pub fn randomness_of(name: &str) -> PyResult<Randomness> {
     match name {
@@ -115,27 +89,6 @@ pub fn randomness_name(randomness: Randomness) -> &'static str {
         Randomness::Different => "different",
         Randomness::Same => "same",
     }
-}
-
-/// A leaf that is mapped over.
-struct Mapped<'py> {
-    /// The caller's tensor, which writes to the argument reach.
-    caller: Bound<'py, PyTensor>,
-    value: Tensor,
-    dim: usize,
-}
-
-enum Leaf<'py> {
-    Mapped(Mapped<'py>),
-    Whole(Bound<'py, PyAny>),
-}
-
-/// The arguments that have mapped leaves, taken apart.
-#[derive(Default)]
-struct Arguments<'py> {
-    trees: SmallVec<[(usize, Tree, Range<usize>); 4]>,
-    leaves: SmallVec<[Leaf<'py>; 4]>,
-    sizes: SmallVec<[usize; 4]>,
 }
 
 /// A result: of one chunk, or of all.
@@ -375,25 +328,6 @@ impl Vmap {
     }
 }
 
-/// An int or None; the outer option is empty for anything else.
-fn dimension(obj: &Bound<'_, PyAny>) -> Option<Option<i64>> {
-    if obj.is_none() {
-        return Some(None);
-    }
-    if obj.is_instance_of::<PyInt>() && !obj.is_instance_of::<PyBool>() { obj.extract().ok().map(Some) } else { None }
-}
-
-fn out_dimension(t: &Transform, obj: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    dimension(obj).ok_or_else(|| {
-        let message = format!(
-            "{}: `out_dims` must be an int, None or a python collection of ints that says where the batch goes, got {}",
-            t.label(obj.py()),
-            type_name(obj)
-        );
-        fail(Kind::Value, message)
-    })
-}
-
 fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: Option<i64>) -> PyResult<Out<'py>> {
     let value = tensor_value(leaf);
     let (value, dim) = match (value, dim) {
@@ -431,58 +365,4 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
     }
     let dim = dim.rem_euclid(rank) as usize;
     Ok(Out::Stacked(batch.lower(&value, dim)?, dim))
-}
-
-impl<'py> Arguments<'py> {
-    fn push(&mut self, t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<()> {
-        let (Some(value), Ok(caller)) = (tensor_value(leaf), leaf.cast::<PyTensor>()) else {
-            let message = format!(
-                "{}: Got in_dim={dim} for an input but the input is of type {}; only Tensors can be mapped over, so \
-                 use None as the respective in_dim",
-                t.label(leaf.py()),
-                type_name(leaf)
-            );
-            return Err(fail(Kind::Value, message));
-        };
-        let rank = value.rank() as i64;
-        if dim < -rank || dim >= rank {
-            let message = format!(
-                "{}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank}, so expected \
-                 in_dim to satisfy -{rank} <= in_dim < {rank}",
-                t.label(leaf.py())
-            );
-            return Err(fail(Kind::Value, message));
-        }
-        let dim = dim.rem_euclid(rank) as usize;
-        self.sizes.push(value.shape()[dim]);
-        self.leaves.push(Leaf::Mapped(Mapped { caller: caller.clone(), value, dim }));
-        Ok(())
-    }
-}
-
-impl<'py> Mapped<'py> {
-    /// The members `from .. from + size` as one argument of the level.
-    fn argument(&self, batch: &Batch, from: Option<usize>, size: usize) -> PyResult<Bound<'py, PyAny>> {
-        let Some(from) = from else {
-            let value = batch.lift(&self.value, self.dim);
-            return Ok(tensor::wrap_lifted(&self.caller, value)?.into_any());
-        };
-        let all = IndexItem::Slice { start: None, stop: None, step: None };
-        let members = IndexItem::Slice { start: Some(from as i64), stop: Some((from + size) as i64), step: None };
-        let items = std::iter::repeat_n(all, self.dim).chain([members]).collect();
-        let chunk = views::index(&self.caller, items)?.cast_into::<PyTensor>()?;
-        let value = batch.lift(&chunk.get().value(), self.dim);
-        Ok(tensor::wrap_lifted(&chunk, value)?.into_any())
-    }
-}
-
-#[cold]
-fn wrong_in_dims(t: &Transform, got: &Bound<'_, PyAny>) -> PyErr {
-    let message = format!(
-        "{}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got {got} \
-         of type {}",
-        t.label(got.py()),
-        type_name(got)
-    );
-    fail(Kind::Value, message)
 }
