@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import timeit
 from collections.abc import Callable
@@ -12,8 +13,8 @@ from libraries import Tensors, normal
 from small import wave
 
 DEPTHS = range(1, 7)
-# A shorter and a longer chain for each transform; nested derivatives of long ones have very many operators.
-CHAINS = {"grad": (2, 6), "jvp": (2, 6), "vmap": (20, 120)}
+# At every depth so many calls at least, so that the tapes are equally long: what outgrows a cache is slow at any depth.
+CALLS = 600
 LENGTHS = (1, 10, 30, 100, 300, 1000)
 
 
@@ -67,23 +68,29 @@ def along(jvp: Any, f: Callable[[Any], Any], one: Any) -> Callable[[Any], Any]:
     return lambda x: jvp(f, (x,), (one,))[1]
 
 
+def long_chain(lib: Tensors, kind: str, depth: int) -> tuple[Callable[[], Any], int] | None:
+    """A call of a chain under transforms that comes down to `CALLS` dense calls at least, and how many these are."""
+    length = 1
+    while True:
+        length *= 2
+        f, x = nested(lib, kind, depth, length)
+        count = dense_calls(lib, kind, length, f, x)
+        if count is None:
+            return None
+        if count >= CALLS:
+            return functools.partial(f, x), count
+
+
 def by_depth(lib: Tensors) -> dict[str, list[float]]:
-    """Nanoseconds per dense kernel call at each depth: what the calls of a longer chain cost more than those of a
-    shorter one, so that the price of entering the transforms, which is paid once, is left out.
-    """
+    """Nanoseconds per dense kernel call at each depth; entering the transforms is a small part of a long chain."""
     curves: dict[str, list[float]] = {}
-    for kind, lengths in CHAINS.items():
+    for kind in ("grad", "jvp", "vmap"):
         for depth in DEPTHS:
-            times, calls = [], []
-            for length in lengths:
-                f, x = nested(lib, kind, depth, length)
-                f(x)
-                count = dense_calls(lib, kind, length, f, x)
-                if count is None:
-                    return curves
-                times.append(best(lambda f=f, x=x: f(x), rounds=15))  # type: ignore[misc]
-                calls.append(count)
-            curves.setdefault(kind, []).append((times[1] - times[0]) / (calls[1] - calls[0]) * 1e9)
+            found = long_chain(lib, kind, depth)
+            if found is None:
+                return curves
+            program, count = found
+            curves.setdefault(kind, []).append(best(program, rounds=31) / count * 1e9)
     return curves
 
 

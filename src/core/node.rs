@@ -253,6 +253,19 @@ impl Node {
     }
 }
 
+impl Node {
+    /// Whether nothing that the node holds goes with it but values: then there is nothing to queue. A value of a level
+    /// below may take its node along, and that one another, but levels are few.
+    fn drops_alone(&mut self) -> bool {
+        let plain = matches!(self.kind, NodeKind::Op { prim: PrimBuf::Static(_), .. }) && self.extra.get().is_none();
+        let saved = self.saved.get_mut().unwrap_or_else(|e| e.into_inner());
+        plain
+            && saved.context.is_none()
+            && saved.residuals.iter().all(|r| r.stored().1.is_none())
+            && self.edges.iter().flatten().all(|e| Arc::strong_count(&e.node) > 1)
+    }
+}
+
 type Waiting = (SmallVec<[Option<Edge>; 2]>, Saved, NodeKind, Option<Box<Extra>>);
 
 thread_local! {
@@ -262,7 +275,7 @@ thread_local! {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        if self.edges.is_empty() {
+        if self.edges.is_empty() || self.drops_alone() {
             return;
         }
         let edges = std::mem::take(&mut self.edges);

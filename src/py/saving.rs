@@ -149,9 +149,11 @@ fn _current_sweep() -> Option<u64> {
     task::current()
 }
 
-/// The node that a tensor hangs on: its `grad_fn`, or its own if it is a leaf.
+/// The node that a tensor hangs on: its `grad_fn`, or its own if it is a leaf. Sweeps from now on know whether they go
+/// there.
 #[pyfunction]
 fn _node_of<'py>(tensor: &Bound<'py, PyTensor>) -> Out<'py> {
+    task::expect_questions();
     match tape::edge(&tensor.get().value()) {
         Some(e) => graph::object(tensor.py(), &e.node),
         None => Err(PyRuntimeError::new_err("the tensor does not require grad and does not have a grad_fn")),

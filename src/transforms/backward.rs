@@ -1,6 +1,6 @@
 //! The reverse sweep over a tape. It knows no operator: it needs to add cotangents and to cast them.
 
-use super::task::Running;
+use super::task::{self, Running};
 use crate::bail;
 use crate::base::Result;
 use crate::core::forward;
@@ -132,8 +132,11 @@ fn run(
 ) -> Result<()> {
     let mut front = Front::default();
     let mut starts = SmallVec::new();
+    let asked = task::may_be_asked();
     for (edge, grad) in roots {
-        starts.push(edge.node.clone());
+        if asked {
+            starts.push(edge.node.clone());
+        }
         front.give(&edge, grad)?;
     }
     let task = Running::start(starts, within.clone());

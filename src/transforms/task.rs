@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// What runs when a sweep has ended well.
 pub type Callback = Box<dyn FnOnce() -> Result<()>>;
@@ -16,6 +16,7 @@ pub(super) type Roots = SmallVec<[Arc<Node>; 1]>;
 
 struct Task {
     id: u64,
+    /// Empty if nobody was going to ask: they keep the graph alive, which is freed while it is swept otherwise.
     roots: Roots,
     within: Option<Within>,
     /// The nodes that the sweep goes to, once somebody has asked.
@@ -24,6 +25,16 @@ struct Task {
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on sweeps can tell where they go.
+pub fn expect_questions() {
+    ASKED.store(true, Relaxed);
+}
+/// Whether sweeps must be able to tell where they go.
+pub(super) fn may_be_asked() -> bool {
+    ASKED.load(Relaxed)
+}
 
 thread_local! {
     static TASKS: RefCell<Vec<Task>> = const { RefCell::new(Vec::new()) };
@@ -63,12 +74,16 @@ pub fn current() -> Option<u64> {
     TASKS.with_borrow(|t| t.last().map(|t| t.id))
 }
 
-/// Whether the innermost sweep goes to this node; `None` outside of sweeps.
+/// Whether the innermost sweep goes to this node; `None` outside of sweeps. Sweeps that began before
+/// [`expect_questions`] do not know, and say yes.
 pub fn goes_to(node: &Node) -> Option<bool> {
     TASKS.with_borrow_mut(|tasks| {
         let task = tasks.last_mut()?;
         if task.within.as_ref().is_some_and(|w| !w.contains(&node.seq)) {
             return Some(false);
+        }
+        if task.roots.is_empty() {
+            return Some(true);
         }
         let reach = task.reach.get_or_insert_with(|| {
             let mut seen: FxHashSet<u64> = task.roots.iter().map(|n| n.seq).collect();
