@@ -6,6 +6,7 @@ import functools
 import time
 import timeit
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,15 @@ CALLS = 600
 LENGTHS = (1, 10, 30, 100, 300, 1000)
 
 
-def best(f: Callable[[], Any], rounds: int = 7, seconds: float = 0.02) -> float:
-    once = min(timeit.repeat(f, number=1, repeat=2, timer=time.process_time))
-    number = max(1, int(seconds / max(once, 1e-8)))
-    return min(timeit.repeat(f, number=number, repeat=rounds, timer=time.process_time)) / number
+def best_of_each(programs: dict[Any, Callable[[], Any]], rounds: int = 60, seconds: float = 0.01) -> dict[Any, float]:
+    """Seconds of a call of each program: the best of rounds that go over all of them in turn."""
+    timers = {key: timeit.Timer(program, timer=time.process_time) for key, program in programs.items()}
+    numbers = {key: max(1, int(seconds / max(min(t.repeat(3, 1)), 1e-8))) for key, t in timers.items()}
+    times = dict.fromkeys(programs, float("inf"))
+    for _ in range(rounds):
+        for key, t in timers.items():
+            times[key] = min(times[key], t.timeit(numbers[key]) / numbers[key])
+    return times
 
 
 def chain(length: int) -> Callable[[Any], Any]:
@@ -54,7 +60,7 @@ def nested(lib: Tensors, kind: str, depth: int, length: int) -> tuple[Callable[[
     """A chain of operators under `depth` transforms of a kind, and its argument."""
     func, one = lib.T.func, lib.T.ones(())
     if kind == "vmap":
-        f, x = waves(length), lib.tensor(normal("x", *(1,) * depth, 8))
+        f, x = waves(length), lib.tensor(normal("x", *(1,) * (depth - 1), 8))
         for _ in range(depth):
             f = func.vmap(f)
         return f, x
@@ -83,41 +89,41 @@ def long_chain(lib: Tensors, kind: str, depth: int) -> tuple[Callable[[], Any], 
 
 def by_depth(lib: Tensors) -> dict[str, list[float]]:
     """Nanoseconds per dense kernel call at each depth; entering the transforms is a small part of a long chain."""
+    programs, counts = {}, {}
+    for key in product(("grad", "jvp", "vmap"), DEPTHS):
+        found = long_chain(lib, *key)
+        if found is not None:
+            programs[key], counts[key] = found
     curves: dict[str, list[float]] = {}
-    for kind in ("grad", "jvp", "vmap"):
-        for depth in DEPTHS:
-            found = long_chain(lib, kind, depth)
-            if found is None:
-                return curves
-            program, count = found
-            curves.setdefault(kind, []).append(best(program, rounds=31) / count * 1e9)
+    for key, took in best_of_each(programs).items():
+        curves.setdefault(key[0], []).append(took / counts[key] * 1e9)
     return curves
 
 
 def entering(lib: Tensors) -> float:
     """Nanoseconds that one more `vmap` around a function costs in a call."""
-    times = []
+    programs: dict[int, Callable[[], Any]] = {}
     for depth in (DEPTHS[0], DEPTHS[-1]):
         f, x = nested(lib, "vmap", depth, 2)
-        times.append(best(lambda f=f, x=x: f(x), rounds=15))  # type: ignore[misc]
-    return (times[1] - times[0]) / (len(DEPTHS) - 1) * 1e9
+        programs[depth] = functools.partial(f, x)
+    times = best_of_each(programs)
+    return (times[DEPTHS[-1]] - times[DEPTHS[0]]) / (len(DEPTHS) - 1) * 1e9
 
 
 def by_length(lib: Tensors) -> dict[str, list[float]]:
     """Nanoseconds per operator of a chain at each length."""
     func, x = lib.T.func, lib.tensor(normal("x", 8))
     rows = lib.tensor(normal("x", 1, 8))
-    curves: dict[str, list[float]] = {"plain": [], "grad": [], "jvp": [], "vmap": []}
+    programs: dict[tuple[str, int], Callable[[], Any]] = {}
     for length in LENGTHS:
         f = chain(length)
-        programs = {
-            "plain": lambda f=f: f(x),
-            "grad": lambda f=f: func.grad(f)(x),
-            "jvp": lambda f=f: func.jvp(f, (x,), (x,)),
-            "vmap": lambda f=f: func.vmap(f)(rows),
-        }
-        for name, program in programs.items():
-            curves[name].append(best(program) / (length + 1) * 1e9)
+        programs["plain", length] = functools.partial(f, x)
+        programs["grad", length] = functools.partial(func.grad(f), x)
+        programs["jvp", length] = functools.partial(func.jvp, f, (x,), (x,))
+        programs["vmap", length] = functools.partial(func.vmap(f), rows)
+    curves: dict[str, list[float]] = {}
+    for (name, length), took in best_of_each(programs).items():
+        curves.setdefault(name, []).append(took / (length + 1) * 1e9)
     return curves
 
 

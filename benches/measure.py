@@ -106,10 +106,24 @@ def prepare(workload: Workload, libraries: dict[str, Library]) -> dict[str, Any]
     return programs
 
 
-def run(workload: Workload, libraries: dict[str, Library], rounds: int = 7) -> Result:
-    """Times a workload in so many rounds. Those below a millisecond get many short ones: a machine that others use too
-    is in its fast state only now and then.
-    """
+@dataclass
+class Running:
+    """A workload that is being timed."""
+
+    result: Result
+    timers: dict[str, timeit.Timer]
+    repeats: dict[str, int]
+    short: bool
+
+    def round(self, k: int) -> None:
+        names = list(self.timers)
+        for name in names[k % len(names) :] + names[: k % len(names)]:
+            took = self.timers[name].timeit(self.repeats[name]) / self.repeats[name]
+            self.result.rounds.setdefault(name, []).append(took)
+
+
+def start(workload: Workload, libraries: dict[str, Library]) -> Running | Result:
+    """Compares the libraries' answers and finds out how often each runs in a round; a note if one fails."""
     result = Result(workload)
     try:
         programs = prepare(workload, libraries)
@@ -122,16 +136,33 @@ def run(workload: Workload, libraries: dict[str, Library], rounds: int = 7) -> R
     for name, t in timers.items():
         took = t.timeit(1)
         once[name] = min(took, t.timeit(1)) if took < 0.2 else took
-    rounds, seconds = (4 * rounds, 0.01) if once["pullback"] < 1e-3 else (rounds, 0.02)
-    repeats = {name: max(1, int(seconds / max(took, 1e-8))) for name, took in once.items()}
-    names = list(timers)
-    gc.collect()
+    short = once["pullback"] < 1e-3
+    seconds = 0.01 if short else 0.02
+    return Running(result, timers, {name: max(1, int(seconds / max(took, 1e-8))) for name, took in once.items()}, short)
+
+
+def run(workloads: list[Workload], libraries: dict[str, Library], rounds: int = 7) -> list[Result]:
+    """Times workloads in so many rounds. Those below a millisecond get six times as many, which go over all of them in
+    turn: a machine that others use too is in its fast state only now and then, and so each of them meets it.
+    """
+    results, short = [], []
     gc.disable()
     try:
-        for k in range(rounds):
-            for name in names[k % len(names) :] + names[: k % len(names)]:
-                took = timers[name].timeit(repeats[name]) / repeats[name]
-                result.rounds.setdefault(name, []).append(took)
+        for workload in workloads:
+            running = start(workload, libraries)
+            gc.collect()
+            if isinstance(running, Result):
+                results.append(running)
+                continue
+            results.append(running.result)
+            if running.short:
+                short.append(running)
+                continue
+            for k in range(rounds):
+                running.round(k)
+        for k in range(6 * rounds):
+            for running in short:
+                running.round(k)
     finally:
         gc.enable()
-    return result
+    return results

@@ -108,8 +108,9 @@ PyTorch its column stays empty.
 
 {machine}
 
-One thread, in processor time. In every round each library runs once, so that a slow moment hits all of them. A ratio is
-pullback's time over the other library's: of the best rounds below a millisecond, the median over the rounds above.
+One thread, in processor time. In every round each library runs once, so that a slow moment hits all of them; the rounds
+of short workloads go over all of these in turn. A ratio is pullback's time over the other library's: of the best rounds
+below a millisecond, the median over the rounds above.
 "best" is the faster of NumPy and PyTorch. The results are compared before anything is timed.
 
 {rows}

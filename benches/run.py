@@ -26,13 +26,9 @@ import small
 
 
 def measure_all(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
-    results = []
-    for workload in [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]:
-        if any(fnmatchcase(workload.id, pattern) for pattern in patterns):
-            result = measure.run(workload, found, rounds)
-            results.append(result)
-            (row,) = report.table([result])
-            print("  ".join(cell for cell in [workload.id.ljust(16), *row[1:]] if cell), flush=True)
+    workloads = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]
+    chosen = [w for w in workloads if any(fnmatchcase(w.id, pattern) for pattern in patterns)]
+    results = measure.run(chosen, found, rounds)
     if mean := report.product_mean(results):
         results.append(mean)
     return results
