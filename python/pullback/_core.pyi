@@ -1401,8 +1401,12 @@ class FunctionApply:
 
 class FunctionCtx:
     """What a Function's methods share. Any attribute may be set; tensors among them, also in lists, tuples and dicts, are
-    kept as `save_for_backward` keeps its arguments."""
-    def __getattribute__(self, name: Any, /) -> Any: ...
+    kept as `save_for_backward` keeps its arguments.
+
+    A ctx with such attributes becomes one of a derived class, which alone looks them up: for most there are none, and
+    reading an attribute in vain costs more than all else that a ctx does."""
+    def _adopted(self, /, name: Any) -> Any:
+        """An attribute that holds saved tensors."""
     @builtins.property
     def _history(self) -> Any:
         """All tensors that the running rule can read."""

@@ -268,6 +268,12 @@ fn is_hidden(id: LevelId) -> bool {
     HIDDEN.get() & bit(id) != 0
 }
 
+/// Shows all visible levels to `f`, from the top down. It must not open or close any.
+#[inline]
+pub fn each_visible(f: impl FnMut(&Level)) {
+    STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| !is_hidden(l.id)).for_each(f));
+}
+
 /// All visible levels, from the top down.
 pub fn visible() -> SmallVec<[Level; 4]> {
     STACK.with_borrow(|s| s.iter().rev().flatten().filter(|l| !is_hidden(l.id)).cloned().collect())

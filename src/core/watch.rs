@@ -26,14 +26,12 @@ impl Levels {
             return Levels { tapes: u128::from(level::grad_enabled()), others: 0 };
         }
         let mut found = Levels { tapes: u128::from(level::records(LevelId::AMBIENT)), others: 0 };
-        for l in level::visible() {
-            match l.kind {
-                LevelKind::Tape { .. } if level::records(l.id) => found.tapes |= level::bit(l.id),
-                LevelKind::Dual { .. } if level::forward_enabled() => found.others |= level::bit(l.id),
-                LevelKind::Batch { .. } => found.others |= level::bit(l.id),
-                _ => {}
-            }
-        }
+        level::each_visible(|l| match l.kind {
+            LevelKind::Tape { .. } if level::records(l.id) => found.tapes |= level::bit(l.id),
+            LevelKind::Dual { .. } if level::forward_enabled() => found.others |= level::bit(l.id),
+            LevelKind::Batch { .. } => found.others |= level::bit(l.id),
+            _ => {}
+        });
         found
     }
 

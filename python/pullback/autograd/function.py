@@ -9,6 +9,18 @@ if TYPE_CHECKING:
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "Rules", "explain", "once_differentiable"]
 
 
+class _AdoptingCtx(FunctionCtx):
+    """A ctx with attributes that hold saved tensors."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> "Any":
+        return self._adopted(name)
+
+
+_AdoptingCtx.__name__ = _AdoptingCtx.__qualname__ = FunctionCtx.__name__
+
+
 class _Apply:
     """Makes a class's `apply` when it is first asked for, so that methods may still be added until then."""
 

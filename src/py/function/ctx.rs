@@ -7,6 +7,7 @@ use crate::py::tensor;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{ffi, intern};
 use smallvec::SmallVec;
@@ -14,7 +15,10 @@ use std::sync::Mutex;
 
 /// What a Function's methods share. Any attribute may be set; tensors among them, also in lists, tuples and dicts, are
 /// kept as `save_for_backward` keeps its arguments.
-#[pyclass(frozen, dict, weakref, name = "FunctionCtx", module = "pullback.autograd.function")]
+///
+/// A ctx with such attributes becomes one of a derived class, which alone looks them up: for most there are none, and
+/// reading an attribute in vain costs more than all else that a ctx does.
+#[pyclass(frozen, subclass, dict, weakref, name = "FunctionCtx", module = "pullback.autograd.function")]
 #[derive(Default)]
 pub struct Ctx {
     state: Mutex<State>,
@@ -128,6 +132,9 @@ impl Ctx {
         for a in &adopted {
             dict.del_item(&a.name)?;
         }
+        if !adopted.is_empty() {
+            slf.setattr(intern!(py, "__class__"), adopting(py)?)?;
+        }
         Ok(slf.get().taken(tensors, adopted))
     }
 
@@ -148,7 +155,7 @@ impl Ctx {
         std::mem::replace(&mut self.state().shown, values)
     }
 
-    fn adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn find_adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (tree, leaves) = {
             let s = self.state();
             let Some(a) = s.adopted.iter().find(|a| a.name == name) else { return Ok(None) };
@@ -172,6 +179,13 @@ impl Ctx {
             .collect::<PyResult<_>>()?;
         tree.unflatten(py, leaves).map(Some)
     }
+}
+
+/// The class of those that have adopted attributes.
+fn adopting(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let class = || Ok(py.import("pullback.autograd.function")?.getattr("_AdoptingCtx")?.unbind());
+    CLASS.get_or_try_init(py, class).map(|c| c.bind(py))
 }
 
 unsafe extern "C" {
@@ -291,9 +305,9 @@ impl Ctx {
     fn set_materialize_grads(&self, value: bool) {
         self.state().keep_missing = !value;
     }
-    /// Attributes that hold saved tensors.
-    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-        match self.adopted(py, name)? {
+    /// An attribute that holds saved tensors.
+    fn _adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.find_adopted(py, name)? {
             Some(found) => Ok(found),
             None => Err(PyAttributeError::new_err(format!("'FunctionCtx' object has no attribute '{name}'"))),
         }
