@@ -1,7 +1,10 @@
 //! Calls as the interpreter passes them, without a tuple and a dict.
 
+use super::door;
+use pyo3::PyClass;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use smallvec::SmallVec;
 use std::ffi::c_ulong;
@@ -135,6 +138,30 @@ pub fn invoke_named<'py>(
     let positional = first.len() + rest.len() - names.map_or(0, |n| n.len());
     // SAFETY: slot 0 is spare, then come the arguments, which the caller keeps alive.
     unsafe { vectorcall(f, &args, positional, names.map_or(std::ptr::null_mut(), Bound::as_ptr)) }
+}
+
+/// A class whose objects are called by [`entry`].
+pub trait Callable: PyClass<Frozen = True> + Sync {
+    fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+/// Called by the interpreter.
+///
+/// # Safety
+/// `callable` is an object of the class, and the pointers are those of a vectorcall in progress.
+pub unsafe extern "C" fn entry<T: Callable>(
+    callable: Object,
+    args: *const Object,
+    nargsf: usize,
+    names: Object,
+) -> Object {
+    door::enter(|py| {
+        // SAFETY: as the caller promises, who holds the object too.
+        unsafe {
+            let me = Borrowed::from_ptr(py, callable).cast_unchecked::<T>();
+            me.get().called(&Call::new(py, args, nargsf, names)).map(Bound::into_ptr)
+        }
+    })
 }
 
 /// Calls an object of a class with an entry point with a tuple and a dict.

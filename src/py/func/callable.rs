@@ -6,8 +6,7 @@ use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
 use super::{place, trace};
 use crate::core::origin::Origin;
-use crate::py::door;
-use crate::py::vectorcall::{self, Call};
+use crate::py::vectorcall::{self, Call, Callable};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -42,7 +41,7 @@ impl Transform {
     /// `func` transformed.
     pub fn new<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
         let origin = place::origin(kind.name(), func);
-        let t = Transform { vectorcall: entry, func: func.clone().unbind(), kind, origin };
+        let t = Transform { vectorcall: vectorcall::entry::<Transform>, func: func.clone().unbind(), kind, origin };
         Ok(Bound::new(func.py(), t)?.into_any())
     }
 
@@ -54,16 +53,6 @@ impl Transform {
     /// `vmap(grad(loss))`
     pub fn label(&self, py: Python<'_>) -> String {
         format!("{}({})", self.kind.name(), place::name_of(self.func(py)))
-    }
-
-    fn run<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.kind {
-            Kind::Grad(g) => g.call(self, call),
-            Kind::Vmap(v) => v.call(self, call),
-            Kind::Reverse(r) => r.call(self, call),
-            Kind::Forward(f) => f.call(self, call),
-            Kind::Trace => trace::run(self, call),
-        }
     }
 }
 
@@ -92,25 +81,20 @@ impl Kind {
     }
 }
 
-/// Called by the interpreter.
-unsafe extern "C" fn entry(
-    callable: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    nargsf: usize,
-    kwnames: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    door::enter(|py| {
-        // SAFETY: only objects of the class have this entry point, and the caller holds this one; the pointers are
-        // those of the call.
-        unsafe {
-            let me = Borrowed::from_ptr(py, callable).cast_unchecked::<Transform>();
-            me.get().run(&Call::new(py, args, nargsf, kwnames)).map(Bound::into_ptr)
-        }
-    })
-}
-
 unsafe extern "C" {
     fn PyMethod_New(function: *mut ffi::PyObject, instance: *mut ffi::PyObject) -> *mut ffi::PyObject;
+}
+
+impl Callable for Transform {
+    fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.kind {
+            Kind::Grad(g) => g.call(self, call),
+            Kind::Vmap(v) => v.call(self, call),
+            Kind::Reverse(r) => r.call(self, call),
+            Kind::Forward(f) => f.call(self, call),
+            Kind::Trace => trace::run(self, call),
+        }
+    }
 }
 
 #[pymethods]
@@ -223,7 +207,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Transform>()?;
     let class: Bound<'_, PyType> = py.get_type::<Transform>();
     let kind = Kind::Grad(Grad { argnums: Argnums::One(0), has_aux: false, value: false });
-    let sample = Transform { vectorcall: entry, func: py.None(), kind, origin: Origin::UNKNOWN };
+    let sample =
+        Transform { vectorcall: vectorcall::entry::<Transform>, func: py.None(), kind, origin: Origin::UNKNOWN };
     let sample = Bound::new(py, sample)?;
     let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Transform, vectorcall));
     // SAFETY: the class is new, and each of its objects has an entry point there.

@@ -12,8 +12,8 @@ use crate::core::level::GradMode;
 use crate::core::watch::{self, Levels};
 use crate::core::{LevelId, Tensor, level};
 use crate::function::{self, Function};
-use crate::py::vectorcall::{self, Call as Given};
-use crate::py::{door, tensor, views};
+use crate::py::vectorcall::{self, Call as Given, Callable};
+use crate::py::{tensor, views};
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
@@ -65,6 +65,33 @@ pub struct Apply {
 /// Objects, most often few.
 type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
+impl Callable for Apply {
+    fn called<'py>(&self, given: &Given<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let py = given.py();
+        if self.methods.unverified.load(Relaxed) && level::height() == 0 {
+            self.methods.unverified.store(false, Relaxed);
+            let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
+            let (args, kwargs) = given.arguments()?;
+            verify.call1((self.methods.class.bind(py), args, kwargs))?;
+        }
+        let open = level::tracing() == LevelId::DENSE;
+        if !self.methods.must_bind(given.positional(), given.keywords() != 0) {
+            if open && !inputs::any_followed(given.iter())? {
+                return self.plain(py, given.positional(), |f, ctx| given.forward(f, ctx));
+            }
+            let args: Objects<'py> = given.iter().map(|a| a.to_owned()).collect();
+            return self.followed(py, &args, None);
+        }
+        let (args, kwargs) = given.arguments()?;
+        let Bindings { args, keywords } = self.methods.bind(&args, Some(&kwargs))?;
+        if open && !inputs::any_followed(args.iter().map(|a| a.as_borrowed()))? {
+            return self
+                .plain(py, args.len(), |f, ctx| vectorcall::invoke_named(f, ctx.as_slice(), &args, keywords.as_ref()));
+        }
+        self.followed(py, &args, keywords)
+    }
+}
+
 #[pymethods]
 impl Apply {
     #[new]
@@ -73,7 +100,7 @@ impl Apply {
         let own = class.getattr(intern!(class.py(), "__module__"))?.extract::<String>().unwrap_or_default();
         let verify = std::env::var_os("PULLBACK_VERIFY").is_some_and(|v| v == "first");
         methods.unverified.store(verify && own != "pullback.autograd.function", Relaxed);
-        Ok(Apply { vectorcall: entry, methods: Arc::new(methods) })
+        Ok(Apply { vectorcall: vectorcall::entry::<Apply>, methods: Arc::new(methods) })
     }
 
     #[pyo3(signature = (*args, **kwargs))]
@@ -132,31 +159,6 @@ impl Apply {
 }
 
 impl Apply {
-    fn run<'py>(&self, given: &Given<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let py = given.py();
-        if self.methods.unverified.load(Relaxed) && level::height() == 0 {
-            self.methods.unverified.store(false, Relaxed);
-            let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
-            let (args, kwargs) = given.arguments()?;
-            verify.call1((self.methods.class.bind(py), args, kwargs))?;
-        }
-        let open = level::tracing() == LevelId::DENSE;
-        if !self.methods.must_bind(given.positional(), given.keywords() != 0) {
-            if open && !inputs::any_followed(given.iter())? {
-                return self.plain(py, given.positional(), |f, ctx| given.forward(f, ctx));
-            }
-            let args: Objects<'py> = given.iter().map(|a| a.to_owned()).collect();
-            return self.followed(py, &args, None);
-        }
-        let (args, kwargs) = given.arguments()?;
-        let Bindings { args, keywords } = self.methods.bind(&args, Some(&kwargs))?;
-        if open && !inputs::any_followed(args.iter().map(|a| a.as_borrowed()))? {
-            return self
-                .plain(py, args.len(), |f, ctx| vectorcall::invoke_named(f, ctx.as_slice(), &args, keywords.as_ref()));
-        }
-        self.followed(py, &args, keywords)
-    }
-
     /// Nobody follows: the forward runs on the caller's own objects. `call` gives them to it, the ctx before them.
     fn plain<'py>(
         &self,
@@ -196,23 +198,6 @@ impl Apply {
     }
 }
 
-/// Called by the interpreter.
-unsafe extern "C" fn entry(
-    callable: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    nargsf: usize,
-    kwnames: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    door::enter(|py| {
-        // SAFETY: only objects of the class have this entry point, and the caller holds this one; the pointers are
-        // those of the call.
-        unsafe {
-            let me = Borrowed::from_ptr(py, callable).cast_unchecked::<Apply>();
-            me.get().run(&Given::new(py, args, nargsf, kwnames)).map(Bound::into_ptr)
-        }
-    })
-}
-
 /// Results of a call that nothing records: an argument that is returned as it is loses its history.
 fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = out.py();
@@ -240,7 +225,8 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     m.add_class::<Apply>()?;
-    let sample = Bound::new(py, Apply { vectorcall: entry, methods: Arc::new(Methods::none(py)) })?;
+    let sample =
+        Bound::new(py, Apply { vectorcall: vectorcall::entry::<Apply>, methods: Arc::new(Methods::none(py)) })?;
     let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Apply, vectorcall));
     // SAFETY: the class is new, and each of its objects has an entry point there.
     unsafe { vectorcall::install(&py.get_type::<Apply>(), &sample, contents, offset, 0) };
