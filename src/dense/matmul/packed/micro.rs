@@ -40,23 +40,15 @@ pub unsafe fn tile<V: Vector>(
             prefetch(c.offset(r, 0).ptr);
             prefetch(c.offset(r, columns::<V>() - 1).ptr);
         }
-        let mut step = || {
-            let row = [V::load(b), V::load(b.add(V::N))];
-            for r in 0..ROWS {
-                let x = V::splat(*a.add(r));
-                for v in 0..VECTORS {
-                    sums[r][v] = x.madd(row[v], sums[r][v]);
-                }
-            }
-            (a, b) = (a.add(ROWS), b.add(columns::<V>()));
-        };
         for _ in 0..k / UNROLLED {
             for _ in 0..UNROLLED {
-                step();
+                step(a, b, &mut sums);
+                (a, b) = (a.add(ROWS), b.add(columns::<V>()));
             }
         }
         for _ in 0..k % UNROLLED {
-            step();
+            step(a, b, &mut sums);
+            (a, b) = (a.add(ROWS), b.add(columns::<V>()));
         }
         let full = cols == columns::<V>();
         // Constant bounds, or the sums would not stay in registers.
@@ -71,6 +63,25 @@ pub unsafe fn tile<V: Vector>(
                         (if add { V::load_part(to, left).add(sum) } else { sum }).store_part(to, left)
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Adds the products of a column of a and a row of b. A closure would not be sure to become part of the tile, whose
+/// instruction set it lacks.
+///
+/// # Safety
+/// As [`tile`].
+#[inline(always)]
+unsafe fn step<V: Vector>(a: *const V::T, b: *const V::T, sums: &mut [[V; VECTORS]; ROWS]) {
+    // SAFETY: the panels hold a column of a and a row of b here.
+    unsafe {
+        let row = [V::load(b), V::load(b.add(V::N))];
+        for r in 0..ROWS {
+            let x = V::splat(*a.add(r));
+            for v in 0..VECTORS {
+                sums[r][v] = x.madd(row[v], sums[r][v]);
             }
         }
     }
