@@ -1,23 +1,18 @@
 //! The batch interpreter: hands an operator to its batching rule.
 
 use super::call::call;
-use super::level::{self, LevelId, Randomness};
+use super::level::{self, LevelId};
 use super::params::Params;
-use super::primitive::{BatchArg, BatchInfo, BatchOut, Prim};
+use super::primitive::{BatchArg, BatchOut, Prim};
 use super::tensor::{Payload, Tensor};
 use super::watch;
+use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
 
 #[inline]
-pub(super) fn interpret(
-    level: LevelId,
-    size: usize,
-    randomness: Randomness,
-    prim: Prim<'_>,
-    params: &Params,
-    args: &[&Tensor],
-) -> Result<BatchOut> {
+pub(super) fn interpret(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<BatchOut> {
+    let info = level::batch(level)?;
     let batch_args: SmallVec<[BatchArg<'_>; 3]> = args
         .iter()
         .map(|a| match a.payload_at(level) {
@@ -25,7 +20,22 @@ pub(super) fn interpret(
             _ => BatchArg { value: a, dim: None },
         })
         .collect();
-    prim.batch(prim, params, &batch_args, BatchInfo { level, size, randomness })
+    prim.batch(prim, params, &batch_args, info)
+}
+
+/// An operator with one output.
+#[inline(never)]
+pub(super) fn one(top: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
+    if prim.is_elementwise()
+        && let Some(out) = elementwise(top, prim, params, args)
+    {
+        return out;
+    }
+    let mut outs = interpret(top, prim, params, args)?;
+    match outs.pop() {
+        Some(out) if outs.is_empty() => Ok(rewrap(top, out)),
+        _ => bail!(Internal, "{}(): its batching rule must give one output", prim.name()),
+    }
 }
 
 /// The output of a batching rule as a value of the level.
@@ -40,7 +50,7 @@ pub(super) fn rewrap(level: LevelId, (value, dim): (Tensor, Option<usize>)) -> T
 /// An elementwise operator at `top` and all batch levels of the same nest below it in one step. `None` if the batches
 /// of its arguments do not all lie in front, or another interpreter comes between.
 #[inline]
-pub(super) fn elementwise(top: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Option<Result<Tensor>> {
+fn elementwise(top: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Option<Result<Tensor>> {
     let (nest, _) = args.iter().find(|a| a.level() == top)?.nest()?;
     let rank = args.iter().map(|a| a.rank()).max()?;
     let bottom = nest.levels().last()?;

@@ -1,17 +1,16 @@
 //! The dispatcher: an operator runs at the highest level found among its arguments and is rewritten there into
 //! operators of the levels below, down to dense arrays.
 
-use super::level::{self, LevelId, LevelKind};
-use super::node::{Edge, Link, Meta, Node, Residual, Saved};
+use super::level::{self, Kind, LevelId, Look};
+use super::node::Node;
 use super::params::Params;
-use super::primitive::{Mask, Outputs, Point, Prim, Saves};
+use super::primitive::{Mask, Outputs, Point, Prim};
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, trace, watch};
+use super::{batch, forward, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
-use std::sync::Arc;
 
 /// What a custom function does in place of the interpreters' steps for table operators. Each method gets values of
 /// `level` and returns values of `level`.
@@ -57,31 +56,21 @@ pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Ou
     interpret_many(prim, params, args, top)
 }
 
-/// Which interpreter runs a call.
-enum Interpreter {
-    Tape,
-    Dual { ambient: bool },
-    Batch { size: usize, randomness: super::Randomness },
-    Trace(Arc<trace::Recorder>),
-}
-
-/// The interpreter of `top`, or `None` if that level is dead and its values count as what they wrap.
-fn interpreter(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Interpreter>> {
-    if watch::forbids(top) {
+/// Which interpreter runs a call at `top`, or `None` if that level is dead and its values count as what they wrap.
+#[inline(always)]
+fn interpreter(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Kind>> {
+    if look.forbidden {
         watch::check(top, prim, args)?;
     }
-    if top == LevelId::AMBIENT {
-        return Ok(Some(Interpreter::Tape));
+    match look.kind {
+        None => check_dead(top, args).map(|()| None),
+        live => Ok(live),
     }
-    let live = level::with(top, |l| match &l.kind {
-        LevelKind::Tape { .. } => Interpreter::Tape,
-        LevelKind::Dual { ambient, .. } => Interpreter::Dual { ambient: *ambient },
-        LevelKind::Batch { size, randomness } => Interpreter::Batch { size: *size, randomness: *randomness },
-        LevelKind::Trace(r) => Interpreter::Trace(r.clone()),
-    });
-    if live.is_some() {
-        return Ok(live);
-    }
+}
+
+/// An error if values of a level that is not live here mean nothing without it.
+#[cold]
+fn check_dead(top: LevelId, args: &[&Tensor]) -> Result<()> {
     for a in args {
         match a.payload_at(top) {
             Some(Payload::Batched { .. }) => return Err(level::escaped(top, "vmap")),
@@ -90,11 +79,11 @@ fn interpreter(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<
             _ => {}
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Arguments with the wrappers of `level` taken off.
-fn stripped<'a>(level: LevelId, args: &[&'a Tensor]) -> SmallVec<[&'a Tensor; 4]> {
+pub(super) fn stripped<'a>(level: LevelId, args: &[&'a Tensor]) -> SmallVec<[&'a Tensor; 4]> {
     args.iter()
         .map(|&a| match (a.level() == level, a.below()) {
             (true, Some(below)) => below,
@@ -105,28 +94,19 @@ fn stripped<'a>(level: LevelId, args: &[&'a Tensor]) -> SmallVec<[&'a Tensor; 4]
 
 #[inline(never)]
 fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Tensor> {
-    let Some(interpreter) = interpreter(top, prim, args)? else {
+    let look = Look::at(top);
+    let Some(kind) = interpreter(top, look, prim, args)? else {
         return call(prim, params, &stripped(top, args));
     };
     if prim.custom().is_some() {
         return only(prim, interpret_many(prim, params, args, top)?);
     }
-    match interpreter {
-        Interpreter::Tape => tape_one(top, prim, params, args),
-        Interpreter::Dual { ambient } => dual_one(top, ambient, prim, params, args),
-        Interpreter::Batch { size, randomness } => {
-            if prim.is_elementwise()
-                && let Some(out) = batch::elementwise(top, prim, params, args)
-            {
-                return out;
-            }
-            let mut outs = batch::interpret(top, size, randomness, prim, params, args)?;
-            match outs.pop() {
-                Some(out) if outs.is_empty() => Ok(batch::rewrap(top, out)),
-                _ => bail!(Internal, "{}(): its batching rule must give one output", prim.name()),
-            }
-        }
-        Interpreter::Trace(recorder) => only(prim, trace::interpret(&recorder, top, prim, params, args)?),
+    match kind {
+        Kind::Tape => tape::one(top, look, prim, params, args),
+        Kind::Dual => dual_one(top, false, prim, params, args),
+        Kind::ForwardAd => dual_one(top, true, prim, params, args),
+        Kind::Batch => batch::one(top, prim, params, args),
+        Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
     }
 }
 
@@ -139,33 +119,35 @@ fn only(prim: Prim<'_>, mut outs: Outputs) -> Result<Tensor> {
 
 #[inline(never)]
 fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Outputs> {
-    let Some(interpreter) = interpreter(top, prim, args)? else {
+    let look = Look::at(top);
+    let Some(kind) = interpreter(top, look, prim, args)? else {
         return call_many(prim, params, &stripped(top, args));
     };
     if let Some(custom) = prim.custom() {
-        return interpret_custom(custom, interpreter, prim, params, args, top);
+        return interpret_custom(custom, kind, prim, params, args, top);
     }
-    match interpreter {
-        Interpreter::Tape => tape_many(top, prim, params, args),
-        Interpreter::Dual { ambient } => dual_many(top, ambient, prim, params, args),
-        Interpreter::Batch { size, randomness } => {
-            let outs = batch::interpret(top, size, randomness, prim, params, args)?;
+    match kind {
+        Kind::Tape => tape::many(top, look, prim, params, args),
+        Kind::Dual => dual_many(top, false, prim, params, args),
+        Kind::ForwardAd => dual_many(top, true, prim, params, args),
+        Kind::Batch => {
+            let outs = batch::interpret(top, prim, params, args)?;
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
         }
-        Interpreter::Trace(recorder) => trace::interpret(&recorder, top, prim, params, args),
+        Kind::Trace => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
     }
 }
 
 fn interpret_custom(
     custom: &dyn Custom,
-    interpreter: Interpreter,
+    kind: Kind,
     prim: Prim<'_>,
     params: &Params,
     args: &[&Tensor],
     top: LevelId,
 ) -> Result<Outputs> {
-    match interpreter {
-        Interpreter::Tape => {
+    match kind {
+        Kind::Tape => {
             if !level::records(top) {
                 return call_many(prim, params, &stripped(top, args));
             }
@@ -174,100 +156,32 @@ fn interpret_custom(
             });
             custom.tape(top, prim, args, needs)
         }
-        Interpreter::Dual { .. } if !level::propagates(top) => call_many(prim, params, &stripped(top, args)),
-        Interpreter::Dual { ambient } => {
+        Kind::Dual | Kind::ForwardAd if !level::propagates(top) => call_many(prim, params, &stripped(top, args)),
+        Kind::Dual => custom.dual(top, prim, args),
+        Kind::ForwardAd => {
             let outs = custom.dual(top, prim, args)?;
-            if ambient {
-                let tangents: SmallVec<[Option<&Tensor>; 2]> = outs.iter().map(|o| tangent_at(top, o)).collect();
-                let primals: SmallVec<[&Tensor; 2]> =
-                    outs.iter().map(|o| if o.level() == top { o.below().unwrap_or(o) } else { o }).collect();
-                let others = match forward::saved_elsewhere(&primals) {
-                    Some(node) => custom.saved_tangents(top, args, &outs, &node)?,
-                    None => Vec::new(),
-                };
-                forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents, &others);
-            }
+            attach(custom, top, args, &outs)?;
             Ok(outs)
         }
-        Interpreter::Batch { .. } => custom.batch(top, prim, args),
-        Interpreter::Trace(recorder) => match custom.trace(top, prim, args) {
+        Kind::Batch => custom.batch(top, prim, args),
+        Kind::Trace => match custom.trace(top, prim, args) {
             Some(outs) => outs,
-            None => trace::interpret(&recorder, top, prim, params, args),
+            None => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
         },
     }
 }
 
-/// Arguments of a recorded call: values below, edges, and which are differentiated.
-struct Unwrapped<'a> {
-    values: SmallVec<[&'a Tensor; 4]>,
-    edges: SmallVec<[Option<Edge>; 2]>,
-    needs: Mask,
-}
-
-fn unwrap_taped<'a>(level: LevelId, args: &[&'a Tensor]) -> Unwrapped<'a> {
-    let mut u = Unwrapped { values: SmallVec::new(), edges: SmallVec::new(), needs: 0 };
-    for (i, a) in args.iter().enumerate() {
-        match a.payload_at(level) {
-            Some(Payload::Taped { value, node, slot }) => {
-                u.values.push(value);
-                u.edges.push(Some(Edge { node: node.clone(), slot: *slot }));
-                u.needs |= 1 << i.min(63);
-            }
-            _ => {
-                u.values.push(a);
-                u.edges.push(None);
-            }
-        }
-    }
-    u
-}
-
-fn save(level: LevelId, saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Result<Saved> {
-    let mut saved = Saved::default();
-    for (i, v) in values.iter().enumerate() {
-        if saves.inputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual::save(level, (*v).clone(), Link::Input(i as u32))?);
-        }
-    }
-    for (i, v) in outs.iter().enumerate() {
-        if saves.outputs >> i.min(63) & 1 == 1 {
-            saved.residuals.push(Residual::save(level, v.clone(), Link::Output(i as u32))?);
-        }
-    }
-    Ok(saved)
-}
-
-fn tape_one(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-    if !level::records(level) || prim.is_constant() {
-        return call(prim, params, &stripped(level, args));
-    }
-    let u = unwrap_taped(level, args);
-    let out = call(prim, params, &u.values)?;
-    if !out.dtype().is_differentiable() {
-        return Ok(out);
-    }
-    let saved = save(level, prim.saves(params, u.needs), &u.values, std::slice::from_ref(&out))?;
-    let metas = smallvec![Meta::of(&out)];
-    let node = Node::op(level, prim.to_owned(), params.clone(), metas, u.edges, saved);
-    Ok(Tensor::taped(level, out, node, 0))
-}
-
-fn tape_many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
-    if !level::records(level) || prim.is_constant() {
-        return call_many(prim, params, &stripped(level, args));
-    }
-    let u = unwrap_taped(level, args);
-    let outs = call_many(prim, params, &u.values)?;
-    if !outs.iter().any(|o| o.dtype().is_differentiable()) {
-        return Ok(outs);
-    }
-    let saved = save(level, prim.saves(params, u.needs), &u.values, &outs)?;
-    let metas = outs.iter().map(Meta::of).collect();
-    let node = Node::op(level, prim.to_owned(), params.clone(), metas, u.edges, saved);
-    let wrap = |(i, v): (usize, Tensor)| {
-        if v.dtype().is_differentiable() { Tensor::taped(level, v, node.clone(), i as u32) } else { v }
+/// Gives what recorded the results below the tangents of what it saved.
+fn attach(custom: &dyn Custom, top: LevelId, args: &[&Tensor], outs: &[Tensor]) -> Result<()> {
+    let tangents: SmallVec<[Option<&Tensor>; 2]> = outs.iter().map(|o| tangent_at(top, o)).collect();
+    let primals: SmallVec<[&Tensor; 2]> =
+        outs.iter().map(|o| if o.level() == top { o.below().unwrap_or(o) } else { o }).collect();
+    let others = match forward::saved_elsewhere(&primals) {
+        Some(node) => custom.saved_tangents(top, args, outs, &node)?,
+        None => Vec::new(),
     };
-    Ok(outs.into_iter().enumerate().map(wrap).collect())
+    forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents, &others);
+    Ok(())
 }
 
 fn tangent_at(level: LevelId, t: &Tensor) -> Option<&Tensor> {

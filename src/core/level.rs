@@ -3,26 +3,25 @@
 //! NOTE levels. A level is (depth, serial). Depth orders values: an operator runs at the highest level among its
 //! arguments. The serial is unique in the process, so a value that outlives its transform is recognised: depth says
 //! where its level was, the serial says that another one lives there now.
-//!
-//! NOTE grad mode. It is one flag per thread. Entering a tape level saves it as `prev` and turns it on. Tape k records
-//! if the flag and every `prev` of the tape levels above k are on. So `no_grad` inside a function cuts all live levels,
-//! and `no_grad` around `grad(f)` cuts only the outer ones:
-//! ```text
-//! grad(grad(f)):  flag on ── tape 1 (prev on) ── tape 2 (prev on) ── f says no_grad: flag off, nothing records
-//! no_grad; grad(f):  flag off ── tape 1 (prev off, flag on): tape 1 records, the ambient tape does not
-//! ```
 
 mod below;
+mod look;
+mod mode;
 mod snapshot;
 
 pub use below::Below;
+pub use look::Look;
+pub use mode::*;
 pub use snapshot::{Revived, Snapshot};
 
 use super::origin::{self, Origin};
+use super::primitive::BatchInfo;
+pub use super::thread::Kind;
+use super::thread::{NEAR, this};
 use super::trace::Recorder;
 use crate::base::{Error, Result};
 use smallvec::SmallVec;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -93,6 +92,9 @@ pub struct Level {
 }
 
 impl Level {
+    fn brief(&self) -> (LevelId, Kind) {
+        (self.id, Kind::from(&self.kind))
+    }
     pub fn transform(&self) -> &'static str {
         match self.kind {
             LevelKind::Batch { .. } => "vmap",
@@ -112,16 +114,6 @@ static NEXT: AtomicU32 = AtomicU32::new(2);
 thread_local! {
     /// Live levels by depth - 1; `None` where a level closed below one that still lives.
     static STACK: RefCell<Vec<Option<Level>>> = const { RefCell::new(Vec::new()) };
-    /// Depths of the levels that creation, random operators and modes do not see, by bit.
-    static HIDDEN: Cell<u128> = const { Cell::new(0) };
-    /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
-    static TRACE: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
-    /// The highest visible level.
-    static TOP: Cell<LevelId> = const { Cell::new(LevelId::DENSE) };
-    static GRAD: Cell<bool> = const { Cell::new(true) };
-    /// Whether the program itself set the grad mode since the running method of a custom function began.
-    static OWN: Cell<bool> = const { Cell::new(false) };
-    static FORWARD: Cell<bool> = const { Cell::new(true) };
 }
 
 fn new_serial() -> u32 {
@@ -154,7 +146,7 @@ pub fn push_batch(size: usize, randomness: Randomness, origin: Origin) -> Guard 
 }
 /// Opens a level of dual numbers and turns forward mode on.
 pub fn push_dual(origin: Origin) -> Guard {
-    push(LevelKind::Dual { prev: FORWARD.replace(true), ambient: false }, origin)
+    push(LevelKind::Dual { prev: this(|t| t.forward.replace(true)), ambient: false }, origin)
 }
 /// Opens a level of dual numbers that belongs to no function, and leaves forward mode as it is.
 pub fn push_forward_ad(origin: Origin) -> Guard {
@@ -162,7 +154,7 @@ pub fn push_forward_ad(origin: Origin) -> Guard {
 }
 /// Opens a tape and turns grad mode on.
 pub fn push_tape(origin: Origin) -> Guard {
-    push(LevelKind::Tape { prev: GRAD.replace(true) }, origin)
+    push(LevelKind::Tape { prev: this(|t| t.grad.replace(true)) }, origin)
 }
 /// Opens a trace level.
 pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
@@ -173,16 +165,27 @@ pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
 fn push(kind: LevelKind, origin: Origin) -> Guard {
     let serial = new_serial();
     origin::remember(serial, origin);
-    let traces = matches!(kind, LevelKind::Trace(_));
+    let brief = Kind::from(&kind);
+    // What changes nothing but the top.
+    let plain =
+        matches!(kind, LevelKind::Batch { .. } | LevelKind::Dual { prev: true, .. } | LevelKind::Tape { prev: true });
     let id = STACK.with_borrow_mut(|stack| {
         let id = LevelId::new(stack.len() + 1, serial);
         stack.push(Some(Level { id, kind, origin }));
         id
     });
-    if traces || is_hidden(id) {
+    let plain = this(|t| {
+        if let Some(slot) = t.near.get(id.depth() - 1) {
+            slot.set((id, brief));
+        }
+        let plain = plain && t.hidden.get() & bit(id) == 0;
+        if plain {
+            t.top.set(id);
+        }
+        plain
+    });
+    if !plain {
         refresh();
-    } else {
-        TOP.set(id);
     }
     Guard { id, _not_send: std::marker::PhantomData }
 }
@@ -197,32 +200,57 @@ impl Drop for Guard {
             closed
         });
         LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
-        match closed.map(|l| l.kind) {
-            Some(LevelKind::Tape { prev }) => GRAD.set(prev),
-            Some(LevelKind::Dual { prev, ambient: false }) => FORWARD.set(prev),
-            _ => {}
-        }
+        this(|t| {
+            if let Some(slot) = t.near.get(self.id.depth() - 1) {
+                slot.set((LevelId::DENSE, Kind::Tape));
+            }
+            match closed.map(|l| l.kind) {
+                Some(LevelKind::Tape { prev }) => t.grad.set(prev),
+                Some(LevelKind::Dual { prev, ambient: false }) => t.forward.set(prev),
+                _ => {}
+            }
+        });
         refresh();
     }
 }
 
-/// Finds [`TOP`] and [`TRACE`] again.
+/// Finds out again what [`Thread`](super::thread::Thread) says of the stack as a whole.
 fn refresh() {
-    let hidden = HIDDEN.get();
-    let (top, trace) = STACK.with_borrow(|stack| {
-        let visible = || stack.iter().rev().flatten().filter(|l| hidden & bit(l.id) == 0);
-        let traces = |l: &&Level| matches!(&l.kind, LevelKind::Trace(r) if !r.is_partial());
-        let id = |l: Option<&Level>| l.map_or(LevelId::DENSE, |l| l.id);
-        (id(visible().next()), id(visible().find(traces)))
+    let hidden = hidden();
+    let (mut top, mut trace, mut tape_cut, mut dual_cut) = (LevelId::DENSE, LevelId::DENSE, 0, 0);
+    STACK.with_borrow(|stack| {
+        for l in stack.iter().flatten() {
+            let visible = hidden & bit(l.id) == 0;
+            match &l.kind {
+                LevelKind::Tape { prev: false } if visible => tape_cut = l.id.depth(),
+                LevelKind::Dual { prev: false, .. } => dual_cut = l.id.depth(),
+                LevelKind::Trace(r) if visible && !r.is_partial() => trace = l.id,
+                _ => {}
+            }
+            if visible {
+                top = l.id;
+            }
+        }
     });
-    TOP.set(top);
-    TRACE.set(trace);
+    this(|t| {
+        t.top.set(top);
+        t.trace.set(trace);
+        t.tape_cut.set(tape_cut);
+        t.dual_cut.set(dual_cut);
+    });
+}
+
+/// The stack in place of the present one, which is given back.
+fn replace_stack(stack: Vec<Option<Level>>) -> Vec<Option<Level>> {
+    let near = |i: usize| stack.get(i).and_then(Option::as_ref).map_or((LevelId::DENSE, Kind::Tape), Level::brief);
+    this(|t| (0..NEAR).for_each(|i| t.near[i].set(near(i))));
+    STACK.replace(stack)
 }
 
 /// The highest visible trace level that records every operator, or `DENSE`.
 #[inline]
 pub fn tracing() -> LevelId {
-    TRACE.get()
+    this(|t| t.trace.get())
 }
 
 /// The level with this id, if it is live on this thread.
@@ -240,10 +268,34 @@ pub fn with<R>(id: LevelId, f: impl FnOnce(&Level) -> R) -> Option<R> {
     })
 }
 
+/// What the level with this id runs, if it is live on this thread. The ambient tape always is.
+#[inline]
+pub fn kind(id: LevelId) -> Option<Kind> {
+    Look::at(id).kind
+}
+
+/// What a batching rule gets to know of a live batch level.
+pub fn batch(level: LevelId) -> Result<BatchInfo> {
+    let info = with(level, |l| match l.kind {
+        LevelKind::Batch { size, randomness } => Some(BatchInfo { level, size, randomness }),
+        _ => None,
+    });
+    info.flatten().ok_or_else(|| Error::internal(format!("{level} is no live batch level")))
+}
+
+/// The recorder of a live trace level.
+pub fn recorder(level: LevelId) -> Result<Arc<Recorder>> {
+    let recorder = with(level, |l| match &l.kind {
+        LevelKind::Trace(r) => Some(r.clone()),
+        _ => None,
+    });
+    recorder.flatten().ok_or_else(|| Error::internal(format!("{level} is no live trace level")))
+}
+
 /// Whether this level is live on this thread. The ambient tape always is.
 #[inline]
 pub fn is_live(id: LevelId) -> bool {
-    id <= LevelId::AMBIENT || with(id, |_| ()).is_some()
+    kind(id).is_some()
 }
 
 /// Whether this level is live on some thread.
@@ -260,12 +312,12 @@ pub fn bit(id: LevelId) -> u128 {
 /// The levels that creation, random operators and modes do not see.
 #[inline]
 pub fn hidden() -> u128 {
-    HIDDEN.get()
+    this(|t| t.hidden.get())
 }
 
 #[inline]
 fn is_hidden(id: LevelId) -> bool {
-    HIDDEN.get() & bit(id) != 0
+    hidden() & bit(id) != 0
 }
 
 /// Shows all visible levels to `f`, from the top down. It must not open or close any.
@@ -292,7 +344,7 @@ pub fn is_between(id: LevelId, from: u32, to: u32) -> bool {
 /// The highest visible level, or `DENSE`; a buffer made now is born there.
 #[inline]
 pub fn current() -> LevelId {
-    TOP.get()
+    this(|t| t.top.get())
 }
 
 /// Number of slots of the stack; equal before and after a transform that has been left.
@@ -300,93 +352,10 @@ pub fn height() -> usize {
     STACK.with_borrow(|s| s.len())
 }
 
-/// Whether tape `id` records now.
-#[inline]
-pub fn records(id: LevelId) -> bool {
-    GRAD.get() && prevs_above(id.depth())
-}
-
-fn prevs_above(depth: usize) -> bool {
-    STACK.with_borrow(|s| {
-        s.iter().skip(depth).flatten().all(|l| match l.kind {
-            LevelKind::Tape { prev } => prev || is_hidden(l.id),
-            _ => true,
-        })
-    })
-}
-
-#[inline]
-pub fn grad_enabled() -> bool {
-    GRAD.get()
-}
-/// A grad mode, and whether the program itself set it.
-#[derive(Debug, Clone, Copy)]
-pub struct Mode {
-    on: bool,
-    own: bool,
-}
-impl From<bool> for Mode {
-    fn from(on: bool) -> Mode {
-        Mode { on, own: true }
-    }
-}
-/// Sets the grad mode of this thread for the program and returns the old one.
-#[inline]
-pub fn set_grad_enabled(mode: impl Into<Mode>) -> Mode {
-    let mode = mode.into();
-    Mode { on: GRAD.replace(mode.on), own: OWN.replace(mode.own) }
-}
-/// Whether the program itself set the grad mode since [`forget_own_mode`].
-#[inline]
-pub fn is_own_mode() -> bool {
-    OWN.get()
-}
-/// What is set from now on counts; gives what counted before, for [`restore_own_mode`].
-#[inline]
-pub fn forget_own_mode() -> bool {
-    OWN.replace(false)
-}
-#[inline]
-pub fn restore_own_mode(own: bool) {
-    OWN.set(own);
-}
-/// Whether dual numbers of the innermost level propagate.
-#[inline]
-pub fn forward_enabled() -> bool {
-    FORWARD.get()
-}
-/// Whether dual numbers of level `id` propagate now: as [`records`], for forward mode.
-#[inline]
-pub fn propagates(id: LevelId) -> bool {
-    FORWARD.get()
-        && STACK.with_borrow(|s| {
-            s.iter().skip(id.depth()).flatten().all(|l| match l.kind {
-                LevelKind::Dual { prev, .. } => prev,
-                _ => true,
-            })
-        })
-}
 /// Whether this is a live level of `forward_ad`.
 pub fn is_forward_ad(id: LevelId) -> bool {
-    with(id, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. })) == Some(true)
+    kind(id) == Some(Kind::ForwardAd)
 }
-pub fn set_forward_enabled(on: bool) -> bool {
-    FORWARD.replace(on)
-}
-
-/// Grad mode that is put back when dropped.
-pub struct GradMode(bool);
-impl GradMode {
-    pub fn set(on: bool) -> GradMode {
-        GradMode(GRAD.replace(on))
-    }
-}
-impl Drop for GradMode {
-    fn drop(&mut self) {
-        GRAD.set(self.0);
-    }
-}
-
 /// The error for a batched or traced value whose transform has returned, or that belongs to another thread.
 #[cold]
 pub fn escaped(id: LevelId, transform: &str) -> Error {

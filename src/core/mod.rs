@@ -13,7 +13,9 @@ pub mod params;
 pub mod primitive;
 pub mod reach;
 pub mod residual;
+mod tape;
 pub mod tensor;
+mod thread;
 pub mod trace;
 pub mod watch;
 

@@ -7,9 +7,9 @@
 use super::host::{self, Anomaly, Trace};
 use super::level::LevelId;
 use super::params::Params;
-use super::primitive::{Mask, PrimBuf, Tangents};
+use super::primitive::{Mask, Prim, PrimBuf, Tangents};
 use super::tensor::Tensor;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, Error, Result, Shape};
 use smallvec::SmallVec;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -50,13 +50,33 @@ pub trait Sink: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
+/// One per input of a node; `None` where the input is not differentiated.
+pub type Edges = SmallVec<[Option<Edge>; 2]>;
+pub type Residuals = SmallVec<[Residual; 2]>;
+
 /// What a node needs for its reverse rule.
 #[derive(Default)]
 pub struct Saved {
-    pub residuals: SmallVec<[Residual; 2]>,
+    pub residuals: Residuals,
     /// State of a custom function.
     pub context: Option<Arc<dyn Any + Send + Sync>>,
     pub freed: bool,
+}
+
+impl Saved {
+    /// `None` if the residuals are freed already.
+    #[inline]
+    fn give(&mut self, keep: bool) -> Option<(Residuals, bool)> {
+        if self.freed {
+            return None;
+        }
+        if keep || self.residuals.is_empty() {
+            return Some((self.residuals.clone(), false));
+        }
+        // The attributes of a custom function's ctx stay readable.
+        self.freed = true;
+        Some((std::mem::take(&mut self.residuals), true))
+    }
 }
 
 pub enum NodeKind {
@@ -64,7 +84,8 @@ pub enum NodeKind {
     Leaf(Option<Arc<dyn Sink>>),
     Op {
         prim: PrimBuf,
-        params: Params,
+        /// `None` stands for [`Params::None`], which most operators have.
+        params: Option<Box<Params>>,
     },
 }
 
@@ -77,8 +98,8 @@ pub trait GradHook: Send + Sync {
 /// A hook of a node: before its rule runs it gets the cotangents of the outputs, and may replace them; afterwards also
 /// those of the inputs, and may replace these.
 pub trait NodeHook: Send + Sync {
-    fn before(&self, outputs: &Tangents) -> Result<Option<Tangents>>;
-    fn after(&self, inputs: &Tangents, outputs: &Tangents) -> Result<Option<Tangents>>;
+    fn before(&self, outputs: &[Option<Tensor>]) -> Result<Option<Tangents>>;
+    fn after(&self, inputs: &[Option<Tensor>], outputs: &[Option<Tensor>]) -> Result<Option<Tangents>>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -121,8 +142,7 @@ pub struct Node {
     pub kind: NodeKind,
     /// Of the outputs.
     pub metas: SmallVec<[Meta; 1]>,
-    /// One per input; `None` where the input is not differentiated.
-    pub edges: SmallVec<[Option<Edge>; 2]>,
+    pub edges: Edges,
     saved: Mutex<Saved>,
     extra: OnceLock<Box<Extra>>,
 }
@@ -150,22 +170,35 @@ impl Node {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn op(
         level: LevelId,
-        prim: PrimBuf,
-        params: Params,
+        prim: Prim<'_>,
+        params: &Params,
         metas: SmallVec<[Meta; 1]>,
-        edges: SmallVec<[Option<Edge>; 2]>,
-        saved: Saved,
+        edges: Edges,
+        residuals: Residuals,
     ) -> Arc<Node> {
-        let kind = NodeKind::Op { prim, params };
-        let saved = Mutex::new(saved);
-        let node = Node { seq: next_seq(), level, kind, metas, edges, saved, extra: OnceLock::new() };
+        let params = if matches!(params, Params::None) { None } else { Some(Box::new(params.clone())) };
+        let node = Arc::new(Node {
+            seq: next_seq(),
+            level,
+            kind: NodeKind::Op { prim: prim.to_owned(), params },
+            metas,
+            edges,
+            saved: Mutex::new(Saved { residuals, context: None, freed: false }),
+            extra: OnceLock::new(),
+        });
         if host::anomaly() != Anomaly::Off {
-            node.extra().trace.get_or_init(|| host::trace(node.class()));
+            node.trace();
         }
-        Arc::new(node)
+        node
+    }
+
+    /// Notes where the node was made.
+    #[cold]
+    fn trace(&self) {
+        self.extra().trace.get_or_init(|| host::trace(self.class()));
     }
 
     pub fn name(&self) -> &str {
@@ -217,6 +250,28 @@ impl Node {
     pub fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(|e| e.into_inner())
     }
+    /// The residuals for a sweep, and whether the node has none any more, which is so unless `keep`.
+    ///
+    /// # Errors
+    /// `Runtime` if an earlier sweep took them.
+    #[inline]
+    pub fn residuals(self: &mut Arc<Node>, keep: bool) -> Result<(Residuals, bool)> {
+        if !keep && let Some(node) = Arc::get_mut(self) {
+            let found = node.saved.get_mut().unwrap_or_else(|e| e.into_inner()).give(false);
+            return found.ok_or_else(|| node.swept());
+        }
+        let found = self.saved().give(keep);
+        found.ok_or_else(|| self.swept())
+    }
+    #[cold]
+    fn swept(&self) -> Error {
+        Error::runtime(format!(
+            "backward(): Trying to backward through the graph a second time (or directly access saved tensors after \
+             they have already been freed), and the residuals of {}() are freed. Specify retain_graph=True in the \
+             first call",
+            self.name()
+        ))
+    }
     /// For the garbage collector, which must not wait.
     pub(super) fn try_saved(&self) -> Option<MutexGuard<'_, Saved>> {
         self.saved.try_lock().ok()
@@ -228,14 +283,24 @@ impl Node {
         self.extra.get().map(|b| &**b)
     }
 
-    /// What the reverse rule reads for residual `i`: the value, with its tangents, and for a sweep that records as a
+    /// Makes residual `i` what the reverse rule reads: the value, with its tangents, and for a sweep that records as a
     /// value of this tape again.
-    pub fn read(self: &Arc<Node>, i: usize, link: &Link, value: Tensor, record: bool) -> Tensor {
-        let value = if record { self.relink(link, value) } else { value };
-        match self.extra_if_any() {
+    ///
+    /// # Errors
+    /// Those of [`Residual::value`].
+    #[inline]
+    pub fn open(self: &Arc<Node>, i: usize, r: &mut Residual, record: bool) -> Result<()> {
+        let extra = self.extra_if_any();
+        if r.is_plain() && !record && extra.is_none() {
+            return Ok(());
+        }
+        let value = r.value(self.name())?;
+        let value = if record { self.relink(&r.link, value) } else { value };
+        r.set(match extra {
             Some(extra) => super::forward::with_tangents(extra, i, value),
             None => value,
-        }
+        });
+        Ok(())
     }
 
     /// A residual's value as one of this tape again, for a sweep that records.
@@ -266,7 +331,7 @@ impl Node {
     }
 }
 
-type Waiting = (SmallVec<[Option<Edge>; 2]>, Saved, NodeKind, Option<Box<Extra>>);
+type Waiting = (Edges, Saved, NodeKind, Option<Box<Extra>>);
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };

@@ -107,8 +107,8 @@ pub struct Point<'a> {
     pub inputs: SmallVec<[Option<&'a Tensor>; 4]>,
     pub outputs: SmallVec<[Option<&'a Tensor>; 2]>,
     pub node: Option<&'a std::sync::Arc<Node>>,
-    /// All residuals in the order in which they were saved, for custom functions.
-    pub residuals: &'a [(super::node::Link, Tensor)],
+    /// All residuals in the order in which they were saved, opened, for custom functions.
+    pub residuals: &'a [super::node::Residual],
     /// Whether a reverse sweep records itself: residuals then carry their nodes.
     pub recording: bool,
 }

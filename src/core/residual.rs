@@ -3,10 +3,11 @@
 use super::level::{Below, GradMode, LevelId};
 use super::node::Edge;
 use super::tensor::Tensor;
+use super::thread::this;
 use crate::base::{Error, Result};
 use crate::dense::Array;
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A residual: a value of the levels below, and how it hangs on the tape.
@@ -24,7 +25,7 @@ pub enum Link {
     Input(u32),
     Output(u32),
     /// Another value of this tape, or a constant (`None`).
-    Other(Option<Edge>),
+    Other(Option<Box<Edge>>),
 }
 
 #[derive(Clone)]
@@ -51,7 +52,6 @@ pub trait SavedHooks: Send + Sync {
 }
 
 thread_local! {
-    static PACKING: Cell<bool> = const { Cell::new(false) };
     static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
     /// Why hooks are forbidden on this thread.
     static FORBIDDEN: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -66,13 +66,13 @@ pub fn push_hooks(hooks: Arc<dyn SavedHooks>) -> Result<()> {
         return Err(Error::runtime(why));
     }
     HOOKS.with_borrow_mut(|h| h.push(hooks));
-    PACKING.set(true);
+    this(|t| t.packing.set(true));
     Ok(())
 }
 
 pub fn pop_hooks() -> Option<Arc<dyn SavedHooks>> {
     let (hooks, left) = HOOKS.with_borrow_mut(|h| (h.pop(), h.len()));
-    PACKING.set(left > 0);
+    this(|t| t.packing.set(left > 0));
     hooks
 }
 
@@ -97,33 +97,31 @@ pub fn hooks_forbidden() -> Option<String> {
 struct Unhooked;
 impl Unhooked {
     fn new() -> Unhooked {
-        PACKING.set(false);
+        this(|t| t.packing.set(false));
         Unhooked
     }
 }
 impl Drop for Unhooked {
     fn drop(&mut self) {
-        PACKING.set(HOOKS.with_borrow(|h| !h.is_empty()));
+        let any = HOOKS.with_borrow(|h| !h.is_empty());
+        this(|t| t.packing.set(any));
     }
 }
 
 impl Residual {
     /// Keeps a value for the tape `level`.
-    #[inline]
+    #[inline(always)]
     pub fn save(level: LevelId, value: Tensor, link: Link) -> Result<Residual> {
-        if PACKING.get() {
+        if this(|t| t.packing.get()) {
             return Residual::pack(level, &value, link);
         }
         Ok(Residual::own(value, link))
     }
 
     /// Keeps a value that hooks do not see.
-    #[inline]
+    #[inline(always)]
     pub fn own(value: Tensor, link: Link) -> Residual {
-        let keep = match value.innermost() {
-            Some(a) if a.is_exported() => Some(Box::new(Keep::seal(a))),
-            _ => None,
-        };
+        let keep = Keep::of(&value);
         Residual { value, link, keep }
     }
 
@@ -171,6 +169,24 @@ impl Residual {
         }
     }
 
+    /// Whether the value is what is stored, come what may.
+    #[inline]
+    pub(super) fn is_plain(&self) -> bool {
+        self.keep.is_none()
+    }
+
+    /// Puts what a rule reads in place of what is stored.
+    pub(super) fn set(&mut self, value: Tensor) {
+        self.value = value;
+        self.keep = None;
+    }
+
+    /// The value of an opened residual, see [`Node::open`](super::node::Node::open).
+    #[inline]
+    pub fn opened(&self) -> &Tensor {
+        &self.value
+    }
+
     /// What is stored, without looking at it.
     pub(super) fn stored(&self) -> (&Tensor, Option<&Arc<dyn Packed>>) {
         match self.keep.as_deref() {
@@ -181,6 +197,14 @@ impl Residual {
 }
 
 impl Keep {
+    /// What has to be kept beside a value that hooks do not see.
+    #[inline]
+    fn of(value: &Tensor) -> Option<Box<Keep>> {
+        match value.innermost() {
+            Some(a) if a.is_exported() => Some(Box::new(Keep::seal(a))),
+            _ => None,
+        }
+    }
     #[cold]
     fn seal(a: &Array) -> Keep {
         Keep::Seal { version: a.buffer().map_or(0, |b| b.version()), checksum: a.checksum() }

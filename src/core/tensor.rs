@@ -43,6 +43,17 @@ pub enum Payload {
     Traced { value: Tensor, var: u32 },
 }
 
+impl Content {
+    fn is_bare(&self) -> bool {
+        match self {
+            Content::Nest(n) => n.base().is_bare(),
+            Content::One(Payload::Batched { value, .. }) => value.is_bare(),
+            Content::One(Payload::Dual { primal, tangent }) => primal.is_bare() && tangent.is_bare(),
+            Content::One(Payload::Taped { .. } | Payload::Traced { .. }) => false,
+        }
+    }
+}
+
 impl Wrapped {
     #[inline]
     fn payload(&self) -> &Payload {
@@ -249,6 +260,15 @@ impl Tensor {
             Repr::Dense(_) => (None, None),
             Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => (None, Some(payload)),
             Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
+        }
+    }
+
+    /// Whether there is no node and no program in it at any level, so that dropping it frees memory and nothing else.
+    #[inline]
+    pub fn is_bare(&self) -> bool {
+        match &*self.0 {
+            Repr::Dense(_) => true,
+            Repr::Wrapped(w) => w.content.is_bare(),
         }
     }
 

@@ -6,6 +6,7 @@ use super::node::present_seq;
 use super::origin::{Origin, at_here};
 use super::primitive::Prim;
 use super::tensor::{Payload, Tensor};
+use super::thread::this;
 use crate::base::{Error, Result};
 use std::cell::Cell;
 
@@ -71,6 +72,13 @@ struct Frame {
     no_random: bool,
 }
 
+impl Frame {
+    fn enter(self) {
+        this(|t| t.forbidden.set(self.levels.tapes | self.levels.others));
+        FRAME.set(self);
+    }
+}
+
 const NOBODY: Frame = Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false };
 
 thread_local! {
@@ -92,7 +100,7 @@ pub fn enter(function: Origin, method: &'static str, mut levels: Levels) -> Runn
     if !own {
         levels.tapes |= before.levels.tapes;
     }
-    FRAME.set(Frame { function, method, levels, seq: present_seq(), no_random: before.no_random });
+    Frame { function, method, levels, seq: present_seq(), no_random: before.no_random }.enter();
     Running { before, own }
 }
 
@@ -137,7 +145,7 @@ pub fn check_random(op: &str) -> Result<()> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        FRAME.set(self.before);
+        self.before.enter();
         level::restore_own_mode(self.own);
     }
 }
@@ -145,8 +153,7 @@ impl Drop for Running {
 /// Whether an operator on values of this level needs a closer look.
 #[inline]
 pub(super) fn forbids(id: LevelId) -> bool {
-    let levels = FRAME.get().levels;
-    (levels.tapes | levels.others) & level::bit(id) != 0
+    this(|t| t.forbidden.get()) & level::bit(id) != 0
 }
 
 /// An error if the operator uses a value that the running method must not use. Reading under the program's own grad

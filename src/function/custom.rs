@@ -10,8 +10,8 @@ use super::{Function, Rule, Setup, Values, check_gradients, check_tangents, deri
 use crate::bail;
 use crate::base::Result;
 use crate::core::call::Custom;
-use crate::core::level::{self, Below, LevelKind};
-use crate::core::node::{Edge, Link, Meta, Node, Residual, Saved};
+use crate::core::level::{self, Below};
+use crate::core::node::{Edge, Link, Meta, Node, Residual, Residuals, Saved};
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
@@ -101,7 +101,7 @@ impl CustomPrimitive {
         } else if let Some(i) = outs.iter().position(|o| o.same(t)) {
             Link::Output(i as u32)
         } else {
-            Link::Other(t.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot }))
+            Link::Other(t.node_at(level).map(|(node, slot)| Box::new(Edge { node: node.clone(), slot })))
         };
         Residual::save(level, value, link)
     }
@@ -113,7 +113,7 @@ impl Custom for CustomPrimitive {
         let edges =
             args.iter().map(|a| a.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot })).collect();
         let metas = below.iter().map(Meta::of).collect();
-        let node = Node::op(level, me.to_owned(), Params::None, metas, edges, Saved::default());
+        let node = Node::op(level, me, &Params::None, metas, edges, Residuals::new());
         let wrap = |(i, v): (usize, Tensor)| match v.dtype().is_differentiable() {
             true => Tensor::taped(level, v, node.clone(), i as u32),
             false => v,
@@ -121,7 +121,7 @@ impl Custom for CustomPrimitive {
         let wrapped: Outputs = below.into_iter().enumerate().map(wrap).collect();
         let mut setup = self.setup(&owned(args), &wrapped, needs)?;
         let saved = std::mem::take(&mut setup.saved);
-        let mut residuals: SmallVec<[Residual; 2]> =
+        let mut residuals: Residuals =
             saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
         let results = self.results(&wrapped);
         let without_rule = |r: &Residual| match r.link {
@@ -160,8 +160,8 @@ impl Custom for CustomPrimitive {
         let without_rule =
             |i: usize| (i >= results || is_set(setup.non_differentiable, i)) && outs[i].dtype().is_differentiable();
         // Only a level above can save these, or a tape below a level of `forward_ad`.
-        let ambient = || level::with(level, |l| matches!(l.kind, LevelKind::Dual { ambient: true, .. }));
-        let may_be_saved = level::height() > level.depth() || (forward::is_recorded(&outs) && ambient() == Some(true));
+        let may_be_saved =
+            level::height() > level.depth() || (forward::is_recorded(&outs) && level::is_forward_ad(level));
         if may_be_saved && (0..outs.len()).any(without_rule) {
             tangents.resize(outs.len(), None);
             let all = hidden::jvp(&*self.f, &primals, &given)?;
@@ -180,11 +180,7 @@ impl Custom for CustomPrimitive {
     }
 
     fn batch(&self, level: LevelId, _: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
-        let info = level::with(level, |l| match l.kind {
-            LevelKind::Batch { size, randomness } => Some(BatchInfo { level, size, randomness }),
-            _ => None,
-        });
-        let Some(Some(info)) = info else { bail!(Internal, "{}: no batch level", self.f.name()) };
+        let info = level::batch(level)?;
         let dims: SmallVec<[Option<usize>; 4]> = args
             .iter()
             .map(|a| match a.payload_at(level) {
@@ -341,7 +337,7 @@ impl Primitive for CustomPrimitive {
             )
         };
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
-        let setup = kept.setup(point.residuals[..kept.saved].iter().map(|(_, v)| v.clone()).collect());
+        let setup = kept.setup(point.residuals[..kept.saved].iter().map(|r| r.opened().clone()).collect());
         let results = &cotangents[..kept.results.min(cotangents.len())];
         let without_rule = |i: usize| i >= kept.results || is_set(setup.non_differentiable, i);
         let given: SmallVec<[Option<Tensor>; 2]> =
@@ -353,7 +349,7 @@ impl Primitive for CustomPrimitive {
         let mut others: SmallVec<[Option<Tensor>; 2]> = cotangents.iter().cloned().collect();
         (0..others.len()).filter(|i| !without_rule(*i)).for_each(|i| others[i] = None);
         if others.iter().any(Option::is_some) {
-            let inputs: Values = point.residuals[kept.saved..].iter().map(|(_, v)| v.clone()).collect();
+            let inputs: Values = point.residuals[kept.saved..].iter().map(|r| r.opened().clone()).collect();
             let more = hidden::vjp(&*self.f, &inputs, &others, needs)?;
             for (g, m) in grads.iter_mut().zip(more) {
                 *g = match (g.take(), m) {

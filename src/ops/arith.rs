@@ -99,13 +99,13 @@ fn share(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// b a^(b-1), 0 where b is 0.
-fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial> {
+fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
     let slope = times(b, &pow_same(a, &shift(b, -1.0)?)?)?;
     where_(&eq(b, 0.0)?, &number(&slope, 0.0), &slope).into_partial()
 }
 
 /// a^b log(a), 0 where a is 0 and b is not negative.
-fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial> {
+fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'static>> {
     let dead = super::compare::logical_and(&eq(a, 0.0)?, &super::compare::ge(b, 0.0)?)?;
     let slope = times(y, &log(a)?)?;
     where_(&dead, &zeros_like(&slope)?, &slope).into_partial()

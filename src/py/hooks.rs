@@ -55,7 +55,12 @@ impl Callable {
     }
 
     /// A tuple of gradients that a node's hook returned instead of `like`.
-    fn replacements(&self, py: Python<'_>, out: &Bound<'_, PyAny>, like: &Tangents) -> PyResult<Option<Tangents>> {
+    fn replacements(
+        &self,
+        py: Python<'_>,
+        out: &Bound<'_, PyAny>,
+        like: &[Option<Tensor>],
+    ) -> PyResult<Option<Tangents>> {
         if out.is_none() {
             return Ok(None);
         }
@@ -85,7 +90,7 @@ impl Callable {
 }
 
 /// Gradients as a tuple, None where there is none.
-fn tuple<'py>(py: Python<'py>, grads: &Tangents) -> PyResult<Bound<'py, PyTuple>> {
+fn tuple<'py>(py: Python<'py>, grads: &[Option<Tensor>]) -> PyResult<Bound<'py, PyTuple>> {
     let items = grads.iter().map(|g| match g {
         Some(g) => Ok(tensor::wrap(py, g.clone())?.into_any()),
         None => Ok(py.None().into_bound(py)),
@@ -107,14 +112,14 @@ impl GradHook for Callable {
 }
 
 impl NodeHook for Callable {
-    fn before(&self, outputs: &Tangents) -> Result<Option<Tangents>> {
+    fn before(&self, outputs: &[Option<Tensor>]) -> Result<Option<Tangents>> {
         Python::attach(|py| {
             let out = self.0.bind(py).call1((tuple(py, outputs)?,))?;
             self.replacements(py, &out, outputs)
         })
         .map_err(errors::to_error)
     }
-    fn after(&self, inputs: &Tangents, outputs: &Tangents) -> Result<Option<Tangents>> {
+    fn after(&self, inputs: &[Option<Tensor>], outputs: &[Option<Tensor>]) -> Result<Option<Tangents>> {
         Python::attach(|py| {
             let out = self.0.bind(py).call1((tuple(py, inputs)?, tuple(py, outputs)?))?;
             self.replacements(py, &out, inputs)

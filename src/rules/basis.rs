@@ -46,8 +46,8 @@ pub static MUL: Pointwise = Pointwise {
     name: "mul",
     kernel: &scalar::MUL,
     partials: &[
-        Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Value(p.input(1)?.clone())) }),
-        Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Value(p.input(0)?.clone())) }),
+        Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Read(p.input(1)?)) }),
+        Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Read(p.input(0)?)) }),
     ],
 };
 pub static NEG: Pointwise = Pointwise {
@@ -68,7 +68,7 @@ pub static WHERE: Pointwise = Pointwise {
 
 static NOT: Pointwise = Pointwise { name: "logical_not", kernel: &scalar::LOGICAL_NOT, partials: &[None] };
 
-fn mask(condition: &Tensor, dtype: DType) -> Result<Partial> {
+fn mask(condition: &Tensor, dtype: DType) -> Result<Partial<'static>> {
     Ok(Partial::Value(cast(condition, dtype)?))
 }
 
@@ -90,7 +90,7 @@ pub static COPY: Linear = Linear {
 pub static EXPAND: Linear = Linear {
     name: "expand",
     eval: |p, a| a.expand(p.shape()),
-    transpose: |_, g, shape, _| unbroadcast(g, shape),
+    transpose: |_, g, shape, _| unbroadcast(g.clone(), shape),
     batching: Batching::With(|p, v| {
         let lead = p.shape().rank() + 1 - v.rank();
         let mut aligned = Shape::new(&v.shape()[..1]);
@@ -174,8 +174,8 @@ pub static MATMUL: Bilinear = Bilinear {
     name: "matmul",
     eval: |_, a, b| kernels::matmul(a, b),
     transposes: [
-        |_, g, b, shape| unbroadcast(&matmul(g, &swap_last(b)?)?, shape),
-        |_, g, a, shape| unbroadcast(&matmul(&swap_last(a)?, g)?, shape),
+        |_, g, b, shape| unbroadcast(matmul(g, &swap_last(b)?)?, shape),
+        |_, g, a, shape| unbroadcast(matmul(&swap_last(a)?, g)?, shape),
     ],
     batch: batch_matmul,
 };
@@ -354,10 +354,11 @@ pub fn unsqueeze_dims(a: &Tensor, dims: &[usize]) -> Result<Tensor> {
 }
 /// Sums what broadcasting from `shape` repeated.
 #[inline]
-pub fn unbroadcast(g: &Tensor, shape: &Shape) -> Result<Tensor> {
-    if g.shape() == shape {
-        return Ok(g.clone());
-    }
+pub fn unbroadcast(g: Tensor, shape: &Shape) -> Result<Tensor> {
+    if g.shape() == shape { Ok(g) } else { sum_to(&g, shape) }
+}
+#[inline(never)]
+fn sum_to(g: &Tensor, shape: &Shape) -> Result<Tensor> {
     let narrow = |(&a, &b): (&usize, &usize)| a == 1 && b != 1;
     if g.rank() < shape.rank() || (g.rank() == shape.rank() && g.shape().iter().zip(shape.iter()).any(narrow)) {
         // A derivative that is constant along a broadcast dimension.

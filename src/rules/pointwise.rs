@@ -11,43 +11,45 @@ use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
 /// A partial derivative of the output with respect to one argument.
-pub enum Partial {
+pub enum Partial<'a> {
     /// Constant almost everywhere.
     Zero,
     One,
     MinusOne,
     Value(Tensor),
+    /// One of the values that the rule read.
+    Read(&'a Tensor),
 }
 
 /// What a partial's formula may evaluate to.
-pub trait IntoPartial {
-    fn into_partial(self) -> Result<Partial>;
+pub trait IntoPartial<'a> {
+    fn into_partial(self) -> Result<Partial<'a>>;
 }
-impl IntoPartial for Partial {
-    fn into_partial(self) -> Result<Partial> {
+impl<'a> IntoPartial<'a> for Partial<'a> {
+    fn into_partial(self) -> Result<Partial<'a>> {
         Ok(self)
     }
 }
-impl IntoPartial for Result<Tensor> {
-    fn into_partial(self) -> Result<Partial> {
+impl<'a> IntoPartial<'a> for Result<Tensor> {
+    fn into_partial(self) -> Result<Partial<'a>> {
         self.map(Partial::Value)
     }
 }
-impl IntoPartial for Result<Partial> {
-    fn into_partial(self) -> Result<Partial> {
+impl<'a> IntoPartial<'a> for Result<Partial<'a>> {
+    fn into_partial(self) -> Result<Partial<'a>> {
         self
     }
 }
-impl IntoPartial for &Tensor {
-    fn into_partial(self) -> Result<Partial> {
-        Ok(Partial::Value(self.clone()))
+impl<'a> IntoPartial<'a> for &'a Tensor {
+    fn into_partial(self) -> Result<Partial<'a>> {
+        Ok(Partial::Read(self))
     }
 }
 
 /// How to compute a partial, and which values it reads.
 pub struct PartialRule {
     pub saves: Saves,
-    pub rule: fn(&Point<'_>) -> Result<Partial>,
+    pub rule: for<'a> fn(&Point<'a>) -> Result<Partial<'a>>,
 }
 
 /// A pointwise operator. Arguments have equal dtypes (the first of `where` is bool) and broadcast.
@@ -59,7 +61,8 @@ pub struct Pointwise {
 }
 
 impl Pointwise {
-    fn partial(&self, i: usize, point: &Point<'_>) -> Result<Partial> {
+    #[inline]
+    fn partial<'a>(&self, i: usize, point: &Point<'a>) -> Result<Partial<'a>> {
         match self.partials.get(i) {
             Some(Some(p)) => (p.rule)(point),
             _ => Err(no_rule(self.name, "derivative")),
@@ -67,13 +70,37 @@ impl Pointwise {
     }
 }
 
+impl Pointwise {
+    /// The cotangent of argument `i`.
+    #[inline(always)]
+    fn pull(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
+        let partial = conjugated(self.partial(i, point)?)?;
+        match times(g, &partial)? {
+            Some(x) => basis::unbroadcast(x, point.in_shape(i)?).map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
 /// `x * ∂`, `None` for zero.
-fn times(x: &Tensor, partial: Partial) -> Result<Option<Tensor>> {
+#[inline]
+fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
     Ok(match partial {
         Partial::Zero => None,
         Partial::One => Some(x.clone()),
         Partial::MinusOne => Some(basis::neg(x)?),
-        Partial::Value(d) => Some(basis::mul(x, &d)?),
+        Partial::Value(d) => Some(basis::mul(x, d)?),
+        Partial::Read(d) => Some(basis::mul(x, d)?),
+    })
+}
+
+/// What a cotangent is multiplied with.
+#[inline]
+fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
+    Ok(match &partial {
+        Partial::Value(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
+        Partial::Read(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
+        _ => partial,
     })
 }
 
@@ -113,7 +140,7 @@ impl Primitive for Pointwise {
         let mut sum: Option<Tensor> = None;
         for (i, t) in tangents.iter().enumerate() {
             let Some(t) = t else { continue };
-            let Some(term) = times(t, self.partial(i, point)?)? else { continue };
+            let Some(term) = times(t, &self.partial(i, point)?)? else { continue };
             sum = Some(match sum {
                 None => term,
                 Some(s) => basis::add(&s, &term)?,
@@ -135,22 +162,12 @@ impl Primitive for Pointwise {
         needs: Mask,
     ) -> Result<Tangents> {
         let Some(Some(g)) = cotangents.first() else { return Ok(SmallVec::new()) };
-        let mut grads = Tangents::new();
-        for i in 0..self.partials.len() {
-            if needs >> i & 1 == 0 {
-                grads.push(None);
-                continue;
-            }
-            let partial = match self.partial(i, point)? {
-                Partial::Value(d) => Partial::Value(basis::conj(&d)?),
-                p => p,
-            };
-            grads.push(match times(g, partial)? {
-                Some(x) => Some(basis::unbroadcast(&x, point.in_shape(i)?)?),
-                None => None,
-            });
-        }
-        Ok(grads)
+        let pull = |i: usize| if needs >> i & 1 == 1 { self.pull(i, point, g) } else { Ok(None) };
+        Ok(match self.partials {
+            [_] => smallvec![pull(0)?],
+            [_, _] => smallvec![pull(0)?, pull(1)?],
+            more => (0..more.len()).map(pull).collect::<Result<_>>()?,
+        })
     }
 
     fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {

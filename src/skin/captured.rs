@@ -13,13 +13,9 @@ impl Cell {
         if (level::is_live(birth) && birth >= trace) || super::read::has_level(&value, trace) {
             return value;
         }
-        let recorder = level::with(trace, |l| match &l.kind {
-            level::LevelKind::Trace(r) => Some(r.clone()),
-            _ => None,
-        });
-        match recorder.flatten() {
-            Some(r) => r.capture(trace, self.clone(), value),
-            None => value,
+        match level::recorder(trace) {
+            Ok(r) => r.capture(trace, self.clone(), value),
+            Err(_) => value,
         }
     }
 }

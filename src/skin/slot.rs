@@ -39,10 +39,10 @@ impl Slot {
         }
     }
 
-    /// Whether dropping it runs no code of the host language: a plain array in a cell of its own.
+    /// Whether dropping it runs no code of the host language: a value without nodes in a cell of its own.
     #[inline]
     pub fn is_plain(&self) -> bool {
-        matches!(self, Slot::Owned(o) if o.value.dense().is_some())
+        matches!(self, Slot::Owned(o) if o.value.is_bare())
     }
 
     /// The cell, which becomes a shared one.

@@ -6,7 +6,7 @@ use crate::core::level::{self, GradMode, LevelKind};
 use crate::core::node::{Meta, Node, Sink, locked};
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
-use crate::core::{Edge, LevelId, Randomness, Tangents, Tensor, origin};
+use crate::core::{Edge, LevelId, Randomness, Tensor, origin};
 use crate::rules::basis;
 use crate::transforms::backward::{self, Options};
 use crate::transforms::vmap::Batch;
@@ -172,7 +172,7 @@ pub fn gradients(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Options)
     let roots: Vec<_> = roots.into_iter().filter(|(e, _)| within.contains(&e.node.seq)).collect();
     let mut found: Vec<Option<Tensor>> = vec![None; targets.len()];
     let nodes = within.clone();
-    let mut visit = |node: &Arc<Node>, grads: &Tangents| {
+    let mut visit = |node: &Arc<Node>, grads: &[Option<Tensor>]| {
         for (target, slot) in targets.iter().zip(&mut found) {
             if target.node.seq == node.seq {
                 *slot = grads[target.slot as usize].clone();
@@ -227,7 +227,7 @@ pub fn backward_to(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Option
     })
 }
 
-fn retain(node: &Arc<Node>, grads: &Tangents) -> Result<()> {
+fn retain(node: &Arc<Node>, grads: &[Option<Tensor>]) -> Result<()> {
     let Some(extra) = node.extra_if_any() else { return Ok(()) };
     let retained: Vec<_> = locked(&extra.retained).clone();
     for (slot, sink) in retained {

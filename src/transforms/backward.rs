@@ -1,24 +1,22 @@
 //! The reverse sweep over a tape. It knows no operator: it needs to add cotangents and to cast them.
 
+use super::front::Front;
 use super::task::{self, Running};
-use crate::bail;
 use crate::base::Result;
 use crate::core::forward;
 use crate::core::host::{self, Anomaly};
 use crate::core::level::{Below, GradMode};
-use crate::core::node::{Link, Node, NodeKind, locked};
-use crate::core::{Edge, Mask, Point, Prim, Tangents, Tensor};
+use crate::core::node::{Extra, Link, Node, NodeHook, NodeKind, Residual, locked};
+use crate::core::{Edge, Mask, Params, Point, Prim, Tangents, Tensor};
 use crate::ops::{compare, reduce};
-use crate::rules::basis;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// Gets each node that a cotangent reached, with the cotangents of its outputs, consumers before producers; returns
 /// whether to go on below the node.
-pub type Visit<'a> = &'a mut dyn FnMut(&Arc<Node>, &Tangents) -> Result<bool>;
+pub type Visit<'a> = &'a mut dyn FnMut(&Arc<Node>, &[Option<Tensor>]) -> Result<bool>;
 
 /// How a sweep runs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,67 +25,6 @@ pub struct Options {
     pub retain: bool,
     /// Record the sweep itself, so that its results can be differentiated on the same tape.
     pub create_graph: bool,
-}
-
-struct Pending {
-    node: Arc<Node>,
-    grads: Tangents,
-}
-
-/// How many nodes wait in a sorted list; beyond that, in a tree.
-const NEAR: usize = 32;
-
-/// Cotangents that wait for their nodes, by sequence number: every consumer of a node has a larger one, so the largest
-/// waiting node is complete.
-#[derive(Default)]
-struct Front {
-    near: SmallVec<[Pending; 4]>,
-    far: BTreeMap<u64, Pending>,
-}
-
-impl Front {
-    fn give(&mut self, edge: &Edge, grad: Tensor) -> Result<()> {
-        let meta = &edge.node.metas[edge.slot as usize];
-        let grad = if grad.dtype() == meta.dtype { grad } else { basis::cast(&grad, meta.dtype)? };
-        if grad.shape() != &meta.shape {
-            bail!(
-                Internal,
-                "{}(): its consumer gave a cotangent of shape {} for a value of shape {}",
-                edge.node.name(),
-                grad.shape(),
-                meta.shape
-            );
-        }
-        let slot = &mut self.pending(&edge.node).grads[edge.slot as usize];
-        *slot = Some(match slot.take() {
-            None => grad,
-            Some(sum) => basis::add(&sum, &grad)?,
-        });
-        Ok(())
-    }
-
-    fn pending(&mut self, node: &Arc<Node>) -> &mut Pending {
-        let new = || Pending { grads: SmallVec::from_elem(None, node.metas.len()), node: node.clone() };
-        if !self.far.is_empty() {
-            return self.far.entry(node.seq).or_insert_with(new);
-        }
-        match self.near.iter().rposition(|p| p.node.seq <= node.seq) {
-            Some(i) if self.near[i].node.seq == node.seq => &mut self.near[i],
-            _ if self.near.len() == NEAR => {
-                self.far.extend(self.near.drain(..).map(|p| (p.node.seq, p)));
-                self.far.entry(node.seq).or_insert_with(new)
-            }
-            below => {
-                let at = below.map_or(0, |i| i + 1);
-                self.near.insert(at, new());
-                &mut self.near[at]
-            }
-        }
-    }
-
-    fn pop(&mut self) -> Option<Pending> {
-        self.near.pop().or_else(|| self.far.pop_last().map(|(_, p)| p))
-    }
 }
 
 /// The nodes that a sweep goes to, by number.
@@ -137,7 +74,7 @@ fn run(
         if asked {
             starts.push(edge.node.clone());
         }
-        front.give(&edge, grad)?;
+        front.give(edge, grad)?;
     }
     let task = Running::start(starts, within.clone());
     let mut passed = 0usize;
@@ -146,23 +83,54 @@ fn run(
         if passed.is_multiple_of(POLL) {
             host::poll()?;
         }
-        gradient_hooks(&p.node, &mut p.grads)?;
-        if !visit(&p.node, &p.grads)? {
+        let mut grads = match p.rest.take() {
+            None => pass(&mut p.node, std::slice::from_mut(&mut p.first), residuals, within.as_ref(), &mut *visit)?,
+            Some(rest) => {
+                let mut all: Tangents = std::iter::once(p.first.take()).chain(*rest).collect();
+                pass(&mut p.node, &mut all, residuals, within.as_ref(), &mut *visit)?
+            }
+        };
+        let wanted = |e: &Edge| within.as_ref().is_none_or(|w| w.contains(&e.node.seq));
+        if !residuals.keep
+            && let Some(node) = Arc::get_mut(&mut p.node)
+        {
+            // Nobody comes back to this node: its edges move on.
+            for (edge, grad) in node.edges.iter_mut().zip(&mut grads) {
+                if let (Some(edge), Some(grad)) = (edge.take_if(|e| wanted(e)), grad.take()) {
+                    front.give(edge, grad)?;
+                }
+            }
             continue;
         }
-        let grads = step(&p.node, &mut p.grads, residuals, within.as_ref())?;
-        for (edge, grad) in p.node.edges.iter().zip(grads) {
-            if let (Some(edge), Some(grad)) = (edge, grad)
-                && within.as_ref().is_none_or(|w| w.contains(&edge.node.seq))
-            {
-                front.give(edge, grad)?;
+        for (edge, grad) in p.node.edges.iter().zip(&mut grads) {
+            if let (Some(edge), Some(grad)) = (edge.as_ref().filter(|e| wanted(e)), grad.take()) {
+                front.give(edge.clone(), grad)?;
             }
         }
     }
     task.finish()
 }
 
-fn gradient_hooks(node: &Node, grads: &mut Tangents) -> Result<()> {
+/// Cotangents of a node's inputs, none if the sweep ends here.
+#[inline]
+fn pass(
+    node: &mut Arc<Node>,
+    grads: &mut [Option<Tensor>],
+    how: Residuals,
+    within: Option<&Within>,
+    visit: Visit<'_>,
+) -> Result<Tangents> {
+    if node.extra_if_any().is_some() {
+        gradient_hooks(node, grads)?;
+    }
+    if !visit(node, grads)? {
+        return Ok(Tangents::new());
+    }
+    step(node, grads, how, within)
+}
+
+#[cold]
+fn gradient_hooks(node: &Node, grads: &mut [Option<Tensor>]) -> Result<()> {
     let Some(extra) = node.extra_if_any() else { return Ok(()) };
     let hooks: Vec<_> = locked(&extra.hooks).clone();
     for (_, slot, hook) in hooks {
@@ -176,41 +144,65 @@ fn gradient_hooks(node: &Node, grads: &mut Tangents) -> Result<()> {
 }
 
 /// Cotangents of a node's inputs, between the node's hooks. At a leaf the gradient goes into its sink.
-fn step(node: &Arc<Node>, grads: &mut Tangents, how: Residuals, within: Option<&Within>) -> Result<Tangents> {
-    let extra = node.extra_if_any();
-    if let Some(extra) = extra {
-        let before: Vec<_> = locked(&extra.before).clone();
-        for (_, hook) in before {
-            if let Some(new) = hook.before(grads)? {
-                *grads = new;
-            }
+#[inline]
+fn step(
+    node: &mut Arc<Node>,
+    grads: &mut [Option<Tensor>],
+    how: Residuals,
+    within: Option<&Within>,
+) -> Result<Tangents> {
+    if node.extra_if_any().is_none() {
+        return bare_step(node, grads, how, within);
+    }
+    let hooks = |which: fn(&Extra) -> &Mutex<Vec<(u64, Arc<dyn NodeHook>)>>, node: &Node| {
+        node.extra_if_any().map(|x| locked(which(x)).clone()).unwrap_or_default()
+    };
+    for (_, hook) in hooks(|x| &x.before, node) {
+        if let Some(new) = hook.before(grads)? {
+            grads.iter_mut().zip(new).for_each(|(g, new)| *g = new);
         }
     }
-    let mut inputs = match (&node.kind, grads.first()) {
-        (NodeKind::Leaf(Some(sink)), Some(Some(g))) => {
-            sink.accumulate(node, g)?;
-            Tangents::new()
-        }
-        (NodeKind::Leaf(_), _) => return Ok(Tangents::new()),
-        _ if host::anomaly() != Anomaly::Off => watched_vjp(node, grads, how, within)?,
-        _ => node_vjp(node, grads, how, within)?,
-    };
-    if let Some(extra) = extra {
-        let after: Vec<_> = locked(&extra.after).clone();
-        for (_, hook) in after {
-            if let Some(new) = hook.after(&inputs, grads)? {
-                inputs = new;
-            }
+    let mut inputs = bare_step(node, grads, how, within)?;
+    if node.is_leaf() && (node.sink().is_none() || grads.first().is_none_or(Option::is_none)) {
+        return Ok(inputs);
+    }
+    for (_, hook) in hooks(|x| &x.after, node) {
+        if let Some(new) = hook.after(&inputs, grads)? {
+            inputs = new;
         }
     }
     Ok(inputs)
 }
 
+/// Without the node's hooks.
+#[inline]
+fn bare_step(
+    node: &mut Arc<Node>,
+    grads: &[Option<Tensor>],
+    how: Residuals,
+    within: Option<&Within>,
+) -> Result<Tangents> {
+    match (&node.kind, grads.first()) {
+        (NodeKind::Leaf(Some(sink)), Some(Some(g))) => {
+            sink.accumulate(node, g)?;
+            Ok(Tangents::new())
+        }
+        (NodeKind::Leaf(_), _) => Ok(Tangents::new()),
+        _ if host::anomaly() != Anomaly::Off => watched_vjp(node, grads, how, within),
+        _ => node_vjp(node, grads, how, within),
+    }
+}
+
 /// In anomaly mode: an error says where the node was made.
 #[cold]
-fn watched_vjp(node: &Arc<Node>, grads: &Tangents, how: Residuals, within: Option<&Within>) -> Result<Tangents> {
-    let trace = node.extra_if_any().and_then(|x| x.trace.get());
-    let before = host::running(trace.cloned());
+fn watched_vjp(
+    node: &mut Arc<Node>,
+    grads: &[Option<Tensor>],
+    how: Residuals,
+    within: Option<&Within>,
+) -> Result<Tangents> {
+    let trace = node.extra_if_any().and_then(|x| x.trace.get()).cloned();
+    let before = host::running(trace.clone());
     let mut result = node_vjp(node, grads, how, within);
     host::running(before);
     if host::anomaly() == Anomaly::Check
@@ -218,7 +210,7 @@ fn watched_vjp(node: &Arc<Node>, grads: &Tangents, how: Residuals, within: Optio
     {
         for (i, g) in inputs.iter().enumerate() {
             if g.as_ref().map_or(Ok(false), has_nan)? {
-                let at = trace.and_then(|t| t.place.as_ref()).map(|p| format!(" It was recorded at {p}"));
+                let at = trace.as_ref().and_then(|t| t.place.as_ref()).map(|p| format!(" It was recorded at {p}"));
                 let at = at.unwrap_or_default();
                 let name = node.class();
                 result = Err(crate::Error::runtime(format!(
@@ -254,31 +246,16 @@ fn has_nan(t: &Tensor) -> Result<bool> {
 }
 
 /// Cotangents of a node's inputs.
-fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Option<&Within>) -> Result<Tangents> {
+fn node_vjp(
+    node: &mut Arc<Node>,
+    cotangents: &[Option<Tensor>],
+    how: Residuals,
+    within: Option<&Within>,
+) -> Result<Tangents> {
+    let (mut residuals, freed) = node.residuals(how.keep)?;
     let NodeKind::Op { prim, params } = &node.kind else { return Ok(Tangents::new()) };
-    let (residuals, freed) = {
-        let mut saved = node.saved();
-        if saved.freed {
-            bail!(
-                Runtime,
-                "backward(): Trying to backward through the graph a second time (or directly access saved tensors \
-                 after they have already been freed), and the residuals of {}() are freed. Specify retain_graph=True \
-                 in the first call",
-                node.name()
-            );
-        }
-        if how.keep || saved.residuals.is_empty() {
-            (saved.residuals.clone(), false)
-        } else {
-            // The attributes of a custom function's ctx stay readable.
-            saved.freed = true;
-            (std::mem::take(&mut saved.residuals), true)
-        }
-    };
-    let mut values: SmallVec<[(Link, Tensor); 3]> = SmallVec::new();
-    for (i, r) in residuals.into_iter().enumerate() {
-        let value = node.read(i, &r.link, r.value(node.name())?, how.relink);
-        values.push((r.link, value));
+    for (i, r) in residuals.iter_mut().enumerate() {
+        node.open(i, r, how.relink)?;
     }
     let needs = match within {
         None => node.needs(),
@@ -287,38 +264,45 @@ fn node_vjp(node: &Arc<Node>, cotangents: &Tangents, how: Residuals, within: Opt
             node.edges.iter().enumerate().fold(0, |m, (i, e)| if wanted(e) { m | 1 << i.min(63) } else { m })
         }
     };
-    let grads = rule(node, prim.as_prim(), params, &values, cotangents, needs, how.relink)?;
+    let params = params.as_deref().unwrap_or(&Params::None);
+    let grads = rule(node, prim.as_prim(), params, &residuals, cotangents, needs, how.relink)?;
     if freed {
         forward::forget(node, |_| true);
     }
     Ok(grads)
 }
 
+/// So many absent values.
+#[inline]
+fn absent<'a, const N: usize>(n: usize) -> SmallVec<[Option<&'a Tensor>; N]> {
+    if n <= N { SmallVec::from_buf_and_len([None; N], n) } else { SmallVec::from_elem(None, n) }
+}
+
 /// Runs a node's reverse rule at its residuals.
 fn rule(
     node: &Arc<Node>,
     prim: Prim<'_>,
-    params: &crate::core::Params,
-    values: &[(Link, Tensor)],
-    cotangents: &Tangents,
+    params: &Params,
+    residuals: &[Residual],
+    cotangents: &[Option<Tensor>],
     needs: Mask,
     recording: bool,
 ) -> Result<Tangents> {
     let mut point = Point {
-        inputs: SmallVec::from_elem(None, node.edges.len()),
-        outputs: SmallVec::from_elem(None, node.metas.len()),
+        inputs: absent(node.edges.len()),
+        outputs: absent(node.metas.len()),
         node: Some(node),
-        residuals: values,
+        residuals,
         recording,
     };
-    for (link, value) in values {
-        match link {
-            Link::Input(i) => point.inputs[*i as usize] = Some(value),
-            Link::Output(i) => point.outputs[*i as usize] = Some(value),
+    for r in residuals {
+        match &r.link {
+            Link::Input(i) => point.inputs[*i as usize] = Some(r.opened()),
+            Link::Output(i) => point.outputs[*i as usize] = Some(r.opened()),
             Link::Other(_) => {}
         }
     }
-    let sizes = cotangents.iter().flatten().chain(values.iter().map(|(_, v)| v));
+    let sizes = cotangents.iter().flatten().chain(residuals.iter().map(Residual::opened));
     if sizes.map(Tensor::numel).max() < Some(HEAVY) {
         return prim.vjp(prim, params, &point, cotangents, needs);
     }

@@ -2,6 +2,7 @@
 
 pub mod backward;
 pub mod forward_ad;
+mod front;
 pub mod jacobian;
 pub mod jvp;
 pub mod linearize;

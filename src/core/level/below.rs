@@ -1,6 +1,6 @@
 //! Hiding levels, for what runs below them.
 
-use super::{GRAD, HIDDEN, LevelId, height, prevs_above, refresh};
+use super::{LevelId, height, refresh, this};
 
 /// Hides a level and all that live above it from creation, random operators, modes and births, while dropped not.
 /// Levels that open later are visible.
@@ -12,8 +12,8 @@ pub struct Below {
 impl Below {
     /// The grad mode becomes the one that the levels below `id` see.
     pub fn enter(id: LevelId) -> Below {
-        let grad = GRAD.get();
-        Below::hide(id.depth().max(1), grad && prevs_above(id.depth().saturating_sub(1)))
+        let on = this(|t| t.grad.get() && id.depth().saturating_sub(1) >= t.tape_cut.get());
+        Below::hide(id.depth().max(1), on)
     }
 
     /// Hides all levels, and turns grad mode off: what runs now belongs to the library itself.
@@ -24,7 +24,7 @@ impl Below {
     fn hide(from: usize, on: bool) -> Below {
         let bits = |n: usize| if n >= 127 { u128::MAX } else { (1 << n) - 1 };
         let live = bits(height() + 1) & !bits(from);
-        let below = Below { hidden: HIDDEN.replace(HIDDEN.get() | live), grad: GRAD.replace(on) };
+        let below = this(|t| Below { hidden: t.hidden.replace(t.hidden.get() | live), grad: t.grad.replace(on) });
         refresh();
         below
     }
@@ -32,8 +32,10 @@ impl Below {
 
 impl Drop for Below {
     fn drop(&mut self) {
-        HIDDEN.set(self.hidden);
-        GRAD.set(self.grad);
+        this(|t| {
+            t.hidden.set(self.hidden);
+            t.grad.set(self.grad);
+        });
         refresh();
     }
 }

@@ -1,6 +1,6 @@
 //! Levels and modes as they were, for running something again later.
 
-use super::{FORWARD, GRAD, HIDDEN, LIVE, Level, LevelId, LevelKind, SLOTS, STACK, refresh};
+use super::{LIVE, Level, LevelId, LevelKind, SLOTS, STACK, refresh, replace_stack, this};
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,12 +24,8 @@ pub struct Revived {
 
 impl Snapshot {
     pub fn take() -> Snapshot {
-        Snapshot {
-            stack: STACK.with_borrow(Clone::clone),
-            hidden: HIDDEN.get(),
-            grad: GRAD.get(),
-            forward: FORWARD.get(),
-        }
+        let stack = STACK.with_borrow(Clone::clone);
+        this(|t| Snapshot { stack, hidden: t.hidden.get(), grad: t.grad.get(), forward: t.forward.get() })
     }
 
     /// The tapes among the levels.
@@ -48,12 +44,12 @@ impl Snapshot {
     }
 
     fn install(&self) {
-        let stack = self.stack.clone();
-        let old = STACK.with_borrow_mut(|s| std::mem::replace(s, stack));
-        drop(old);
-        HIDDEN.set(self.hidden);
-        GRAD.set(self.grad);
-        FORWARD.set(self.forward);
+        drop(replace_stack(self.stack.clone()));
+        this(|t| {
+            t.hidden.set(self.hidden);
+            t.grad.set(self.grad);
+            t.forward.set(self.forward);
+        });
         refresh();
     }
 }

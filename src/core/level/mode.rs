@@ -1,0 +1,79 @@
+//! Grad mode and forward mode: whether tapes record and dual numbers propagate.
+//!
+//! NOTE grad mode. It is one flag per thread. Entering a tape level saves it as `prev` and turns it on. Tape k records
+//! if the flag and every `prev` of the tape levels above k are on. So `no_grad` inside a function cuts all live levels,
+//! and `no_grad` around `grad(f)` cuts only the outer ones:
+//! ```text
+//! grad(grad(f)):  flag on ── tape 1 (prev on) ── tape 2 (prev on) ── f says no_grad: flag off, nothing records
+//! no_grad; grad(f):  flag off ── tape 1 (prev off, flag on): tape 1 records, the ambient tape does not
+//! ```
+
+use super::{LevelId, this};
+
+/// Whether tape `id` records now.
+#[inline]
+pub fn records(id: LevelId) -> bool {
+    this(|t| t.grad.get() && id.depth() >= t.tape_cut.get())
+}
+
+#[inline]
+pub fn grad_enabled() -> bool {
+    this(|t| t.grad.get())
+}
+/// A grad mode, and whether the program itself set it.
+#[derive(Debug, Clone, Copy)]
+pub struct Mode {
+    on: bool,
+    own: bool,
+}
+impl From<bool> for Mode {
+    fn from(on: bool) -> Mode {
+        Mode { on, own: true }
+    }
+}
+/// Sets the grad mode of this thread for the program and returns the old one.
+#[inline]
+pub fn set_grad_enabled(mode: impl Into<Mode>) -> Mode {
+    let mode = mode.into();
+    this(|t| Mode { on: t.grad.replace(mode.on), own: t.own.replace(mode.own) })
+}
+/// Whether the program itself set the grad mode since [`forget_own_mode`].
+#[inline]
+pub fn is_own_mode() -> bool {
+    this(|t| t.own.get())
+}
+/// What is set from now on counts; gives what counted before, for [`restore_own_mode`].
+#[inline]
+pub fn forget_own_mode() -> bool {
+    this(|t| t.own.replace(false))
+}
+#[inline]
+pub fn restore_own_mode(own: bool) {
+    this(|t| t.own.set(own));
+}
+/// Whether dual numbers of the innermost level propagate.
+#[inline]
+pub fn forward_enabled() -> bool {
+    this(|t| t.forward.get())
+}
+/// Whether dual numbers of level `id` propagate now: as [`records`], for forward mode.
+#[inline]
+pub fn propagates(id: LevelId) -> bool {
+    this(|t| t.forward.get() && id.depth() >= t.dual_cut.get())
+}
+pub fn set_forward_enabled(on: bool) -> bool {
+    this(|t| t.forward.replace(on))
+}
+
+/// Grad mode that is put back when dropped.
+pub struct GradMode(bool);
+impl GradMode {
+    pub fn set(on: bool) -> GradMode {
+        GradMode(this(|t| t.grad.replace(on)))
+    }
+}
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        this(|t| t.grad.set(self.0));
+    }
+}

@@ -1,0 +1,77 @@
+//! What every call of an operator asks of its thread. It is one value, because finding a thread-local value costs a part
+//! of what a small operator costs.
+
+use super::level::{LevelId, LevelKind};
+use std::cell::Cell;
+
+/// Which interpreter a level runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Tape,
+    Dual,
+    /// Dual numbers of `forward_ad`, which may be written into any tensor.
+    ForwardAd,
+    Batch,
+    Trace,
+}
+
+impl From<&LevelKind> for Kind {
+    fn from(kind: &LevelKind) -> Kind {
+        match kind {
+            LevelKind::Batch { .. } => Kind::Batch,
+            LevelKind::Dual { ambient: false, .. } => Kind::Dual,
+            LevelKind::Dual { ambient: true, .. } => Kind::ForwardAd,
+            LevelKind::Tape { .. } => Kind::Tape,
+            LevelKind::Trace(_) => Kind::Trace,
+        }
+    }
+}
+
+/// The lowest levels, which are found without looking at the stack.
+pub const NEAR: usize = 8;
+
+pub struct Thread {
+    /// Live levels by depth - 1; `DENSE` where there is none.
+    pub near: [Cell<(LevelId, Kind)>; NEAR],
+    /// Depths of the levels that creation, random operators and modes do not see, by bit.
+    pub hidden: Cell<u128>,
+    /// Depths of the levels whose values the running method of a custom function must not use.
+    pub forbidden: Cell<u128>,
+    /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
+    pub trace: Cell<LevelId>,
+    /// The highest visible level.
+    pub top: Cell<LevelId>,
+    /// Depth of the highest visible tape that was entered with grad mode off: those below it do not record.
+    pub tape_cut: Cell<usize>,
+    /// The same for dual numbers and forward mode, visible or not.
+    pub dual_cut: Cell<usize>,
+    pub grad: Cell<bool>,
+    /// Whether the program itself set the grad mode since the running method of a custom function began.
+    pub own: Cell<bool>,
+    pub forward: Cell<bool>,
+    /// Whether hooks of saved tensors are in force.
+    pub packing: Cell<bool>,
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread {
+            near: [const { Cell::new((LevelId::DENSE, Kind::Tape)) }; NEAR],
+            hidden: Cell::new(0),
+            forbidden: Cell::new(0),
+            trace: Cell::new(LevelId::DENSE),
+            top: Cell::new(LevelId::DENSE),
+            tape_cut: Cell::new(0),
+            dual_cut: Cell::new(0),
+            grad: Cell::new(true),
+            own: Cell::new(false),
+            forward: Cell::new(true),
+            packing: Cell::new(false),
+        }
+    };
+}
+
+#[inline(always)]
+pub fn this<R>(f: impl FnOnce(&Thread) -> R) -> R {
+    THREAD.with(f)
+}
