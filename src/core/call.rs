@@ -98,7 +98,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
     let Some(kind) = interpreter(top, look, prim, args)? else {
         return call(prim, params, &stripped(top, args));
     };
-    if prim.custom().is_some() {
+    if matches!(prim, Prim::Shared(_)) && prim.custom().is_some() {
         return only(prim, interpret_many(prim, params, args, top)?);
     }
     match kind {

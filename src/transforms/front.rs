@@ -4,6 +4,7 @@ use crate::bail;
 use crate::base::Result;
 use crate::core::{Edge, Node, Tangents, Tensor};
 use crate::rules::basis;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,11 +21,12 @@ pub struct Pending {
 /// then read back word by word, as it was written, which the processor does without waiting for its memory.
 #[derive(Default)]
 struct Near {
-    seqs: Vec<u64>,
-    nodes: Vec<Arc<Node>>,
-    firsts: Vec<Option<Tensor>>,
-    rests: Vec<Option<Box<Tangents>>>,
+    seqs: Few<u64>,
+    nodes: Few<Arc<Node>>,
+    firsts: Few<Option<Tensor>>,
+    rests: Few<Option<Box<Tangents>>>,
 }
+type Few<T> = SmallVec<[T; 8]>;
 
 /// How far from the end of the sorted list a node is put into it; what belongs further down goes into the tree.
 const NEAR: usize = 64;
