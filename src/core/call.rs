@@ -9,7 +9,7 @@ use super::tensor::{Payload, Tensor};
 use super::{batch, forward, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::any::Any;
 
 /// What a custom function does in place of the interpreters' steps for table operators. Each method gets values of
@@ -216,15 +216,9 @@ fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args
     if prim.is_constant() || !out.dtype().is_differentiable() || !level::propagates(level) {
         return Ok(out);
     }
-    let point = Point {
-        inputs: primals.iter().map(|p| Some(*p)).collect(),
-        outputs: smallvec![Some(&out)],
-        node: None,
-        residuals: &[],
-        recording: false,
-    };
+    let inputs = primals.iter().map(|p| Some(*p)).collect::<SmallVec<[_; 4]>>();
+    let point = Point { inputs: &inputs, outputs: &[Some(&out)], node: None, residuals: &[], recording: false };
     let tangent = prim.jvp(prim, params, &point, &tangents)?.into_iter().next().flatten();
-    drop(point);
     if ambient {
         forward::attach(level, &tangents, &[&out], &[tangent.as_ref()], &[]);
     }
@@ -240,15 +234,11 @@ fn dual_many(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, arg
     if prim.is_constant() || !outs.iter().any(|o| o.dtype().is_differentiable()) || !level::propagates(level) {
         return Ok(outs);
     }
-    let point = Point {
-        inputs: primals.iter().map(|p| Some(*p)).collect(),
-        outputs: outs.iter().map(Some).collect(),
-        node: None,
-        residuals: &[],
-        recording: false,
-    };
+    let inputs = primals.iter().map(|p| Some(*p)).collect::<SmallVec<[_; 4]>>();
+    let outputs = outs.iter().map(Some).collect::<SmallVec<[_; 2]>>();
+    let point = Point { inputs: &inputs, outputs: &outputs, node: None, residuals: &[], recording: false };
     let results = prim.jvp(prim, params, &point, &tangents)?;
-    drop(point);
+    drop(outputs);
     if ambient {
         let primals: SmallVec<[&Tensor; 2]> = outs.iter().collect();
         let results: SmallVec<[Option<&Tensor>; 2]> = results.iter().map(Option::as_ref).collect();

@@ -104,8 +104,8 @@ pub type BatchOut = SmallVec<[(Tensor, Option<usize>); 2]>;
 
 /// The point that a derivative is taken at: the values that the rule asked for.
 pub struct Point<'a> {
-    pub inputs: SmallVec<[Option<&'a Tensor>; 4]>,
-    pub outputs: SmallVec<[Option<&'a Tensor>; 2]>,
+    pub inputs: &'a [Option<&'a Tensor>],
+    pub outputs: &'a [Option<&'a Tensor>],
     pub node: Option<&'a std::sync::Arc<Node>>,
     /// All residuals in the order in which they were saved, opened, for custom functions.
     pub residuals: &'a [super::node::Residual],

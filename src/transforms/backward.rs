@@ -272,10 +272,18 @@ fn node_vjp(
     Ok(grads)
 }
 
-/// So many absent values.
-#[inline]
-fn absent<'a, const N: usize>(n: usize) -> SmallVec<[Option<&'a Tensor>; N]> {
-    if n <= N { SmallVec::from_buf_and_len([None; N], n) } else { SmallVec::from_elem(None, n) }
+/// So many absent values, in `few` if they fit.
+#[inline(always)]
+fn room<'r, 'a>(
+    few: &'r mut [Option<&'a Tensor>],
+    many: &'r mut Vec<Option<&'a Tensor>>,
+    n: usize,
+) -> &'r mut [Option<&'a Tensor>] {
+    if n <= few.len() {
+        return &mut few[..n];
+    }
+    many.resize(n, None);
+    many
 }
 
 /// Runs a node's reverse rule at its residuals.
@@ -288,20 +296,18 @@ fn rule(
     needs: Mask,
     recording: bool,
 ) -> Result<Tangents> {
-    let mut point = Point {
-        inputs: absent(node.edges.len()),
-        outputs: absent(node.metas.len()),
-        node: Some(node),
-        residuals,
-        recording,
-    };
+    // Most nodes have few inputs and one output.
+    let (mut few, mut first, mut many, mut all) = ([None; 4], [None; 1], Vec::new(), Vec::new());
+    let inputs = room(&mut few, &mut many, node.edges.len());
+    let outputs = room(&mut first, &mut all, node.metas.len());
     for r in residuals {
         match &r.link {
-            Link::Input(i) => point.inputs[*i as usize] = Some(r.opened()),
-            Link::Output(i) => point.outputs[*i as usize] = Some(r.opened()),
+            Link::Input(i) => inputs[*i as usize] = Some(r.opened()),
+            Link::Output(i) => outputs[*i as usize] = Some(r.opened()),
             Link::Other(_) => {}
         }
     }
+    let point = Point { inputs, outputs, node: Some(node), residuals, recording };
     let sizes = cotangents.iter().flatten().chain(residuals.iter().map(Residual::opened));
     if sizes.map(Tensor::numel).max() < Some(HEAVY) {
         return prim.vjp(prim, params, &point, cotangents, needs);
