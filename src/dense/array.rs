@@ -247,6 +247,15 @@ impl Array {
         Ok(unsafe { std::slice::from_raw_parts(self.ptr(), self.numel() * self.dtype.size()) })
     }
 
+    /// Whether both have the same elements of one dtype, bit by bit.
+    pub fn is_identical(&self, other: &Array) -> bool {
+        if self.dtype != other.dtype || self.shape != other.shape {
+            return false;
+        }
+        let (Ok(a), Ok(b)) = (self.contiguous(), other.contiguous()) else { return false };
+        matches!((a.bytes(), b.bytes()), (Ok(a), Ok(b)) if a == b)
+    }
+
     /// A number that changes when elements change (all but certainly).
     pub fn checksum(&self) -> u64 {
         let Ok(c) = self.contiguous() else { return 0 };

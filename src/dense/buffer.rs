@@ -2,15 +2,22 @@
 
 use super::memory;
 use crate::base::{Error, Result};
-use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+/// Who memory belongs to that is not from our allocator (NumPy, DLPack). Keeps it until dropped.
+pub trait Lender: Send + Sync {
+    /// Whether nobody can reach the memory any more but through this.
+    fn is_sole(&self) -> bool {
+        false
+    }
+}
 
 enum Owner {
     /// From our allocator.
     Own,
-    /// Of someone else (NumPy, DLPack): kept alive by the guard, visible to its owner, written in place.
-    Foreign { _guard: Box<dyn Any + Send + Sync>, writable: bool },
+    /// Of someone else: visible to others while `shared`, and then written in place.
+    Foreign { lender: Box<dyn Lender>, writable: bool, shared: AtomicBool },
 }
 
 /// A block of memory. Immutable while shared, except foreign memory, which others see.
@@ -41,12 +48,12 @@ impl Buffer {
     /// Memory of another owner.
     ///
     /// # Safety
-    /// `ptr .. ptr + bytes` must stay valid while `guard` lives, and be writable if `writable`.
-    pub unsafe fn foreign(ptr: *mut u8, bytes: usize, writable: bool, guard: Box<dyn Any + Send + Sync>) -> Buffer {
+    /// `ptr .. ptr + bytes` must stay valid while `lender` lives, and be writable if `writable`.
+    pub unsafe fn foreign(ptr: *mut u8, bytes: usize, writable: bool, lender: Box<dyn Lender>) -> Buffer {
         Buffer {
             ptr,
             bytes,
-            owner: Owner::Foreign { _guard: guard, writable },
+            owner: Owner::Foreign { lender, writable, shared: AtomicBool::new(true) },
             exports: AtomicU32::new(1),
             version: AtomicU32::new(0),
         }
@@ -69,6 +76,18 @@ impl Buffer {
     pub fn export(self: &Arc<Buffer>) -> Export {
         self.exports.fetch_add(1, Relaxed);
         Export(self.clone())
+    }
+    /// Whether code outside the library can still see this memory: what only its lender's object reached, which nobody
+    /// has any more, is ours from now on.
+    pub fn is_still_exported(&self) -> bool {
+        if let Owner::Foreign { lender, writable: true, shared } = &self.owner
+            && shared.load(Relaxed)
+            && lender.is_sole()
+            && shared.swap(false, Relaxed)
+        {
+            self.exports.fetch_sub(1, Relaxed);
+        }
+        self.is_exported()
     }
     /// Whether the memory belongs to someone else.
     pub fn is_foreign(&self) -> bool {

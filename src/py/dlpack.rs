@@ -9,6 +9,7 @@ use super::{conversion, tensor};
 use crate::base::{DType, Error, Layout, Result, Shape};
 use crate::core::Tensor;
 use crate::dense::buffer::Export;
+use crate::dense::buffer::Lender;
 use crate::dense::{Array, Buffer, copy};
 use crate::native;
 use pyo3::exceptions::{PyBufferError, PyTypeError};
@@ -178,6 +179,8 @@ impl Imported {
         matches!(self, Imported::Versioned(m) if unsafe { (**m).flags } & READ_ONLY != 0)
     }
 }
+
+impl Lender for Imported {}
 
 impl Drop for Imported {
     fn drop(&mut self) {

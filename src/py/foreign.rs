@@ -2,9 +2,12 @@
 //! of all others by that.
 
 use super::dtype::dtype_from_kind;
+use super::object;
 use crate::base::{DType, Error, Layout, Result, Shape, Strides};
+use crate::dense::buffer::Lender;
 use crate::dense::{Array, Buffer, copy};
 use pyo3::buffer::PyUntypedBuffer;
+use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -54,8 +57,8 @@ const WRITEABLE: c_int = 0x400;
 /// What keeps the memory of another object alive.
 enum Owner {
     View(PyUntypedBuffer),
-    /// A capsule, which holds the object.
-    Capsule(Py<PyAny>),
+    /// A capsule, which holds the object, and the object.
+    Capsule(Py<PyAny>, Py<PyAny>),
 }
 
 /// An owner, released with the interpreter attached.
@@ -68,8 +71,25 @@ impl Drop for Guard {
         // When the interpreter is gone, so is the owner of the memory.
         let _ = Python::try_attach(|py| match owner {
             Owner::View(view) => view.release(py),
-            Owner::Capsule(capsule) => drop(capsule),
+            Owner::Capsule(capsule, array) => drop((capsule, array)),
         });
+    }
+}
+
+impl Lender for Guard {
+    /// An array that owns its memory, and that only this and the capsule refer to.
+    fn is_sole(&self) -> bool {
+        let Owner::Capsule(capsule, array) = &*self.0 else { return false };
+        // SAFETY: both are live objects.
+        let references = |o: &Py<PyAny>| unsafe { ffi::Py_REFCNT(o.as_ptr()) };
+        let alone = |py: Python<'_>| {
+            let owns = || array.bind(py).getattr("flags")?.getattr("owndata")?.is_truthy();
+            references(capsule) == 1
+                && references(array) == 2
+                && !object::has_weak_references(array.bind(py))
+                && owns().unwrap_or(false)
+        };
+        Python::try_attach(alone).unwrap_or(false)
     }
 }
 
@@ -140,7 +160,7 @@ impl Foreign {
             },
         };
         let (readonly, start) = (i.flags & WRITEABLE == 0, i.data.cast());
-        Some(Foreign::new(Owner::Capsule(object.unbind()), readonly, start, dtype, shape, strides))
+        Some(Foreign::new(Owner::Capsule(object.unbind(), o.clone().unbind()), readonly, start, dtype, shape, strides))
     }
 
     fn new(owner: Owner, readonly: bool, start: *mut u8, dtype: DType, shape: Shape, byte_strides: Strides) -> Foreign {

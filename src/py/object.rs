@@ -53,6 +53,16 @@ unsafe extern "C" fn free(object: Object) {
     }
 }
 
+/// Whether there are weak references to an object, from which others can come.
+pub fn has_weak_references(o: &Bound<'_, PyAny>) -> bool {
+    let object = o.as_ptr();
+    // SAFETY: the interpreter keeps the list of weak references of an object at this offset of it, if its type has one.
+    unsafe {
+        let offset = (*ffi::Py_TYPE(object)).tp_weaklistoffset;
+        offset > 0 && !object.byte_add(offset as usize).cast::<Object>().read().is_null()
+    }
+}
+
 /// Reads the offsets off a sample, and tells the interpreter how objects are freed.
 pub fn register(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, PyTensor::new(crate::Tensor::scalar(crate::DType::F32, 0.0)))?;

@@ -349,7 +349,7 @@ pub fn cell<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a PyTensor> {
 #[inline]
 pub fn wrap(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
     let exported = read::innermost(&value).is_some_and(|a| a.is_exported());
-    object::make(py, PyTensor::new(if exported { slot::own(value)? } else { value }))
+    object::make(py, PyTensor::new(if exported { slot::owned(value)? } else { value }))
 }
 
 /// A new object around a value, in the memory that it has.

@@ -146,9 +146,11 @@ fn fresh(array: &Array) -> Result<Array> {
 
 /// The same value with its elements in memory that nobody outside sees.
 #[cold]
-pub fn own(value: Tensor) -> Result<Tensor> {
+pub fn owned(value: Tensor) -> Result<Tensor> {
     match innermost(&value) {
-        Some(array) => Ok(super::history::with_array(&value, &copy::gather(array)?)),
-        None => Ok(value),
+        Some(array) if array.buffer().is_some_and(|b| b.is_still_exported()) => {
+            Ok(super::history::with_array(&value, &copy::gather(array)?))
+        }
+        _ => Ok(value),
     }
 }

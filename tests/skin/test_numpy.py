@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import pickle
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -112,3 +115,58 @@ def test_printing() -> None:
     recorded = pb.tensor([1.0], requires_grad=True) * 2
     assert repr(recorded).startswith("tensor([2.], grad_fn=<")
     assert "..." in repr(pb.zeros(10_000))
+
+
+class TestMemoryThatAFunctionLeaves:
+    """What a forward makes with NumPy and hands over belongs to the result, unless somebody else can reach it."""
+
+    @staticmethod
+    def doubled(keep: Callable[[np.ndarray], Any]) -> tuple[pb.Tensor, int]:
+        seen: list[int] = []
+
+        class Double(pb.autograd.Function):
+            @staticmethod
+            def forward(x: pb.Tensor) -> pb.Tensor:
+                out = 2 * x.detach().numpy()
+                seen.append(out.__array_interface__["data"][0])
+                keep(out)
+                return pb.from_numpy(out)
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+        return Double.apply(pb.arange(100.0).requires_grad_()).detach(), seen[0]
+
+    def test_it_is_not_copied(self) -> None:
+        y, address = self.doubled(lambda a: None)
+        assert y.data_ptr() == address
+        assert pb.equal(y, 2 * pb.arange(100.0))
+        z = y.clone()
+        y.add_(1)
+        assert pb.equal(y, z + 1)
+
+    @pytest.mark.parametrize("keep", [lambda a: a, lambda a: a[3:], memoryview, weakref.ref, pb.from_numpy])
+    def test_it_is_copied_if_another_can_write_to_it(self, keep: Callable[[np.ndarray], Any]) -> None:
+        kept: list[Any] = []
+        y, address = self.doubled(lambda a: kept.append(keep(a)))
+        assert y.data_ptr() != address
+        if isinstance(kept[0], np.ndarray):
+            kept[0][...] = -1
+        assert pb.equal(y, 2 * pb.arange(100.0))
+
+    def test_arrays_over_the_memory_of_others_are_copied(self) -> None:
+        memory = (ctypes.c_float * 4)(1, 2, 3, 4)
+
+        class Wrap(pb.autograd.Function):
+            @staticmethod
+            def forward(x: pb.Tensor) -> pb.Tensor:
+                return pb.from_numpy(np.ctypeslib.as_array(memory))
+
+            @staticmethod
+            def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+                pass
+
+        y = Wrap.apply(pb.ones(4).requires_grad_())
+        memory[0] = 9
+        assert y.tolist() == [1, 2, 3, 4]
