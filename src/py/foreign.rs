@@ -83,7 +83,7 @@ impl Lender for Guard {
         // SAFETY: both are live objects.
         let references = |o: &Py<PyAny>| unsafe { ffi::Py_REFCNT(o.as_ptr()) };
         let alone = |py: Python<'_>| {
-            let owns = || array.bind(py).getattr("flags")?.getattr("owndata")?.is_truthy();
+            let owns = || array.bind(py).getattr(intern!(py, "flags"))?.getattr(intern!(py, "owndata"))?.is_truthy();
             references(capsule) == 1
                 && references(array) == 2
                 && !object::has_weak_references(array.bind(py))
