@@ -45,11 +45,15 @@ class Result:
     rounds: dict[str, list[float]] = field(default_factory=dict)
     note: str = ""
 
+    def is_short(self) -> bool:
+        """Whether best rounds count: those of a program below a millisecond."""
+        return min(self.rounds.get("pullback", [1.0])) < 1e-3
+
     def seconds(self, name: str) -> float | None:
         times = self.rounds.get(name)
         if not times:
             return None
-        return min(times) if min(times) < 1e-3 else median(times)
+        return min(times) if self.is_short() else median(times)
 
     def ratio(self, peer: str) -> float | None:
         """Short workloads by their best rounds, long ones by the median of the ratios within a round."""
@@ -60,7 +64,7 @@ class Result:
         theirs = self.rounds.get(peer)
         if not ours or not theirs:
             return None
-        if min(ours) < 1e-3:
+        if self.is_short():
             return min(ours) / min(theirs)
         return median(a / b for a, b in zip(ours, theirs, strict=True))
 

@@ -109,8 +109,8 @@ PyTorch its column stays empty.
 {machine}
 
 One thread, in processor time. In every round each library runs once, so that a slow moment hits all of them; the rounds
-of short workloads go over all of these in turn. A ratio is pullback's time over the other library's: of the best rounds
-below a millisecond, the median over the rounds above.
+of short workloads go over all of these in turn. A ratio is pullback's time over the other library's. Workloads in which
+pullback takes less than a millisecond are represented by the best rounds, times and ratios, longer ones by the medians.
 "best" is the faster of NumPy and PyTorch. The results are compared before anything is timed.
 
 {rows}
