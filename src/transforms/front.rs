@@ -17,16 +17,23 @@ pub struct Pending {
     pub rest: Option<Box<Tangents>>,
 }
 
-/// Waiting nodes in ascending order. Each part is a list of its own: a pending node that was written a moment ago is
-/// then read back word by word, as it was written, which the processor does without waiting for its memory.
+/// Waiting nodes in ascending order, and where each is. The parts of a place are written and read one by one: what is
+/// read back in larger pieces than it was written a moment ago makes the processor wait.
 #[derive(Default)]
 struct Near {
     seqs: Few<u64>,
-    nodes: Few<Arc<Node>>,
-    firsts: Few<Option<Tensor>>,
-    rests: Few<Option<Box<Tangents>>>,
+    places: Few<u32>,
+    at: Few<Place>,
+    free: Few<u32>,
 }
 type Few<T> = SmallVec<[T; 8]>;
+
+#[derive(Default)]
+struct Place {
+    node: Option<Arc<Node>>,
+    first: Option<Tensor>,
+    rest: Option<Box<Tangents>>,
+}
 
 /// How far from the end of the sorted list a node is put into it; what belongs further down goes into the tree.
 const NEAR: usize = 64;
@@ -45,30 +52,40 @@ fn rest_of(node: &Node) -> Option<Box<Tangents>> {
 
 impl Near {
     #[inline]
-    fn insert(&mut self, at: usize, node: Arc<Node>) {
+    fn insert(&mut self, i: usize, node: Arc<Node>) {
+        let seq = node.seq;
         let rest = if node.metas.len() == 1 { None } else { rest_of(&node) };
-        if at == self.seqs.len() {
-            self.seqs.push(node.seq);
-            self.nodes.push(node);
-            self.firsts.push(None);
-            self.rests.push(rest);
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.at.push(Place::default());
+                self.at.len() as u32 - 1
+            }
+        };
+        let p = &mut self.at[place as usize];
+        (p.node, p.rest) = (Some(node), rest);
+        if i == self.seqs.len() {
+            self.seqs.push(seq);
+            self.places.push(place);
         } else {
-            self.seqs.insert(at, node.seq);
-            self.nodes.insert(at, node);
-            self.firsts.insert(at, None);
-            self.rests.insert(at, rest);
+            self.seqs.insert(i, seq);
+            self.places.insert(i, place);
         }
     }
     #[inline]
     fn pop(&mut self) -> Option<Pending> {
         self.seqs.pop()?;
-        Some(Pending { node: self.nodes.pop()?, first: self.firsts.pop()?, rest: self.rests.pop()? })
+        let place = self.places.pop()?;
+        self.free.push(place);
+        let p = &mut self.at[place as usize];
+        Some(Pending { node: p.node.take()?, first: p.first.take(), rest: p.rest.take() })
     }
     #[inline]
     fn grad(&mut self, i: usize, slot: usize) -> Option<&mut Option<Tensor>> {
+        let p = &mut self.at[self.places[i] as usize];
         match slot {
-            0 => self.firsts.get_mut(i),
-            _ => self.rests[i].as_deref_mut()?.get_mut(slot - 1),
+            0 => Some(&mut p.first),
+            _ => p.rest.as_deref_mut()?.get_mut(slot - 1),
         }
     }
 }

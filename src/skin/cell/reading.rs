@@ -32,10 +32,30 @@ impl Cell {
 
     /// The present value.
     pub fn read(self: &Arc<Cell>) -> Result<Tensor> {
-        let (link, seen, value) = {
+        let (source, seen, value) = {
             let s = self.state();
-            (s.link.clone(), s.seen, s.value.clone())
+            let source = match &s.link {
+                Link::Root => return s.value.clone().ok_or_else(|| Error::internal("a cell has lost its value")),
+                Link::View(v) => Some(v.root.clone()),
+                Link::Alias { parent, .. } => Some(parent.clone()),
+                Link::Lift { .. } => None,
+            };
+            (source, s.seen, s.value.clone())
         };
+        match (source, value) {
+            (Some(source), Some(value)) if source.is_root_at(seen) => Ok(value),
+            (_, value) => self.read_through(seen, value),
+        }
+    }
+
+    /// Whether the elements are here, and were written to so often.
+    fn is_root_at(&self, version: u32) -> bool {
+        let s = self.state();
+        matches!(s.link, Link::Root) && s.version == version
+    }
+
+    fn read_through(self: &Arc<Cell>, seen: u32, value: Option<Tensor>) -> Result<Tensor> {
+        let link = self.state().link.clone();
         match link {
             Link::Root => value.ok_or_else(|| Error::internal("a cell has lost its value")),
             Link::View(v) => {
