@@ -2,8 +2,8 @@
 //! classes in general and a class of this shape does not need.
 
 use super::tensor::{PyTensor, type_object};
-use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::{PyClass, PyClassInitializer, ffi};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -26,6 +26,24 @@ pub fn make(py: Python<'_>, t: PyTensor) -> PyResult<Bound<'_, PyTensor>> {
         object.byte_add(CONTENTS.load(Relaxed)).cast::<PyTensor>().write(t);
         Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
     }
+}
+
+/// A new object of a class with a dict.
+///
+/// CPython 3.11 and 3.12 make the dict while the object's fields are still zero, and pyo3 writes them after that: if a
+/// collection started in between, it would walk over an object that is none yet.
+pub fn make_with_dict<'py, T: PyClass>(
+    py: Python<'py>,
+    contents: impl Into<PyClassInitializer<T>>,
+) -> PyResult<Bound<'py, T>> {
+    // SAFETY: the thread is attached.
+    let collecting = unsafe { ffi::PyGC_Disable() } != 0;
+    let object = Bound::new(py, contents);
+    if collecting {
+        // SAFETY: as above; collections were on before.
+        unsafe { ffi::PyGC_Enable() };
+    }
+    object
 }
 
 /// Frees an object of the class or of a subclass: called by the interpreter when nobody refers to it any more.

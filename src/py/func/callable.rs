@@ -6,6 +6,7 @@ use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
 use super::{place, trace};
 use crate::core::origin::Origin;
+use crate::py::object;
 use crate::py::vectorcall::{self, Call, Callable};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -42,7 +43,7 @@ impl Transform {
     pub fn new<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
         let origin = place::origin(kind.name(), func);
         let t = Transform { vectorcall: vectorcall::entry::<Transform>, func: func.clone().unbind(), kind, origin };
-        Ok(Bound::new(func.py(), t)?.into_any())
+        Ok(object::make_with_dict(func.py(), t)?.into_any())
     }
 
     #[inline]

@@ -15,7 +15,7 @@ use crate::core::watch::{self, Levels, Running};
 use crate::core::{BatchInfo, Mask, Outputs, Randomness, Tangents, Tensor, level};
 use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
 use crate::py::vectorcall::invoke_named;
-use crate::py::{errors, tensor};
+use crate::py::{errors, object, tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -209,7 +209,7 @@ impl Call {
     }
 
     fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
-        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(self.needs)))?;
+        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(self.needs)))?;
         let objects = self.inputs.objects(py, values, record)?;
         let first = [ctx.clone().into_any()];
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;

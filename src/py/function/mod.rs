@@ -13,7 +13,7 @@ use crate::core::watch::{self, Levels};
 use crate::core::{LevelId, Tensor, level};
 use crate::function::{self, Function};
 use crate::py::vectorcall::{self, Call as Given, Callable};
-use crate::py::{tensor, views};
+use crate::py::{object, tensor, views};
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
@@ -172,7 +172,7 @@ impl Apply {
         let _running = watch::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
         let ctx = match self.methods.setup_context {
             Some(_) => None,
-            None => Some(Bound::new(py, Ctx::with_needs(Needs::from_elem(false, arguments)))?.into_any()),
+            None => Some(object::make_with_dict(py, Ctx::with_needs(Needs::from_elem(false, arguments)))?.into_any()),
         };
         let out = call(self.methods.forward.bind(py), ctx)?;
         if quiet { Ok(out) } else { without_history(out) }

@@ -9,6 +9,7 @@ use crate::base::{Error, Result};
 use crate::core::{Mask, Node, Outputs, Tensor};
 use crate::dense::random::default_generator;
 use crate::function::{self, Setup};
+use crate::py::object;
 use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -78,7 +79,7 @@ impl Call {
     }
 
     pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
-        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(needs)))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
         let outputs = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Objects<'_>>>()?;
         let (structure, known, returned) = {
@@ -146,7 +147,7 @@ impl Call {
             ))
         };
         let draws = default_generator().get_state();
-        let ctx = Bound::new(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(needs)))?;
         let objects = self.inputs.objects(py, ins, false)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[ctx.clone().into_any()], &objects);
         let out = out.map_err(|e| why(&format!("it ended with {e}")))?;
