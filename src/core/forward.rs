@@ -39,7 +39,7 @@ fn taped(t: &Tensor) -> Option<&Arc<Node>> {
 /// The node that gave these values, if it saved others than them and its inputs.
 pub fn saved_elsewhere(outs: &[&Tensor]) -> Option<Arc<Node>> {
     let node = outs.iter().find_map(|o| taped(o))?;
-    let other = node.saved().residuals.iter().any(|r| matches!(r.link, Link::Other(Some(_))));
+    let other = node.saved().residuals.iter().any(|r| matches!(r.link(), Link::Other(Some(_))));
     other.then(|| node.clone())
 }
 
@@ -60,7 +60,7 @@ pub fn attach(
     let Some(node) = outs.iter().find_map(|o| taped(o)) else { return };
     let residuals = node.saved();
     let found = residuals.residuals.iter().enumerate().filter_map(|(i, r)| {
-        let tangent = match &r.link {
+        let tangent = match r.link() {
             Link::Input(k) => inputs.get(*k as usize).copied().flatten(),
             Link::Output(k) => outputs.get(*k as usize).copied().flatten(),
             Link::Other(Some(_)) => others.get(i).and_then(Option::as_ref),

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod call;
+mod few;
 pub mod forward;
 pub mod host;
 pub mod level;

@@ -4,13 +4,14 @@
 //! node is this one, and both are linked again when the residual is read. So nothing points back at a node and dropping
 //! a graph recurses nowhere: a node that reaches zero while another is being dropped waits in a queue.
 
+use super::few::{Few, OneOrMany};
 use super::host::{self, Anomaly, Trace};
 use super::level::LevelId;
 use super::params::Params;
 use super::primitive::{Mask, Prim, PrimBuf, Tangents};
 use super::tensor::Tensor;
 use crate::base::{DType, Error, Result, Shape};
-use smallvec::SmallVec;
+use once_cell::race::OnceBox;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -51,31 +52,37 @@ pub trait Sink: Send + Sync {
 }
 
 /// One per input of a node; `None` where the input is not differentiated.
-pub type Edges = SmallVec<[Option<Edge>; 2]>;
-pub type Residuals = SmallVec<[Residual; 2]>;
+pub type Edges = Few<Option<Edge>>;
+pub type Residuals = Few<Residual>;
+/// One per output of a node.
+pub type Metas = OneOrMany<Meta>;
+/// State of a custom function.
+pub type Context = Arc<dyn Any + Send + Sync>;
 
 /// What a node needs for its reverse rule.
 #[derive(Default)]
 pub struct Saved {
     pub residuals: Residuals,
-    /// State of a custom function.
-    pub context: Option<Arc<dyn Any + Send + Sync>>,
+    /// Boxed because few nodes have one.
+    pub context: Option<Box<Context>>,
     pub freed: bool,
 }
 
 impl Saved {
-    /// `None` if the residuals are freed already.
-    #[inline]
-    fn give(&mut self, keep: bool) -> Option<(Residuals, bool)> {
+    /// Puts the residuals into `out`; gives whether they are freed now, or `None` if they were already.
+    #[inline(always)]
+    fn give(&mut self, keep: bool, out: &mut Residuals) -> Option<bool> {
         if self.freed {
             return None;
         }
-        if keep || self.residuals.is_empty() {
-            return Some((self.residuals.clone(), false));
+        if keep {
+            *out = self.residuals.clone();
+            return Some(false);
         }
         // The attributes of a custom function's ctx stay readable.
-        self.freed = true;
-        Some((std::mem::take(&mut self.residuals), true))
+        self.freed = !self.residuals.is_empty();
+        std::mem::swap(&mut self.residuals, out);
+        Some(self.freed)
     }
 }
 
@@ -141,10 +148,10 @@ pub struct Node {
     pub level: LevelId,
     pub kind: NodeKind,
     /// Of the outputs.
-    pub metas: SmallVec<[Meta; 1]>,
+    pub metas: Metas,
     pub edges: Edges,
     saved: Mutex<Saved>,
-    extra: OnceLock<Box<Extra>>,
+    extra: OnceBox<Extra>,
 }
 
 static SEQ: AtomicU64 = AtomicU64::new(1);
@@ -163,10 +170,10 @@ impl Node {
             seq: next_seq(),
             level,
             kind: NodeKind::Leaf(sink),
-            metas: SmallVec::from_elem(meta, 1),
-            edges: SmallVec::new(),
+            metas: Metas::One([meta]),
+            edges: Edges::None,
             saved: Mutex::new(Saved::default()),
-            extra: OnceLock::new(),
+            extra: OnceBox::new(),
         })
     }
 
@@ -175,7 +182,7 @@ impl Node {
         level: LevelId,
         prim: Prim<'_>,
         params: &Params,
-        metas: SmallVec<[Meta; 1]>,
+        metas: Metas,
         edges: Edges,
         residuals: Residuals,
     ) -> Arc<Node> {
@@ -187,7 +194,7 @@ impl Node {
             metas,
             edges,
             saved: Mutex::new(Saved { residuals, context: None, freed: false }),
-            extra: OnceLock::new(),
+            extra: OnceBox::new(),
         });
         if host::anomaly() != Anomaly::Off {
             node.trace();
@@ -250,18 +257,17 @@ impl Node {
     pub fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(|e| e.into_inner())
     }
-    /// The residuals for a sweep, and whether the node has none any more, which is so unless `keep`.
+    /// Puts the residuals into `out` for a sweep; gives whether the node has lost them, as it does unless `keep`.
     ///
     /// # Errors
     /// `Runtime` if an earlier sweep took them.
-    #[inline]
-    pub fn residuals(self: &mut Arc<Node>, keep: bool) -> Result<(Residuals, bool)> {
-        if !keep && let Some(node) = Arc::get_mut(self) {
-            let found = node.saved.get_mut().unwrap_or_else(|e| e.into_inner()).give(false);
-            return found.ok_or_else(|| node.swept());
-        }
-        let found = self.saved().give(keep);
-        found.ok_or_else(|| self.swept())
+    #[inline(always)]
+    pub fn residuals(self: &mut Arc<Node>, keep: bool, out: &mut Residuals) -> Result<bool> {
+        let given = match Arc::get_mut(self) {
+            Some(node) if !keep => node.saved.get_mut().unwrap_or_else(|e| e.into_inner()).give(false, out),
+            _ => self.saved().give(keep, out),
+        };
+        given.ok_or_else(|| self.swept())
     }
     #[cold]
     fn swept(&self) -> Error {
@@ -280,7 +286,7 @@ impl Node {
         self.extra.get_or_init(Box::default)
     }
     pub fn extra_if_any(&self) -> Option<&Extra> {
-        self.extra.get().map(|b| &**b)
+        self.extra.get()
     }
 
     /// Makes residual `i` what the reverse rule reads: the value, with its tangents, and for a sweep that records as a
@@ -295,7 +301,7 @@ impl Node {
             return Ok(());
         }
         let value = r.value(self.name())?;
-        let value = if record { self.relink(&r.link, value) } else { value };
+        let value = if record { self.relink(r.link(), value) } else { value };
         r.set(match extra {
             Some(extra) => super::forward::with_tangents(extra, i, value),
             None => value,
@@ -331,7 +337,7 @@ impl Node {
     }
 }
 
-type Waiting = (Edges, Saved, NodeKind, Option<Box<Extra>>);
+type Waiting = (Edges, Saved, NodeKind, OnceBox<Extra>);
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };
@@ -346,7 +352,7 @@ impl Drop for Node {
         let edges = std::mem::take(&mut self.edges);
         let saved = std::mem::take(self.saved.get_mut().unwrap_or_else(|e| e.into_inner()));
         let kind = std::mem::replace(&mut self.kind, NodeKind::Leaf(None));
-        let parts: Waiting = (edges, saved, kind, self.extra.take());
+        let parts: Waiting = (edges, saved, kind, std::mem::take(&mut self.extra));
         // A thread that is ending has no queue any more: its parts drop right here.
         let outermost = DRAINING.try_with(|d| !d.replace(true)).unwrap_or(true);
         if !outermost {

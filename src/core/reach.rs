@@ -104,10 +104,10 @@ impl<'a> Reach<'a> {
         }
         // A lock that is held belongs to a thread that uses the node: then it is not ours alone.
         let Some(saved) = n.try_saved() else { return };
-        for r in &saved.residuals {
+        for r in saved.residuals.iter() {
             let (value, packed) = r.stored();
             self.value(value);
-            if let Link::Other(Some(e)) = &r.link {
+            if let Link::Other(Some(e)) = r.link() {
                 self.node(&e.node);
             }
             if let Some(packed) = packed.filter(|p| Arc::strong_count(p) == 1) {
@@ -117,7 +117,7 @@ impl<'a> Reach<'a> {
         match &n.kind {
             NodeKind::Leaf(Some(sink)) if Arc::strong_count(sink) == 1 => self.host(sink.as_any()),
             NodeKind::Op { prim: PrimBuf::Shared(prim), .. } => {
-                let context = saved.context.as_ref().filter(|c| Arc::strong_count(c) == 1);
+                let context = saved.context.as_deref().filter(|c| Arc::strong_count(c) == 1);
                 if let Some(context) = context {
                     prim.reach_context(&**context, self);
                 }

@@ -15,8 +15,14 @@ use std::sync::Arc;
 pub struct Residual {
     /// The value, or of a packed one a 0-d stand-in of its dtype.
     value: Tensor,
-    pub link: Link,
-    keep: Option<Box<Keep>>,
+    held: Held,
+}
+
+#[derive(Clone)]
+enum Held {
+    /// The value is what it was.
+    Plain(Link),
+    Kept(Box<(Link, Keep)>),
 }
 
 /// What a residual was.
@@ -121,8 +127,11 @@ impl Residual {
     /// Keeps a value that hooks do not see.
     #[inline(always)]
     pub fn own(value: Tensor, link: Link) -> Residual {
-        let keep = Keep::of(&value);
-        Residual { value, link, keep }
+        let held = match value.innermost() {
+            Some(a) if a.is_exported() => Held::Kept(Box::new((link, Keep::seal(a)))),
+            _ => Held::Plain(link),
+        };
+        Residual { value, held }
     }
 
     #[cold]
@@ -135,7 +144,23 @@ impl Residual {
         let _mode = (level == LevelId::AMBIENT).then(|| GradMode::set(false));
         let packed = hooks.pack(level, value)?;
         let value = Tensor::scalar(value.dtype(), 0.0);
-        Ok(Residual { value, link, keep: Some(Box::new(Keep::Packed(packed))) })
+        Ok(Residual { value, held: Held::Kept(Box::new((link, Keep::Packed(packed)))) })
+    }
+
+    /// How it hangs on the tape.
+    #[inline]
+    pub fn link(&self) -> &Link {
+        match &self.held {
+            Held::Plain(link) => link,
+            Held::Kept(kept) => &kept.0,
+        }
+    }
+
+    fn keep(&self) -> Option<&Keep> {
+        match &self.held {
+            Held::Plain(_) => None,
+            Held::Kept(kept) => Some(&kept.1),
+        }
     }
 
     /// The value.
@@ -143,7 +168,7 @@ impl Residual {
     /// # Errors
     /// `Runtime` if its memory was written to since it was saved, by us or by who shares it; what unpacking raises.
     pub fn value(&self, op: &str) -> Result<Tensor> {
-        match self.keep.as_deref() {
+        match self.keep() {
             None => Ok(self.value.clone()),
             Some(Keep::Packed(packed)) => {
                 let value = packed.unpack()?;
@@ -172,13 +197,16 @@ impl Residual {
     /// Whether the value is what is stored, come what may.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
-        self.keep.is_none()
+        matches!(self.held, Held::Plain(_))
     }
 
     /// Puts what a rule reads in place of what is stored.
     pub(super) fn set(&mut self, value: Tensor) {
         self.value = value;
-        self.keep = None;
+        if let Held::Kept(kept) = &mut self.held {
+            let link = std::mem::replace(&mut kept.0, Link::Other(None));
+            self.held = Held::Plain(link);
+        }
     }
 
     /// The value of an opened residual, see [`Node::open`](super::node::Node::open).
@@ -189,7 +217,7 @@ impl Residual {
 
     /// What is stored, without looking at it.
     pub(super) fn stored(&self) -> (&Tensor, Option<&Arc<dyn Packed>>) {
-        match self.keep.as_deref() {
+        match self.keep() {
             Some(Keep::Packed(p)) => (&self.value, Some(p)),
             _ => (&self.value, None),
         }
@@ -197,14 +225,6 @@ impl Residual {
 }
 
 impl Keep {
-    /// What has to be kept beside a value that hooks do not see.
-    #[inline]
-    fn of(value: &Tensor) -> Option<Box<Keep>> {
-        match value.innermost() {
-            Some(a) if a.is_exported() => Some(Box::new(Keep::seal(a))),
-            _ => None,
-        }
-    }
     #[cold]
     fn seal(a: &Array) -> Keep {
         Keep::Seal { version: a.buffer().map_or(0, |b| b.version()), checksum: a.checksum() }

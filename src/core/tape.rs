@@ -2,12 +2,12 @@
 
 use super::call::{call, call_many, stripped};
 use super::level::{LevelId, Look};
-use super::node::{Edge, Edges, Link, Meta, Node, Residual, Residuals};
+use super::node::{Edge, Edges, Link, Meta, Metas, Node, Residual, Residuals};
 use super::params::Params;
 use super::primitive::{Mask, Outputs, Prim, Saves};
 use super::tensor::{Payload, Tensor};
 use crate::base::Result;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 /// An argument's value below the level, and where it hangs on the tape.
 #[inline(always)]
@@ -24,14 +24,10 @@ fn bit(i: usize) -> Mask {
 }
 
 fn save(level: LevelId, saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Result<Residuals> {
-    let mut residuals = Residuals::new();
-    for (i, v) in values.iter().enumerate().filter(|(i, _)| saves.inputs & bit(*i) != 0) {
-        residuals.push(Residual::save(level, (*v).clone(), Link::Input(i as u32))?);
-    }
-    for (i, v) in outs.iter().enumerate().filter(|(i, _)| saves.outputs & bit(*i) != 0) {
-        residuals.push(Residual::save(level, v.clone(), Link::Output(i as u32))?);
-    }
-    Ok(residuals)
+    let inputs = values.iter().enumerate().filter(|(i, _)| saves.inputs & bit(*i) != 0);
+    let outputs = outs.iter().enumerate().filter(|(i, _)| saves.outputs & bit(*i) != 0);
+    let inputs = inputs.map(|(i, v)| Residual::save(level, (*v).clone(), Link::Input(i as u32)));
+    inputs.chain(outputs.map(|(i, v)| Residual::save(level, v.clone(), Link::Output(i as u32)))).collect()
 }
 
 /// The commonest cases of [`save`] without loops: the parts of a node then go into it from registers. What is written to
@@ -41,11 +37,11 @@ fn save_few(level: LevelId, look: Look, saves: Saves, values: &[&Tensor], out: &
     let input = |i: usize| Residual::own(values[i].clone(), Link::Input(i as u32));
     Ok(match (values, saves.inputs, saves.outputs) {
         _ if look.packing => save(level, saves, values, std::slice::from_ref(out))?,
-        (_, 0, 0) => Residuals::new(),
-        (_, 0, 1) => smallvec![Residual::own(out.clone(), Link::Output(0))],
-        (_, 1, 0) => smallvec![input(0)],
-        ([_, _], 2, 0) => smallvec![input(1)],
-        ([_, _], 3, 0) => smallvec![input(0), input(1)],
+        (_, 0, 0) => Residuals::None,
+        (_, 0, 1) => Residuals::One([Residual::own(out.clone(), Link::Output(0))]),
+        (_, 1, 0) => Residuals::One([input(0)]),
+        ([_, _], 2, 0) => Residuals::One([input(1)]),
+        ([_, _], 3, 0) => Residuals::Two([input(0), input(1)]),
         _ => save(level, saves, values, std::slice::from_ref(out))?,
     })
 }
@@ -59,12 +55,12 @@ pub(super) fn one(level: LevelId, look: Look, prim: Prim<'_>, params: &Params, a
     match args {
         [a] => {
             let (a, edge) = unwrap(level, a);
-            call.one(&[a], 1, smallvec![edge])
+            call.one(&[a], 1, Edges::One([edge]))
         }
         [a, b] => {
             let ((a, left), (b, right)) = (unwrap(level, a), unwrap(level, b));
             let needs = Mask::from(left.is_some()) | Mask::from(right.is_some()) << 1;
-            call.one(&[a, b], needs, smallvec![left, right])
+            call.one(&[a, b], needs, Edges::Two([left, right]))
         }
         _ => {
             let (values, needs, edges) = unwrap_all(level, args);
@@ -77,14 +73,15 @@ type Unwrapped<'a> = (SmallVec<[&'a Tensor; 4]>, Mask, Edges);
 
 /// Values below, which of them are differentiated, and their edges.
 fn unwrap_all<'a>(level: LevelId, args: &[&'a Tensor]) -> Unwrapped<'a> {
-    let mut u = (SmallVec::new(), 0, Edges::new());
-    for (i, a) in args.iter().enumerate() {
+    let (mut values, mut needs) = (SmallVec::new(), 0);
+    let edges = args.iter().enumerate().map(|(i, a)| {
         let (value, edge) = unwrap(level, a);
-        u.0.push(value);
-        u.1 |= if edge.is_some() { bit(i) } else { 0 };
-        u.2.push(edge);
-    }
-    u
+        values.push(value);
+        needs |= if edge.is_some() { bit(i) } else { 0 };
+        edge
+    });
+    let edges = edges.collect();
+    (values, needs, edges)
 }
 
 /// A call that goes onto a tape.
@@ -104,7 +101,7 @@ impl Recorded<'_> {
             return Ok(out);
         }
         let residuals = save_few(level, look, prim.saves(params, needs), values, &out)?;
-        let node = Node::op(level, prim, params, smallvec![Meta::of(&out)], edges, residuals);
+        let node = Node::op(level, prim, params, Metas::One([Meta::of(&out)]), edges, residuals);
         Ok(Tensor::taped(level, out, node, 0))
     }
 }

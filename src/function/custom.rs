@@ -113,7 +113,7 @@ impl Custom for CustomPrimitive {
         let edges =
             args.iter().map(|a| a.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot })).collect();
         let metas = below.iter().map(Meta::of).collect();
-        let node = Node::op(level, me, &Params::None, metas, edges, Residuals::new());
+        let node = Node::op(level, me, &Params::None, metas, edges, Residuals::None);
         let wrap = |(i, v): (usize, Tensor)| match v.dtype().is_differentiable() {
             true => Tensor::taped(level, v, node.clone(), i as u32),
             false => v,
@@ -124,20 +124,20 @@ impl Custom for CustomPrimitive {
         let mut residuals: Residuals =
             saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
         let results = self.results(&wrapped);
-        let without_rule = |r: &Residual| match r.link {
+        let without_rule = |r: &Residual| match r.link() {
             Link::Output(i) => {
-                let i = i as usize;
+                let i = *i as usize;
                 (i >= results || is_set(setup.non_differentiable, i)) && wrapped[i].dtype().is_differentiable()
             }
             _ => false,
         };
         if residuals.iter().any(without_rule) {
             let input = |(i, a): (usize, &&Tensor)| Residual::own(strip(level, a), Link::Input(i as u32));
-            residuals.extend(args.iter().enumerate().map(input));
+            residuals = residuals.iter().cloned().chain(args.iter().enumerate().map(input)).collect();
         }
         let inputs = args.iter().map(|a| Meta::of(a)).collect();
         let kept = Kept { setup, inputs, saved: saved.len(), results };
-        *node.saved() = Saved { residuals, context: Some(Arc::new(kept)), freed: false };
+        *node.saved() = Saved { residuals, context: Some(Box::new(Arc::new(kept))), freed: false };
         Ok(wrapped)
     }
 
@@ -279,7 +279,7 @@ impl CustomPrimitive {
             None if setup.materialize && m.dtype.is_differentiable() => basis::full(&m.shape, m.dtype, 0.0).map(Some),
             c => Ok(c.clone()),
         };
-        let given = given.iter().zip(&node.metas).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
+        let given = given.iter().zip(node.metas.iter()).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
         let grads = self.f.backward(setup, &given, needs)?;
         check_gradients(&*self.f, &grads, &kept.inputs)?;
         Ok(grads)

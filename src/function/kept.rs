@@ -30,7 +30,7 @@ pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
         (saved.context.clone(), saved.residuals.clone(), saved.freed)
     };
     let Some(kept) = context.as_ref().and_then(|c| c.downcast_ref::<Kept>()) else { return Ok(None) };
-    let read = |r: &Residual| Ok(node.relink(&r.link, r.value(node.name())?));
+    let read = |r: &Residual| Ok(node.relink(r.link(), r.value(node.name())?));
     let saved =
         if freed { Values::new() } else { residuals.iter().take(kept.saved).map(read).collect::<Result<_>>()? };
     Ok(Some((kept.setup(saved), !freed)))

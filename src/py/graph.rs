@@ -189,11 +189,11 @@ impl PyNode {
                     self.0.class()
                 )));
             }
-            saved.residuals.iter().find(|r| matches!((&r.link, place), (Link::Input(i), (true, p)) | (Link::Output(i), (false, p)) if *i == p)).cloned()
+            saved.residuals.iter().find(|r| matches!((r.link(), place), (Link::Input(i), (true, p)) | (Link::Output(i), (false, p)) if *i == p)).cloned()
         };
         let Some(residual) = found else { return Ok(None) };
         let value = residual.value(self.0.name())?;
-        Ok(Some(tensor::wrap(py, self.0.relink(&residual.link, value))?.into_any()))
+        Ok(Some(tensor::wrap(py, self.0.relink(residual.link(), value))?.into_any()))
     }
 }
 

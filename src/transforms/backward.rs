@@ -6,7 +6,7 @@ use crate::base::Result;
 use crate::core::forward;
 use crate::core::host::{self, Anomaly};
 use crate::core::level::{Below, GradMode};
-use crate::core::node::{Extra, Link, Node, NodeHook, NodeKind, Residual, locked};
+use crate::core::node::{Extra, Link, Node, NodeHook, NodeKind, Residual, Residuals as Saved, locked};
 use crate::core::{Edge, Mask, Params, Point, Prim, Tangents, Tensor};
 use crate::ops::{compare, reduce};
 use rustc_hash::FxHashSet;
@@ -67,7 +67,7 @@ fn run(
     within: Option<Within>,
     visit: Visit<'_>,
 ) -> Result<()> {
-    let mut front = Front::default();
+    let mut front = Front::new();
     let mut starts = SmallVec::new();
     let asked = task::may_be_asked();
     for (edge, grad) in roots {
@@ -108,6 +108,7 @@ fn run(
             }
         }
     }
+    front.close();
     task.finish()
 }
 
@@ -252,7 +253,8 @@ fn node_vjp(
     how: Residuals,
     within: Option<&Within>,
 ) -> Result<Tangents> {
-    let (mut residuals, freed) = node.residuals(how.keep)?;
+    let mut residuals = Saved::None;
+    let freed = node.residuals(how.keep, &mut residuals)?;
     let NodeKind::Op { prim, params } = &node.kind else { return Ok(Tangents::new()) };
     for (i, r) in residuals.iter_mut().enumerate() {
         node.open(i, r, how.relink)?;
@@ -265,10 +267,12 @@ fn node_vjp(
         }
     };
     let params = params.as_deref().unwrap_or(&Params::None);
-    let grads = rule(node, prim.as_prim(), params, &residuals, cotangents, needs, how.relink)?;
-    if freed {
-        forward::forget(node, |_| true);
+    if !freed || node.extra_if_any().is_none() {
+        // The result goes straight to the caller.
+        return rule(node, prim.as_prim(), params, &residuals, cotangents, needs, how.relink);
     }
+    let grads = rule(node, prim.as_prim(), params, &residuals, cotangents, needs, how.relink)?;
+    forward::forget(node, |_| true);
     Ok(grads)
 }
 
@@ -301,7 +305,7 @@ fn rule(
     let inputs = room(&mut few, &mut many, node.edges.len());
     let outputs = room(&mut first, &mut all, node.metas.len());
     for r in residuals {
-        match &r.link {
+        match r.link() {
             Link::Input(i) => inputs[*i as usize] = Some(r.opened()),
             Link::Output(i) => outputs[*i as usize] = Some(r.opened()),
             Link::Other(_) => {}

@@ -4,7 +4,7 @@ use crate::bail;
 use crate::base::Result;
 use crate::core::{Edge, Node, Tangents, Tensor};
 use crate::rules::basis;
-use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,17 +17,29 @@ pub struct Pending {
     pub rest: Option<Box<Tangents>>,
 }
 
-/// Waiting nodes in ascending order, and where each is. The parts of a place are written and read one by one: what is
-/// read back in larger pieces than it was written a moment ago makes the processor wait.
-#[derive(Default)]
-struct Near {
-    seqs: Few<u64>,
-    places: Few<u32>,
-    at: Few<Place>,
-    free: Few<u32>,
-}
-type Few<T> = SmallVec<[T; 8]>;
+const WORDS: usize = 64;
+const SPAN: usize = WORDS * 64;
+/// How far below the limit a number may lie. One word less than all, so that the word of the limit holds no numbers of
+/// the next round.
+const REACH: u64 = SPAN as u64 - 64;
 
+/// The waiting nodes whose numbers lie in reach below a limit, in a ring: a bit for each number.
+struct Window {
+    /// No number that waits here is larger, and none that arrives here later.
+    limit: u64,
+    /// How many wait.
+    waiting: usize,
+    /// Which words have bits.
+    words: u64,
+    bits: [u64; WORDS],
+    /// Where the node is whose bit is set.
+    places: [u16; SPAN],
+    at: Vec<Place>,
+    free: Vec<u16>,
+}
+
+/// The parts are written and read one by one: what is read back in larger pieces than it was written a moment ago makes
+/// the processor wait.
 #[derive(Default)]
 struct Place {
     node: Option<Arc<Node>>,
@@ -35,14 +47,16 @@ struct Place {
     rest: Option<Box<Tangents>>,
 }
 
-/// How far from the end of the sorted list a node is put into it; what belongs further down goes into the tree.
-const NEAR: usize = 64;
+thread_local! {
+    /// An empty window for the next sweep.
+    static SPARE: Cell<Option<Box<Window>>> = const { Cell::new(None) };
+}
 
 /// Waiting nodes by sequence number: every consumer of a node has a larger one, so the largest waiting node is complete.
-/// Most nodes are waited for by the ones just before them, so a list with the largest at its end serves nearly all.
-#[derive(Default)]
+/// Most nodes are waited for by ones made shortly after them, so a window that moves down with the sweep serves nearly
+/// all; what lies outside goes into the tree.
 pub struct Front {
-    near: Near,
+    near: Box<Window>,
     far: BTreeMap<u64, Pending>,
 }
 
@@ -50,32 +64,67 @@ fn rest_of(node: &Node) -> Option<Box<Tangents>> {
     (node.metas.len() > 1).then(|| Box::new(Tangents::from_elem(None, node.metas.len() - 1)))
 }
 
-impl Near {
+impl Window {
+    fn new() -> Window {
+        let (bits, places) = ([0; WORDS], [0; SPAN]);
+        Window { limit: 0, waiting: 0, words: 0, bits, places, at: Vec::new(), free: Vec::new() }
+    }
+    /// Where a number has its bit and its place, if it is in reach.
+    #[inline]
+    fn find(&self, seq: u64) -> Option<usize> {
+        (self.limit.wrapping_sub(seq) < REACH).then_some(seq as usize % SPAN)
+    }
+    #[inline]
+    fn has(&self, i: usize) -> bool {
+        self.bits[i / 64] & 1 << (i % 64) != 0
+    }
+    /// Moves down to a number that is out of reach; nothing waits.
+    fn move_to(&mut self, seq: u64) -> usize {
+        self.limit = if self.limit < seq { seq } else { self.limit.min(seq + REACH / 2) };
+        seq as usize % SPAN
+    }
     #[inline]
     fn insert(&mut self, i: usize, node: Arc<Node>) {
-        let seq = node.seq;
         let rest = if node.metas.len() == 1 { None } else { rest_of(&node) };
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
                 self.at.push(Place::default());
-                self.at.len() as u32 - 1
+                (self.at.len() - 1) as u16
             }
         };
         let p = &mut self.at[place as usize];
         (p.node, p.rest) = (Some(node), rest);
-        if i == self.seqs.len() {
-            self.seqs.push(seq);
-            self.places.push(place);
-        } else {
-            self.seqs.insert(i, seq);
-            self.places.insert(i, place);
+        self.places[i] = place;
+        self.bits[i / 64] |= 1 << (i % 64);
+        self.words |= 1 << (i / 64);
+        self.waiting += 1;
+    }
+    /// The largest number.
+    #[inline]
+    fn last(&self) -> Option<u64> {
+        if self.waiting == 0 {
+            return None;
         }
+        let top = self.limit as usize % SPAN;
+        // The word of the limit comes first, then those below it, round the ring.
+        let turn = (top / 64 + 1) % WORDS;
+        let back = 63 - self.words.rotate_right(turn as u32).leading_zeros() as usize;
+        let word = (back + turn) % WORDS;
+        let i = word * 64 + 63 - self.bits[word].leading_zeros() as usize;
+        Some(self.limit - (top.wrapping_sub(i) % SPAN) as u64)
     }
     #[inline]
     fn pop(&mut self) -> Option<Pending> {
-        self.seqs.pop()?;
-        let place = self.places.pop()?;
+        let seq = self.last()?;
+        self.limit = seq;
+        self.waiting -= 1;
+        let i = seq as usize % SPAN;
+        self.bits[i / 64] ^= 1 << (i % 64);
+        if self.bits[i / 64] == 0 {
+            self.words ^= 1 << (i / 64);
+        }
+        let place = self.places[i];
         self.free.push(place);
         let p = &mut self.at[place as usize];
         Some(Pending { node: p.node.take()?, first: p.first.take(), rest: p.rest.take() })
@@ -91,6 +140,19 @@ impl Near {
 }
 
 impl Front {
+    pub fn new() -> Front {
+        let near = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Box::new(Window::new()));
+        Front { near, far: BTreeMap::new() }
+    }
+
+    /// Keeps the empty window for the next sweep of this thread.
+    pub fn close(mut self) {
+        if self.near.waiting == 0 {
+            self.near.limit = 0;
+            let _ = SPARE.try_with(|s| s.set(Some(self.near)));
+        }
+    }
+
     /// Adds a cotangent of what the edge comes from.
     #[inline]
     pub fn give(&mut self, edge: Edge, grad: Tensor) -> Result<()> {
@@ -117,34 +179,26 @@ impl Front {
     #[inline]
     fn slot(&mut self, edge: Edge) -> Option<&mut Option<Tensor>> {
         let (node, slot) = (edge.node, edge.slot as usize);
-        let seqs = &self.near.seqs[..];
-        let mut at = seqs.len();
-        let stop = at.saturating_sub(NEAR);
-        while at > stop && seqs[at - 1] > node.seq {
-            at -= 1;
+        let Some(i) = self.near.find(node.seq).filter(|i| self.far.is_empty() || self.near.has(*i)) else {
+            return self.slot_far(node, slot);
+        };
+        if !self.near.has(i) {
+            self.near.insert(i, node);
         }
-        if at > 0 && seqs[at - 1] == node.seq {
-            return self.near.grad(at - 1, slot);
-        }
-        let near = at > stop || at == 0;
-        if near && self.far.is_empty() {
-            self.near.insert(at, node);
-            return self.near.grad(at, slot);
-        }
-        self.slot_far(node, slot, at, near)
+        self.near.grad(i, slot)
     }
 
-    /// The same where the place is far down, or the tree is in use.
+    /// The same where the node is out of reach, or may be in the tree.
     #[inline(never)]
-    fn slot_far(&mut self, node: Arc<Node>, slot: usize, at: usize, near: bool) -> Option<&mut Option<Tensor>> {
-        if near && !self.far.contains_key(&node.seq) {
-            self.near.insert(at, node);
-            return self.near.grad(at, slot);
-        }
-        if !near && let Ok(i) = self.near.seqs[..at].binary_search(&node.seq) {
-            return self.near.grad(i, slot);
-        }
+    fn slot_far(&mut self, node: Arc<Node>, slot: usize) -> Option<&mut Option<Tensor>> {
         let seq = node.seq;
+        if !self.far.contains_key(&seq) {
+            let near = self.near.find(seq).or_else(|| (self.near.waiting == 0).then(|| self.near.move_to(seq)));
+            if let Some(i) = near {
+                self.near.insert(i, node);
+                return self.near.grad(i, slot);
+            }
+        }
         let new = || Pending { first: None, rest: rest_of(&node), node };
         let pending = self.far.entry(seq).or_insert_with(new);
         match slot {
@@ -156,16 +210,13 @@ impl Front {
     /// The node with the largest number.
     #[inline]
     pub fn pop(&mut self) -> Option<Pending> {
-        if !self.far.is_empty() {
-            return self.pop_far();
-        }
-        self.near.pop()
+        if self.far.is_empty() { self.near.pop() } else { self.pop_far() }
     }
 
     #[inline(never)]
     fn pop_far(&mut self) -> Option<Pending> {
-        match (self.near.seqs.last(), self.far.last_key_value()) {
-            (Some(near), Some((far, _))) if near > far => self.near.pop(),
+        match (self.near.last(), self.far.last_key_value()) {
+            (Some(near), Some((far, _))) if near > *far => self.near.pop(),
             _ => self.far.pop_last().map(|(_, p)| p),
         }
     }
@@ -184,17 +235,22 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         /// Whatever the order of arrival, the largest node leaves first, with the sum of what arrived for it. `None`
-        /// takes a node out in between.
+        /// takes a node out in between. Nodes arrive all over the place, or within the reach of a window.
         #[test]
         fn the_largest_node_leaves_with_all_that_arrived(
-            steps in prop::collection::vec(prop::option::weighted(0.8, 0..400usize), 0..1500)
+            steps in prop::collection::vec(prop::option::weighted(0.8, (0..20_000usize, 0..4usize)), 0..3000)
         ) {
-            let nodes: Vec<_> = (0..400).map(|_| leaf()).collect();
-            let (mut front, mut expected) = (Front::default(), BTreeMap::<u64, f64>::new());
-            let end = std::iter::repeat_n(None, 401);
+            let nodes: Vec<_> = (0..20_000).map(|_| leaf()).collect();
+            let (mut front, mut expected) = (Front::new(), BTreeMap::<u64, f64>::new());
+            let end = std::iter::repeat_n(None, 3001);
+            let mut last = 10_000usize;
             for (k, step) in steps.into_iter().chain(end).enumerate() {
-                if let Some(i) = step {
+                if let Some((i, spread)) = step {
+                    let i = if spread == 0 { i } else { (last + i % 100 * spread).saturating_sub(150) % 20_000 };
+                    last = i;
                     let edge = Edge { node: nodes[i].clone(), slot: 0 };
                     front.give(edge, Tensor::scalar(crate::DType::F64, k as f64)).unwrap();
                     *expected.entry(nodes[i].seq).or_default() += k as f64;
@@ -203,6 +259,7 @@ mod tests {
                 let left = front.pop().map(|p| (p.node.seq, p.first.unwrap().to_vec::<f64>().unwrap()[0]));
                 prop_assert_eq!(left, expected.pop_last());
             }
+            front.close();
         }
     }
 }

@@ -1,0 +1,97 @@
+//! Short lists of known length, without loops: most nodes have one or two of everything, and what is written as a whole
+//! is read as a whole.
+
+use std::ops::{Deref, DerefMut};
+
+/// A list, in place up to two elements.
+#[derive(Debug, Clone, Default)]
+pub enum Few<T> {
+    #[default]
+    None,
+    One([T; 1]),
+    Two([T; 2]),
+    Many(Box<[T]>),
+}
+
+impl<T> FromIterator<T> for Few<T> {
+    #[inline]
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Few<T> {
+        let mut items = items.into_iter();
+        let Some(a) = items.next() else { return Few::None };
+        let Some(b) = items.next() else { return Few::One([a]) };
+        match items.next() {
+            None => Few::Two([a, b]),
+            Some(c) => Few::Many([a, b, c].into_iter().chain(items).collect()),
+        }
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            Few::None => &[],
+            Few::One(a) => a,
+            Few::Two(a) => a,
+            Few::Many(a) => a,
+        }
+    }
+}
+
+impl<T> DerefMut for Few<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Few::None => &mut [],
+            Few::One(a) => a,
+            Few::Two(a) => a,
+            Few::Many(a) => a,
+        }
+    }
+}
+
+/// A list, in place if it has one element.
+#[derive(Debug, Clone)]
+pub enum OneOrMany<T> {
+    One([T; 1]),
+    Many(Box<[T]>),
+}
+
+impl<T> FromIterator<T> for OneOrMany<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> OneOrMany<T> {
+        let items: Box<[T]> = items.into_iter().collect();
+        match <Box<[T; 1]>>::try_from(items) {
+            Ok(one) => OneOrMany::One(*one),
+            Err(items) => OneOrMany::Many(items),
+        }
+    }
+}
+
+impl<T> Deref for OneOrMany<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            OneOrMany::One(a) => a,
+            OneOrMany::Many(a) => a,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_any_length() {
+        for n in 0..6 {
+            let mut few: Few<usize> = (0..n).collect();
+            let many: OneOrMany<usize> = (0..n).collect();
+            assert_eq!((few.len(), many.len()), (n, n));
+            assert!(few.iter().chain(many.iter()).copied().eq((0..n).chain(0..n)));
+            few.iter_mut().for_each(|x| *x += 1);
+            assert!(few.iter().copied().eq(1..=n));
+        }
+    }
+}
