@@ -14,8 +14,9 @@ from libraries import Tensors, normal
 from small import wave
 
 DEPTHS = range(1, 7)
-# At every depth so many calls at least, so that the tapes are equally long: what outgrows a cache is slow at any depth.
-CALLS = 600
+# At every depth so many calls at least. So the tapes are equally long: what outgrows a cache is slow at any depth. And
+# entering the transforms, about two microseconds each, is a small part of it.
+CALLS = 2000
 LENGTHS = (1, 10, 30, 100, 300, 1000)
 
 

@@ -279,7 +279,8 @@ impl CustomPrimitive {
             None if setup.materialize && m.dtype.is_differentiable() => basis::full(&m.shape, m.dtype, 0.0).map(Some),
             c => Ok(c.clone()),
         };
-        let given = given.iter().zip(node.metas.iter()).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
+        let given =
+            given.iter().zip(node.metas.iter()).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
         let grads = self.f.backward(setup, &given, needs)?;
         check_gradients(&*self.f, &grads, &kept.inputs)?;
         Ok(grads)
