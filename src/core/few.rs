@@ -59,11 +59,13 @@ pub enum OneOrMany<T> {
 }
 
 impl<T> FromIterator<T> for OneOrMany<T> {
+    #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> OneOrMany<T> {
-        let items: Box<[T]> = items.into_iter().collect();
-        match <Box<[T; 1]>>::try_from(items) {
-            Ok(one) => OneOrMany::One(*one),
-            Err(items) => OneOrMany::Many(items),
+        let mut items = items.into_iter();
+        let Some(a) = items.next() else { return OneOrMany::Many(Box::default()) };
+        match items.next() {
+            None => OneOrMany::One([a]),
+            Some(b) => OneOrMany::Many([a, b].into_iter().chain(items).collect()),
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Thread {
     /// Whether the program itself set the grad mode since the running method of a custom function began.
     pub own: Cell<bool>,
     pub forward: Cell<bool>,
+    /// Whether tensors that are made now are inference tensors.
+    pub inference: Cell<bool>,
     /// Whether hooks of saved tensors are in force.
     pub packing: Cell<bool>,
 }
@@ -66,6 +68,7 @@ thread_local! {
             grad: Cell::new(true),
             own: Cell::new(false),
             forward: Cell::new(true),
+            inference: Cell::new(false),
             packing: Cell::new(false),
         }
     };

@@ -347,9 +347,9 @@ impl Primitive for CustomPrimitive {
             true => self.cotangents(kept, &setup, node, &given, needs)?,
             false => Tangents::from_elem(None, kept.inputs.len()),
         };
-        let mut others: SmallVec<[Option<Tensor>; 2]> = cotangents.iter().cloned().collect();
-        (0..others.len()).filter(|i| !without_rule(*i)).for_each(|i| others[i] = None);
-        if others.iter().any(Option::is_some) {
+        if cotangents.iter().enumerate().any(|(i, c)| without_rule(i) && c.is_some()) {
+            let other = |(i, c): (usize, &Option<Tensor>)| if without_rule(i) { c.clone() } else { None };
+            let others: SmallVec<[Option<Tensor>; 2]> = cotangents.iter().enumerate().map(other).collect();
             let inputs: Values = point.residuals[kept.saved..].iter().map(|r| r.opened().clone()).collect();
             let more = hidden::vjp(&*self.f, &inputs, &others, needs)?;
             for (g, m) in grads.iter_mut().zip(more) {

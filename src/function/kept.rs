@@ -3,13 +3,13 @@
 use super::{Setup, Values};
 use crate::base::Result;
 use crate::core::Node;
-use crate::core::node::{Meta, Residual};
+use crate::core::node::{Metas, Residual};
 use std::sync::Arc;
 
 /// What a node keeps of a [`Setup`] whose tensors are its residuals.
 pub(super) struct Kept {
     pub setup: Setup,
-    pub inputs: Vec<Meta>,
+    pub inputs: Metas,
     /// How many residuals are the setup's; the inputs may follow them.
     pub saved: usize,
     pub results: usize,

@@ -7,22 +7,11 @@ use crate::core::level;
 use crate::core::node::locked;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
-use std::cell::Cell;
 use std::sync::Mutex;
-
-thread_local! {
-    static INFERENCE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether tensors that are made now are inference tensors.
-#[inline]
-pub fn inference() -> bool {
-    INFERENCE.get()
-}
 
 /// Whether recording may be on: never in inference mode.
 fn allowed(on: bool) -> bool {
-    on && !inference()
+    on && !level::inference()
 }
 
 /// The modes that blocks of one manager replaced, innermost last.
@@ -148,14 +137,14 @@ impl InferenceMode {
         }
     }
     fn __enter__(&self) {
-        let inference = INFERENCE.replace(self.mode);
+        let inference = level::set_inference(self.mode);
         let grad = level::set_grad_enabled(!self.mode && (inference || level::grad_enabled()));
         locked(&self.before).push((inference, grad));
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
         if let Some((inference, grad)) = locked(&self.before).pop() {
-            INFERENCE.set(inference);
+            level::set_inference(inference);
             level::set_grad_enabled(grad);
         }
         false
@@ -175,7 +164,7 @@ fn is_grad_enabled(py: Python<'_>) -> Bound<'_, PyBool> {
 /// Whether `inference_mode` is on.
 #[pyfunction]
 fn is_inference_mode_enabled() -> bool {
-    inference()
+    level::inference()
 }
 
 /// Whether a tensor was made in inference mode.

@@ -3,29 +3,59 @@
 
 use super::tensor::{PyTensor, type_object};
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::{PyClass, PyClassInitializer, ffi};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 type Object = *mut ffi::PyObject;
 
-/// Where an object has its contents and its list of weak references, in bytes.
-static CONTENTS: AtomicUsize = AtomicUsize::new(0);
+/// A class whose objects are made here.
+pub struct Class {
+    object: AtomicPtr<ffi::PyTypeObject>,
+    /// Where an object has its contents, in bytes.
+    contents: AtomicUsize,
+}
+
+static TENSOR: Class = Class::unknown();
+/// Where a tensor has its list of weak references, in bytes.
 static WEAK: AtomicUsize = AtomicUsize::new(0);
+
+impl Class {
+    pub const fn unknown() -> Class {
+        Class { object: AtomicPtr::new(std::ptr::null_mut()), contents: AtomicUsize::new(0) }
+    }
+
+    /// Reads off a sample what has to be known of its class.
+    pub fn learn<T: PyClass<Frozen = True> + Sync>(&self, sample: &Bound<'_, T>) {
+        self.object.store(sample.as_any().get_type().as_type_ptr(), Relaxed);
+        self.contents.store(std::ptr::from_ref(sample.get()) as usize - sample.as_ptr() as usize, Relaxed);
+    }
+
+    /// A new object, whose dict is made when somebody asks for it.
+    ///
+    /// # Safety
+    /// The class has learned from a sample of this type.
+    #[inline]
+    pub unsafe fn make<'py, T: PyClass>(&self, py: Python<'py>, contents: T) -> PyResult<Bound<'py, T>> {
+        // SAFETY: the new object is zeroed, which is how its other fields begin, and nobody sees it before its contents
+        // are there; those have the place of the sample's.
+        unsafe {
+            let object = ffi::PyType_GenericAlloc(self.object.load(Relaxed), 0);
+            if object.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            object.byte_add(self.contents.load(Relaxed)).cast::<T>().write(contents);
+            Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
+        }
+    }
+}
 
 /// A new object of the class itself.
 #[inline]
 pub fn make(py: Python<'_>, t: PyTensor) -> PyResult<Bound<'_, PyTensor>> {
-    // SAFETY: the class is registered; the new object is zeroed, which is how its other fields begin, and nobody sees
-    // it before its contents are there.
-    unsafe {
-        let object = ffi::PyType_GenericAlloc(type_object(), 0);
-        if object.is_null() {
-            return Err(PyErr::fetch(py));
-        }
-        object.byte_add(CONTENTS.load(Relaxed)).cast::<PyTensor>().write(t);
-        Ok(Bound::from_owned_ptr(py, object).cast_into_unchecked())
-    }
+    // SAFETY: `register` has shown it a sample.
+    unsafe { TENSOR.make(py, t) }
 }
 
 /// A new object of a class with a dict.
@@ -57,7 +87,7 @@ unsafe extern "C" fn free(object: Object) {
         if !object.byte_add(WEAK.load(Relaxed)).cast::<Object>().read().is_null() {
             ffi::PyObject_ClearWeakRefs(object);
         }
-        let contents = object.byte_add(CONTENTS.load(Relaxed)).cast::<PyTensor>();
+        let contents = object.byte_add(TENSOR.contents.load(Relaxed)).cast::<PyTensor>();
         if (*contents).is_plain() {
             contents.drop_in_place();
         } else {
@@ -84,7 +114,7 @@ pub fn has_weak_references(o: &Bound<'_, PyAny>) -> bool {
 /// Reads the offsets off a sample, and tells the interpreter how objects are freed.
 pub fn register(py: Python<'_>) -> PyResult<()> {
     let sample = Bound::new(py, PyTensor::new(crate::Tensor::scalar(crate::DType::F32, 0.0)))?;
-    CONTENTS.store(std::ptr::from_ref(sample.get()) as usize - sample.as_ptr() as usize, Relaxed);
+    TENSOR.learn(&sample);
     // SAFETY: the class is new: it has no subclasses yet, and the sample is freed by the function that made it.
     unsafe {
         let class = type_object();

@@ -2,8 +2,9 @@
 
 use super::gc::Visitor;
 use super::gradient::{Accumulator, GradBox};
-use super::{attributes, autograd, comparison, conversion, dlpack, fill, grad_mode, native, object};
+use super::{attributes, autograd, comparison, conversion, dlpack, fill, native, object};
 use crate::base::Result;
+use crate::core::level::Birth;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::region::Region;
 use crate::skin::{Cell, Slot, read, slot, write};
@@ -77,17 +78,14 @@ static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
 impl PyTensor {
     #[inline]
     pub fn new(value: Tensor) -> PyTensor {
-        PyTensor::of_slot(Slot::new(value))
+        let birth = Birth::now();
+        PyTensor::of_slot(Slot::new(value, birth.level), birth.inference)
     }
 
     #[inline]
-    fn of_slot(slot: Slot) -> PyTensor {
-        PyTensor {
-            slot: UnsafeCell::new(slot),
-            lifted: UnsafeCell::new(None),
-            gradient: UnsafeCell::new(None),
-            inference: grad_mode::inference(),
-        }
+    fn of_slot(slot: Slot, inference: bool) -> PyTensor {
+        let (lifted, gradient) = (UnsafeCell::new(None), UnsafeCell::new(None));
+        PyTensor { slot: UnsafeCell::new(slot), lifted, gradient, inference }
     }
 
     /// Whether the tensor was made in inference mode.
@@ -359,9 +357,7 @@ pub fn wrap_shared(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor
 
 /// A new object for a cell that shares the elements of `base`.
 pub fn wrap_cell<'py>(base: &Bound<'py, PyTensor>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
-    let mut t = PyTensor::of_slot(Slot::Shared(cell));
-    t.inference = base.get().inference;
-    object::make(base.py(), t)
+    object::make(base.py(), PyTensor::of_slot(Slot::Shared(cell), base.get().inference))
 }
 
 /// The argument of a function under `vmap` or `jvp`: `value` is `caller`'s value at that level, and writes to the new

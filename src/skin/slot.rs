@@ -26,8 +26,8 @@ pub struct Owned {
 
 impl Slot {
     #[inline]
-    pub fn new(value: Tensor) -> Slot {
-        Slot::Owned(Owned { value, birth: level::current(), version: 0 })
+    pub fn new(value: Tensor, birth: LevelId) -> Slot {
+        Slot::Owned(Owned { value, birth, version: 0 })
     }
 
     /// The value, unless reading it takes more than a look.

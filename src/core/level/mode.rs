@@ -65,6 +65,30 @@ pub fn set_forward_enabled(on: bool) -> bool {
     this(|t| t.forward.replace(on))
 }
 
+/// Whether tensors that are made now are inference tensors.
+#[inline]
+pub fn inference() -> bool {
+    this(|t| t.inference.get())
+}
+/// Sets the inference mode of this thread and returns the old one.
+pub fn set_inference(on: bool) -> bool {
+    this(|t| t.inference.replace(on))
+}
+
+/// What a tensor that is made now has from its thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Birth {
+    /// The highest visible level.
+    pub level: LevelId,
+    pub inference: bool,
+}
+impl Birth {
+    #[inline]
+    pub fn now() -> Birth {
+        this(|t| Birth { level: t.top.get(), inference: t.inference.get() })
+    }
+}
+
 /// Grad mode that is put back when dropped.
 pub struct GradMode(bool);
 impl GradMode {

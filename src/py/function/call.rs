@@ -15,7 +15,7 @@ use crate::core::watch::{self, Levels, Running};
 use crate::core::{BatchInfo, Mask, Outputs, Randomness, Tangents, Tensor, level};
 use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
 use crate::py::vectorcall::invoke_named;
-use crate::py::{errors, object, tensor};
+use crate::py::{errors, tensor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -150,6 +150,7 @@ impl Call {
     /// Notes which arguments come back, and which of them were changed. `marked`: what the ctx says.
     fn note_returned(
         &self,
+        py: Python<'_>,
         objects: &[Bound<'_, PyAny>],
         values: &[Tensor],
         p: &Parsed<'_>,
@@ -159,7 +160,7 @@ impl Call {
         let is_tensor = |i: &usize| matches!(self.inputs.leaves[*i], Leaf::Tensor { .. });
         let returned = (0..objects.len()).filter(is_tensor).filter_map(|i| Some((i, place(i)?))).collect();
         let mut dirty = Places::new();
-        for i in Python::attach(|py| self.changed(py, objects, values)) {
+        for i in self.changed(py, objects, values) {
             let known = marked.is_none_or(|m| m.contains(&i)) && (marked.is_some() || place(i).is_some());
             if !known {
                 return Err(self.error(&format!(
@@ -202,28 +203,25 @@ impl Call {
         let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
         let parsed = Structure::parse(&out)?;
         if record {
-            self.note_returned(&objects, values, &parsed, None)?;
+            self.note_returned(py, &objects, values, &parsed, None)?;
             self.note_structure(parsed.structure);
         }
         Ok(parsed.tensors)
     }
 
     fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
-        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(self.needs)))?;
+        let ctx = Ctx::make(py, self.inputs.needs(self.needs))?;
         let objects = self.inputs.objects(py, values, record)?;
         let first = [ctx.clone().into_any()];
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
         let mut parsed = Structure::parse(&out)?;
-        let (dirty, marked) = (ctx.get().dirty(py), ctx.get().non_differentiable(py));
         let taken = Ctx::take(&ctx)?;
         if !record {
             return self.with_hidden(py, parsed.tensors, &taken);
         }
-        let dirty: Vec<usize> = dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        self.note_returned(&objects, values, &parsed, Some(&dirty))?;
-        let is_marked = |o: &Bound<'_, PyAny>| marked.iter().any(|m| m.is(o));
-        let constant =
-            parsed.objects.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m });
+        let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
+        self.note_returned(py, &objects, values, &parsed, Some(&dirty))?;
+        let constant = taken.constants(&parsed.objects);
         let mut sorter = Sorter { call: self, values, objects: &objects, parsed: &mut parsed, hidden: Vec::new() };
         let classic = Classic {
             backward: sorter.list(py, taken.backward.as_deref(), Place::Backward),
@@ -306,9 +304,8 @@ impl Function for Call {
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
         let _running = self.running("backward", Levels::NONE);
-        self.with_saved(setup, |py, ctx| {
+        self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
             let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };
-            ctx.get().set_needs(self.inputs.needs(needs));
             let grads = cotangents.iter().map(|c| optional(py, c.clone()));
             let grads = self.structure()?.gradients(py, grads)?;
             let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
@@ -318,7 +315,7 @@ impl Function for Call {
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
         let _running = self.running("jvp", self.levels.hidden());
-        self.with_saved(setup, |py, ctx| {
+        self.with_saved(setup, None, |py, ctx| {
             let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp")) };
             let leaves = self.inputs.spread(py, tangents)?;
             let tangents = self.inputs.arguments(py, &leaves)?;
@@ -353,7 +350,7 @@ impl Function for Call {
             let result = self.inputs.call(f.bind(py), &first, &objects)?;
             let (out, out_dims) = pair(&self.methods, &result)?;
             let parsed = Structure::parse(&out)?;
-            self.note_returned(&objects, args, &parsed, None)?;
+            self.note_returned(py, &objects, args, &parsed, None)?;
             let outs = parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size)?;
             self.note_structure(parsed.structure);
             Ok(Some(outs))

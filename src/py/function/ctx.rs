@@ -1,9 +1,10 @@
 //! The `ctx` of `autograd.Function`.
 
-use crate::core::{BatchInfo, Randomness, Tensor};
+use super::Objects;
+use crate::core::{BatchInfo, Mask, Randomness, Tensor};
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
-use crate::py::tensor;
+use crate::py::{object, tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -44,10 +45,13 @@ struct State {
     adopted: Vec<Adopted>,
 }
 
+/// What was saved; `None` is what is no tensor.
+pub type Saved = SmallVec<[Option<Tensor>; 4]>;
+
 /// Values that the rules may read: saved tensors, and the tensors among the attributes.
 #[derive(Clone, Default)]
 pub struct Shown {
-    pub saved: Vec<Option<Tensor>>,
+    pub saved: Saved,
     pub adopted: Vec<Tensor>,
 }
 
@@ -67,10 +71,29 @@ pub struct Taken {
     pub backward: Option<Vec<Option<Py<PyAny>>>>,
     pub forward: Option<Vec<Option<Py<PyAny>>>>,
     pub adopted: Vec<Py<PyAny>>,
+    /// The objects that were marked dirty.
+    pub dirty: Vec<Py<PyAny>>,
+    pub non_differentiable: Vec<Py<PyAny>>,
+    pub materialize: bool,
 }
 
-fn copies(py: Python<'_>, objects: &[Py<PyAny>]) -> Vec<Py<PyAny>> {
-    objects.iter().map(|o| o.clone_ref(py)).collect()
+impl Taken {
+    /// Those of the outputs that were marked as non-differentiable.
+    pub fn constants(&self, outputs: &[Bound<'_, PyAny>]) -> Mask {
+        if self.non_differentiable.is_empty() {
+            return 0;
+        }
+        let is_marked = |o: &Bound<'_, PyAny>| self.non_differentiable.iter().any(|m| m.is(o));
+        outputs.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m })
+    }
+}
+
+static CLASS: object::Class = object::Class::unknown();
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<Ctx>()?;
+    CLASS.learn(&object::make_with_dict(m.py(), Ctx::default())?);
+    Ok(())
 }
 
 impl Ctx {
@@ -78,23 +101,14 @@ impl Ctx {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    pub fn with_needs(needs: Needs) -> Ctx {
-        let ctx = Ctx::default();
-        ctx.state().needs = needs;
-        ctx
-    }
-    pub fn set_needs(&self, needs: Needs) {
-        self.state().needs = needs;
+    /// A new ctx.
+    pub fn make(py: Python<'_>, needs: Needs) -> PyResult<Bound<'_, Ctx>> {
+        let ctx = Ctx { state: Mutex::new(State { needs, ..State::default() }) };
+        // SAFETY: `register` has shown it a sample.
+        unsafe { CLASS.make(py, ctx) }
     }
     pub fn materialize(&self) -> bool {
         !self.state().keep_missing
-    }
-    /// The objects that were marked dirty.
-    pub fn dirty(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
-        copies(py, &self.state().dirty)
-    }
-    pub fn non_differentiable(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
-        copies(py, &self.state().non_differentiable)
     }
 
     /// Takes what was saved, and the tensors among the attributes out of these.
@@ -142,17 +156,28 @@ impl Ctx {
         let mut s = self.state();
         s.adopted = adopted;
         s.taken = s.backward.is_some() || s.forward.is_some();
-        let dirty = std::mem::take(&mut s.dirty);
-        let marked = std::mem::take(&mut s.non_differentiable);
-        let taken = Taken { backward: s.backward.take(), forward: s.forward.take(), adopted: tensors };
-        drop(s);
-        drop((dirty, marked));
-        taken
+        Taken {
+            backward: s.backward.take(),
+            forward: s.forward.take(),
+            adopted: tensors,
+            dirty: std::mem::take(&mut s.dirty),
+            non_differentiable: std::mem::take(&mut s.non_differentiable),
+            materialize: !s.keep_missing,
+        }
     }
 
     /// Shows values to a rule that begins; gives what was shown before.
     pub fn show(&self, values: Option<Shown>) -> Option<Shown> {
         std::mem::replace(&mut self.state().shown, values)
+    }
+
+    /// The same for a rule that is told which gradients are asked for.
+    pub fn show_for(&self, needs: Option<Needs>, values: Shown) -> Option<Shown> {
+        let mut s = self.state();
+        if let Some(needs) = needs {
+            s.needs = needs;
+        }
+        s.shown.replace(values)
     }
 
     fn find_adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -259,15 +284,17 @@ impl Ctx {
             let objects = objects.map(|l| l.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect::<Vec<_>>());
             match &s.shown {
                 Some(shown) => (shown.saved.clone(), objects),
-                None if objects.is_some() || !s.taken => (Vec::new(), Some(objects.unwrap_or_default())),
+                None if objects.is_some() || !s.taken => (Saved::new(), Some(objects.unwrap_or_default())),
                 None => return Err(freed("saved_tensors")),
             }
         };
         if let Some(objects) = objects {
             return PyTuple::new(py, objects);
         }
-        let wrapped: Vec<Bound<'py, PyAny>> =
-            values.into_iter().map(|v| super::optional(py, v)).collect::<PyResult<_>>()?;
+        let mut wrapped = Objects::new();
+        for v in values {
+            wrapped.push(super::optional(py, v)?);
+        }
         PyTuple::new(py, wrapped)
     }
     /// For each argument of the function, whether a gradient is asked for.

@@ -13,7 +13,7 @@ use crate::core::watch::{self, Levels};
 use crate::core::{LevelId, Tensor, level};
 use crate::function::{self, Function};
 use crate::py::vectorcall::{self, Call as Given, Callable};
-use crate::py::{object, tensor, views};
+use crate::py::{tensor, views};
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
@@ -172,7 +172,7 @@ impl Apply {
         let _running = watch::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
         let ctx = match self.methods.setup_context {
             Some(_) => None,
-            None => Some(object::make_with_dict(py, Ctx::with_needs(Needs::from_elem(false, arguments)))?.into_any()),
+            None => Some(Ctx::make(py, Needs::from_elem(false, arguments))?.into_any()),
         };
         let out = call(self.methods.forward.bind(py), ctx)?;
         if quiet { Ok(out) } else { without_history(out) }
@@ -230,6 +230,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Apply, vectorcall));
     // SAFETY: the class is new, and each of its objects has an entry point there.
     unsafe { vectorcall::install(&py.get_type::<Apply>(), &sample, contents, offset, 0) };
-    m.add_class::<Ctx>()?;
+    ctx::register(m)?;
     m.add_class::<VmapInfo>()
 }

@@ -70,10 +70,18 @@ impl Structure {
     }
 
     /// The result with these tensors.
-    pub fn build<'py>(&self, py: Python<'py>, objects: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn build<'py>(&self, py: Python<'py>, mut objects: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.is_tensor() {
+            return Ok(objects.pop().unwrap_or_else(|| py.None().into_bound(py)));
+        }
         let mut objects = objects.into_iter();
         let items = self.items(py, || objects.next(), |c| c.clone_ref(py))?;
         self.assemble(py, items)
+    }
+
+    /// Whether the result is a tensor and nothing else, as most are.
+    fn is_tensor(&self) -> bool {
+        matches!((&self.whole, &self.items[..]), (Whole::One, [Item::Tensor]))
     }
 
     fn assemble<'py>(&self, py: Python<'py>, mut items: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -113,6 +121,11 @@ impl Structure {
         py: Python<'py>,
         mut grads: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     ) -> PyResult<Objects<'py>> {
+        if self.is_tensor()
+            && let Some(g) = grads.next()
+        {
+            return Ok(smallvec![g?]);
+        }
         let mut failed = None;
         let next = || match grads.next()? {
             Ok(g) => Some(g),

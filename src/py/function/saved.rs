@@ -1,15 +1,15 @@
 //! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
 
 use super::call::{Call, python};
-use super::ctx::{Ctx, Shown, Taken};
+use super::ctx::{Ctx, Needs, Saved, Shown, Taken};
 use super::inputs::Leaf;
 use super::outputs::{Parsed, Structure};
-use super::{Objects, optional, value_of};
+use super::{Objects, value_of};
 use crate::base::{Error, Result};
 use crate::core::{Mask, Node, Outputs, Tensor};
 use crate::dense::random::default_generator;
 use crate::function::{self, Setup};
-use crate::py::object;
+use crate::py::tensor;
 use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -48,7 +48,7 @@ pub struct Classic {
 pub struct Context {
     pub ctx: Py<Ctx>,
     /// Which saved entries are tensors; the adopted ones follow.
-    present: Vec<bool>,
+    present: SmallVec<[bool; 8]>,
 }
 
 impl Context {
@@ -79,9 +79,12 @@ impl Call {
     }
 
     pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
-        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
-        let outputs = outs.iter().map(|v| optional(py, Some(v.clone()))).collect::<PyResult<Objects<'_>>>()?;
+        let mut outputs = Objects::new();
+        for v in outs {
+            outputs.push(tensor::wrap(py, v.clone())?.into_any());
+        }
         let (structure, known, returned) = {
             let s = self.state();
             (s.structure.clone(), s.dirty.clone(), s.returned.clone())
@@ -95,30 +98,31 @@ impl Call {
             let arguments = PyTuple::new(py, arguments)?.into_any();
             invoke(f.bind(py), &[ctx.clone().into_any(), arguments, output])?;
         }
-        let dirty: Vec<usize> =
-            ctx.get().dirty(py).iter().filter_map(|d| inputs.iter().position(|i| i.is(d))).collect();
+        let taken = Ctx::take(&ctx)?;
+        let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
+        let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
         if let Some((i, _)) = known.iter().find(|(i, _)| !dirty.contains(i)) {
             return Err(self.error(&format!(
                 "its forward changed {} in place, and setup_context did not call ctx.mark_dirty() on it",
                 self.methods.argument(*i)
             )));
         }
+        let constant = taken.constants(&outputs);
         let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
-        self.state().dirty = dirty.iter().map(pair).collect::<PyResult<_>>()?;
-        let marked = ctx.get().non_differentiable(py);
-        let is_marked = |o: &Bound<'_, PyAny>| marked.iter().any(|m| m.is(o));
-        let constant =
-            outputs.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m });
-        let before = match &mut self.state().shown {
-            Some(shown) => std::mem::replace(shown, outputs.into_iter().map(Bound::unbind).collect()),
-            None => SmallVec::new(),
+        let dirty = dirty.iter().map(pair).collect::<PyResult<_>>()?;
+        let before = {
+            let mut s = self.state();
+            s.dirty = dirty;
+            match &mut s.shown {
+                Some(shown) => std::mem::replace(shown, outputs.into_iter().map(Bound::unbind).collect()),
+                None => SmallVec::new(),
+            }
         };
         drop(before);
-        let taken = Ctx::take(&ctx)?;
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py)))).collect();
         let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
-        Ok(setup_from(&ctx, saved, adopted, constant))
+        Ok(setup_from(&ctx, saved, adopted, constant, taken.materialize))
     }
 
     pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
@@ -132,9 +136,10 @@ impl Call {
             Origin::Constant(t) => Some(t.clone()),
         };
         let list = self.chosen(needs, classic.backward.as_ref(), classic.forward.as_ref());
-        let saved = list.map_or(Vec::new(), |l| l.iter().map(value).collect());
+        let saved = list.map_or(Saved::new(), |l| l.iter().map(value).collect());
         let adopted = classic.adopted.iter().filter_map(value);
-        Ok(setup_from(classic.ctx.bind(py), saved, adopted, classic.constant))
+        let ctx = classic.ctx.bind(py);
+        Ok(setup_from(ctx, saved, adopted, classic.constant, ctx.get().materialize()))
     }
 
     /// The setup of a classic function whose results came from its vmap staticmethod, which fills no ctx: its forward
@@ -147,7 +152,7 @@ impl Call {
             ))
         };
         let draws = default_generator().get_state();
-        let ctx = object::make_with_dict(py, Ctx::with_needs(self.inputs.needs(needs)))?;
+        let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let objects = self.inputs.objects(py, ins, false)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[ctx.clone().into_any()], &objects);
         let out = out.map_err(|e| why(&format!("it ended with {e}")))?;
@@ -155,15 +160,11 @@ impl Call {
             return Err(why("it draws random numbers, which would not be the same"));
         }
         let parsed = Structure::parse(&out)?;
-        if parsed.tensors.len() != outs.len() || !ctx.get().dirty(py).is_empty() {
+        let taken = Ctx::take(&ctx)?;
+        if parsed.tensors.len() != outs.len() || !taken.dirty.is_empty() {
             return Err(why("it gives other results, or changes its arguments"));
         }
-        let marked = ctx.get().non_differentiable(py);
-        let constant = parsed
-            .objects
-            .iter()
-            .enumerate()
-            .fold(0, |m, (i, o)| if marked.iter().any(|x| x.is(o)) { m | 1 << i.min(63) } else { m });
+        let constant = taken.constants(&parsed.objects);
         let value = |o: &Py<PyAny>| {
             let o = o.bind(py);
             if let Some(leaf) = objects.iter().position(|x| x.is(o)).map(|i| &self.inputs.leaves[i])
@@ -174,10 +175,9 @@ impl Call {
             let output = parsed.objects.iter().position(|x| x.is(o));
             output.map(|i| outs[i].clone()).or_else(|| value_of(o))
         };
-        let taken = Ctx::take(&ctx)?;
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(value)).collect();
-        Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant))
+        Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
     }
 
     /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
@@ -190,6 +190,7 @@ impl Call {
     pub fn with_saved<R>(
         &self,
         setup: &Setup,
+        needs: Option<Needs>,
         f: impl FnOnce(Python<'_>, &Bound<'_, Ctx>) -> PyResult<R>,
     ) -> Result<R> {
         let Some(context) = setup.context.downcast_ref::<Context>() else {
@@ -197,7 +198,7 @@ impl Call {
         };
         python(|py| {
             let ctx = context.ctx.bind(py);
-            let before = ctx.get().show(Some(context.shown(setup)));
+            let before = ctx.get().show_for(needs, context.shown(setup));
             let out = f(py, ctx);
             drop(ctx.get().show(before));
             out
@@ -219,16 +220,17 @@ pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult
 
 fn setup_from(
     ctx: &Bound<'_, Ctx>,
-    saved: Vec<Option<Tensor>>,
+    saved: Saved,
     adopted: impl Iterator<Item = Tensor>,
     non_differentiable: Mask,
+    materialize: bool,
 ) -> Setup {
     let present = saved.iter().map(Option::is_some).collect();
     Setup {
         context: Arc::new(Context { ctx: ctx.clone().unbind(), present }),
         saved: saved.into_iter().flatten().chain(adopted).collect(),
         non_differentiable,
-        materialize: ctx.get().materialize(),
+        materialize,
     }
 }
 
