@@ -123,9 +123,9 @@ pullback takes less than a millisecond are represented by the best rounds, times
 
 ![time per dense kernel call by depth, and per operator by length](img/depth.png)
 
-Left: time per operator on plain arrays that a nest of transforms comes down to, for chains of 2,000 such calls at least,
-so that entering the transforms ({entering} for one more `vmap`) counts for little and the tapes are equally long at
-every depth; from depth 1 to 6 it varies by a factor of {depths}.
+Left: time per operator on plain arrays that a nest of transforms comes down to, for chains of 2,000 such calls at
+least, so that entering the transforms ({entering} for one more `vmap`) counts for little and the tapes are equally long
+at every depth; from depth 1 to 6 it varies by a factor of {depths}.
 
 Right: time per operator of a chain; from 10 to 1000 operators it varies by {lengths}.
 """

@@ -5,8 +5,10 @@ use super::gradient::Accumulator;
 use super::hooks::Removable;
 use super::native::Out;
 use super::{autograd, convert, function, saving, tensor};
-use crate::core::Node;
-use crate::core::node::{Link, locked};
+use crate::core::node::{Link, Meta, locked};
+use crate::core::{Node, Tensor};
+use crate::rules::basis;
+use crate::transforms::backward;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -125,6 +127,24 @@ impl PyNode {
     fn register_prehook(&self, r#fn: &Bound<'_, PyAny>) -> PyResult<Removable> {
         Ok(Removable::add_to_node(&self.0, callable(r#fn, "register_prehook")?, true))
     }
+    /// The gradients of the node's inputs for the given ones of its outputs, without going further: a tensor or None, or
+    /// a tuple of them if there are several inputs.
+    #[pyo3(signature = (*grad_outputs))]
+    fn __call__<'py>(&self, py: Python<'py>, grad_outputs: &Bound<'py, PyTuple>) -> Out<'py> {
+        let given = self.cotangents(grad_outputs)?;
+        let found = backward::pass_one(&self.0, &given)?;
+        let mut objects = Vec::with_capacity(found.len());
+        for g in found {
+            objects.push(match g {
+                Some(g) => tensor::wrap(py, g)?.into_any(),
+                None => py.None().into_bound(py),
+            });
+        }
+        match <[_; 1]>::try_from(objects) {
+            Ok([only]) => Ok(only),
+            Err(all) => Ok(PyTuple::new(py, all)?.into_any()),
+        }
+    }
     /// A number that grows with time.
     #[getter]
     fn _sequence_nr(&self) -> u64 {
@@ -178,6 +198,35 @@ impl PyNode {
 }
 
 impl PyNode {
+    /// One gradient for each output, in its dtype.
+    fn cotangents(&self, given: &Bound<'_, PyTuple>) -> PyResult<Vec<Option<Tensor>>> {
+        let (name, metas) = (self.0.class(), &self.0.metas);
+        if given.len() != metas.len() {
+            let (n, got) = (metas.len(), given.len());
+            return Err(PyTypeError::new_err(format!("{name}(): expected {n} gradients of its outputs, got {got}")));
+        }
+        let one = |(i, (o, meta)): (usize, (Bound<'_, PyAny>, &Meta))| {
+            if o.is_none() {
+                return Ok(None);
+            }
+            let Some(g) = convert::tensor(&o) else {
+                let got = convert::type_name(&o);
+                return Err(PyTypeError::new_err(format!(
+                    "{name}(): gradient {i} must be a Tensor or None, got {got}"
+                )));
+            };
+            if g.shape() != &meta.shape {
+                return Err(PyRuntimeError::new_err(format!(
+                    "{name}(): gradient {i} has shape {}, and the output that it belongs to {}",
+                    g.shape(),
+                    meta.shape
+                )));
+            }
+            Ok(Some(basis::cast(&g, meta.dtype)?))
+        };
+        given.iter().zip(metas.iter()).enumerate().map(one).collect()
+    }
+
     /// A saved input or output, with its history.
     fn saved<'py>(&self, py: Python<'py>, place: (bool, u32)) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = {

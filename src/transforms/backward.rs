@@ -246,6 +246,18 @@ fn has_nan(t: &Tensor) -> Result<bool> {
     Ok(any.to_vec::<bool>()?.contains(&true))
 }
 
+/// Cotangents of one node's inputs for these of its outputs; a leaf takes its own into its sink. The node keeps its
+/// residuals, and the result is recorded if grad mode is on.
+///
+/// # Errors
+/// `Runtime` if an earlier sweep freed the residuals.
+pub fn pass_one(node: &Arc<Node>, cotangents: &[Option<Tensor>]) -> Result<Tangents> {
+    let how = Residuals { keep: true, relink: crate::core::level::grad_enabled() };
+    let mut inputs = bare_step(&mut node.clone(), cotangents, how, None)?;
+    inputs.resize(node.edges.len(), None);
+    Ok(inputs)
+}
+
 /// Cotangents of a node's inputs.
 fn node_vjp(
     node: &mut Arc<Node>,

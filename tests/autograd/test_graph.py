@@ -338,3 +338,44 @@ def test_versions() -> None:
     graph.increment_version(x)
     graph.increment_version([x, y])
     assert (x._version, y._version) == (2, 1) and x.tolist() == [0.0, 0.0]
+
+
+def test_nodes_are_called() -> None:
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    node = (x * w).grad_fn
+    g = numbers(1.0, 10.0)
+    for _ in range(2):
+        gx, gw = node(g)
+        same(gx, numbers(3.0, 40.0))
+        same(gw, numbers(1.0, 20.0))
+    (again,) = pb.autograd.grad(gx.sum(), w)
+    same(again, g)
+    with pb.no_grad():
+        assert not node(g)[0].requires_grad
+    assert node(None) == (None, None)
+    same(x.exp().grad_fn(g.float()), g * x.detach().exp())
+    assert x.grad is None and node.next_functions[0][0](g) == ()
+    same(x.grad, g)
+    values, indices = x.sort(descending=True)
+    same(values.grad_fn(g, None), numbers(10.0, 1.0))
+
+
+def test_calls_of_nodes_are_checked() -> None:
+    x = leaf(1.0, 2.0)
+    node = x.exp().grad_fn
+    with pytest.raises(TypeError, match=r"ExpBackward0\(\): expected 1 gradients of its outputs, got 2"):
+        node(x, x)
+    with pytest.raises(TypeError, match=r"ExpBackward0\(\): gradient 0 must be a Tensor or None, got str"):
+        node("x")
+    with pytest.raises(RuntimeError, match=r"ExpBackward0\(\): gradient 0 has shape .*3.*, and the output .*2"):
+        node(numbers(1.0, 2.0, 3.0))
+    y = x.exp()
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.grad_fn(numbers(1.0, 1.0))
+
+
+def test_nodes_are_called_under_transforms() -> None:
+    x = pb.tensor([1.0, 2.0], dtype=pb.float64)
+    gradient = pb.func.grad(lambda v: (v.exp().grad_fn(v) * v).sum())
+    same(gradient(x), (2 * x + x**2) * x.exp())
