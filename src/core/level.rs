@@ -178,6 +178,7 @@ fn push(kind: LevelKind, origin: Origin) -> Guard {
         if let Some(slot) = t.near.get(id.depth() - 1) {
             slot.set((id, brief));
         }
+        t.changed(id.depth());
         let plain = plain && t.hidden.get() & bit(id) == 0;
         if plain {
             t.top.set(id);
@@ -192,18 +193,19 @@ fn push(kind: LevelKind, origin: Origin) -> Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let closed = STACK.with_borrow_mut(|stack| {
+        let (closed, height) = STACK.with_borrow_mut(|stack| {
             let closed = stack.get_mut(self.id.depth() - 1).and_then(Option::take);
             while matches!(stack.last(), Some(None)) {
                 stack.pop();
             }
-            closed
+            (closed, stack.len())
         });
         LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
         this(|t| {
             if let Some(slot) = t.near.get(self.id.depth() - 1) {
                 slot.set((LevelId::DENSE, Kind::Tape));
             }
+            t.changed(height);
             match closed.map(|l| l.kind) {
                 Some(LevelKind::Tape { prev }) => t.grad.set(prev),
                 Some(LevelKind::Dual { prev, ambient: false }) => t.forward.set(prev),
@@ -243,7 +245,10 @@ fn refresh() {
 /// The stack in place of the present one, which is given back.
 fn replace_stack(stack: Vec<Option<Level>>) -> Vec<Option<Level>> {
     let near = |i: usize| stack.get(i).and_then(Option::as_ref).map_or((LevelId::DENSE, Kind::Tape), Level::brief);
-    this(|t| (0..NEAR).for_each(|i| t.near[i].set(near(i))));
+    this(|t| {
+        (0..NEAR).for_each(|i| t.near[i].set(near(i)));
+        t.changed(stack.len());
+    });
     STACK.replace(stack)
 }
 
@@ -348,8 +353,9 @@ pub fn current() -> LevelId {
 }
 
 /// Number of slots of the stack; equal before and after a transform that has been left.
+#[inline]
 pub fn height() -> usize {
-    STACK.with_borrow(|s| s.len())
+    this(|t| t.height.get())
 }
 
 /// Whether this is a live level of `forward_ad`.

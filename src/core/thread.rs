@@ -2,6 +2,8 @@
 //! of what a small operator costs.
 
 use super::level::{LevelId, LevelKind};
+use super::watch::Frame;
+use crate::dense::near::Near;
 use std::cell::Cell;
 
 /// Which interpreter a level runs.
@@ -37,6 +39,10 @@ pub struct Thread {
     pub hidden: Cell<u128>,
     /// Depths of the levels whose values the running method of a custom function must not use.
     pub forbidden: Cell<u128>,
+    /// Number of slots of the stack of levels.
+    pub height: Cell<usize>,
+    /// Counts levels that open and close.
+    pub changes: Cell<u64>,
     /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
     pub trace: Cell<LevelId>,
     /// The highest visible level.
@@ -53,14 +59,28 @@ pub struct Thread {
     pub inference: Cell<bool>,
     /// Whether hooks of saved tensors are in force.
     pub packing: Cell<bool>,
+    /// The running method of a custom function.
+    pub frame: Cell<Frame>,
 }
 
+impl Thread {
+    /// The stack of levels is another one, of this height.
+    pub fn changed(&self, height: usize) {
+        self.height.set(height);
+        self.changes.set(self.changes.get() + 1);
+    }
+}
+
+static THREAD: Near<Thread> = Near::new(&OWN);
+
 thread_local! {
-    static THREAD: Thread = const {
+    static OWN: Thread = const {
         Thread {
             near: [const { Cell::new((LevelId::DENSE, Kind::Tape)) }; NEAR],
             hidden: Cell::new(0),
             forbidden: Cell::new(0),
+            height: Cell::new(0),
+            changes: Cell::new(0),
             trace: Cell::new(LevelId::DENSE),
             top: Cell::new(LevelId::DENSE),
             tape_cut: Cell::new(0),
@@ -70,6 +90,7 @@ thread_local! {
             forward: Cell::new(true),
             inference: Cell::new(false),
             packing: Cell::new(false),
+            frame: Cell::new(Frame::NOBODY),
         }
     };
 }

@@ -8,7 +8,6 @@ use super::primitive::Prim;
 use super::tensor::{Payload, Tensor};
 use super::thread::this;
 use crate::base::{Error, Result};
-use std::cell::Cell;
 
 /// Levels by depth, as bits.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,8 +61,9 @@ impl Levels {
     }
 }
 
+/// A running method.
 #[derive(Clone, Copy)]
-struct Frame {
+pub(super) struct Frame {
     function: Origin,
     method: &'static str,
     levels: Levels,
@@ -73,16 +73,12 @@ struct Frame {
 }
 
 impl Frame {
-    fn enter(self) {
-        this(|t| t.forbidden.set(self.levels.tapes | self.levels.others));
-        FRAME.set(self);
+    pub const NOBODY: Frame =
+        Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false };
+
+    fn current() -> Frame {
+        this(|t| t.frame.get())
     }
-}
-
-const NOBODY: Frame = Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false };
-
-thread_local! {
-    static FRAME: Cell<Frame> = const { Cell::new(NOBODY) };
 }
 
 /// A method that runs until this is dropped.
@@ -94,28 +90,31 @@ pub struct Running {
 /// Announces that a method of a function runs, which must not use values of these levels.
 #[inline]
 pub fn enter(function: Origin, method: &'static str, mut levels: Levels) -> Running {
-    let before = FRAME.get();
-    let own = level::forget_own_mode();
-    levels.others |= before.levels.others;
-    if !own {
-        levels.tapes |= before.levels.tapes;
-    }
-    Frame { function, method, levels, seq: present_seq(), no_random: before.no_random }.enter();
-    Running { before, own }
+    let seq = present_seq();
+    this(|t| {
+        let (before, own) = (t.frame.get(), t.own.replace(false));
+        levels.others |= before.levels.others;
+        if !own {
+            levels.tapes |= before.levels.tapes;
+        }
+        t.forbidden.set(levels.tapes | levels.others);
+        t.frame.set(Frame { function, method, levels, seq, no_random: before.no_random });
+        Running { before, own }
+    })
 }
 
 impl Running {
     /// Random operators raise while the method runs.
     pub fn forbid_random(&mut self) {
-        FRAME.set(Frame { no_random: true, ..FRAME.get() });
+        this(|t| t.frame.set(Frame { no_random: true, ..t.frame.get() }));
     }
 }
 
 /// Says what the running method is to its user, where that is no method of a Function class: "the fwd of defvjp()".
 pub fn rename(rule: &'static str) {
-    let frame = FRAME.get();
+    let frame = Frame::current();
     if frame.function != Origin::UNKNOWN {
-        FRAME.set(Frame { method: rule, ..frame });
+        this(|t| t.frame.set(Frame { method: rule, ..frame }));
     }
 }
 
@@ -130,7 +129,7 @@ fn names(frame: &Frame) -> (String, String) {
 
 /// An error if the running method must not draw random numbers.
 pub fn check_random(op: &str) -> Result<()> {
-    let frame = FRAME.get();
+    let frame = Frame::current();
     if !frame.no_random {
         return Ok(());
     }
@@ -145,8 +144,11 @@ pub fn check_random(op: &str) -> Result<()> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.before.enter();
-        level::restore_own_mode(self.own);
+        this(|t| {
+            t.forbidden.set(self.before.levels.tapes | self.before.levels.others);
+            t.frame.set(self.before);
+            t.own.set(self.own);
+        });
     }
 }
 
@@ -160,7 +162,7 @@ pub(super) fn forbids(id: LevelId) -> bool {
 /// mode, and without a derivative, is allowed on tapes.
 #[cold]
 pub(super) fn check(id: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<()> {
-    let frame = FRAME.get();
+    let frame = Frame::current();
     if !level::is_live(id) {
         return Ok(());
     }
@@ -199,7 +201,7 @@ fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
 
 /// What to write if a method of a custom function reads the data of a batch.
 pub fn advice() -> String {
-    let frame = FRAME.get();
+    let frame = Frame::current();
     if frame.function == Origin::UNKNOWN {
         return String::new();
     }

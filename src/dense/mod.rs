@@ -12,6 +12,7 @@ pub mod linalg;
 pub mod math;
 pub mod matmul;
 pub mod memory;
+pub mod near;
 pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;

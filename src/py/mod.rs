@@ -76,6 +76,7 @@ pub fn submodule<'py>(core: &Bound<'py, PyModule>, path: &str) -> PyResult<Bound
 
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    crate::dense::near::claim();
     m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;
     dtype::register(m)?;

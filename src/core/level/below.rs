@@ -1,12 +1,17 @@
 //! Hiding levels, for what runs below them.
 
-use super::{LevelId, height, refresh, this};
+use super::{LevelId, refresh, this};
 
 /// Hides a level and all that live above it from creation, random operators, modes and births, while dropped not.
 /// Levels that open later are visible.
 pub struct Below {
     hidden: u128,
     grad: bool,
+    /// What the thread said of the stack, which holds until the stack changes.
+    top: LevelId,
+    trace: LevelId,
+    tape_cut: usize,
+    changes: u64,
 }
 
 impl Below {
@@ -23,19 +28,36 @@ impl Below {
 
     fn hide(from: usize, on: bool) -> Below {
         let bits = |n: usize| if n >= 127 { u128::MAX } else { (1 << n) - 1 };
-        let live = bits(height() + 1) & !bits(from);
-        let below = this(|t| Below { hidden: t.hidden.replace(t.hidden.get() | live), grad: t.grad.replace(on) });
-        refresh();
+        let below = this(|t| {
+            let live = bits(t.height.get() + 1) & !bits(from);
+            Below {
+                hidden: t.hidden.replace(t.hidden.get() | live),
+                grad: t.grad.replace(on),
+                top: t.top.replace(LevelId::DENSE),
+                trace: t.trace.replace(LevelId::DENSE),
+                tape_cut: t.tape_cut.replace(0),
+                changes: t.changes.get(),
+            }
+        });
+        if from > 1 {
+            refresh();
+        }
         below
     }
 }
 
 impl Drop for Below {
     fn drop(&mut self) {
-        this(|t| {
+        let same = this(|t| {
             t.hidden.set(self.hidden);
             t.grad.set(self.grad);
+            t.top.set(self.top);
+            t.trace.set(self.trace);
+            t.tape_cut.set(self.tape_cut);
+            t.changes.get() == self.changes
         });
-        refresh();
+        if !same {
+            refresh();
+        }
     }
 }

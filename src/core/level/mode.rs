@@ -37,19 +37,10 @@ pub fn set_grad_enabled(mode: impl Into<Mode>) -> Mode {
     let mode = mode.into();
     this(|t| Mode { on: t.grad.replace(mode.on), own: t.own.replace(mode.own) })
 }
-/// Whether the program itself set the grad mode since [`forget_own_mode`].
+/// Whether the program itself set the grad mode since the running method of a custom function began.
 #[inline]
 pub fn is_own_mode() -> bool {
     this(|t| t.own.get())
-}
-/// What is set from now on counts; gives what counted before, for [`restore_own_mode`].
-#[inline]
-pub fn forget_own_mode() -> bool {
-    this(|t| t.own.replace(false))
-}
-#[inline]
-pub fn restore_own_mode(own: bool) {
-    this(|t| t.own.set(own));
 }
 /// Whether dual numbers of the innermost level propagate.
 #[inline]

@@ -9,6 +9,7 @@ use super::classes::{LOCAL, SMALL, local_limit};
 use super::lock::watch_forks;
 use super::spans::Block;
 use super::{large, spans};
+use crate::dense::near::Near;
 use std::cell::Cell;
 use std::ptr::null_mut;
 
@@ -31,8 +32,10 @@ struct Local {
     state: Cell<State>,
 }
 
+static LISTS: Near<Local> = Near::new(&OWN);
+
 thread_local! {
-    static LISTS: Local = const {
+    static OWN: Local = const {
         Local {
             bins: [const { Bin { head: Cell::new(null_mut()), count: Cell::new(0), limit: Cell::new(0) } }; LOCAL],
             state: Cell::new(State::Fresh),
