@@ -76,8 +76,11 @@ fn strip(level: LevelId, t: &Tensor) -> Tensor {
 impl CustomPrimitive {
     fn below(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
         let values: Values = args.iter().map(|a| strip(level, a)).collect();
-        let refs: SmallVec<[&Tensor; 4]> = values.iter().collect();
         let _below = Below::enter(level);
+        if level::tracing() == LevelId::DENSE && values.iter().all(|v| v.level() == LevelId::DENSE) {
+            return self.f.forward(&values);
+        }
+        let refs: SmallVec<[&Tensor; 4]> = values.iter().collect();
         call_many(me, &Params::None, &refs)
     }
 
@@ -275,13 +278,17 @@ impl CustomPrimitive {
         if !self.f.has(Rule::Backward) {
             return derived::backward(&*self.f, setup, &kept.inputs, given, needs);
         }
-        let dense = |(c, m): (&Option<Tensor>, &Meta)| match c {
-            None if setup.materialize && m.dtype.is_differentiable() => basis::full(&m.shape, m.dtype, 0.0).map(Some),
-            c => Ok(c.clone()),
+        let is_missing = |c: &Option<Tensor>, m: &Meta| c.is_none() && m.dtype.is_differentiable();
+        let grads = if setup.materialize && given.iter().zip(node.metas.iter()).any(|(c, m)| is_missing(c, m)) {
+            let dense = |(c, m): (&Option<Tensor>, &Meta)| match is_missing(c, m) {
+                true => basis::full(&m.shape, m.dtype, 0.0).map(Some),
+                false => Ok(c.clone()),
+            };
+            let given = given.iter().zip(node.metas.iter()).map(dense);
+            self.f.backward(setup, &given.collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?, needs)?
+        } else {
+            self.f.backward(setup, given, needs)?
         };
-        let given =
-            given.iter().zip(node.metas.iter()).map(dense).collect::<Result<SmallVec<[Option<Tensor>; 2]>>>()?;
-        let grads = self.f.backward(setup, &given, needs)?;
         check_gradients(&*self.f, &grads, &kept.inputs)?;
         Ok(grads)
     }
@@ -340,6 +347,9 @@ impl Primitive for CustomPrimitive {
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
         let setup = kept.setup(point.residuals[..kept.saved].iter().map(|r| r.opened().clone()).collect());
         let results = &cotangents[..kept.results.min(cotangents.len())];
+        if results.len() == cotangents.len() && setup.non_differentiable == 0 && results.iter().any(Option::is_some) {
+            return self.cotangents(kept, &setup, node, results, needs);
+        }
         let without_rule = |i: usize| i >= kept.results || is_set(setup.non_differentiable, i);
         let given: SmallVec<[Option<Tensor>; 2]> =
             results.iter().enumerate().map(|(i, c)| if without_rule(i) { None } else { c.clone() }).collect();

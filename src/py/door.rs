@@ -154,13 +154,20 @@ fn is_big(v: &Value) -> bool {
 
 /// Runs an entry, without the GIL if there is much to do.
 pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
-    if values.iter().any(is_big) { py.detach(|| (entry.run)(values)) } else { (entry.run)(values) }
+    if values.iter().any(is_big) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
 }
 
 /// Runs `f`, without the GIL if one of its tensors is big.
 #[inline(always)]
 pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> R + Send) -> R {
-    if tensors.iter().any(|t| t.numel() >= RELEASE_ABOVE) { py.detach(f) } else { f() }
+    if tensors.iter().any(|t| t.numel() >= RELEASE_ABOVE) { without_gil(py, f) } else { f() }
+}
+
+/// Not inlined, so that the path of small tensors stays short.
+#[cold]
+#[inline(never)]
+fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
+    py.detach(f)
 }
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.

@@ -62,6 +62,20 @@ impl PyTensor {
     }
 }
 
+static CLASS: object::Class = object::Class::unknown();
+
+impl object::Pooled for PyTensor {
+    fn class() -> &'static object::Class {
+        &CLASS
+    }
+    #[inline]
+    fn is_plain(&self) -> bool {
+        // SAFETY: as for `with`.
+        let alone = unsafe { (*self.lifted.get()).is_none() && (*self.gradient.get()).is_none() };
+        alone && self.with(|s| s.is_plain())
+    }
+}
+
 impl Drop for PyTensor {
     fn drop(&mut self) {
         if let Some(held) = self.gradient.get_mut().take() {
@@ -91,14 +105,6 @@ impl PyTensor {
     /// Whether the tensor was made in inference mode.
     pub fn is_inference(&self) -> bool {
         self.inference
-    }
-
-    /// Whether dropping it runs no Python code.
-    #[inline]
-    pub fn is_plain(&self) -> bool {
-        // SAFETY: as for `with`.
-        let alone = unsafe { (*self.lifted.get()).is_none() && (*self.gradient.get()).is_none() };
-        alone && self.with(|s| s.is_plain())
     }
 
     /// Runs `f` on the slot. `f` must not run Python code, nor drop a value: what it takes out it returns.
@@ -387,7 +393,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
-    object::register(m.py())?;
+    object::register(Bound::new(m.py(), PyTensor::new(Tensor::scalar(crate::DType::F32, 0.0)))?);
     native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
     native::install(&class, comparison::METHODS, comparison::ATTRIBUTES)?;
     native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;

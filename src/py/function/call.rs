@@ -5,7 +5,7 @@ use super::inputs::{Inputs, Leaf};
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, pair};
 use super::saved::{Classic, Place, Sorter};
-use super::{Objects, optional, reach, value_of};
+use super::{Objects, optional, reach};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
 use crate::core::origin::at_here;
@@ -17,14 +17,13 @@ use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
 use crate::py::vectorcall::invoke_named;
 use crate::py::{errors, tensor};
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
 
-type Places = SmallVec<[usize; 2]>;
-/// Places of leaves, and of outputs.
-type Pairs = SmallVec<[(usize, usize); 2]>;
+/// Places of leaves, and of outputs. Most calls have none, and a vector without elements is the least to carry.
+pub(super) type Pairs = Vec<(usize, usize)>;
 
 /// What the forward left.
 #[derive(Default)]
@@ -50,8 +49,22 @@ pub struct Call {
 }
 
 /// Runs Python code and carries its exception.
+#[inline(always)]
 pub(super) fn python<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R> {
-    Python::attach(f).map_err(errors::to_error)
+    // SAFETY: the first call only answers a question; the second is made where the thread is attached, as most are.
+    let out = unsafe {
+        match ffi::PyGILState_Check() {
+            1 => f(Python::assume_attached()),
+            _ => attached(f),
+        }
+    };
+    out.map_err(errors::to_error)
+}
+
+#[cold]
+#[inline(never)]
+fn attached<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> PyResult<R> {
+    Python::attach(f)
 }
 
 /// Tensors that a tape records now; with `duals`, also those with a tangent.
@@ -75,6 +88,12 @@ fn followed(values: &[Tensor], duals: bool) -> Mask {
     mask
 }
 
+/// Whether an object has this value.
+fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
+    let Some(cell) = tensor::cell(py, o.as_ptr()) else { return false };
+    cell.with(|s| s.quick().map(|x| x.same(value))).unwrap_or_else(|| cell.value().same(value))
+}
+
 impl Call {
     pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
         let needs = followed(values, methods.jvp.is_none());
@@ -94,7 +113,12 @@ impl Call {
 
     fn structure(&self) -> PyResult<Arc<Structure>> {
         let known = self.state().structure.clone();
-        known.ok_or_else(|| self.error("its forward has not run"))
+        known.ok_or_else(|| self.has_not_run())
+    }
+
+    #[cold]
+    pub(super) fn has_not_run(&self) -> PyErr {
+        self.error("its forward has not run")
     }
 
     #[cold]
@@ -108,14 +132,18 @@ impl Call {
 
     /// The result of the call as Python objects; changed arguments get their new values.
     pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let shown = self.state().shown.take();
-        let mut shown = shown.into_iter().flatten().map(|o| o.into_bound(py));
-        let object = |v: &Tensor| match shown.next().filter(|o| value_of(o).is_some_and(|x| x.same(v))) {
-            Some(known) => Ok(known),
-            None => optional(py, Some(v.clone())),
+        let (shown, structure, dirty) = {
+            let mut s = self.state();
+            (s.shown.take(), s.structure.clone(), s.dirty.clone())
         };
-        let mut objects = outs.iter().map(object).collect::<PyResult<Objects<'py>>>()?;
-        let (structure, dirty) = (self.structure()?, self.state().dirty.clone());
+        let mut shown = shown.unwrap_or_default().into_iter();
+        let mut objects = Objects::new();
+        for v in outs {
+            objects.push(match shown.next() {
+                Some(o) if is_object_of(py, &o, v) => o.into_bound(py),
+                _ => tensor::wrap(py, v.clone())?.into_any(),
+            });
+        }
         for (leaf, out) in dirty {
             let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {
                 continue;
@@ -127,28 +155,34 @@ impl Call {
                 objects[out] = object.clone();
             }
         }
-        structure.build(py, objects)
+        structure.ok_or_else(|| self.has_not_run())?.build(py, &objects)
     }
 
     /// Which leaves the forward changed, of those that are not the caller's own objects. Showing the memory to NumPy
     /// counts as a write only if something was written.
-    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Places {
+    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<usize> {
         let identical = |a: &Tensor, b: &Tensor| match (a.innermost(), b.innermost()) {
             (Some(a), Some(b)) => a.is_identical(b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        let changed = |(i, leaf): (usize, &Leaf)| match leaf {
-            Leaf::Tensor { object, index, .. } if !objects[i].is(object) => {
-                let value = tensor::cell(py, objects[i].as_ptr())?.value();
-                (!value.same(&values[*index]) && !identical(&value, &values[*index])).then_some(i)
+        let mut changed = Vec::new();
+        for (i, leaf) in self.inputs.leaves.iter().enumerate() {
+            if let Leaf::Tensor { object, index, .. } = leaf
+                && !objects[i].is(object)
+                && let Some(cell) = tensor::cell(py, objects[i].as_ptr())
+            {
+                let value = cell.value();
+                if !value.same(&values[*index]) && !identical(&value, &values[*index]) {
+                    changed.push(i);
+                }
             }
-            _ => None,
-        };
-        self.inputs.leaves.iter().enumerate().filter_map(changed).collect()
+        }
+        changed
     }
 
-    /// Notes which arguments come back, and which of them were changed. `marked`: what the ctx says.
-    fn note_returned(
+    /// Notes the structure of the results, which arguments come back, and which of them were changed. `marked`: what
+    /// the ctx says.
+    fn note(
         &self,
         py: Python<'_>,
         objects: &[Bound<'_, PyAny>],
@@ -157,9 +191,12 @@ impl Call {
         marked: Option<&[usize]>,
     ) -> PyResult<()> {
         let place = |i: usize| p.objects.iter().position(|o| o.is(&objects[i]));
-        let is_tensor = |i: &usize| matches!(self.inputs.leaves[*i], Leaf::Tensor { .. });
-        let returned = (0..objects.len()).filter(is_tensor).filter_map(|i| Some((i, place(i)?))).collect();
-        let mut dirty = Places::new();
+        let (mut returned, mut dirty) = (Pairs::new(), Vec::new());
+        for (i, leaf) in self.inputs.leaves.iter().enumerate() {
+            if let (Leaf::Tensor { .. }, Some(o)) = (leaf, place(i)) {
+                returned.push((i, o));
+            }
+        }
         for i in self.changed(py, objects, values) {
             let known = marked.is_none_or(|m| m.contains(&i)) && (marked.is_some() || place(i).is_some());
             if !known {
@@ -171,8 +208,11 @@ impl Call {
             }
             dirty.push(i);
         }
-        let missing = marked.unwrap_or_default().iter().copied().filter(|i| !dirty.contains(i));
-        dirty.extend(missing.collect::<Places>());
+        for i in marked.unwrap_or_default() {
+            if !dirty.contains(i) {
+                dirty.push(*i);
+            }
+        }
         let mut pairs = Pairs::new();
         for i in dirty {
             match place(i) {
@@ -180,8 +220,12 @@ impl Call {
                 None => return Err(self.not_returned()),
             }
         }
-        let mut s = self.state();
-        (s.returned, s.dirty) = (returned, pairs);
+        let old = {
+            let mut s = self.state();
+            (s.returned, s.dirty) = (returned, pairs);
+            s.structure.replace(p.structure.clone())
+        };
+        drop(old);
         Ok(())
     }
 
@@ -193,18 +237,12 @@ impl Call {
         )
     }
 
-    fn note_structure(&self, structure: Structure) {
-        let old = self.state().structure.replace(Arc::new(structure));
-        drop(old);
-    }
-
     fn forward_separate(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
         let objects = self.inputs.objects(py, values, record)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
         let parsed = Structure::parse(&out)?;
         if record {
-            self.note_returned(py, &objects, values, &parsed, None)?;
-            self.note_structure(parsed.structure);
+            self.note(py, &objects, values, &parsed, None)?;
         }
         Ok(parsed.tensors)
     }
@@ -220,7 +258,7 @@ impl Call {
             return self.with_hidden(py, parsed.tensors, &taken);
         }
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        self.note_returned(py, &objects, values, &parsed, Some(&dirty))?;
+        self.note(py, &objects, values, &parsed, Some(&dirty))?;
         let constant = taken.constants(&parsed.objects);
         let mut sorter = Sorter { call: self, values, objects: &objects, parsed: &mut parsed, hidden: Vec::new() };
         let classic = Classic {
@@ -241,7 +279,6 @@ impl Call {
         let old = s.classic.replace(Arc::new(classic));
         drop(s);
         drop(old);
-        self.note_structure(parsed.structure);
         Ok(parsed.tensors)
     }
 }
@@ -344,16 +381,14 @@ impl Function for Call {
                 Leaf::Other(_) => Ok(py.None().into_bound(py)),
             };
             let dims = self.inputs.leaves.iter().map(dim).collect::<std::result::Result<Vec<_>, _>>()?;
-            let dims = PyTuple::new(py, self.inputs.arguments(py, &dims)?)?.into_any();
+            let dims = self.inputs.tuple(py, &dims)?.into_any();
             let objects = self.inputs.objects(py, args, false)?;
             let first = [Bound::new(py, VmapInfo::new(info))?.into_any(), dims];
             let result = self.inputs.call(f.bind(py), &first, &objects)?;
             let (out, out_dims) = pair(&self.methods, &result)?;
             let parsed = Structure::parse(&out)?;
-            self.note_returned(py, &objects, args, &parsed, None)?;
-            let outs = parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size)?;
-            self.note_structure(parsed.structure);
-            Ok(Some(outs))
+            self.note(py, &objects, args, &parsed, None)?;
+            parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size).map(Some)
         })
     }
 }

@@ -4,7 +4,7 @@ use super::Objects;
 use crate::core::{BatchInfo, Mask, Randomness, Tensor};
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
-use crate::py::{object, tensor};
+use crate::py::{door, native, object, tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -90,10 +90,20 @@ impl Taken {
 
 static CLASS: object::Class = object::Class::unknown();
 
+impl object::Pooled for Ctx {
+    fn class() -> &'static object::Class {
+        &CLASS
+    }
+    /// What it was given may be any object.
+    fn is_plain(&self) -> bool {
+        false
+    }
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Ctx>()?;
-    CLASS.learn(&object::make_with_dict(m.py(), Ctx::default())?);
-    Ok(())
+    object::register(object::make_with_dict(m.py(), Ctx::default())?);
+    native::install(&m.py().get_type::<Ctx>(), METHODS, &[])
 }
 
 impl Ctx {
@@ -103,9 +113,7 @@ impl Ctx {
 
     /// A new ctx.
     pub fn make(py: Python<'_>, needs: Needs) -> PyResult<Bound<'_, Ctx>> {
-        let ctx = Ctx { state: Mutex::new(State { needs, ..State::default() }) };
-        // SAFETY: `register` has shown it a sample.
-        unsafe { CLASS.make(py, ctx) }
+        object::make(py, Ctx { state: Mutex::new(State { needs, ..State::default() }) })
     }
     pub fn materialize(&self) -> bool {
         !self.state().keep_missing
@@ -116,7 +124,7 @@ impl Ctx {
         let py = slf.py();
         let mut adopted: Vec<Adopted> = Vec::new();
         let mut tensors: Vec<Py<PyAny>> = Vec::new();
-        let dict = match has_attributes(slf) {
+        let dict = match object::has_dict(slf) {
             true => slf.getattr(intern!(py, "__dict__"))?.cast_into::<PyDict>()?,
             false => return Ok(slf.get().taken(tensors, adopted)),
         };
@@ -213,19 +221,6 @@ fn adopting(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     CLASS.get_or_try_init(py, class).map(|c| c.bind(py))
 }
 
-unsafe extern "C" {
-    fn _PyObject_GetDictPtr(object: *mut ffi::PyObject) -> *mut *mut ffi::PyObject;
-}
-
-/// Whether the program has set an attribute: reading `__dict__` would make one.
-fn has_attributes(ctx: &Bound<'_, Ctx>) -> bool {
-    // SAFETY: a live object; the slot belongs to it.
-    unsafe {
-        let slot = _PyObject_GetDictPtr(ctx.as_ptr());
-        slot.is_null() || !(*slot).is_null()
-    }
-}
-
 fn freed(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!(
         "{what}: Trying to backward through the graph a second time (or directly access saved tensors after they have \
@@ -235,8 +230,12 @@ fn freed(what: &str) -> PyErr {
     ))
 }
 
-fn check_tensors(name: &str, args: &Bound<'_, PyTuple>, none: bool) -> PyResult<()> {
-    for (i, a) in args.iter().enumerate() {
+fn check_tensors<'a, 'py: 'a>(
+    name: &str,
+    args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>,
+    none: bool,
+) -> PyResult<()> {
+    for (i, a) in args.enumerate() {
         if tensor::is_tensor(a.as_ptr()) || (none && a.is_none()) {
             continue;
         }
@@ -253,28 +252,54 @@ fn check_tensors(name: &str, args: &Bound<'_, PyTuple>, none: bool) -> PyResult<
     Ok(())
 }
 
-fn list(tensors: &Bound<'_, PyTuple>) -> List {
-    Some(tensors.iter().map(|t| if t.is_none() { None } else { Some(t.unbind()) }).collect())
+/// `save_for_backward(*tensors)` and `save_for_forward(*tensors)`, which get their arguments without a tuple.
+unsafe extern "C" fn save<const FORWARD: bool>(
+    ctx: native::Object,
+    args: *const native::Object,
+    n: ffi::Py_ssize_t,
+    names: native::Object,
+) -> native::Object {
+    let signature = if FORWARD { &SAVE_FOR_FORWARD } else { &SAVE_FOR_BACKWARD };
+    door::enter(|py| {
+        // SAFETY: the interpreter passes n live objects, and an object of the class, which the method's descriptor checks.
+        let (ctx, given) = unsafe {
+            let given = (0..n).map(|i| Borrowed::<PyAny>::from_ptr(py, *args.offset(i)));
+            (Borrowed::from_ptr(py, ctx).cast_unchecked::<Ctx>(), given)
+        };
+        if !names.is_null() {
+            return Err(PyTypeError::new_err(format!("{}(): takes no keyword arguments", signature.name)));
+        }
+        check_tensors(signature.name, given.clone(), true)?;
+        let list = given.map(|t| if t.is_none() { None } else { Some(t.to_owned().unbind()) }).collect();
+        let mut state = ctx.get().state();
+        let place = if FORWARD { &mut state.forward } else { &mut state.backward };
+        let old = place.replace(list);
+        drop(state);
+        drop(old);
+        Ok(py.None().into_ptr())
+    })
 }
+
+const fn saving(name: &'static str) -> native::Signature {
+    native::Signature { name, params: &[("tensors", None)], positional: 1, rest: true }
+}
+static SAVE_FOR_BACKWARD: native::Signature = saving("save_for_backward");
+static SAVE_FOR_FORWARD: native::Signature = saving("save_for_forward");
+static METHODS: &[native::Method] = &[
+    native::Method {
+        signature: &SAVE_FOR_BACKWARD,
+        doc: &["Keeps tensors (or None) for `backward`. A second call replaces the first."],
+        call: save::<false>,
+    },
+    native::Method {
+        signature: &SAVE_FOR_FORWARD,
+        doc: &["Keeps tensors (or None) for `jvp`. A second call replaces the first."],
+        call: save::<true>,
+    },
+];
 
 #[pymethods]
 impl Ctx {
-    /// Keeps tensors (or None) for `backward`. A second call replaces the first.
-    #[pyo3(signature = (*tensors))]
-    fn save_for_backward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
-        check_tensors("save_for_backward", tensors, true)?;
-        let old = std::mem::replace(&mut self.state().backward, list(tensors));
-        drop(old);
-        Ok(())
-    }
-    /// Keeps tensors (or None) for `jvp`. A second call replaces the first.
-    #[pyo3(signature = (*tensors))]
-    fn save_for_forward(&self, tensors: &Bound<'_, PyTuple>) -> PyResult<()> {
-        check_tensors("save_for_forward", tensors, true)?;
-        let old = std::mem::replace(&mut self.state().forward, list(tensors));
-        drop(old);
-        Ok(())
-    }
     /// What was saved, in `backward` and `jvp`.
     #[getter]
     fn saved_tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -313,7 +338,7 @@ impl Ctx {
     /// Declares inputs that the forward changed in place; it must return them.
     #[pyo3(signature = (*args))]
     fn mark_dirty(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        check_tensors("mark_dirty", args, false)?;
+        check_tensors("mark_dirty", args.iter_borrowed(), false)?;
         let dirty = args.iter().map(Bound::unbind).collect();
         let old = std::mem::replace(&mut self.state().dirty, dirty);
         drop(old);
@@ -322,7 +347,7 @@ impl Ctx {
     /// Declares outputs that carry no derivative.
     #[pyo3(signature = (*args))]
     fn mark_non_differentiable(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
-        check_tensors("mark_non_differentiable", args, false)?;
+        check_tensors("mark_non_differentiable", args.iter_borrowed(), false)?;
         let marked = args.iter().map(Bound::unbind).collect();
         let old = std::mem::replace(&mut self.state().non_differentiable, marked);
         drop(old);

@@ -95,16 +95,15 @@ impl Inputs {
 
     /// One object per leaf. The caller's own objects where the values are theirs.
     pub fn objects<'py>(&self, py: Python<'py>, values: &[Tensor], own: bool) -> PyResult<Objects<'py>> {
-        let object = |leaf: &Leaf| match leaf {
-            Leaf::Other(o) => Ok(o.bind(py).clone()),
-            Leaf::Tensor { index, object, value } => {
-                if own && value.same(&values[*index]) {
-                    return Ok(object.bind(py).clone());
-                }
-                Ok(tensor::wrap(py, values[*index].clone())?.into_any())
-            }
-        };
-        self.leaves.iter().map(object).collect()
+        let mut out = Objects::new();
+        for leaf in &self.leaves {
+            out.push(match leaf {
+                Leaf::Other(o) => o.bind(py).clone(),
+                Leaf::Tensor { index, object, value } if own && value.same(&values[*index]) => object.bind(py).clone(),
+                Leaf::Tensor { index, .. } => tensor::wrap(py, values[*index].clone())?.into_any(),
+            });
+        }
+        Ok(out)
     }
 
     /// One object per leaf, from one per tensor; None for the others.
@@ -114,6 +113,14 @@ impl Inputs {
             Leaf::Other(_) => Ok(py.None().into_bound(py)),
         };
         self.leaves.iter().map(object).collect()
+    }
+
+    /// The arguments with these leaves, as a tuple.
+    pub fn tuple<'py>(&self, py: Python<'py>, leaves: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyTuple>> {
+        match &self.trees {
+            None => PyTuple::new(py, leaves),
+            Some(_) => PyTuple::new(py, self.arguments(py, leaves)?),
+        }
     }
 
     /// The arguments with these leaves.
@@ -153,16 +160,17 @@ impl Inputs {
 
     /// For each argument, whether a tensor in it is in the set.
     pub fn needs(&self, mask: Mask) -> Needs {
-        let mut leaves = self.leaves.iter().map(|l| match l {
-            Leaf::Tensor { index, .. } => mask >> (*index).min(63) & 1 == 1,
-            Leaf::Other(_) => false,
-        });
-        match &self.trees {
-            None => leaves.collect(),
-            Some(trees) => {
-                trees.iter().map(|t| leaves.by_ref().take(t.num_leaves()).fold(false, |a, b| a | b)).collect()
-            }
+        let mut out = Needs::new();
+        let mut rest = &self.leaves[..];
+        for i in 0..self.count() {
+            let (mine, others) = rest.split_at(self.trees.as_ref().map_or(1, |t| t[i].num_leaves()));
+            rest = others;
+            out.push(mine.iter().any(|l| match l {
+                Leaf::Tensor { index, .. } => mask >> (*index).min(63) & 1 == 1,
+                Leaf::Other(_) => false,
+            }));
         }
+        out
     }
 
     /// What error messages call tensor `i`.

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
 
 enum Item {
     Tensor,
@@ -37,7 +38,7 @@ pub struct Structure {
 
 /// A result taken apart.
 pub struct Parsed<'py> {
-    pub structure: Structure,
+    pub structure: Arc<Structure>,
     pub tensors: Outputs,
     pub objects: Objects<'py>,
 }
@@ -45,10 +46,10 @@ pub struct Parsed<'py> {
 impl Structure {
     pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
         if let Some(t) = value_of(out) {
-            let structure = Structure { items: smallvec![Item::Tensor], whole: Whole::One };
+            let structure = Arc::new(Structure { items: smallvec![Item::Tensor], whole: Whole::One });
             return Ok(Parsed { structure, tensors: [t].into_iter().collect(), objects: smallvec![out.clone()] });
         }
-        let (items, whole): (Objects<'py>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
+        let (results, whole): (Objects<'py>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
             (t.iter().collect(), Whole::Tuple)
         } else if let Ok(l) = out.cast_exact::<PyList>() {
             (l.iter().collect(), Whole::List)
@@ -57,24 +58,19 @@ impl Structure {
         } else {
             (smallvec![out.clone()], Whole::One)
         };
-        let mut p = Parsed {
-            structure: Structure { items: SmallVec::new(), whole },
-            tensors: Outputs::new(),
-            objects: Objects::new(),
-        };
-        for o in items {
-            let item = p.item(o)?;
-            p.structure.items.push(item);
+        let (mut items, mut tensors, mut objects) = (SmallVec::new(), Outputs::new(), Objects::new());
+        for o in results {
+            items.push(item(o, &mut tensors, &mut objects)?);
         }
-        Ok(p)
+        Ok(Parsed { structure: Arc::new(Structure { items, whole }), tensors, objects })
     }
 
     /// The result with these tensors.
-    pub fn build<'py>(&self, py: Python<'py>, mut objects: Objects<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn build<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyAny>> {
         if self.is_tensor() {
-            return Ok(objects.pop().unwrap_or_else(|| py.None().into_bound(py)));
+            return Ok(objects.last().map_or_else(|| py.None().into_bound(py), Bound::clone));
         }
-        let mut objects = objects.into_iter();
+        let mut objects = objects.iter().cloned();
         let items = self.items(py, || objects.next(), |c| c.clone_ref(py))?;
         self.assemble(py, items)
     }
@@ -249,31 +245,30 @@ impl Structure {
     }
 }
 
-impl<'py> Parsed<'py> {
-    fn item(&mut self, o: Bound<'py, PyAny>) -> PyResult<Item> {
-        if let Some(t) = value_of(&o) {
-            self.tensors.push(t);
-            self.objects.push(o);
-            return Ok(Item::Tensor);
-        }
-        let mut leaves = Leaves::new();
-        let spec = pytree::flatten_open(&o, &mut leaves)?;
-        if spec.is_leaf() {
-            return Ok(Item::Constant(o.unbind()));
-        }
-        let mut others = Vec::with_capacity(leaves.len());
-        for leaf in leaves {
-            others.push(match value_of(&leaf) {
-                Some(t) => {
-                    self.tensors.push(t);
-                    self.objects.push(leaf);
-                    None
-                }
-                None => Some(leaf.unbind()),
-            });
-        }
-        Ok(Item::Tree { spec, others })
+/// Takes one result apart.
+fn item<'py>(o: Bound<'py, PyAny>, tensors: &mut Outputs, objects: &mut Objects<'py>) -> PyResult<Item> {
+    if let Some(t) = value_of(&o) {
+        tensors.push(t);
+        objects.push(o);
+        return Ok(Item::Tensor);
     }
+    let mut leaves = Leaves::new();
+    let spec = pytree::flatten_open(&o, &mut leaves)?;
+    if spec.is_leaf() {
+        return Ok(Item::Constant(o.unbind()));
+    }
+    let mut others = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        others.push(match value_of(&leaf) {
+            Some(t) => {
+                tensors.push(t);
+                objects.push(leaf);
+                None
+            }
+            None => Some(leaf.unbind()),
+        });
+    }
+    Ok(Item::Tree { spec, others })
 }
 
 /// `(output, out_dims)` of a vmap staticmethod.

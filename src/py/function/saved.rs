@@ -1,18 +1,17 @@
 //! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
 
-use super::call::{Call, python};
-use super::ctx::{Ctx, Needs, Saved, Shown, Taken};
+use super::call::{Call, Pairs, State, python};
+use super::ctx::{Ctx, Needs, Shown, Taken};
 use super::inputs::Leaf;
 use super::outputs::{Parsed, Structure};
 use super::{Objects, value_of};
 use crate::base::{Error, Result};
 use crate::core::{Mask, Node, Outputs, Tensor};
 use crate::dense::random::default_generator;
-use crate::function::{self, Setup};
+use crate::function::{self, Setup, Values};
 use crate::py::tensor;
 use crate::py::vectorcall::invoke;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -85,44 +84,49 @@ impl Call {
         for v in outs {
             outputs.push(tensor::wrap(py, v.clone())?.into_any());
         }
-        let (structure, known, returned) = {
+        let (structure, known) = {
             let s = self.state();
-            (s.structure.clone(), s.dirty.clone(), s.returned.clone())
+            (s.structure.clone(), s.dirty.clone())
         };
         for &(i, o) in &known {
             inputs[i] = outputs[o].clone();
         }
-        let output = structure.ok_or_else(|| self.error("its forward has not run"))?.build(py, outputs.clone())?;
+        let output = structure.ok_or_else(|| self.has_not_run())?.build(py, &outputs)?;
         if let Some(f) = &self.methods.setup_context {
-            let arguments = self.inputs.arguments(py, &inputs)?;
-            let arguments = PyTuple::new(py, arguments)?.into_any();
+            let arguments = self.inputs.tuple(py, &inputs)?.into_any();
             invoke(f.bind(py), &[ctx.clone().into_any(), arguments, output])?;
         }
         let taken = Ctx::take(&ctx)?;
+        let constant = taken.constants(&outputs);
+        let mut shown = outputs.into_iter().map(Bound::unbind).collect();
+        {
+            let mut s = self.state();
+            if !(s.dirty.is_empty() && taken.dirty.is_empty()) {
+                s.dirty = self.marked(&s, &taken, &inputs)?;
+            }
+            if let Some(old) = &mut s.shown {
+                std::mem::swap(old, &mut shown);
+            }
+        }
+        drop(shown);
+        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
+        let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py))));
+        let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
+        Ok(setup_from(&ctx, saved, adopted, constant, taken.materialize))
+    }
+
+    /// The arguments that were changed, which setup_context has to say, and the outputs that they are.
+    fn marked(&self, state: &State, taken: &Taken, inputs: &[Bound<'_, PyAny>]) -> PyResult<Pairs> {
         let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
-        if let Some((i, _)) = known.iter().find(|(i, _)| !dirty.contains(i)) {
+        if let Some((i, _)) = state.dirty.iter().find(|(i, _)| !dirty.contains(i)) {
             return Err(self.error(&format!(
                 "its forward changed {} in place, and setup_context did not call ctx.mark_dirty() on it",
                 self.methods.argument(*i)
             )));
         }
-        let constant = taken.constants(&outputs);
-        let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
-        let dirty = dirty.iter().map(pair).collect::<PyResult<_>>()?;
-        let before = {
-            let mut s = self.state();
-            s.dirty = dirty;
-            match &mut s.shown {
-                Some(shown) => std::mem::replace(shown, outputs.into_iter().map(Bound::unbind).collect()),
-                None => SmallVec::new(),
-            }
-        };
-        drop(before);
-        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
-        let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py)))).collect();
-        let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
-        Ok(setup_from(&ctx, saved, adopted, constant, taken.materialize))
+        let pair = |i: &usize| state.returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
+        dirty.iter().map(pair).collect()
     }
 
     pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
@@ -136,7 +140,7 @@ impl Call {
             Origin::Constant(t) => Some(t.clone()),
         };
         let list = self.chosen(needs, classic.backward.as_ref(), classic.forward.as_ref());
-        let saved = list.map_or(Saved::new(), |l| l.iter().map(value).collect());
+        let saved = list.into_iter().flatten().map(value);
         let adopted = classic.adopted.iter().filter_map(value);
         let ctx = classic.ctx.bind(py);
         Ok(setup_from(ctx, saved, adopted, classic.constant, ctx.get().materialize()))
@@ -176,7 +180,7 @@ impl Call {
             output.map(|i| outs[i].clone()).or_else(|| value_of(o))
         };
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
-        let saved = list.iter().map(|o| o.as_ref().and_then(value)).collect();
+        let saved = list.iter().map(|o| o.as_ref().and_then(value));
         Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
     }
 
@@ -220,18 +224,20 @@ pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult
 
 fn setup_from(
     ctx: &Bound<'_, Ctx>,
-    saved: Saved,
+    given: impl Iterator<Item = Option<Tensor>>,
     adopted: impl Iterator<Item = Tensor>,
     non_differentiable: Mask,
     materialize: bool,
 ) -> Setup {
-    let present = saved.iter().map(Option::is_some).collect();
-    Setup {
-        context: Arc::new(Context { ctx: ctx.clone().unbind(), present }),
-        saved: saved.into_iter().flatten().chain(adopted).collect(),
-        non_differentiable,
-        materialize,
+    let (mut present, mut saved) = (SmallVec::new(), Values::new());
+    for value in given {
+        present.push(value.is_some());
+        if let Some(value) = value {
+            saved.push(value);
+        }
     }
+    saved.extend(adopted);
+    Setup { context: Arc::new(Context { ctx: ctx.clone().unbind(), present }), saved, non_differentiable, materialize }
 }
 
 /// Finds out what each saved tensor of a classic forward is. By object where it is one of the call's: two arguments may
