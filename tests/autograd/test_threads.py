@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -134,6 +135,9 @@ def test_modes_and_hooks_belong_to_their_thread() -> None:
 
 def test_other_threads_run_during_a_long_sweep() -> None:
     ticks, stop = [0], threading.Event()
+    # A thread asks for its turn when it has waited so long; the usual 5 ms are a good part of this sweep.
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
 
     def tick() -> None:
         while not stop.is_set():
@@ -143,7 +147,7 @@ def test_other_threads_run_during_a_long_sweep() -> None:
     seen: dict[str, int] = {}
     x = leaf(1.0)
     x.register_hook(lambda g: seen.update(last=ticks[0]))
-    y = chain(x, 300_000)
+    y = chain(x, 600_000)
     y.register_hook(lambda g: seen.update(first=ticks[0]))
     thread = threading.Thread(target=tick)
     thread.start()
@@ -152,6 +156,7 @@ def test_other_threads_run_during_a_long_sweep() -> None:
     finally:
         stop.set()
         thread.join()
+        sys.setswitchinterval(interval)
     assert seen["last"] - seen["first"] >= 2
 
 
