@@ -57,7 +57,7 @@ impl Class {
     /// [`register`] has seen a sample of this type.
     #[inline]
     unsafe fn make<'py, T: Pooled>(&self, py: Python<'py>, contents: T) -> PyResult<Bound<'py, T>> {
-        // SAFETY: a new object is zeroed, which is how its other fields begin, and a spare one has them as a new one; the
+        // SAFETY: a new object is zeroed, which is how its other fields begin, and a spare one has these as well; the
         // contents have the place of the sample's. The collector, which may run while the object is made and not before
         // it is tracked, sees it when all is there.
         unsafe {
@@ -125,7 +125,7 @@ pub fn make_with_dict<'py, T: PyClass>(
     object
 }
 
-/// Whether somebody has asked for the dict of an object, whose class has one.
+/// Whether somebody has asked for the dict of an object, whose class has one: reading `__dict__` would make it.
 #[inline]
 pub fn has_dict<T: Pooled>(object: &Bound<'_, T>) -> bool {
     // SAFETY: a live object, whose dict is at that place.

@@ -218,6 +218,18 @@ def test_saving_what_is_no_tensor() -> None:
             saving(method)(X.clone().requires_grad_())
 
 
+@pytest.mark.parametrize("method", ["save_for_backward", "save_for_forward"])
+def test_saving_takes_no_keywords(method: str) -> None:
+    class Named(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            getattr(ctx, method)(x=x)
+            return x * 2
+
+    with pytest.raises(TypeError, match=rf"{method}\(\): takes no keyword arguments; give .* by position \(at .*\.py:"):
+        Named.apply(X.clone())
+
+
 def test_the_last_call_counts() -> None:
     class Twice(Function):
         @staticmethod

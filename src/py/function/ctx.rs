@@ -1,6 +1,7 @@
 //! The `ctx` of `autograd.Function`.
 
 use super::Objects;
+use crate::core::origin::at_here;
 use crate::core::{BatchInfo, Mask, Randomness, Tensor};
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
@@ -226,7 +227,7 @@ fn freed(what: &str) -> PyErr {
         "{what}: Trying to backward through the graph a second time (or directly access saved tensors after they have \
          already been freed). Saved values live until backward() or autograd.grad() has used them. Specify \
          retain_graph=True in the first call{}",
-        crate::core::origin::at_here()
+        at_here()
     ))
 }
 
@@ -246,7 +247,7 @@ fn check_tensors<'a, 'py: 'a>(
         return Err(PyTypeError::new_err(format!(
             "{name} can only {verb}, but argument {i} is of type {}{rest}{}",
             type_name(&a),
-            crate::core::origin::at_here()
+            at_here()
         )));
     }
     Ok(())
@@ -267,7 +268,8 @@ unsafe extern "C" fn save<const FORWARD: bool>(
             (Borrowed::from_ptr(py, ctx).cast_unchecked::<Ctx>(), given)
         };
         if !names.is_null() {
-            return Err(PyTypeError::new_err(format!("{}(): takes no keyword arguments", signature.name)));
+            let rest = "takes no keyword arguments; give the tensors by position";
+            return Err(PyTypeError::new_err(format!("{}(): {rest}{}", signature.name, at_here())));
         }
         check_tensors(signature.name, given.clone(), true)?;
         let list = given.map(|t| if t.is_none() { None } else { Some(t.to_owned().unbind()) }).collect();
