@@ -24,11 +24,16 @@ import process
 import report
 import small
 
+WORKLOADS = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]
+
+
+def measure_chosen(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
+    chosen = [w for w in WORKLOADS if any(fnmatchcase(w.id, pattern) for pattern in patterns)]
+    return measure.run(chosen, found, rounds)
+
 
 def measure_all(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
-    workloads = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]
-    chosen = [w for w in workloads if any(fnmatchcase(w.id, pattern) for pattern in patterns)]
-    results = measure.run(chosen, found, rounds)
+    results = measure_chosen(patterns, rounds, found)
     if mean := report.product_mean(results):
         results.append(mean)
     return results
