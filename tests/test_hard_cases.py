@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import pullback as pb
-from pullback.autograd import forward_ad
-from pullback.func import grad, jacfwd, jvp, vjp, vmap
+from pullback.autograd import Function, forward_ad
+from pullback.func import custom_vjp, grad, jacfwd, jvp, vjp, vmap
 
 same = pb.testing.assert_close
 
@@ -289,6 +289,53 @@ def test_forward_over_forward_through_a_function() -> None:
 
     same(jvp(slope, (x,), (one,)), (scalar(12.0), scalar(12.0)))
     same(jacfwd(jacfwd(jacfwd(Cube.apply)))(x), scalar(6.0))
+
+
+def test_a_residual_that_the_members_of_a_batch_share() -> None:
+    """Its cotangent is given once: the loop's answer."""
+
+    @custom_vjp
+    def f(x: Any, c: Any) -> Any:
+        return x * c.exp()
+
+    f.defvjp(lambda x, c: (x * c.exp(), (x, c.exp())), lambda r, g: (g * r[1], (g * r[0] * r[1]).sum()))
+    c, xs = scalar(0.0), numbers(1.0, 2.0, 4.0)
+    looped = grad(lambda c: sum(grad(lambda x: f(x, c))(x) for x in xs))(c)
+    same(grad(lambda c: vmap(grad(lambda x: f(x, c)))(xs).sum())(c), looped)
+    same(looped, scalar(3.0))
+
+
+def test_output_65_of_70_is_non_differentiable() -> None:
+    class Seventy(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            out = tuple(x * (i + 1) for i in range(70))
+            ctx.mark_non_differentiable(out[65])
+            return out
+
+        @staticmethod
+        def backward(ctx: Any, *gs: Any) -> Any:
+            return sum(g * (i + 1) for i, g in enumerate(gs))
+
+    for i in (64, 65, 66, 69):
+        same(grad(lambda x, i=i: Seventy.apply(x)[i])(scalar(1.0)), scalar(0.0 if i == 65 else i + 1.0))
+
+
+def test_a_gradient_that_is_larger_by_broadcasting() -> None:
+    class Product(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
+    x, y = pb.ones(1, 3), pb.full((4, 3), 2.0)
+    same(grad(lambda x: Product.apply(x, y).sum())(x), pb.full((1, 3), 8.0))
+    same(jvp(lambda x: Product.apply(x, y), (x,), (x,))[1], y)
 
 
 # ---------------------------------------------------------------- traced programs

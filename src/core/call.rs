@@ -4,7 +4,8 @@
 use super::level::{self, Kind, LevelId, Look};
 use super::node::Node;
 use super::params::Params;
-use super::primitive::{Mask, Outputs, Point, Prim};
+use super::primitive::{Outputs, Point, Prim};
+use super::set::Set;
 use super::tensor::{Payload, Tensor};
 use super::{batch, forward, tape, trace, watch};
 use crate::bail;
@@ -15,7 +16,7 @@ use std::any::Any;
 /// What a custom function does in place of the interpreters' steps for table operators. Each method gets values of
 /// `level` and returns values of `level`.
 pub trait Custom: Send + Sync {
-    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: Mask) -> Result<Outputs>;
+    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: &Set) -> Result<Outputs>;
     fn dual(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
     fn batch(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
     /// `None`: record an opaque call.
@@ -151,10 +152,9 @@ fn interpret_custom(
             if !level::records(top) {
                 return call_many(prim, params, &stripped(top, args));
             }
-            let needs = args.iter().enumerate().fold(0, |m, (i, a)| {
-                if a.level() == top && a.dtype().is_differentiable() { m | 1 << i.min(63) } else { m }
-            });
-            custom.tape(top, prim, args, needs)
+            let differentiated = |a: &Tensor| a.level() == top && a.dtype().is_differentiable();
+            let needs = args.iter().enumerate().filter(|(_, a)| differentiated(a)).map(|(i, _)| i).collect();
+            custom.tape(top, prim, args, &needs)
         }
         Kind::Dual | Kind::ForwardAd if !level::propagates(top) => call_many(prim, params, &stripped(top, args)),
         Kind::Dual => custom.dual(top, prim, args),

@@ -8,7 +8,8 @@ use crate::base::{DType, Error, Result, Shape};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// A set of arguments or outputs, by bit. Positions from 63 on share the last bit.
+/// A set of arguments or outputs, by bit. Positions from 63 on share the last bit: rules of operators with more arguments
+/// look at the edges of their node. Custom functions have [`Set`](super::Set)s.
 pub type Mask = u64;
 pub type Outputs = SmallVec<[Tensor; 2]>;
 /// Tangents or cotangents; `None` is zero and stays symbolic.

@@ -1,14 +1,20 @@
 //! The generated batching rule: a function whose forward, setup, backward and jvp run another function's under a batch
 //! level. It is a custom function itself, so tapes and duals below the batch see one call.
+//!
+//! NOTE shared outputs. An output that does not depend on the batch has one value. Where its derivative is asked for, each
+//! member needs a cotangent of its own, because a rule may do with it what it likes: so results get a batch, repeated
+//! without a copy. Values that only the rules see keep their one value; their cotangent comes once, for all members, and
+//! is pulled apart from those that each member has.
 
-use super::{Context, Function, Rule, Setup, Values};
+use super::{Context, Function, Rule, Setup, Values, checked_gradients};
 use crate::bail;
 use crate::base::Result;
 use crate::core::level::Guard;
+use crate::core::node::{Meta, Metas};
 use crate::core::origin::Origin;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
-use crate::core::{BatchInfo, LevelId, Mask, Outputs, Tangents, Tensor, level};
+use crate::core::{BatchInfo, LevelId, Outputs, Set, Tangents, Tensor, level};
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
@@ -21,17 +27,31 @@ pub struct Batched {
     in_dims: Dims,
     /// Where the batches of the outputs are; known after the forward.
     out_dims: Mutex<Option<Dims>>,
+    /// Whether a derivative may be asked for.
+    followed: bool,
 }
 
-/// The inner context, and where the batches of its saved tensors are.
+/// The inner context, where the batches of its saved tensors are, and what a member's inputs are.
 struct BatchedContext {
     inner: Context,
     dims: Dims,
+    inputs: Metas,
+}
+
+/// How many cotangents the rule's outputs have.
+#[derive(Clone, Copy, PartialEq)]
+enum Given {
+    /// One for each member.
+    Each,
+    /// One for all members together.
+    Once,
 }
 
 impl Batched {
-    pub fn new(inner: Arc<dyn Function>, info: BatchInfo, in_dims: &[Option<usize>]) -> Batched {
-        Batched { inner, info, in_dims: in_dims.iter().copied().collect(), out_dims: Mutex::new(None) }
+    /// Of arguments with these batches; their values are those of the levels below.
+    pub fn new(inner: Arc<dyn Function>, info: BatchInfo, in_dims: &[Option<usize>], values: &[Tensor]) -> Batched {
+        let followed = values.iter().any(is_followed);
+        Batched { inner, info, in_dims: in_dims.iter().copied().collect(), out_dims: Mutex::new(None), followed }
     }
 
     pub fn out_dims(&self) -> Result<Dims> {
@@ -44,6 +64,21 @@ impl Batched {
     fn open(&self) -> Guard {
         level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN)
     }
+}
+
+/// Whether some level differentiates, or may be differentiated later.
+fn is_followed(value: &Tensor) -> bool {
+    let mut t = Some(value);
+    while let Some(x) = t {
+        let id = x.level();
+        match x.payload() {
+            Some(Payload::Taped { .. }) if level::is_live(id) && level::records(id) => return true,
+            Some(Payload::Dual { .. }) if level::is_live(id) && level::propagates(id) => return true,
+            Some(Payload::Traced { .. }) => return true,
+            _ => t = x.below(),
+        }
+    }
+    false
 }
 
 fn lift(level: LevelId, values: &[Tensor], dims: &[Option<usize>]) -> Values {
@@ -80,13 +115,28 @@ impl Function for Batched {
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
         let guard = self.open();
         let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
-        let (values, dims): (Outputs, Dims) = outs.iter().map(|o| lower(guard.id(), o)).unzip();
+        let shown = outs.len().saturating_sub(self.inner.hidden() + self.inner.further());
+        let (mut values, mut dims) = (Outputs::new(), Dims::new());
+        for (i, o) in outs.iter().enumerate() {
+            let (v, d) = match lower(guard.id(), o) {
+                (v, None) if self.followed && i < shown && v.dtype().is_differentiable() => {
+                    (basis::expand(&v, &v.shape().prepend(self.info.size))?, Some(0))
+                }
+                own => own,
+            };
+            values.push(v);
+            dims.push(d);
+        }
         *self.out_dims.lock().unwrap_or_else(|e| e.into_inner()) = Some(dims);
         Ok(values)
     }
 
     fn hidden(&self) -> usize {
         self.inner.hidden()
+    }
+
+    fn further(&self) -> usize {
+        self.inner.further()
     }
 
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
@@ -126,7 +176,7 @@ impl Function for Batched {
         self.inner.argument(i)
     }
 
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup> {
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
         let guard = self.open();
         let ins = lift(guard.id(), inputs, &self.in_dims);
         let outs = lift(guard.id(), outputs, &self.out_dims()?);
@@ -141,42 +191,45 @@ impl Function for Batched {
         };
         let lowered = setup.saved.iter().map(|t| original(t).unwrap_or_else(|| lower(guard.id(), t)));
         let (saved, dims): (Values, Dims) = lowered.unzip();
-        Ok(Setup { context: Arc::new(BatchedContext { inner: setup.context, dims }), saved, ..setup })
+        let inputs = ins.iter().map(Meta::of).collect();
+        Ok(Setup { context: Arc::new(BatchedContext { inner: setup.context, dims, inputs }), saved, ..setup })
     }
 
-    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
-        let guard = self.open();
-        let inner = self.inner_setup(&guard, setup)?;
+    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let out_dims = self.out_dims()?;
-        let lifted: Tangents = cotangents
-            .iter()
-            .zip(&out_dims)
-            .map(|(c, d)| match (c, d) {
-                (Some(c), Some(d)) => Some(Tensor::batched(guard.id(), c.clone(), *d)),
-                (c, _) => c.clone(),
-            })
-            .collect();
-        let grads = self.inner.backward(&inner, &lifted, needs)?;
-        let mut out = Tangents::new();
-        for (i, g) in grads.iter().enumerate() {
-            out.push(match (g, self.in_dims.get(i).copied().flatten()) {
-                (None, _) => None,
-                (Some(g), Some(d)) => Some(lower_to(guard.id(), self.info.size, g, d)?),
-                // An input that all members share gets the sum of their cotangents.
-                (Some(g), None) => match lower(guard.id(), g) {
-                    (v, Some(d)) => Some(basis::sum(&v, &[d], false)?),
-                    // Members agree on it: each contributes the same.
-                    (v, None) if out_dims.iter().any(Option::is_some) => Some(basis::scale(&v, self.info.size as f64)?),
-                    (v, None) => Some(v),
-                },
-            });
+        let kind = |j: usize| match (&cotangents[j], out_dims[j]) {
+            _ if setup.non_differentiable.has(j) => None,
+            (None, _) => None,
+            (Some(_), Some(_)) => Some(Given::Each),
+            (Some(_), None) => Some(Given::Once),
+        };
+        let any = |given: Given| (0..cotangents.len()).any(|j| kind(j) == Some(given));
+        match (any(Given::Each), any(Given::Once)) {
+            (_, false) => self.pull(setup, cotangents, needs, Given::Each),
+            (false, true) => self.pull(setup, cotangents, needs, Given::Once),
+            (true, true) => {
+                let only = |given: Given| {
+                    let keep = |(j, c): (usize, &Option<Tensor>)| match (c, kind(j)) {
+                        (Some(c), Some(k)) if k != given && setup.materialize => basis::zeros_like(c).map(Some),
+                        (_, Some(k)) if k != given => Ok(None),
+                        _ => Ok(c.clone()),
+                    };
+                    cotangents.iter().enumerate().map(keep).collect::<Result<Tangents>>()
+                };
+                let each = self.pull(setup, &only(Given::Each)?, needs, Given::Each)?;
+                let once = self.pull(setup, &only(Given::Once)?, needs, Given::Once)?;
+                let both = |(a, b): (Option<Tensor>, Option<Tensor>)| match (a, b) {
+                    (Some(a), Some(b)) => basis::add(&a, &b).map(Some),
+                    (a, b) => Ok(a.or(b)),
+                };
+                each.into_iter().zip(once).map(both).collect()
+            }
         }
-        Ok(out)
     }
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
         let guard = self.open();
-        let inner = self.inner_setup(&guard, setup)?;
+        let (inner, _) = self.inner_setup(&guard, setup)?;
         let lifted: Tangents = tangents
             .iter()
             .zip(&self.in_dims)
@@ -188,9 +241,11 @@ impl Function for Batched {
         let outs = self.inner.jvp(&inner, &lifted)?;
         outs.iter()
             .zip(self.out_dims()?)
-            .map(|(t, d)| match (t, d) {
+            .enumerate()
+            .map(|(i, (t, d))| match (t, d) {
                 (None, _) => Ok(None),
                 (Some(t), Some(d)) => lower_to(guard.id(), self.info.size, t, d).map(Some),
+                (Some(_), None) if setup.non_differentiable.has(i) => Ok(None),
                 (Some(t), None) => match lower(guard.id(), t) {
                     (v, None) => Ok(Some(v)),
                     (_, Some(_)) => bail!(
@@ -205,16 +260,47 @@ impl Function for Batched {
 }
 
 impl Batched {
-    /// The inner function's setup with its saved tensors lifted to the batch level again.
-    fn inner_setup(&self, guard: &Guard, setup: &Setup) -> Result<Setup> {
+    /// Cotangents of the inputs in `needs` from those of the outputs, all of which are `given` so.
+    fn pull(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set, given: Given) -> Result<Tangents> {
+        let guard = self.open();
+        let (inner, inputs) = self.inner_setup(&guard, setup)?;
+        let lifted: Tangents = cotangents
+            .iter()
+            .zip(self.out_dims()?)
+            .map(|(c, d)| match (c, d) {
+                (Some(c), Some(d)) => Some(Tensor::batched(guard.id(), c.clone(), d)),
+                (c, _) => c.clone(),
+            })
+            .collect();
+        let grads = checked_gradients(&*self.inner, self.inner.backward(&inner, &lifted, needs)?, inputs)?;
+        let size = self.info.size;
+        let lowered = |(i, g): (usize, &Option<Tensor>)| {
+            let Some(g) = g else { return Ok(None) };
+            if let Some(d) = self.in_dims.get(i).copied().flatten() {
+                return lower_to(guard.id(), size, g, d).map(Some);
+            }
+            // All members share the input.
+            Ok(Some(match (given, lower(guard.id(), g)) {
+                (Given::Once, (v, None)) => v,
+                (Given::Once, (v, Some(d))) if size > 0 => basis::select(&v, d, 0)?,
+                (_, (v, Some(d))) => basis::sum(&v, &[d], false)?,
+                (Given::Each, (v, None)) => basis::sum(&basis::expand(&v, &v.shape().prepend(size))?, &[0], false)?,
+            }))
+        };
+        grads.iter().enumerate().map(lowered).collect()
+    }
+
+    /// The inner function's setup with its saved tensors lifted to the batch level again, and what a member's inputs are.
+    fn inner_setup<'a>(&self, guard: &Guard, setup: &'a Setup) -> Result<(Setup, &'a [Meta])> {
         let Some(context) = setup.context.downcast_ref::<BatchedContext>() else {
             bail!(Internal, "{}: context of the batching rule", self.inner.name())
         };
-        Ok(Setup {
+        let inner = Setup {
             context: context.inner.clone(),
             saved: lift(guard.id(), &setup.saved, &context.dims),
-            non_differentiable: setup.non_differentiable,
+            non_differentiable: setup.non_differentiable.clone(),
             materialize: setup.materialize,
-        })
+        };
+        Ok((inner, &context.inputs))
     }
 }

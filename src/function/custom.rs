@@ -6,7 +6,7 @@
 
 use super::batched::Batched;
 use super::kept::Kept;
-use super::{Function, Rule, Setup, Values, check_gradients, check_tangents, derived, hidden};
+use super::{Function, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
 use crate::bail;
 use crate::base::Result;
 use crate::core::call::Custom;
@@ -17,23 +17,22 @@ use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call_many,
-    forward,
+    BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set, Tangents, Tensor,
+    call_many, forward,
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::any::Any;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Runs a custom function on any values.
 pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
     let (mut outs, constant) = run(f, args)?;
     outs.truncate(outs.len() - f.hidden().min(outs.len()));
-    if constant != 0 {
+    if !constant.is_empty() {
         for (i, o) in outs.iter_mut().enumerate() {
-            if is_set(constant, i) && o.level() != LevelId::DENSE {
+            if constant.has(i) && o.level() != LevelId::DENSE {
                 *o = detach(o)?;
             }
         }
@@ -42,23 +41,18 @@ pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
 }
 
 /// All outputs, and which were declared to have no derivative.
-fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Mask)> {
-    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: AtomicU64::new(0) });
+fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Set)> {
+    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: OnceLock::new() });
     let prim: Arc<dyn Primitive> = custom.clone();
     let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
     let outs = call_many(Prim::Shared(&prim), &Params::None, &refs)?;
-    Ok((outs, custom.constant.load(Relaxed)))
-}
-
-#[inline]
-fn is_set(mask: Mask, i: usize) -> bool {
-    mask >> i.min(63) & 1 == 1
+    Ok((outs, custom.constants().map(|c| c.clone()).unwrap_or_default()))
 }
 
 pub struct CustomPrimitive {
     f: Arc<dyn Function>,
-    /// Outputs that the setup of some level declared to have no derivative.
-    constant: AtomicU64,
+    /// Outputs that the setup of some level declared to have no derivative; most functions have none.
+    constant: OnceLock<Mutex<Set>>,
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -84,10 +78,22 @@ impl CustomPrimitive {
         call_many(me, &Params::None, &refs)
     }
 
+    fn constants(&self) -> Option<MutexGuard<'_, Set>> {
+        self.constant.get().map(|c| c.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+
+    /// Notes that these outputs have no derivative.
+    fn note_constants(&self, set: &Set) {
+        if !set.is_empty() {
+            self.constant.get_or_init(Mutex::default);
+            self.constants().iter_mut().for_each(|c| c.join(set));
+        }
+    }
+
     /// Runs the setup and notes what it declares.
-    fn setup(&self, args: &[Tensor], outs: &[Tensor], needs: Mask) -> Result<Setup> {
+    fn setup(&self, args: &[Tensor], outs: &[Tensor], needs: &Set) -> Result<Setup> {
         let setup = self.f.setup(args, outs, needs)?;
-        self.constant.fetch_or(setup.non_differentiable, Relaxed);
+        self.note_constants(&setup.non_differentiable);
         Ok(setup)
     }
 
@@ -111,7 +117,7 @@ impl CustomPrimitive {
 }
 
 impl Custom for CustomPrimitive {
-    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: Mask) -> Result<Outputs> {
+    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: &Set) -> Result<Outputs> {
         let below = self.below(level, me, args)?;
         let edges =
             args.iter().map(|a| a.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot })).collect();
@@ -130,7 +136,7 @@ impl Custom for CustomPrimitive {
         let without_rule = |r: &Residual| match r.link() {
             Link::Output(i) => {
                 let i = *i as usize;
-                (i >= results || is_set(setup.non_differentiable, i)) && wrapped[i].dtype().is_differentiable()
+                (i >= results || setup.non_differentiable.has(i)) && wrapped[i].dtype().is_differentiable()
             }
             _ => false,
         };
@@ -155,13 +161,12 @@ impl Custom for CustomPrimitive {
             })
             .collect();
         let _below = Below::enter(level);
-        let mask = |m: Mask, (i, t): (usize, &Option<Tensor>)| if t.is_some() { m | 1 << i.min(63) } else { m };
-        let needs = if self.f.has(Rule::Jvp) { 0 } else { given.iter().enumerate().fold(0, mask) };
-        let setup = self.setup(&primals, &outs, needs)?;
+        let needs = if self.f.has(Rule::Jvp) { Set::NONE } else { derived::present(&given) };
+        let setup = self.setup(&primals, &outs, &needs)?;
         let results = self.results(&outs);
         let mut tangents = self.tangents(&setup, &outs[..results], &primals, &given)?;
         let without_rule =
-            |i: usize| (i >= results || is_set(setup.non_differentiable, i)) && outs[i].dtype().is_differentiable();
+            |i: usize| (i >= results || setup.non_differentiable.has(i)) && outs[i].dtype().is_differentiable();
         // Only a level above can save these, or a tape below a level of `forward_ad`.
         let may_be_saved =
             level::height() > level.depth() || (forward::is_recorded(&outs) && level::is_forward_ad(level));
@@ -196,10 +201,10 @@ impl Custom for CustomPrimitive {
         let outs = match self.f.vmap(info, &dims, &values)? {
             Some(outs) => outs,
             None => {
-                let batched = Arc::new(Batched::new(self.f.clone(), info, &dims));
+                let batched = Arc::new(Batched::new(self.f.clone(), info, &dims, &values));
                 let function: Arc<dyn Function> = batched.clone();
                 let (outs, constant) = run(&function, &values)?;
-                self.constant.fetch_or(constant, Relaxed);
+                self.note_constants(&constant);
                 let out_dims = batched.out_dims()?;
                 outs.into_iter().zip(out_dims).collect()
             }
@@ -233,7 +238,8 @@ impl Custom for CustomPrimitive {
         outs: &[Tensor],
         node: &Node,
     ) -> Result<Vec<Option<Tensor>>> {
-        let setup = self.f.setup(&owned(args), outs, node.needs())?;
+        let needs = node.edges.iter().enumerate().filter(|(_, e)| e.is_some()).map(|(i, _)| i).collect();
+        let setup = self.f.setup(&owned(args), outs, &needs)?;
         let tangent = |t: &Tensor| match t.payload_at(level) {
             Some(Payload::Dual { tangent, .. }) => Some(tangent.clone()),
             _ => None,
@@ -273,7 +279,7 @@ impl CustomPrimitive {
         setup: &Setup,
         node: &Node,
         given: &[Option<Tensor>],
-        needs: Mask,
+        needs: &Set,
     ) -> Result<Tangents> {
         if !self.f.has(Rule::Backward) {
             return derived::backward(&*self.f, setup, &kept.inputs, given, needs);
@@ -289,8 +295,7 @@ impl CustomPrimitive {
         } else {
             self.f.backward(setup, given, needs)?
         };
-        check_gradients(&*self.f, &grads, &kept.inputs)?;
-        Ok(grads)
+        checked_gradients(&*self.f, grads, &kept.inputs)
     }
 }
 
@@ -345,12 +350,17 @@ impl Primitive for CustomPrimitive {
             )
         };
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
+        let edges = &node.edges;
+        let needs = &Set::of_mask(needs, edges.len(), |i| edges[i].is_some());
         let setup = kept.setup(point.residuals[..kept.saved].iter().map(|r| r.opened().clone()).collect());
         let results = &cotangents[..kept.results.min(cotangents.len())];
-        if results.len() == cotangents.len() && setup.non_differentiable == 0 && results.iter().any(Option::is_some) {
+        if results.len() == cotangents.len()
+            && setup.non_differentiable.is_empty()
+            && results.iter().any(Option::is_some)
+        {
             return self.cotangents(kept, &setup, node, results, needs);
         }
-        let without_rule = |i: usize| i >= kept.results || is_set(setup.non_differentiable, i);
+        let without_rule = |i: usize| i >= kept.results || setup.non_differentiable.has(i);
         let given: SmallVec<[Option<Tensor>; 2]> =
             results.iter().enumerate().map(|(i, c)| if without_rule(i) { None } else { c.clone() }).collect();
         let mut grads = match given.iter().any(Option::is_some) {

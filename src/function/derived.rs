@@ -1,11 +1,11 @@
 //! Rules that a function does not give, derived from those that it gives. Both rules are linear, so each is the
 //! transpose of the other: it is taped at any point and swept.
 
-use super::{Function, Rule, Setup, Values};
+use super::{Function, Rule, Setup, Values, fitted};
 use crate::base::{Error, Result, Scalar};
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
-use crate::core::{Edge, Mask, Node, Tangents, Tensor};
+use crate::core::{Edge, Node, Set, Tangents, Tensor};
 use crate::rules::basis;
 use crate::transforms::reverse::{Tape, pull};
 use smallvec::SmallVec;
@@ -97,13 +97,18 @@ fn is_zero(t: &Tensor) -> bool {
     all().unwrap_or(false)
 }
 
+/// Those that are there.
+pub fn present(tangents: &[Option<Tensor>]) -> Set {
+    tangents.iter().enumerate().filter(|(_, t)| t.is_some()).map(|(i, _)| i).collect()
+}
+
 /// The tangents of the outputs from the function's backward.
 pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<Tensor>]) -> Result<Tangents> {
     if !f.has(Rule::Backward) || f.once() {
         return Err(missing(f, Rule::Jvp));
     }
-    let needs = tangents.iter().enumerate().fold(0, |m: Mask, (i, t)| if t.is_some() { m | 1 << i.min(63) } else { m });
-    let wanted = |i: usize, o: &Tensor| o.dtype().is_differentiable() && setup.non_differentiable >> i.min(63) & 1 == 0;
+    let needs = present(tangents);
+    let wanted = |i: usize, o: &Tensor| o.dtype().is_differentiable() && !setup.non_differentiable.has(i);
     let map = Map::open(outs.iter().enumerate().map(|(i, o)| (Meta::of(o), wanted(i, o))))?;
     let mut cotangents: SmallVec<[Option<Tensor>; 4]> = map.leaves.clone();
     for (c, o) in cotangents.iter_mut().zip(outs) {
@@ -111,8 +116,15 @@ pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<
             *c = Some(basis::zeros_like(o)?);
         }
     }
-    let grads = f.backward(setup, &cotangents, needs).map_err(|e| underivable(f, Rule::Jvp, e.message()))?;
+    let mut grads = f.backward(setup, &cotangents, &needs).map_err(|e| underivable(f, Rule::Jvp, e.message()))?;
     drop(cotangents);
+    for (i, (g, t)) in grads.iter_mut().zip(tangents).enumerate() {
+        if let (Some(given), Some(t)) = (&*g, t)
+            && let Some(fitted) = fitted(f, i, given, &Meta::of(t))?
+        {
+            *g = Some(fitted);
+        }
+    }
     let mut out = map.transpose(f, Rule::Jvp, grads, tangents)?;
     for (t, o) in out.iter_mut().zip(outs) {
         if t.is_none() && o.dtype().is_differentiable() && setup.materialize {
@@ -128,13 +140,12 @@ pub fn backward(
     setup: &Setup,
     inputs: &[Meta],
     cotangents: &[Option<Tensor>],
-    needs: Mask,
+    needs: &Set,
 ) -> Result<Tangents> {
     if !f.has(Rule::Jvp) {
         return Err(missing(f, Rule::Backward));
     }
-    let wanted = |i: usize| needs >> i.min(63) & 1 == 1;
-    let map = Map::open(inputs.iter().enumerate().map(|(i, m)| (m.clone(), wanted(i))))?;
+    let map = Map::open(inputs.iter().enumerate().map(|(i, m)| (m.clone(), needs.has(i))))?;
     let mut tangents: Values = Values::new();
     let mut given: SmallVec<[Option<Tensor>; 4]> = map.leaves.clone();
     for (t, m) in given.iter_mut().zip(inputs) {

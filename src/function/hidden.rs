@@ -4,7 +4,7 @@
 use super::Function;
 use crate::base::{Error, Result};
 use crate::core::origin::{Origin, at_here};
-use crate::core::{Edge, Mask, Outputs, Tangents, Tensor};
+use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
 use crate::dense::random::default_generator;
 use crate::transforms::jvp::Duals;
 use crate::transforms::reverse::{Tape, pull};
@@ -33,14 +33,14 @@ fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
 }
 
 /// Cotangents of the inputs in `needs` from those of outputs without a rule.
-pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
+pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
     let mut tape = Tape::open(Origin::UNKNOWN);
     let mut places: SmallVec<[bool; 4]> = SmallVec::new();
     let xs: SmallVec<[Tensor; 4]> = args
         .iter()
         .enumerate()
         .map(|(i, a)| {
-            let wanted = needs >> i.min(63) & 1 == 1 && a.dtype().is_differentiable();
+            let wanted = needs.has(i) && a.dtype().is_differentiable();
             places.push(wanted);
             if wanted { tape.leaf(a) } else { a.clone() }
         })

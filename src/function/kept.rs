@@ -18,7 +18,12 @@ pub(super) struct Kept {
 impl Kept {
     /// The setup with its tensors.
     pub fn setup(&self, saved: Values) -> Setup {
-        Setup { context: self.setup.context.clone(), saved, ..self.setup }
+        Setup {
+            context: self.setup.context.clone(),
+            saved,
+            non_differentiable: self.setup.non_differentiable.clone(),
+            materialize: self.setup.materialize,
+        }
     }
 }
 

@@ -22,7 +22,8 @@ use crate::core::node::Meta;
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
-use crate::core::{BatchInfo, Mask, Outputs, Tangents, Tensor};
+use crate::core::{BatchInfo, Outputs, Set, Tangents, Tensor};
+use crate::rules::basis;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
@@ -39,8 +40,8 @@ pub struct Setup {
     pub context: Context,
     /// The tensors that the rules need, values of the level that `setup` ran at.
     pub saved: Values,
-    /// Outputs that carry no derivative, by bit.
-    pub non_differentiable: Mask,
+    /// Outputs that carry no derivative.
+    pub non_differentiable: Set,
     /// Whether missing (co)tangents are given to the rules as zeros.
     pub materialize: bool,
 }
@@ -48,7 +49,12 @@ pub struct Setup {
 impl Setup {
     /// Saves these tensors and keeps no other state.
     pub fn saving(saved: impl IntoIterator<Item = Tensor>) -> Setup {
-        Setup { context: Arc::new(()), saved: saved.into_iter().collect(), non_differentiable: 0, materialize: true }
+        Setup {
+            context: Arc::new(()),
+            saved: saved.into_iter().collect(),
+            non_differentiable: Set::NONE,
+            materialize: true,
+        }
     }
 }
 
@@ -63,7 +69,7 @@ pub enum Rule {
 ///
 /// ```
 /// use pullback::function::{Function, Setup, apply};
-/// use pullback::core::{Mask, Outputs, Tangents};
+/// use pullback::core::{Outputs, Set, Tangents};
 /// use pullback::{Result, Tensor, grad};
 /// use std::sync::Arc;
 ///
@@ -73,10 +79,10 @@ pub enum Rule {
 ///     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
 ///         Ok([args[0].mul(&args[0])?.mul(&args[0])?].into_iter().collect())
 ///     }
-///     fn setup(&self, inputs: &[Tensor], _: &[Tensor], _: Mask) -> Result<Setup> {
+///     fn setup(&self, inputs: &[Tensor], _: &[Tensor], _: &Set) -> Result<Setup> {
 ///         Ok(Setup::saving([inputs[0].clone()]))
 ///     }
-///     fn backward(&self, s: &Setup, g: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
+///     fn backward(&self, s: &Setup, g: &[Option<Tensor>], _: &Set) -> Result<Tangents> {
 ///         let x = &s.saved[0];
 ///         let Some(g) = &g[0] else { return Ok(Tangents::new()) };
 ///         let three = Tensor::scalar(x.dtype(), 3.0);
@@ -103,6 +109,12 @@ pub trait Function: Send + Sync + 'static {
         0
     }
 
+    /// How many of the results, the last ones before the hidden outputs, only `setup` sees. The rules take them as they
+    /// take results, but nobody uses them otherwise. Known after `forward`.
+    fn further(&self) -> usize {
+        0
+    }
+
     /// The outputs once more, from values of any level that records.
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
         self.forward(args)
@@ -124,10 +136,10 @@ pub trait Function: Send + Sync + 'static {
     }
 
     /// Keeps what the rules need. `needs` has the inputs that are differentiated.
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup>;
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup>;
 
     /// Cotangents of the inputs.
-    fn backward(&self, _: &Setup, _cotangents: &[Option<Tensor>], _needs: Mask) -> Result<Tangents> {
+    fn backward(&self, _: &Setup, _cotangents: &[Option<Tensor>], _needs: &Set) -> Result<Tangents> {
         Err(no_rule(self.name(), "backward"))
     }
 
@@ -151,8 +163,8 @@ pub trait Function: Send + Sync + 'static {
 /// Outputs of a batching rule, and where their batches are.
 pub type BatchedOutputs = SmallVec<[(Tensor, Option<usize>); 2]>;
 
-/// Checks the number and the shapes of cotangents that a rule returned.
-pub(crate) fn check_gradients(f: &dyn Function, grads: &Tangents, inputs: &[Meta]) -> Result<()> {
+/// The cotangents that a rule returned, after a check of their number, each in the shape of its input.
+pub(crate) fn checked_gradients(f: &dyn Function, mut grads: Tangents, inputs: &[Meta]) -> Result<Tangents> {
     let name = f.name();
     let extra = grads.iter().skip(inputs.len()).any(Option::is_some);
     if grads.len() < inputs.len() || extra {
@@ -164,32 +176,52 @@ pub(crate) fn check_gradients(f: &dyn Function, grads: &Tangents, inputs: &[Meta
             at_here()
         );
     }
-    for (i, (g, m)) in grads.iter().zip(inputs).enumerate() {
-        let Some(g) = g else { continue };
-        if g.shape() != &m.shape {
-            bail!(
-                Runtime,
-                "{name}.backward: function returned an invalid gradient at index {i}, for {} - got {} but expected \
-                 shape compatible with {}; sum it over the dimensions that the forward broadcasts{}",
-                f.argument(i),
-                g.shape(),
-                m.shape,
-                at_here()
-            );
-        }
-        if m.dtype.is_differentiable() && !g.dtype().is_differentiable() {
-            bail!(
-                Runtime,
-                "{name}.backward: function returned an invalid gradient at index {i}, for {} - expected type {} but got \
-                 {}{}",
-                f.argument(i),
-                m.dtype,
-                g.dtype(),
-                at_here()
-            );
+    for (i, (g, m)) in grads.iter_mut().zip(inputs).enumerate() {
+        if let Some(given) = g
+            && let Some(fitted) = fitted(f, i, given, m)?
+        {
+            *g = Some(fitted);
         }
     }
-    Ok(())
+    Ok(grads)
+}
+
+/// The gradient of input `i` summed over what broadcasting the input repeats; `None` if it has the input's shape.
+///
+/// # Errors
+/// `Runtime` if the input does not broadcast to the gradient's shape, or their dtypes do not go together.
+pub(crate) fn fitted(f: &dyn Function, i: usize, g: &Tensor, input: &Meta) -> Result<Option<Tensor>> {
+    if input.dtype.is_differentiable() && !g.dtype().is_differentiable() {
+        bail!(
+            Runtime,
+            "{}.backward: function returned an invalid gradient at index {i}, for {} - expected type {} but got {}{}",
+            f.name(),
+            f.argument(i),
+            input.dtype,
+            g.dtype(),
+            at_here()
+        );
+    }
+    if g.shape() == &input.shape { Ok(None) } else { summed(f, i, g, input).map(Some) }
+}
+
+#[cold]
+fn summed(f: &dyn Function, i: usize, g: &Tensor, input: &Meta) -> Result<Tensor> {
+    let (from, to) = (&input.shape, g.shape());
+    let trailing = to.len().checked_sub(from.len()).map(|lead| &to[lead..]);
+    if !trailing.is_some_and(|to| from.iter().zip(to).all(|(&a, &b)| a == b || a == 1)) {
+        bail!(
+            Runtime,
+            "{}.backward: function returned an invalid gradient at index {i}, for {} - got {} but expected shape \
+             compatible with {}; sum it over the dimensions that the forward broadcasts{}",
+            f.name(),
+            f.argument(i),
+            g.shape(),
+            input.shape,
+            at_here()
+        );
+    }
+    basis::unbroadcast(g.clone(), &input.shape)
 }
 
 /// Checks the tangents that a rule returned for these outputs.
@@ -205,7 +237,7 @@ pub(crate) fn check_tangents(f: &dyn Function, setup: &Setup, tangents: &Tangent
         );
     }
     for (i, (t, o)) in tangents.iter().zip(outs).enumerate() {
-        let differentiable = o.dtype().is_differentiable() && setup.non_differentiable >> i.min(63) & 1 == 0;
+        let differentiable = o.dtype().is_differentiable() && !setup.non_differentiable.has(i);
         match t {
             None if differentiable && setup.materialize => bail!(
                 Runtime,

@@ -389,7 +389,7 @@ def ruled(backward: Any = None, jvp: Any = None) -> Any:
 
 def test_wrong_gradients() -> None:
     cases: list[tuple[Any, str]] = [
-        (lambda ctx, g: (pb.ones(3, 3), g), r".*index 0.*'x'.*\[3, 3\].*\[3\]"),
+        (lambda ctx, g: (pb.ones(3, 2), g), r".*index 0.*'x'.*\[3, 2\].*\[3\]"),
         (lambda ctx, g: (g, g[:1]), r".*index 1.*'y'.*\[1\].*\[3\]"),
         (lambda ctx, g: g, r".*incorrect number of gradients \(expected 2, got 1\)"),
         (lambda ctx, g: (g, g, g), r".*incorrect number of gradients \(expected 2, got 3\)"),

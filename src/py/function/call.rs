@@ -12,7 +12,7 @@ use crate::core::origin::at_here;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::watch::{self, Levels, Running};
-use crate::core::{BatchInfo, Mask, Outputs, Randomness, Tangents, Tensor, level};
+use crate::core::{BatchInfo, Outputs, Randomness, Set, Tangents, Tensor, level};
 use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
 use crate::py::vectorcall::invoke_named;
 use crate::py::{errors, tensor};
@@ -44,7 +44,7 @@ pub struct Call {
     pub(super) inputs: Inputs,
     /// Levels that were live at the call.
     pub(super) levels: Levels,
-    needs: Mask,
+    needs: Set,
     pub(super) state: Mutex<State>,
 }
 
@@ -68,24 +68,24 @@ fn attached<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> PyResult<R> {
 }
 
 /// Tensors that a tape records now; with `duals`, also those with a tangent.
-fn followed(values: &[Tensor], duals: bool) -> Mask {
+fn followed(values: &[Tensor], duals: bool) -> Set {
     let follows = |t: &Tensor| match t.payload() {
         Some(Payload::Taped { .. }) => level::is_live(t.level()) && level::records(t.level()),
         Some(Payload::Dual { .. }) => duals && level::is_live(t.level()),
         _ => false,
     };
-    let mut mask = 0;
+    let mut set = Set::NONE;
     for (i, v) in values.iter().enumerate() {
         let mut t = Some(v);
         while let Some(x) = t {
             if follows(x) {
-                mask |= 1 << i.min(63);
+                set.add(i);
                 break;
             }
             t = x.below();
         }
     }
-    mask
+    set
 }
 
 /// Whether an object has this value.
@@ -248,7 +248,7 @@ impl Call {
     }
 
     fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
-        let ctx = Ctx::make(py, self.inputs.needs(self.needs))?;
+        let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
         let objects = self.inputs.objects(py, values, record)?;
         let first = [ctx.clone().into_any()];
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
@@ -308,6 +308,12 @@ impl Function for Call {
         self.state().hidden
     }
 
+    fn further(&self) -> usize {
+        let Some(f) = &self.methods.further else { return 0 };
+        let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return 0 };
+        python(|py| f.bind(py).call1((first,))?.extract()).unwrap_or(0)
+    }
+
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
         let _running = self.running("forward", Levels::NONE);
         python(|py| match self.methods.setup_context {
@@ -331,7 +337,7 @@ impl Function for Call {
         self.inputs.name(&self.methods, i)
     }
 
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: Mask) -> Result<Setup> {
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
         let _running = self.running("setup_context", Levels::NONE);
         python(|py| match self.methods.setup_context {
             Some(_) => self.setup_separate(py, inputs, outputs, needs),
@@ -339,7 +345,7 @@ impl Function for Call {
         })
     }
 
-    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: Mask) -> Result<Tangents> {
+    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let _running = self.running("backward", Levels::NONE);
         self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
             let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };

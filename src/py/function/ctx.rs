@@ -2,7 +2,7 @@
 
 use super::Objects;
 use crate::core::origin::at_here;
-use crate::core::{BatchInfo, Mask, Randomness, Tensor};
+use crate::core::{BatchInfo, Randomness, Set, Tensor};
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
 use crate::py::{door, native, object, tensor};
@@ -80,12 +80,12 @@ pub struct Taken {
 
 impl Taken {
     /// Those of the outputs that were marked as non-differentiable.
-    pub fn constants(&self, outputs: &[Bound<'_, PyAny>]) -> Mask {
+    pub fn constants(&self, outputs: &[Bound<'_, PyAny>]) -> Set {
         if self.non_differentiable.is_empty() {
-            return 0;
+            return Set::NONE;
         }
         let is_marked = |o: &Bound<'_, PyAny>| self.non_differentiable.iter().any(|m| m.is(o));
-        outputs.iter().enumerate().fold(0, |m, (i, o)| if is_marked(o) { m | 1 << i.min(63) } else { m })
+        outputs.iter().enumerate().filter(|(_, o)| is_marked(o)).map(|(i, _)| i).collect()
     }
 }
 

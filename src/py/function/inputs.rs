@@ -4,7 +4,7 @@ use super::ctx::Needs;
 use super::methods::Methods;
 use super::{Objects, as_list, optional, value_of};
 use crate::core::origin::at_here;
-use crate::core::{LevelId, Mask, Tangents, Tensor, level};
+use crate::core::{LevelId, Set, Tangents, Tensor, level};
 use crate::function::Values;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
@@ -159,14 +159,14 @@ impl Inputs {
     }
 
     /// For each argument, whether a tensor in it is in the set.
-    pub fn needs(&self, mask: Mask) -> Needs {
+    pub fn needs(&self, set: &Set) -> Needs {
         let mut out = Needs::new();
         let mut rest = &self.leaves[..];
         for i in 0..self.count() {
             let (mine, others) = rest.split_at(self.trees.as_ref().map_or(1, |t| t[i].num_leaves()));
             rest = others;
             out.push(mine.iter().any(|l| match l {
-                Leaf::Tensor { index, .. } => mask >> (*index).min(63) & 1 == 1,
+                Leaf::Tensor { index, .. } => set.has(*index),
                 Leaf::Other(_) => false,
             }));
         }

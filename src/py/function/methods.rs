@@ -37,6 +37,8 @@ pub struct Methods {
     pub ambiguous: bool,
     /// `backward` is once_differentiable: nothing can be derived from it.
     pub once: bool,
+    /// How many of its results only the setup sees, from its arguments; for functions of this package.
+    pub further: Option<Py<PyAny>>,
     /// To be verified at the first use.
     pub unverified: AtomicBool,
     signature: Signature,
@@ -100,6 +102,7 @@ impl Methods {
             jvp: own("jvp")?,
             vmap,
             once,
+            further: own("_further")?,
             unverified: AtomicBool::new(false),
             signature,
         })
@@ -118,6 +121,7 @@ impl Methods {
             vmap: None,
             ambiguous: false,
             once: false,
+            further: None,
             unverified: AtomicBool::new(false),
             signature: Signature::default(),
         }

@@ -151,7 +151,7 @@ impl Apply {
         let m = &self.methods;
         visit.call(&m.class)?;
         visit.call(&m.forward)?;
-        for f in [&m.setup_context, &m.backward, &m.jvp, &m.vmap].into_iter().flatten() {
+        for f in [&m.setup_context, &m.backward, &m.jvp, &m.vmap, &m.further].into_iter().flatten() {
             visit.call(f)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::inputs::Leaf;
 use super::outputs::{Parsed, Structure};
 use super::{Objects, value_of};
 use crate::base::{Error, Result};
-use crate::core::{Mask, Node, Outputs, Tensor};
+use crate::core::{Node, Outputs, Set, Tensor};
 use crate::dense::random::default_generator;
 use crate::function::{self, Setup, Values};
 use crate::py::tensor;
@@ -40,7 +40,7 @@ pub struct Classic {
     pub forward: Option<Vec<Origin>>,
     pub adopted: Vec<Origin>,
     pub hidden: Vec<Place>,
-    pub constant: Mask,
+    pub constant: Set,
 }
 
 /// What the rules of one level read.
@@ -77,7 +77,7 @@ impl Call {
         Ok(tensors)
     }
 
-    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
         let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
         let mut outputs = Objects::new();
@@ -129,7 +129,7 @@ impl Call {
         dirty.iter().map(pair).collect()
     }
 
-    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
         let Some(classic) = self.state().classic.clone() else {
             return self.setup_by_forward(py, ins, outs, needs);
         };
@@ -143,12 +143,12 @@ impl Call {
         let saved = list.into_iter().flatten().map(value);
         let adopted = classic.adopted.iter().filter_map(value);
         let ctx = classic.ctx.bind(py);
-        Ok(setup_from(ctx, saved, adopted, classic.constant, ctx.get().materialize()))
+        Ok(setup_from(ctx, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
     }
 
     /// The setup of a classic function whose results came from its vmap staticmethod, which fills no ctx: its forward
     /// runs once more, on the values of this level, and what it computes and saves is recorded there.
-    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: Mask) -> PyResult<Setup> {
+    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
         let why = |what: &str| {
             self.error(&format!(
                 "its derivative needs the ctx, which the vmap staticmethod does not fill, so that forward runs once \
@@ -185,8 +185,8 @@ impl Call {
     }
 
     /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
-    fn chosen<T>(&self, needs: Mask, backward: Option<T>, forward: Option<T>) -> Option<T> {
-        let jvp = if needs == 0 { self.methods.jvp.is_some() } else { self.methods.backward.is_none() };
+    fn chosen<T>(&self, needs: &Set, backward: Option<T>, forward: Option<T>) -> Option<T> {
+        let jvp = if needs.is_empty() { self.methods.jvp.is_some() } else { self.methods.backward.is_none() };
         if jvp { forward.or(backward) } else { backward.or(forward) }
     }
 
@@ -226,7 +226,7 @@ fn setup_from(
     ctx: &Bound<'_, Ctx>,
     given: impl Iterator<Item = Option<Tensor>>,
     adopted: impl Iterator<Item = Tensor>,
-    non_differentiable: Mask,
+    non_differentiable: Set,
     materialize: bool,
 ) -> Setup {
     let (mut present, mut saved) = (SmallVec::new(), Values::new());
