@@ -272,6 +272,16 @@ impl Tensor {
         }
     }
 
+    /// Whether neither a derivative nor a program passes through it: an array, perhaps under batches.
+    pub fn is_constant(&self) -> bool {
+        let mut t = self;
+        while let Some(payload) = t.payload() {
+            let Payload::Batched { value, .. } = payload else { return false };
+            t = value;
+        }
+        true
+    }
+
     /// The node that recorded this value at `level`.
     pub fn node_at(&self, level: LevelId) -> Option<(&Arc<Node>, u32)> {
         match self.payload_at(level)? {

@@ -1,13 +1,13 @@
 //! Arithmetic of two and three arguments.
 
-use super::compare::{eq, gt, lt};
+use super::compare::{eq, ge, gt, logical_and, logical_not, lt, ne};
 use super::promote::{Rule, binary, common_dtype, convert};
 use super::unary::{log, reciprocal, trunc};
 use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
-use crate::rules::basis::{self, mul as times, neg, number, scale, shift, sub as minus, where_, zeros_like};
+use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial};
 
 binary! { PRIMITIVES:
@@ -29,7 +29,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
     remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] neg(&floor_divide_same(a, b)?);
+        da[] Partial::One, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
     ///
@@ -37,7 +37,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
     fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] neg(&trunc(&divide_floats(a, b)?)?);
+        da[] Partial::One, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
     ///
@@ -92,23 +92,40 @@ fn norm2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     basis::add(&times(a, a)?, &times(b, b)?)
 }
 
-/// 1 where a > b, 1/2 where they are equal, else 0.
-fn share(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let more = basis::cast(&gt(a, b)?, a.dtype())?;
-    basis::add(&more, &scale(&basis::cast(&eq(a, b)?, a.dtype())?, 0.5)?)
+/// 1 for the larger, or for NaN; 1/2 for both of equals; the result is constant in the smaller.
+fn share(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
+    let value = where_(&eq(a, b)?, &number(a, 0.5), &number(a, 1.0))?;
+    Ok(Partial::WhereValue(Box::new((logical_not(&lt(a, b)?)?, value))))
 }
 
-/// b a^(b-1), 0 where b is 0.
+/// How often the divisor was taken off, which is what a remainder loses with it; below one divisor it is constant in it.
+fn wraps(count: &Tensor) -> Result<Partial<'static>> {
+    Ok(Partial::WhereValue(Box::new((ne(count, 0.0)?, neg(count)?))))
+}
+
+/// b a^(b-1). Where b is 0 the power is constant in a.
 fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
-    let slope = times(b, &pow_same(a, &shift(b, -1.0)?)?)?;
-    where_(&eq(b, 0.0)?, &number(&slope, 0.0), &slope).into_partial()
+    let slope = |b: &Tensor| times(b, &pow_same(a, &shift(b, -1.0)?)?);
+    if let Some(n) = b.dense().filter(|n| n.rank() == 0) {
+        // An exponent that is a number needs no mask.
+        return match n.item()?.as_f64() == 0.0 {
+            true => Ok(Partial::Where(Tensor::scalar(DType::Bool, false))),
+            false => slope(b).into_partial(),
+        };
+    }
+    if b.is_constant() {
+        return Partial::of(ne(b, 0.0)?, b, 1.0, slope);
+    }
+    // The mixed derivative at b = 0 is 1 / a, which a mask would hide: only 0 to the power of -1 gives way.
+    let dead = logical_and(&eq(a, 0.0)?, &eq(b, 0.0)?)?;
+    clear_where(&dead, &slope(&where_(&dead, &number(b, 1.0), b)?)?).into_partial()
 }
 
-/// a^b log(a), 0 where a is 0 and b is not negative.
+/// a^b log(a). Where a is 0 and b is not negative the power is constant in b.
 fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'static>> {
-    let dead = super::compare::logical_and(&eq(a, 0.0)?, &super::compare::ge(b, 0.0)?)?;
-    let slope = times(y, &log(a)?)?;
-    where_(&dead, &zeros_like(&slope)?, &slope).into_partial()
+    let dead = logical_and(&eq(a, 0.0)?, &ge(b, 0.0)?)?;
+    let slope = clear_where(&dead, &times(y, &log(a)?)?)?;
+    Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, slope))))
 }
 
 fn scaled<'a>(op: &str, other: Operand<'a>, alpha: Scalar, input: Operand<'_>) -> Result<Tensor> {

@@ -12,8 +12,8 @@ use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::{pointwise, reduce};
-use crate::rules::Reduction;
 use crate::rules::basis::{self, cast, number, where_};
+use crate::rules::{Reduction, Weight};
 
 crate::pointwise_kernel! { SQUARE(x) { float => x * x } }
 crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
@@ -27,7 +27,9 @@ static NORM: Reduction = Reduction {
         let Some(y) = y else { bail!(Internal, "norm(): its output was not saved") };
         let zero = eq(y, 0.0)?;
         let safe = where_(&zero, &number(y, 1.0), y)?;
-        where_(&zero, &number(y, 0.0), &divide_floats(point.input(0)?, &safe)?)
+        let mask = ne(y, 0.0)?;
+        let value = divide_floats(&basis::keep_where(&mask, point.input(0)?)?, &safe)?;
+        Ok(Weight::Where { mask, value })
     },
 };
 

@@ -243,10 +243,10 @@ ops! { TABLE:
             bail!(Runtime, "dropout(): result type {} can't be scaled; the input must be floating point", input.dtype());
         }
         if p == 1.0 {
-            return basis::mul(input, &basis::number(input, 0.0));
+            return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
-        let keep = law("dropout", Law::Bernoulli { p: 1.0 - p }, input.dtype(), input.shape().clone(), None)?;
-        basis::mul(input, &basis::scale(&keep, 1.0 / (1.0 - p))?)
+        let keep = law("dropout", Law::Bernoulli { p: 1.0 - p }, DType::Bool, input.shape().clone(), None)?;
+        basis::scale(&basis::keep_where(&keep, input)?, 1.0 / (1.0 - p))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::arith::divide_floats;
 use super::compare::eq;
-use super::unary::exp;
+use super::unary::{exp, reciprocal};
 use super::value::Value;
 use crate::bail;
 use crate::base::shape::wrap_dims;
@@ -12,7 +12,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::{Array, pointwise, reduce as kernels};
 use crate::rules::basis::{self, cast, mul, number, sub, where_};
-use crate::rules::{Opaque, OpaqueBatch, Reduction};
+use crate::rules::{Opaque, OpaqueBatch, Reduction, Weight};
 use smallvec::smallvec;
 
 /// The dimensions that a reduction runs over: all of them if none are named.
@@ -54,7 +54,7 @@ static LOGSUMEXP: Reduction = Reduction {
         let Some(y) = y else { bail!(Internal, "logsumexp(): its output was not saved") };
         // exp(-inf - -inf) would be NaN.
         let finite = where_(&eq(y, f64::NEG_INFINITY)?, &number(y, 0.0), y)?;
-        exp(&sub(point.input(0)?, &finite)?)
+        exp(&sub(point.input(0)?, &finite)?).map(Weight::Each)
     },
 };
 
@@ -75,10 +75,19 @@ static ANY: Opaque = Opaque {
     batching: OpaqueBatch::Shift,
 };
 
-fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Tensor> {
+crate::pointwise_kernel! {
+    TIED(x, y) -> bool { float => x.eq(y) | x.is_nan(), int => x.eq(y), bool => x == y }
+}
+
+/// Where an element is as large as the extreme. NaN is not equal to itself, yet it is what was chosen.
+static TIES: Opaque =
+    Opaque { name: "eq", eval: |_, args| super::promote::eval_binary(&TIED, args), batching: OpaqueBatch::Align };
+
+fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Weight> {
     let Some(y) = y else { bail!(Internal, "amax(): its output was not saved") };
-    let ties = cast(&eq(x, y)?, x.dtype())?;
-    divide_floats(&ties, &basis::sum(&ties, dims, true)?)
+    let mask = call(Prim::Static(&TIES), &Params::None, &[x, y])?;
+    let share = reciprocal(&basis::sum(&cast(&mask, x.dtype())?, dims, true)?)?;
+    Ok(Weight::Chosen { mask, share })
 }
 
 crate::pointwise_kernel! { EXP_OF_DIFFERENCE(a, b) { float => (a - b).exp() } }

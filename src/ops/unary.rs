@@ -1,7 +1,7 @@
 //! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
 use super::arith::{divide_floats, polygamma_same};
-use super::compare::gt;
+use super::compare::le;
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
@@ -350,7 +350,7 @@ ops! { MORE:
 unary! { ACTIVATIONS:
     /// `max(x, 0)` of each element.
     relu_same = "relu" (x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) } [INTERNAL]
-        d[y] mask(&gt(y, 0.0)?, y);
+        d[y] le(y, 0.0).map(Partial::Unless);
 
     /// `x * sigmoid(x)` of each element.
     silu_unit = "silu" (x) { float => x * x.sigmoid() } [INTERNAL] d[x] silu_slope(x);
@@ -358,10 +358,6 @@ unary! { ACTIVATIONS:
     /// `x Φ(x)` with the normal distribution function Φ.
     gelu_erf = "gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * std::f64::consts::FRAC_1_SQRT_2).erf()) } [INTERNAL]
         d[x] gelu_slope(x);
-}
-
-fn mask(condition: &Tensor, like: &Tensor) -> Result<Tensor> {
-    cast(condition, like.dtype())
 }
 
 /// s (1 + x (1 - s)), s = sigmoid(x)

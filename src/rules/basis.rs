@@ -23,7 +23,8 @@ mod scalar {
     crate::pointwise_kernel! { pub MUL(a, b) { float => a * b, int => a * b, bool => a & b } }
     crate::pointwise_kernel! { pub NEG(x) { float => -x, int => -x } }
     crate::pointwise_kernel! { pub WHERE(c: bool, a, b) { any => if c { a } else { b } } }
-    crate::pointwise_kernel! { pub LOGICAL_NOT(x) { bool => !x } }
+    crate::pointwise_kernel! { pub KEEP(c: bool, x) { any => if c { x } else { x.blank() } } }
+    crate::pointwise_kernel! { pub CLEAR(c: bool, x) { any => if c { x.blank() } else { x } } }
 }
 
 pub static ADD: Pointwise = Pointwise {
@@ -61,16 +62,22 @@ pub static WHERE: Pointwise = Pointwise {
     kernel: &scalar::WHERE,
     partials: &[
         None,
-        Some(PartialRule { saves: reads(1), rule: |p| mask(p.input(0)?, p.in_dtype(1)?) }),
-        Some(PartialRule { saves: reads(1), rule: |p| mask(&not(p.input(0)?)?, p.in_dtype(2)?) }),
+        Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Where(p.input(0)?.clone())) }),
+        Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Unless(p.input(0)?.clone())) }),
     ],
 };
-
-static NOT: Pointwise = Pointwise { name: "logical_not", kernel: &scalar::LOGICAL_NOT, partials: &[None] };
-
-fn mask(condition: &Tensor, dtype: DType) -> Result<Partial<'static>> {
-    Ok(Partial::Value(cast(condition, dtype)?))
-}
+/// `x` where the condition holds, 0 elsewhere.
+static KEEP: Pointwise = Pointwise {
+    name: "where",
+    kernel: &scalar::KEEP,
+    partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Where(p.input(0)?.clone())) })],
+};
+/// 0 where the condition holds, `x` elsewhere.
+static CLEAR: Pointwise = Pointwise {
+    name: "where",
+    kernel: &scalar::CLEAR,
+    partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Unless(p.input(0)?.clone())) })],
+};
 
 /// Conversion to another dtype. Its transpose converts back; complex to real takes the real part.
 pub static CAST: Linear = Linear {
@@ -252,13 +259,18 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 pub fn neg(a: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&NEG), &Params::None, &[a])
 }
-/// Logical not of a bool tensor.
-pub fn not(a: &Tensor) -> Result<Tensor> {
-    call(Prim::Static(&NOT), &Params::None, &[a])
-}
 /// `a` where `condition` (bool) holds, `b` elsewhere; all broadcast, dtypes of `a` and `b` are equal.
 pub fn where_(condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&WHERE), &Params::None, &[condition, a, b])
+}
+/// `x` where `condition` (bool) holds, 0 elsewhere; both broadcast. Unlike a product with the mask, it gives 0 in place of
+/// an infinity, and so do its derivatives.
+pub fn keep_where(condition: &Tensor, x: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&KEEP), &Params::None, &[condition, x])
+}
+/// 0 where `condition` (bool) holds, `x` elsewhere; both broadcast.
+pub fn clear_where(condition: &Tensor, x: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&CLEAR), &Params::None, &[condition, x])
 }
 /// The complex conjugate; real tensors are their own.
 #[inline]

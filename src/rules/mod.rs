@@ -18,4 +18,4 @@ pub use index::Choosing;
 pub use linear::{Batching, Linear};
 pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
-pub use reduction::Reduction;
+pub use reduction::{Reduction, Weight};

@@ -19,6 +19,28 @@ pub enum Partial<'a> {
     Value(Tensor),
     /// One of the values that the rule read.
     Read(&'a Tensor),
+    /// 1 where the mask holds. Elsewhere the operator is constant in its argument, so that nothing passes, not even
+    /// infinity. Inputs and static parameters decide such a mask, never the value of another partial.
+    Where(Tensor),
+    /// 1 where the mask does not hold; where it does, the operator is constant.
+    Unless(Tensor),
+    /// A value where the mask holds; elsewhere the operator is constant, and the value is finite and constant too.
+    WhereValue(Box<(Tensor, Tensor)>),
+}
+
+impl Partial<'_> {
+    /// `value(x)` where the mask holds, for a function that is constant elsewhere. The formula reads `fallback` there
+    /// instead of `x`: neither it nor its derivatives may be infinite where they do not count.
+    pub fn of(
+        mask: Tensor,
+        x: &Tensor,
+        fallback: f64,
+        value: impl Fn(&Tensor) -> Result<Tensor>,
+    ) -> Result<Partial<'static>> {
+        let safe = basis::where_(&mask, x, &basis::number(x, fallback))?;
+        let value = basis::keep_where(&mask, &value(&safe)?)?;
+        Ok(Partial::WhereValue(Box::new((mask, value))))
+    }
 }
 
 /// What a partial's formula may evaluate to.
@@ -77,7 +99,8 @@ impl Pointwise {
         let partial = conjugated(self.partial(i, point)?)?;
         match times(g, &partial)? {
             Some(x) => basis::unbroadcast(x, point.in_shape(i)?).map(Some),
-            None => Ok(None),
+            // The argument took part: its gradient is 0, not missing.
+            None => basis::full(point.in_shape(i)?, g.dtype(), 0.0).map(Some),
         }
     }
 }
@@ -91,6 +114,9 @@ fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
         Partial::MinusOne => Some(basis::neg(x)?),
         Partial::Value(d) => Some(basis::mul(x, d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
+        Partial::Where(mask) => Some(basis::keep_where(mask, x)?),
+        Partial::Unless(mask) => Some(basis::clear_where(mask, x)?),
+        Partial::WhereValue(both) => Some(basis::mul(&basis::keep_where(&both.0, x)?, &both.1)?),
     })
 }
 
@@ -100,6 +126,9 @@ fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
     Ok(match &partial {
         Partial::Value(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
         Partial::Read(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
+        Partial::WhereValue(both) if both.1.dtype().is_complex() => {
+            Partial::WhereValue(Box::new((both.0.clone(), basis::conj(&both.1)?)))
+        }
         _ => partial,
     })
 }

@@ -14,11 +14,22 @@ pub struct Reduction {
     pub eval: fn(&[usize], bool, &Array) -> Result<Array>,
     pub saves: Saves,
     /// ∂out/∂x for each element of the input; `y` is the output with the reduced dimensions kept.
-    pub weight: fn(dims: &[usize], point: &Point<'_>, y: Option<&Tensor>) -> Result<Tensor>,
+    pub weight: fn(dims: &[usize], point: &Point<'_>, y: Option<&Tensor>) -> Result<Weight>,
+}
+
+/// How much each element of the input counts in the output.
+pub enum Weight {
+    /// A value for each element.
+    Each(Tensor),
+    /// `share`, with the reduced dimensions kept, where the mask holds; the output is constant in the other elements.
+    Chosen { mask: Tensor, share: Tensor },
+    /// A value for each element where `mask`, with the reduced dimensions kept, holds; elsewhere the output counts as
+    /// constant, and the value is finite and constant too.
+    Where { mask: Tensor, value: Tensor },
 }
 
 impl Reduction {
-    fn weights(&self, params: &Params, point: &Point<'_>) -> Result<Tensor> {
+    fn weights(&self, params: &Params, point: &Point<'_>) -> Result<Weight> {
         let (dims, keep) = params.dims();
         let y = match point.outputs.first() {
             Some(Some(y)) if keep => Some((*y).clone()),
@@ -46,7 +57,15 @@ impl Primitive for Reduction {
     fn jvp(&self, _: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
         let [Some(t)] = tangents else { return Ok(smallvec![None]) };
         let (dims, keep) = params.dims();
-        Ok(smallvec![Some(basis::sum(&basis::mul(t, &self.weights(params, point)?)?, dims, keep)?)])
+        let sum = |x: &Tensor, keep: bool| basis::sum(x, dims, keep);
+        Ok(smallvec![Some(match self.weights(params, point)? {
+            Weight::Each(w) => sum(&basis::mul(t, &w)?, keep)?,
+            Weight::Where { mask, value } => sum(&basis::mul(&basis::keep_where(&mask, t)?, &value)?, keep)?,
+            Weight::Chosen { mask, share } => {
+                let shared = basis::mul(&sum(&basis::keep_where(&mask, t)?, true)?, &share)?;
+                basis::reshape(&shared, point.output(0)?.shape())?
+            }
+        })])
     }
 
     fn vjp(
@@ -60,8 +79,11 @@ impl Primitive for Reduction {
         let Some(Some(g)) = cotangents.first() else { return Ok(SmallVec::new()) };
         let (dims, keep) = params.dims();
         let g = if keep { g.clone() } else { basis::unsqueeze_dims(g, dims)? };
-        let w = basis::conj(&self.weights(params, point)?)?;
-        Ok(smallvec![Some(basis::mul(&g, &w)?)])
+        Ok(smallvec![Some(match self.weights(params, point)? {
+            Weight::Each(w) => basis::mul(&g, &basis::conj(&w)?)?,
+            Weight::Where { mask, value } => basis::mul(&basis::keep_where(&mask, &g)?, &basis::conj(&value)?)?,
+            Weight::Chosen { mask, share } => basis::keep_where(&mask, &basis::mul(&g, &share)?)?,
+        })])
     }
 
     fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {

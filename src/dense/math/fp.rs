@@ -6,6 +6,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// multiply and add, because a call per element would prevent vectorisation.
 pub trait Fp:
     Copy
+    + Default
     + PartialOrd
     + std::fmt::Debug
     + Add<Output = Self>

@@ -5,13 +5,18 @@ use super::fp::Fp;
 /// A value that a pointwise body computes with.
 pub trait Lane: Copy {
     /// What it is loaded from and stored as.
-    type Mem: Copy;
+    type Mem: Copy + Default;
     /// The same kind of value in the careful mode that redoes flagged elements one by one.
     type Exact: Lane<Mem = Self::Mem>;
     /// Whether flagged elements are to be redone; otherwise a flag is a fault that the operator reports.
     const HARD: bool;
     fn load(x: Self::Mem) -> Self;
     fn store(self) -> Self::Mem;
+    /// Zero of the same kind.
+    #[inline(always)]
+    fn blank(self) -> Self {
+        Self::load(Self::Mem::default())
+    }
     /// Whether the fast path could not compute this value.
     fn flag(self) -> bool;
 }
@@ -65,7 +70,7 @@ impl Lane for bool {
 #[derive(Clone, Copy)]
 pub struct Raw<T>(T);
 
-impl<T: Copy> Lane for Raw<T> {
+impl<T: Copy + Default> Lane for Raw<T> {
     type Mem = T;
     type Exact = Self;
     const HARD: bool = false;

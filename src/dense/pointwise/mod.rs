@@ -29,7 +29,8 @@ pub fn unary(k: &Kernel, a: &Array) -> Result<Array> {
     general(k, &[a], a.dtype(), a.shape().clone())
 }
 
-/// `k` of each pair of elements; the shapes broadcast. The dtypes must be equal.
+/// `k` of each pair of elements; the shapes broadcast. The dtypes must be equal, but for a first operand of bools where
+/// the kernel takes a condition.
 #[inline]
 pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
     let dtype = b.dtype();
@@ -51,6 +52,16 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
         } else if let Some(rows) = Repeat::of(b.shape(), a.shape()) {
             return rows.run(k, row, dtype, b.shape(), (b, a), true);
         }
+    }
+    if k.condition
+        && a.dtype() == DType::Bool
+        && a.shape() == b.shape()
+        && a.numel() <= CHUNK
+        && a.is_contiguous()
+        && b.is_contiguous()
+        && let Some(row) = k.native_row(dtype)
+    {
+        return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), null(), 0);
     }
     general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
 }

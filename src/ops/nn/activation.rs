@@ -5,6 +5,7 @@ use crate::base::{Result, Scalar};
 use crate::core::Tensor;
 use crate::ops::arith::divide_floats;
 use crate::ops::compare::{gt, le};
+use crate::ops::shape::detach;
 use crate::ops::unary::{expm1, gelu_erf, relu_same, sigmoid, silu_unit, softplus_unit, tanh};
 use crate::ops::value::Operand;
 use crate::rules::basis::{mul, scale, shift, where_, zeros_like};
@@ -19,6 +20,11 @@ fn floats_only(op: &str, x: &Tensor) -> Result<()> {
 /// `a` where x > 0, `b` elsewhere.
 fn by_sign(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     where_(&gt(x, 0.0)?, a, b)
+}
+
+/// The lower part of an activation that was multiplied by `factor`: with 0 it is constant, whatever its slope was.
+fn low_part(x: &Tensor, factor: f64) -> Result<Tensor> {
+    if factor == 0.0 { detach(x) } else { Ok(x.clone()) }
 }
 
 ops! { TABLE:
@@ -79,7 +85,7 @@ ops! { TABLE:
         -> Tensor [INPLACE_KEYWORD] {
         let _ = inplace;
         floats_only("leaky_relu", input)?;
-        by_sign(input, input, &scale(input, negative_slope)?)
+        by_sign(input, input, &low_part(&scale(input, negative_slope)?, negative_slope)?)
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
@@ -88,6 +94,10 @@ ops! { TABLE:
         floats_only("elu", input)?;
         // The exponential must not overflow where it is not used.
         let low = where_(&gt(input, 0.0)?, &zeros_like(input)?, input)?;
+        if alpha == 0.0 {
+            // NaN is not above 0, yet it stays.
+            return where_(&le(input, 0.0)?, &low_part(&scale(&expm1(&low)?, alpha)?, alpha)?, input);
+        }
         by_sign(input, input, &scale(&expm1(&low)?, alpha)?)
     }
 

@@ -280,9 +280,12 @@ ops! { TABLE:
         let (a, b) = pair("huber_loss", input, target)?;
         let d = sub(&a, &b)?;
         let r = abs(&d)?;
-        let near = scale(&mul(&d, &d)?, 0.5)?;
+        let is_near = crate::ops::compare::lt(&r, delta)?;
+        // The square of an infinite difference would have an infinite slope where it does not count.
+        let small = basis::keep_where(&is_near, &d)?;
+        let near = scale(&mul(&small, &small)?, 0.5)?;
         let far = scale(&basis::shift(&r, -0.5 * delta)?, delta)?;
-        let mut loss = where_(&crate::ops::compare::lt(&r, delta)?, &near, &far)?;
+        let mut loss = where_(&is_near, &near, &far)?;
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, loss.dtype())?)?;
         }
