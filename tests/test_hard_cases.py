@@ -380,3 +380,36 @@ def test_escaped_value_names_transform_and_line() -> None:
     same(pb.ones(3) + 1, pb.full((3,), 2.0))
     same(vmap(lambda v: v * 2)(x), pb.full((2, 3), 2.0))
     same(grad(lambda v: v.sum())(x), x)
+
+
+# ---------------------------------------------------------------- derivatives where a function is constant
+def test_a_constant_part_selects() -> None:
+    for f, at in [
+        (lambda x: pb.sqrt(pb.relu(x)), -2.0),
+        (lambda x: pb.acos(x.clamp(-1, 1)), 2.0),
+        (lambda x: pb.log(pb.where(x > 0, x, 0.0)), -1.0),
+        (lambda x: pb.log(x.masked_fill(x <= 0, 0.0)), -1.0),
+    ]:
+        x = numbers(at).requires_grad_()
+        f(x).sum().backward()
+        same(x.grad, numbers(0.0))
+    for f in (lambda x: pb.relu(pb.log(x)), lambda x: (1 / x).clamp(-1, 1)):
+        same(jvp(f, (numbers(0.0),), (numbers(1.0),))[1], numbers(0.0))
+
+
+def test_a_computed_zero_does_not_win_over_infinity() -> None:
+    for f in (lambda x: pb.sqrt(x) ** 2, lambda x: pb.sqrt(x) * 0):
+        assert grad(lambda x, f=f: f(x).sum())(numbers(0.0)).isnan().all()
+        assert jvp(f, (numbers(0.0),), (numbers(1.0),))[1].isnan().all()
+
+
+def test_overwritten_writes_have_no_gradient() -> None:
+    """PyTorch's reverse mode gives 1 to both writes; its forward mode is right."""
+
+    def f(s: Any) -> Any:
+        y = pb.zeros(2)
+        y[[0, 0]] = s
+        return y
+
+    same(grad(lambda s: f(s).sum())(numbers(3.0, 4.0)), numbers(0.0, 1.0))
+    same(jvp(f, (numbers(3.0, 4.0),), (numbers(5.0, 7.0),))[1], numbers(7.0, 0.0))

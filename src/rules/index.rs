@@ -55,7 +55,12 @@ pub static SCATTER: General = General {
             } else {
                 None
             };
-            let src = if needs & 4 != 0 { Some(gather(g, p.dim(), i)?) } else { None };
+            let src = if needs & 4 != 0 {
+                let last = last_writes(i, p.dim(), g.shape()[p.dim()])?;
+                Some(kept(&last, gather(g, p.dim(), i)?)?)
+            } else {
+                None
+            };
             Ok(smallvec![x, None, src])
         })
     },
@@ -114,12 +119,53 @@ pub static SET_ROWS: General = General {
             let zeros = |shape: &Shape| basis::full(shape, g.dtype(), 0.0);
             let x =
                 if needs & 1 != 0 { Some(set_rows(g, i, &zeros(&joined(i.shape(), &g.shape()[1..]))?)?) } else { None };
-            let src = if needs & 4 != 0 { Some(take_rows(g, i)?) } else { None };
+            let src = if needs & 4 != 0 { Some(kept(&last_rows(i, g)?, take_rows(g, i)?)?) } else { None };
             Ok(smallvec![x, None, src])
         })
     },
     batch: batch_put_rows,
 };
+
+/// Which writes stay where several go to one place; parameters: the dimension and its size.
+static LAST_WRITES: super::Opaque = super::Opaque {
+    name: "last_writes",
+    eval: |p, a| {
+        let (index, dim, size) = (a[0].array()?, p.ints()[0] as usize, p.ints()[1] as usize);
+        let all = || Array::full(DType::Bool, index.shape().clone(), true.into());
+        Ok(smallvec![kernels::last_writes(index, dim, size)?.map_or_else(all, Ok)?.into()])
+    },
+    batching: super::OpaqueBatch::With(|me, p, a, _| {
+        let Some(v) = batching::front(&a[0])? else { bail!(Internal, "last_writes(): nothing is batched") };
+        let ints = [p.ints()[0] + 1, p.ints()[1]].into_iter().collect();
+        Ok(smallvec![(call(me, &Params::Ints(ints), &[&v])?, Some(0))])
+    }),
+};
+
+/// For each index along `dim` whether its write stays: no later one goes to the same place. `None` if all do.
+fn last_writes(index: &Tensor, dim: usize, size: usize) -> Result<Option<Tensor>> {
+    match index.dense() {
+        Some(i) => Ok(kernels::last_writes(i, dim, size)?.map(Tensor::from)),
+        None => {
+            let ints = [dim as i64, size as i64].into_iter().collect();
+            call(Prim::Static(&LAST_WRITES), &Params::Ints(ints), &[index]).map(Some)
+        }
+    }
+}
+
+/// As [`last_writes`], of rows of `table`; the mask has dimensions of size 1 for those of a row.
+fn last_rows(index: &Tensor, table: &Tensor) -> Result<Option<Tensor>> {
+    let flat = basis::reshape(index, &[index.numel()].into())?;
+    let Some(last) = last_writes(&flat, 0, table.shape()[0])? else { return Ok(None) };
+    basis::reshape(&last, &joined(index.shape(), &vec![1; table.rank() - 1])).map(Some)
+}
+
+/// The cotangent of what was written, which only writes that stay have.
+fn kept(last: &Option<Tensor>, g: Tensor) -> Result<Tensor> {
+    match last {
+        Some(mask) => basis::keep_where(mask, &g),
+        None => Ok(g),
+    }
+}
 
 fn joined(a: &[usize], b: &[usize]) -> Shape {
     a.iter().chain(b).copied().collect()

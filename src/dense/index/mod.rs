@@ -6,6 +6,7 @@
 mod blocks;
 mod gather;
 mod join;
+mod last;
 mod make;
 mod mask;
 mod moves;
@@ -17,6 +18,7 @@ mod window;
 pub use blocks::{add_at, put_at, put_many, select, take_many};
 pub use gather::gather;
 pub use join::cat;
+pub use last::last_writes;
 pub use make::{arange, eye, linspace, one_hot};
 pub use mask::{masked_scatter, masked_select, nonzero};
 pub use scatter::{Fold, scatter, scatter_add, scatter_reduce};
