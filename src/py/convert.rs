@@ -88,7 +88,9 @@ fn foreign_number(o: Any<'_, '_>) -> Option<Scalar> {
     if o.hasattr("__array_finalize__").unwrap_or(false) {
         return None;
     }
-    number(&o.call_method0("item").ok()?)
+    let item = o.call_method0("item").ok()?;
+    // The item of a NumPy scalar without a Python counterpart, such as longdouble, is itself.
+    if item.get_type().is(o.get_type()) { o.extract().ok().map(Scalar::Float) } else { number(&item) }
 }
 
 fn integer(o: Any<'_, '_>) -> Option<i64> {

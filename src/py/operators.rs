@@ -13,6 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 use std::ffi::c_int;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -56,11 +57,37 @@ fn inplace(
     slf: Slf<'_, '_>,
     other: Any<'_, '_>,
     name: &str,
-    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+    f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
 ) -> PyResult<()> {
     slf.get().check_writable(name)?;
     match apply(slf, other, f)? {
         Some(out) => Ok(slf.get().write(name, &out)?),
+        None => inplace_array(slf, other, name, &f),
+    }
+}
+
+/// `slf op= array`, where the array counts as the tensor of its values.
+#[cold]
+#[inline(never)]
+fn inplace_array(
+    slf: Slf<'_, '_>,
+    other: Any<'_, '_>,
+    name: &str,
+    f: &(dyn Fn(Operand<'_>, Operand<'_>) -> Result + Send),
+) -> PyResult<()> {
+    let py = slf.py();
+    let operand = match other.get_type().module()?.to_str()? {
+        "numpy" => py.import("pullback._arrays")?.getattr("_operand")?.call1((other,))?,
+        _ => other.clone(),
+    };
+    let a = slf.get().value();
+    match convert::tensor(&operand) {
+        Some(b) => {
+            let out = f(Operand::Tensor(&a), Operand::Tensor(&b))?;
+            // The write may reuse the memory only if nobody else holds the value.
+            drop(a);
+            Ok(slf.get().write(name, &out)?)
+        }
         None => Err(PyTypeError::new_err(format!(
             "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
             convert::type_name(other)
@@ -126,7 +153,7 @@ slots! {
     {
         #[new]
         #[pyo3(signature = (*args, **kwargs))]
-        fn __new__(args: &Bound<'_, pyo3::types::PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
+        fn __new__(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
             conversion::construct(args, kwargs)
         }
         fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
@@ -209,6 +236,19 @@ slots! {
         #[pyo3(signature = (dtype=None, copy=None))]
         fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
             conversion::array(slf, dtype, copy)
+        }
+        /// Universal functions of NumPy with a tensor among their operands.
+        #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
+        fn __array_ufunc__<'py>(
+            slf: &Bound<'py, Self>,
+            ufunc: Any<'_, 'py>,
+            method: Any<'_, 'py>,
+            inputs: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>,
+        ) -> Out<'py> {
+            let py = slf.py();
+            let options = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
+            py.import("pullback._arrays")?.getattr("ufunc")?.call1((ufunc, method, inputs, options))
         }
         unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
             let array = conversion::exported(slf.get(), "memoryview()")
