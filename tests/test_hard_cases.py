@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -413,3 +414,19 @@ def test_overwritten_writes_have_no_gradient() -> None:
 
     same(grad(lambda s: f(s).sum())(numbers(3.0, 4.0)), numbers(0.0, 1.0))
     same(jvp(f, (numbers(3.0, 4.0),), (numbers(5.0, 7.0),))[1], numbers(7.0, 0.0))
+
+
+def test_40_arrays_are_operands() -> None:
+    t, a = pb.tensor([1.0, 2.0]), np.array([3.0, 5.0])
+    for product in (a * t, t * a):
+        assert type(product) is pb.Tensor and product.dtype == pb.float64 and product.tolist() == [3, 10]
+    for equal in (t == a, a == t):
+        assert type(equal) is pb.Tensor and equal.tolist() == [False, False]
+    assert grad(lambda x: (a * x).sum())(t).tolist() == grad(lambda x: (x * a).sum())(t).tolist() == [3, 5]
+    same(jvp(lambda x: a * x, (t,), (t,))[1], a * t)
+    assert vmap(lambda x: a * x)(pb.ones(2, 2)).tolist() == [[3, 5]] * 2
+
+
+def test_42_numbers_are_arguments() -> None:
+    out = grad(lambda x: x * x)(3.0)
+    assert type(out) is pb.Tensor and out.dtype == pb.float32 and out.item() == 6

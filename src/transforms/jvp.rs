@@ -70,7 +70,13 @@ fn matching_tangent<'a>(primal: &Tensor, tangent: &'a Tensor) -> Result<Cow<'a, 
 /// An error unless the dtype can be that of a dual number's part.
 pub fn check_dual(part: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_differentiable() {
-        bail!(Value, "jvp(): Expected {part} to be floating point or complex, got {}{}", x.dtype(), at_here());
+        bail!(
+            Value,
+            "jvp(): Expected {part} to be floating point or complex, got {}{}; give a float, as in 3.0, or convert the \
+             tensor with .float() or .double()",
+            x.dtype(),
+            at_here()
+        );
     }
     Ok(())
 }

@@ -82,6 +82,11 @@ impl Pullback {
         (values, pullback)
     }
 
+    /// Of the cotangents that [`Pullback::call`] takes.
+    pub fn outputs(&self) -> &[Meta] {
+        &self.outputs
+    }
+
     /// Cotangents of the inputs; `None` is zero on both sides. There is one cotangent for each output.
     ///
     /// # Errors
@@ -224,7 +229,8 @@ pub fn check_differentiable(op: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_differentiable() {
         bail!(
             Runtime,
-            "{op}(): only Tensors of floating point or complex dtype can require gradients, got {}{}",
+            "{op}(): only Tensors of floating point or complex dtype can require gradients, got {}{}; give a float, as in \
+             3.0, or convert the tensor with .float() or .double()",
             x.dtype(),
             at_here()
         );

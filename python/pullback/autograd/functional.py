@@ -20,6 +20,8 @@ def _as_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
     """Whether it is a sequence, and its tensors."""
     is_tuple = isinstance(x, (tuple, list))
     tensors = tuple(x) if is_tuple else (x,)
+    if what in ("inputs", "v"):
+        tensors = tuple(_converted(t) for t in tensors)
     for i, t in enumerate(tensors):
         if not isinstance(t, pb.Tensor):
             place = f"the value at index {i}" if is_tuple else "it"
@@ -28,6 +30,12 @@ def _as_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
                 f"{place} has type {type(t).__name__}"
             )
     return is_tuple, tensors
+
+
+def _converted(x: Any) -> Any:
+    """A float, or an array or scalar of NumPy, as the tensor of its values; other objects as they are."""
+    numpy = type(x).__module__ == "numpy" and hasattr(x, "__array_struct__")
+    return pb.tensor(x) if numpy or isinstance(x, (float, complex)) else x
 
 
 def _tracked(inputs: Sequence[Any], create_graph: bool) -> Tensors:

@@ -1,7 +1,7 @@
 //! `argnums`: which positional arguments a derivative is taken of.
 
 use super::fail;
-use super::tree::{Tree, tensor_value};
+use super::tree::{Tree, leaf_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::py::convert::type_name;
@@ -110,12 +110,9 @@ impl Inputs {
         let mut inputs = Inputs { trees: SmallVec::new(), values: SmallVec::new(), one: argnums.is_one() };
         for position in argnums.positions(op, call.positional())? {
             let argument = call.get(position);
-            let tree = Tree::collect(&argument, |leaf| match tensor_value(leaf) {
-                Some(value) => {
-                    inputs.values.push(value);
-                    Ok(())
-                }
-                None => Err(not_tensor(op, leaf)),
+            let tree = Tree::collect(&argument, |leaf| {
+                inputs.values.push(leaf_value(op, leaf)?);
+                Ok(())
             })?;
             inputs.trees.push((position, tree));
         }

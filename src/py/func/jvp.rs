@@ -1,7 +1,7 @@
 //! `jvp`: the value of a function and its derivative along a direction.
 
 use super::grad::split_aux;
-use super::tree::{Tree, map_tensors, tensor_value};
+use super::tree::{Tree, converted, converted_like, map_tensors, tensor_value};
 use super::vjp::outputs_of;
 use super::{fail, place};
 use crate::base::Kind;
@@ -97,11 +97,8 @@ impl<'py> Pairs<'py> {
         let mut pairs =
             Pairs { trees: SmallVec::new(), callers: SmallVec::new(), primals: Values::new(), tangents: Values::new() };
         for p in list.iter_borrowed() {
-            pairs.trees.push(Tree::collect(&p, |leaf| {
-                push("primals", leaf, &mut pairs.primals)?;
-                pairs.callers.push(leaf.cast::<PyTensor>()?.clone());
-                Ok(())
-            })?);
+            let tree = Tree::collect(&p, |leaf| pairs.push(leaf))?;
+            pairs.trees.push(tree);
         }
         let same = match tangents.cast::<PyTuple>() {
             Ok(t) if t.len() == list.len() => pairs.collect_tangents(t)?,
@@ -116,11 +113,43 @@ impl<'py> Pairs<'py> {
         Ok(pairs)
     }
 
+    fn push(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
+        match leaf.cast::<PyTensor>() {
+            Ok(caller) => {
+                self.primals.push(caller.get().value());
+                self.callers.push(caller.clone());
+                Ok(())
+            }
+            Err(_) => self.push_converted(leaf),
+        }
+    }
+
+    /// A number or an array: nobody outside sees what is written to its tensor.
+    #[cold]
+    fn push_converted(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
+        let value = converted(leaf).unwrap_or_else(|| Err(not_tensors("primals", leaf)))?;
+        self.callers.push(tensor::wrap(leaf.py(), value.clone())?);
+        self.primals.push(value);
+        Ok(())
+    }
+
+    fn push_tangent(&mut self, leaf: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = match tensor_value(leaf) {
+            Some(value) => value,
+            None => {
+                let like = self.primals.get(self.tangents.len()).map(Tensor::dtype);
+                converted_like(leaf, like).unwrap_or_else(|| Err(not_tensors("tangents", leaf)))?
+            }
+        };
+        self.tangents.push(value);
+        Ok(())
+    }
+
     /// Whether the structures agree.
     fn collect_tangents(&mut self, list: &Bound<'_, PyTuple>) -> PyResult<bool> {
-        for (t, tree) in list.iter_borrowed().zip(&self.trees) {
-            let found = Tree::collect(&t, |leaf| push("tangents", leaf, &mut self.tangents))?;
-            if !found.same(list.py(), tree)? {
+        for (i, t) in list.iter_borrowed().enumerate() {
+            let found = Tree::collect(&t, |leaf| self.push_tangent(leaf))?;
+            if !found.same(list.py(), &self.trees[i])? {
                 return Ok(false);
             }
         }
@@ -141,13 +170,9 @@ impl<'py> Pairs<'py> {
     }
 }
 
-fn push(what: &str, leaf: &Bound<'_, PyAny>, values: &mut Values) -> PyResult<()> {
-    let Some(value) = tensor_value(leaf) else {
-        let message = format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf));
-        return Err(fail(Kind::Runtime, message));
-    };
-    values.push(value);
-    Ok(())
+#[cold]
+fn not_tensors(what: &str, leaf: &Bound<'_, PyAny>) -> PyErr {
+    fail(Kind::Runtime, format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf)))
 }
 
 #[cold]

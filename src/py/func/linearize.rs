@@ -1,10 +1,9 @@
 //! `linearize`: the value of a function and its derivative as a recorded program.
 
-use super::argnums::not_tensor;
-use super::tree::{Tree, tensor_value};
+use super::tree::{Tree, direction};
 use super::vjp::outputs_of;
 use super::{fail, place};
-use crate::base::Kind;
+use crate::base::{DType, Kind};
 use crate::core::Tensor;
 use crate::py::vectorcall;
 use crate::transforms::linearize::{LinearMap, Linearizing};
@@ -30,7 +29,7 @@ use pyo3::types::PyTuple;
 #[pyo3(signature = (func, *primals))]
 pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
-    let (values, trees) = tensors("linearize", primals)?;
+    let (values, trees) = tensors("linearize", primals, &[])?;
     let (run, lifted) = Linearizing::open(&values, place::origin("linearize", func))?;
     let mut lifted = lifted.into_iter();
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
@@ -43,12 +42,13 @@ pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -
     PyTuple::new(py, [value, f])
 }
 
-fn tensors(op: &str, args: &Bound<'_, PyTuple>) -> PyResult<(Vec<Tensor>, Vec<Tree>)> {
+/// The tensors of the arguments; numbers count in the dtypes of `like`.
+fn tensors(op: &str, args: &Bound<'_, PyTuple>, like: &[DType]) -> PyResult<(Vec<Tensor>, Vec<Tree>)> {
     let mut values = Vec::with_capacity(args.len());
     let mut trees = Vec::with_capacity(args.len());
     for arg in args.iter_borrowed() {
         trees.push(Tree::collect(&arg, |leaf| {
-            values.push(tensor_value(leaf).ok_or_else(|| not_tensor(op, leaf))?);
+            values.push(direction(op, leaf, like.get(values.len()).copied())?);
             Ok(())
         })?);
     }
@@ -68,7 +68,8 @@ impl JvpFunction {
     #[pyo3(signature = (*tangents))]
     fn __call__<'py>(&self, tangents: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = tangents.py();
-        let (values, trees) = tensors("jvp_fn", tangents)?;
+        let like: Vec<DType> = self.map.inputs().iter().map(|m| m.dtype).collect();
+        let (values, trees) = tensors("jvp_fn", tangents, &like)?;
         let mut same = trees.len() == self.inputs.len();
         for (a, b) in trees.iter().zip(&self.inputs) {
             same &= a.same(py, b)?;

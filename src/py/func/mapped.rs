@@ -2,7 +2,7 @@
 
 use super::callable::Transform;
 use super::fail;
-use super::tree::{Tree, tensor_value};
+use super::tree::{Tree, converted};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::ops::value::IndexItem;
@@ -38,15 +38,15 @@ pub struct Arguments<'py> {
 impl<'py> Arguments<'py> {
     /// Adds a leaf that is mapped over dimension `dim`.
     pub fn push(&mut self, t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<()> {
-        let (Some(value), Ok(caller)) = (tensor_value(leaf), leaf.cast::<PyTensor>()) else {
-            let message = format!(
-                "{}: Got in_dim={dim} for an input but the input is of type {}; only Tensors can be mapped over, so \
-                 use None as the respective in_dim",
-                t.label(leaf.py()),
-                type_name(leaf)
-            );
-            return Err(fail(Kind::Value, message));
+        let array;
+        let caller = match leaf.cast::<PyTensor>() {
+            Ok(caller) => caller,
+            Err(_) => {
+                array = of_array(t, leaf, dim)?;
+                &array
+            }
         };
+        let value = caller.get().value();
         let rank = value.rank() as i64;
         if dim < -rank || dim >= rank {
             let message = format!(
@@ -60,6 +60,24 @@ impl<'py> Arguments<'py> {
         self.sizes.push(value.shape()[dim]);
         self.leaves.push(Leaf::Mapped(Mapped { caller: caller.clone(), value, dim }));
         Ok(())
+    }
+}
+
+/// An array of NumPy that is mapped over, as a tensor of its values.
+#[cold]
+fn of_array<'py>(t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<Bound<'py, PyTensor>> {
+    let py = leaf.py();
+    match converted(leaf) {
+        Some(value) if leaf.hasattr("__array_struct__")? => tensor::wrap(py, value?),
+        _ => {
+            let message = format!(
+                "{}: Got in_dim={dim} for an input but the input is of type {}; only Tensors can be mapped over, so \
+                 use None as the respective in_dim",
+                t.label(py),
+                type_name(leaf)
+            );
+            Err(fail(Kind::Value, message))
+        }
     }
 }
 

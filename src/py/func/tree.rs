@@ -1,16 +1,56 @@
 //! Structures of arguments and results, with a short way for single tensors.
 
-use crate::base::Result;
+use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::py::pytree::{self, Leaves, TreeSpec};
-use crate::py::tensor;
+use crate::py::{data, tensor};
+use crate::rules::basis;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyFloat, PyInt};
 
 /// The value of a tensor object.
 #[inline]
 pub fn tensor_value(obj: &Bound<'_, PyAny>) -> Option<Tensor> {
     tensor::cell(obj.py(), obj.as_ptr()).map(|c| c.value())
+}
+
+/// A number, or an array or scalar of NumPy, as the tensor of its values; `None` for other objects.
+#[cold]
+#[inline(never)]
+pub fn converted(obj: &Bound<'_, PyAny>) -> Option<PyResult<Tensor>> {
+    let class = obj.get_type();
+    let numpy = class.module().is_ok_and(|m| m == "numpy") && obj.hasattr("__array_struct__").unwrap_or(false);
+    let number = obj.is_instance_of::<PyFloat>() || obj.is_instance_of::<PyInt>() || obj.is_instance_of::<PyComplex>();
+    (numpy || number).then(|| data::tensor_from(obj, None).map_err(PyErr::from))
+}
+
+/// The value of a leaf that must be a tensor, or something that stands for one.
+#[inline]
+pub fn leaf_value(op: &str, leaf: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    match tensor_value(leaf) {
+        Some(value) => Ok(value),
+        None => converted(leaf).unwrap_or_else(|| Err(super::argnums::not_tensor(op, leaf))),
+    }
+}
+
+/// The value of a leaf of tangents or cotangents: a number counts in the dtype of what it belongs to.
+#[inline]
+pub fn direction(op: &str, leaf: &Bound<'_, PyAny>, like: Option<DType>) -> PyResult<Tensor> {
+    match tensor_value(leaf) {
+        Some(value) => Ok(value),
+        None => converted_like(leaf, like).unwrap_or_else(|| Err(super::argnums::not_tensor(op, leaf))),
+    }
+}
+
+/// [`converted`], in the dtype of `like`.
+#[cold]
+pub fn converted_like(leaf: &Bound<'_, PyAny>, like: Option<DType>) -> Option<PyResult<Tensor>> {
+    let value = converted(leaf)?;
+    Some(value.and_then(|v| match like {
+        Some(d) if d.is_complex() || !v.dtype().is_complex() => Ok(basis::cast(&v, d)?),
+        _ => Ok(v),
+    }))
 }
 
 /// A new tensor object.

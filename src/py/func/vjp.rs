@@ -1,8 +1,7 @@
 //! `vjp`: the value of a function and its pullback.
 
-use super::argnums::not_tensor;
 use super::grad::{detached, split_aux};
-use super::tree::{Tree, tensor_value};
+use super::tree::{Tree, direction, leaf_value, tensor_value};
 use super::{fail, place};
 use crate::base::Kind;
 use crate::core::level::GradMode;
@@ -41,7 +40,7 @@ pub fn vjp<'py>(
     let mut trees = Vec::with_capacity(primals.len());
     for p in primals.iter() {
         trees.push(Tree::collect(&p, |leaf| {
-            values.push(tensor_value(leaf).ok_or_else(|| not_tensor("vjp", leaf))?);
+            values.push(leaf_value("vjp", leaf)?);
             Ok(())
         })?);
     }
@@ -165,10 +164,8 @@ impl VjpFunction {
         let collect = |obj: &Bound<'_, PyAny>| {
             let mut values = Vec::new();
             let found = Tree::collect(obj, |leaf| {
-                values.push(match tensor_value(leaf) {
-                    Some(value) => Some(value),
-                    None => return Err(not_tensor("vjp_fn", leaf)),
-                });
+                let like = self.pullback.outputs().get(values.len()).map(|m| m.dtype);
+                values.push(Some(direction("vjp_fn", leaf, like)?));
                 Ok(())
             });
             Ok::<_, PyErr>((found?, values))

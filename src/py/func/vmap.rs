@@ -9,7 +9,6 @@ use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::ops::rewind::Rewind;
-use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves};
 use crate::py::vectorcall::Call;
 use crate::rules::basis;
@@ -348,7 +347,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
             let message = format!(
                 "{}: the function must only return Tensors, got type {}; set its out_dims to None for other results",
                 t.label(leaf.py()),
-                type_name(leaf)
+                leaf.get_type().str()?
             );
             return Err(fail(Kind::Value, message));
         }
