@@ -103,21 +103,23 @@ ops! { TABLE:
     }
 
     /// Uniform random numbers in [0, 1) with the shape and dtype of another tensor.
-    fn rand_like = "rand_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
+    fn rand_like = "rand_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
+        layout: &Value = &Value::None,
         device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float("rand_like", Some(dtype.unwrap_or(input.dtype())))?;
-        law("rand_like", Law::Uniform { low: 0.0, high: 1.0 }, d, input.shape().clone(), None)
+        law("rand_like", Law::Uniform { low: 0.0, high: 1.0 }, d, input.shape().clone(), generator)
     }
 
     /// Standard normal random numbers with the shape and dtype of another tensor.
-    fn randn_like = "randn_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
+    fn randn_like = "randn_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
+        layout: &Value = &Value::None,
         device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float("randn_like", Some(dtype.unwrap_or(input.dtype())))?;
-        law("randn_like", Law::Normal { mean: 0.0, std: 1.0 }, d, input.shape().clone(), None)
+        law("randn_like", Law::Normal { mean: 0.0, std: 1.0 }, d, input.shape().clone(), generator)
     }
 
     /// Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
@@ -136,12 +138,13 @@ ops! { TABLE:
 
     /// Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     /// `randint_like(x, low, high)`.
-    fn randint_like = "randint_like" (input: &Tensor, low: i64, high: Option<i64> = None; dtype: Option<DType> = None,
+    fn randint_like = "randint_like" (input: &Tensor, low: i64, high: Option<i64> = None;
+        generator: Source<'_> = None, dtype: Option<DType> = None,
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         memory_format: &Value = &Value::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let (low, high) = high.map_or((0, low), |h| (low, h));
-        law("randint_like", Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), None)
+        law("randint_like", Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
     }
 
     /// A random permutation of 0 … n - 1.

@@ -152,6 +152,14 @@ impl Extreme {
         }
         match dim {
             Value::None | Value::Missing => {
+                if keepdim {
+                    bail!(
+                        Type,
+                        "{0}(): argument 'keepdim' needs 'dim'; for the {0} of all elements with all dimensions kept, use \
+                         a{0}(keepdim=True)",
+                        self.name
+                    );
+                }
                 if input.numel() == 0 {
                     bail!(
                         Runtime,

@@ -1,7 +1,7 @@
 //! What a tensor is: sizes, dtype, place in memory.
 
 use super::native::Out;
-use super::{autograd, conversion, device, dtype, size, tensor, views};
+use super::{autograd, conversion, device, dtype, options, size, tensor, views};
 use crate::base::Error;
 use crate::native;
 use crate::rules::basis;
@@ -65,9 +65,14 @@ native! { METHODS, ATTRIBUTES:
         }
     }
     /// The same values in row-major order; the tensor itself if it is contiguous already.
-    fn contiguous(slf; memory_format = None) {
-        let _ = memory_format;
+    fn contiguous(slf, memory_format = None) {
         let value = slf.get().value();
+        if let Some(order) = memory_format.map(|f| options::memory_format("contiguous", &f)).transpose()?.flatten() {
+            if order.is_that_of(&slf.get().layout()?) {
+                return Ok(slf.clone().into_any());
+            }
+            return Ok(tensor::wrap(slf.py(), order.arrange("contiguous", &value)?)?.into_any());
+        }
         if slf.get().layout()?.is_contiguous() {
             return Ok(slf.clone().into_any());
         }
@@ -98,7 +103,12 @@ native! { METHODS, ATTRIBUTES:
     /// -1: the tensor is in main memory.
     fn get_device(slf) { int(slf.py(), -1) }
     /// False: memory is never pinned.
-    fn is_pinned(slf; device = None) { let _ = device; truth(slf.py(), false) }
+    fn is_pinned(slf; device = None) {
+        if let Some(d) = device {
+            device::Device::from_argument(&d, "is_pinned")?;
+        }
+        truth(slf.py(), false)
+    }
     /// The tensor itself: conjugation is never delayed.
     fn resolve_conj(slf) { Ok(slf.clone().into_any()) }
     /// The tensor itself: negation is never delayed.
@@ -133,7 +143,7 @@ native! { METHODS, ATTRIBUTES:
     ~
     /// Whether gradients are recorded for this tensor.
     get requires_grad(slf) { truth(slf.py(), autograd::requires_grad(&slf.get().value())) }
-    set(slf, value) { autograd::set_requires_grad(slf, value.map_or(Ok(false), |v| v.is_truthy())?) }
+    set(slf, value) { autograd::set_requires_grad(slf, flag(value)?) }
     ~
     /// Whether this tensor was made by the user and not by a recorded operator.
     get is_leaf(slf) { truth(slf.py(), autograd::is_leaf(&slf.get().value())) }
@@ -153,6 +163,9 @@ native! { METHODS, ATTRIBUTES:
     /// False.
     get is_quantized(slf) { truth(slf.py(), false) }
     ~
+    /// False: members of a batch have one shape.
+    get is_nested(slf) { truth(slf.py(), false) }
+    ~
     /// None: dimensions have no names.
     get name(slf) { nothing(slf.py()) }
     ~
@@ -170,7 +183,20 @@ native! { METHODS, ATTRIBUTES:
     ~
     /// The same memory without history; assigning replaces the values and keeps the history.
     get data(slf) { views::detached(slf) }
-    set(slf, value) { views::set_data(slf, &*required(value, "data", "value")?) }
+    set(slf, value) {
+        match value {
+            Some(value) => views::set_data(slf, &value),
+            None => views::set_data(slf, slf.py().None().bind(slf.py())),
+        }
+    }
+}
+
+/// What `requires_grad` is set to.
+fn flag(o: super::native::Arg<'_, '_>) -> PyResult<bool> {
+    match o.as_ref().and_then(|o| o.cast::<PyBool>().ok()) {
+        Some(b) => Ok(b.is_true()),
+        None => Err(Error::runtime("requires_grad must be a bool: assign True or False").into()),
+    }
 }
 
 fn required<'a, 'py>(o: super::native::Arg<'a, 'py>, op: &str, name: &str) -> PyResult<Borrowed<'a, 'py, PyAny>> {

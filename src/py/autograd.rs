@@ -5,7 +5,7 @@ use super::graph;
 use super::hooks::Removable;
 use super::native::{Arg, Slf};
 use super::tensor::{self, PyTensor};
-use super::{conversion, convert, seeds};
+use super::{conversion, convert, native, seeds};
 use crate::core::node::{Sink, locked};
 use crate::core::{Edge, Tensor};
 use crate::native;
@@ -14,7 +14,7 @@ use crate::skin::{history, tape};
 use crate::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use std::sync::{Arc, Weak};
 
 pub use crate::skin::tape::{is_leaf, requires_grad};
@@ -209,7 +209,12 @@ fn grad<'py>(
         let meta = &e.node.metas[e.slot as usize];
         out.push(match g {
             Some(g) => tensor::wrap(py, g)?.into_any(),
-            None if materialize_grads => tensor::wrap(py, basis::full(&meta.shape, meta.dtype, 0.0)?)?.into_any(),
+            None if materialize_grads => {
+                let zeros = tensor::wrap(py, basis::full(&meta.shape, meta.dtype, 0.0)?)?;
+                // As a gradient of the graph that is asked for, it can be differentiated again.
+                set_requires_grad(&zeros, create_graph && meta.dtype.is_differentiable())?;
+                zeros.into_any()
+            }
             None if allow_unused => py.None().into_bound(py),
             None => return Err(tape::unused(i).into()),
         });
@@ -320,13 +325,27 @@ native! { METHODS, ATTRIBUTES:
     }
     set(slf, value) { set_gradient(slf, value) }
     ~
-    /// The node of the operator that gave this tensor, or None.
-    get grad_fn(slf) {
+    /// The gradient, as `grad`; reading it where none will ever be gives no warning.
+    get _grad(slf) {
         let py = slf.py();
-        match tape::edge(&slf.get().value()) {
-            Some(e) if !e.node.is_leaf() => graph::object(py, &e.node),
-            _ => Ok(py.None().into_bound(py)),
-        }
+        let known = grad_box(slf.get()).and_then(|b| b.get(py));
+        Ok(known.map_or_else(|| py.None().into_bound(py), |g| g.into_bound(py).into_any()))
+    }
+    set(slf, value) { set_gradient(slf, value) }
+    ~
+    /// The node of the operator that gave this tensor, or None.
+    get grad_fn(slf) { node_of(slf) }
+    ~
+    /// The node of the operator that gave this tensor, or None, as `grad_fn`.
+    get _grad_fn(slf) { node_of(slf) }
+    set(_slf, _value) { Err(PyRuntimeError::new_err("_grad_fn: can't be assigned; use detach_() to leave the history behind")) }
+    ~
+    /// The hooks of `register_hook` by the number of their handle, or None.
+    get _backward_hooks(slf) { hooks_of(slf) }
+    set(_slf, _value) {
+        Err(PyRuntimeError::new_err(
+            "_backward_hooks: can't be assigned; add hooks with register_hook(), and take them away with the handle's remove()",
+        ))
     }
     ~
     /// Which output of its node this tensor is.
@@ -343,6 +362,30 @@ native! { METHODS, ATTRIBUTES:
         });
         Ok(pyo3::types::PyBool::new(slf.py(), kept).to_owned().into_any())
     }
+}
+
+fn node_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
+    let py = slf.py();
+    match tape::edge(&slf.get().value()) {
+        Some(e) if !e.node.is_leaf() => graph::object(py, &e.node),
+        _ => Ok(py.None().into_bound(py)),
+    }
+}
+
+fn hooks_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
+    let py = slf.py();
+    let found = PyDict::new(py);
+    if let Some(e) = tape::edge(&slf.get().value())
+        && let Some(extra) = e.node.extra_if_any()
+    {
+        let hooks: Vec<_> = locked(&extra.hooks).iter().filter(|h| h.1 == e.slot).map(|h| (h.0, h.2.clone())).collect();
+        for (id, hook) in hooks {
+            if let Some(f) = hook.as_any().downcast_ref::<Py<PyAny>>() {
+                found.set_item(id, f.bind(py))?;
+            }
+        }
+    }
+    Ok(if found.is_empty() { py.None().into_bound(py) } else { found.into_any() })
 }
 
 /// A program that reads `.grad` where none will ever be is told so.

@@ -1,6 +1,7 @@
 //! Tensors as Python numbers, lists and NumPy arrays, and to other dtypes.
 
 use super::native::{Arg, Out, Slf};
+use super::options::{self, Order};
 use super::tensor::{self, PyTensor};
 use super::{convert, data, device, door, dtype, memory};
 use crate::base::{DType, Error, Result, Scalar, Shape};
@@ -202,6 +203,7 @@ pub fn array<'py>(slf: Slf<'_, 'py>, dtype: Option<Any<'_, 'py>>, copy: Option<b
 struct Target {
     dtype: Option<DType>,
     copy: bool,
+    order: Option<Order>,
 }
 
 impl Target {
@@ -223,6 +225,10 @@ impl Target {
 fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
     let py = slf.py();
     let value = slf.get().value();
+    if let Some(order) = &target.order {
+        let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;
+        return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
+    }
     let out = match target.dtype {
         Some(d) if d != value.dtype() => door::released(py, &[&value], || basis::cast(&value, d))?,
         _ if target.copy => door::released(py, &[&value], || basis::copy(&value))?,
@@ -260,7 +266,8 @@ native! { METHODS, ATTRIBUTES:
     /// unless `copy=True`.
     fn to(slf, first = None, second = None, third = None, fourth = None;
         dtype = None, device = None, other = None, non_blocking = False, copy = False, memory_format = None) {
-        let mut target = Target { dtype: None, copy: flag(copy, false)? };
+        let order = memory_format.map(|f| options::memory_format("to", &f)).transpose()?.flatten();
+        let mut target = Target { dtype: None, copy: flag(copy, false)?, order };
         let mut flags = Vec::new();
         for a in [first, second, third, fourth].into_iter().flatten() {
             if a.is_instance_of::<pyo3::types::PyBool>() { flags.push(a.is_truthy()?) } else { target.take(&a)? }
@@ -268,7 +275,8 @@ native! { METHODS, ATTRIBUTES:
         for a in [dtype, device, other].into_iter().flatten() {
             target.take(&a)?;
         }
-        let _ = (non_blocking, memory_format);
+        // There is nothing to wait for.
+        let _ = non_blocking;
         if let [_, copy] = flags[..] {
             target.copy |= copy;
         }
@@ -283,16 +291,20 @@ native! { METHODS, ATTRIBUTES:
             Some(d) => *d,
             None => dtype::dtype_argument(&d, "type", "dtype")?,
         };
-        converted(slf, &Target { dtype: Some(target), copy: false })
+        converted(slf, &Target { dtype: Some(target), ..Target::default() })
     }
     /// The tensor in main memory: itself.
     fn cpu(slf; memory_format = None) {
-        let _ = memory_format;
-        Ok(slf.clone().into_any())
+        let order = memory_format.map(|f| options::memory_format("cpu", &f)).transpose()?.flatten();
+        converted(slf, &Target { order, ..Target::default() })
     }
     /// A tensor with a copy of `data`, of this tensor's dtype unless given.
     fn new_tensor(slf, data; dtype = None, device = None, requires_grad = False, layout = None, pin_memory = False) {
-        let _ = (layout, pin_memory);
+        for (name, option) in [("layout", layout), ("pin_memory", pin_memory)] {
+            if let Some(o) = option {
+                options::check("new_tensor", name, &o)?;
+            }
+        }
         let Some(data) = data else { return Err(PyTypeError::new_err("new_tensor(): argument 'data' is None")) };
         let grad = flag(requires_grad, false)?;
         let o = data::Options::of("new_tensor", dtype.as_deref(), device.as_deref(), grad)?;

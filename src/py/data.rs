@@ -13,7 +13,7 @@ use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBool, PyBytes, PyString};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -132,7 +132,9 @@ fn tensor_<'py>(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _ = pin_memory;
+    if pin_memory {
+        super::options::check("tensor", "pin_memory", PyBool::new(data.py(), true).as_any())?;
+    }
     let o = Options::of("tensor", dtype, device, requires_grad)?;
     o.finish(data.py(), from_data("tensor", data, o.dtype)?)
 }

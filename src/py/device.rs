@@ -103,7 +103,7 @@ pub struct Layout(&'static str);
 /// An order of the dimensions in memory; accepted where PyTorch accepts it.
 #[pyclass(frozen, eq, name = "memory_format", module = "pullback")]
 #[derive(PartialEq)]
-pub struct MemoryFormat(&'static str);
+pub struct MemoryFormat(pub &'static str);
 
 macro_rules! named_constant {
     ($class:ident) => {

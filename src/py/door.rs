@@ -99,6 +99,7 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
         super::views::assign(py, b.entry, &first, values, out)?;
         return Ok(first.into_ptr());
     }
+    let out = if b.memory_format.is_some() { arranged(py, b, slots, out)? } else { out };
     let out = match out {
         Value::Updated(u) => {
             for (i, value) in u.updates {
@@ -111,6 +112,23 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
         out => out,
     };
     super::views::finish(py, b.entry, slots[0], values, out)
+}
+
+/// The result in the order in memory that `memory_format` asks for.
+fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, out: Value) -> PyResult<Value> {
+    let slot = b.memory_format.map_or(null_mut(), |i| slots[i]);
+    let Value::Tensor(t) = &out else { return Ok(out) };
+    if slot.is_null() {
+        return Ok(out);
+    }
+    // SAFETY: an argument of the caller's frame.
+    let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
+    let op = b.entry.short_name();
+    let order = if o.is_none() { None } else { super::options::memory_format(op, &o)? };
+    Ok(match order {
+        Some(order) => Value::Tensor(order.arrange(op, t)?),
+        None => out,
+    })
 }
 
 /// A call with `out=`; None counts as not given.

@@ -3,7 +3,7 @@
 
 use super::door::enter;
 use super::tensor::PyTensor;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
@@ -86,7 +86,9 @@ impl Signature {
             if !kwnames.is_null() {
                 for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
                     let name = Borrowed::<PyAny>::from_ptr(py, ffi::PyTuple_GET_ITEM(kwnames, k)).to_string();
-                    let Some(i) = self.params.iter().position(|p| p.0 == name) else {
+                    let place = |name: &str| self.params.iter().position(|p| p.0 == name);
+                    let synonym = || super::synonyms::meanings(&name).iter().find_map(|to| place(to));
+                    let Some(i) = place(&name).or_else(synonym) else {
                         return Err(self.error(format!("got an unexpected keyword argument '{name}'")));
                     };
                     if !found[i].is_null() {
@@ -149,16 +151,20 @@ pub unsafe fn read(slf: Object, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out
     })
 }
 
-/// Writes an attribute; deleting passes `None`, as does assigning None.
+/// Writes an attribute. Deleting `grad` is assigning None; the others cannot be deleted.
 ///
 /// # Safety
 /// `slf` is a live `PyTensor`, `value` a live object or null.
 pub unsafe fn write(
     slf: Object,
+    name: &str,
     value: Object,
     f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, Arg<'a, 'py>) -> PyResult<()>,
 ) -> c_int {
     let done = enter(|py| {
+        if value.is_null() && !name.ends_with("grad") {
+            return Err(undeletable(name));
+        }
         // SAFETY: by the contract.
         let (slf, value) = unsafe {
             let given = !value.is_null() && value != ffi::Py_None();
@@ -167,6 +173,20 @@ pub unsafe fn write(
         f(&slf, value).map(|()| null_mut::<ffi::PyObject>().wrapping_add(1))
     });
     if done.is_null() { -1 } else { 0 }
+}
+
+#[cold]
+fn undeletable(name: &str) -> PyErr {
+    PyRuntimeError::new_err(match name {
+        "data" => "data: Deleting tensor data is not allowed. Delete tensor instead!".into(),
+        "_grad_fn" => "_grad_fn: Deletion of _grad_fn not allowed. Detach tensor instead!".into(),
+        "_backward_hooks" => {
+            "_backward_hooks: Deletion of _backward_hooks not allowed! Use remove() of the handles that register_hook() \
+             gave"
+                .into()
+        }
+        _ => format!("{name}: Deletion of {name} not allowed"),
+    })
 }
 
 /// Declares methods (`fn name(slf, a, b = None; c = None) { … }`, or `*a` for any number of them) and attributes (`get name(slf) { … }`, and
@@ -220,7 +240,7 @@ macro_rules! native {
                 name: stringify!($attr),
                 doc: &[$($adoc),*],
                 get,
-                set: $crate::__native_set!($($sslf, $value, $set)?),
+                set: $crate::__native_set!($attr $(, $sslf, $value, $set)?),
             }
         }),*];
     };
@@ -240,10 +260,11 @@ macro_rules! __native_param {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __native_set {
-    () => {
+    ($attr:ident) => {
         None
     };
-    ($slf:ident, $value:ident, $set:block) => {{
+    ($attr:ident, $slf:ident, $value:ident, $set:block) => {{
+        const NAME: &str = stringify!($attr);
         unsafe extern "C" fn set(
             slf: $crate::py::native::Object,
             value: $crate::py::native::Object,
@@ -256,7 +277,7 @@ macro_rules! __native_set {
                 $set
             }
             // SAFETY: an attribute descriptor checks the type of `self`.
-            unsafe { $crate::py::native::write(slf, value, |slf, value| body(slf, value)) }
+            unsafe { $crate::py::native::write(slf, NAME, value, |slf, value| body(slf, value)) }
         }
         Some(set as pyo3::ffi::setter)
     }};

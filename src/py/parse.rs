@@ -1,6 +1,6 @@
 //! Run-time parsing of a call by an entry's parameter list.
 
-use super::convert;
+use super::{convert, options, synonyms};
 use crate::base::{Error, Result};
 use crate::ops::{Entry, Flags, Kind, Value};
 use pyo3::ffi;
@@ -22,19 +22,9 @@ pub struct Bindable {
     pub names: Vec<Py<PyString>>,
     /// Number of parameters that can be given by position.
     pub positional: usize,
+    /// Where the parameter `memory_format` is.
+    pub memory_format: Option<usize>,
 }
-
-/// Other spellings of parameter names that PyTorch accepts.
-const SYNONYMS: [(&str, &str); 8] = [
-    ("axis", "dim"),
-    ("axes", "dims"),
-    ("keepdims", "keepdim"),
-    ("x", "input"),
-    ("a", "input"),
-    ("x1", "input"),
-    ("x2", "other"),
-    ("axis", "dims"),
-];
 
 impl Bindable {
     pub fn new(py: Python<'_>, entry: &'static Entry) -> Bindable {
@@ -42,6 +32,7 @@ impl Bindable {
             entry,
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+            memory_format: entry.params.iter().position(|p| p.name == "memory_format"),
         }
     }
 
@@ -136,7 +127,7 @@ impl Bindable {
         unsafe {
             for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
                 let name = ffi::PyTuple_GET_ITEM(kwnames, k);
-                let Some(j) = self.find(py, name) else {
+                let Some(j) = self.find(py, name, slots) else {
                     let text = Bound::from_borrowed_ptr(py, name).to_string();
                     if text == "out" && super::out::takes_out(self.entry) {
                         slots[OUT] = *values.offset(k);
@@ -153,17 +144,22 @@ impl Bindable {
         Ok(())
     }
 
-    fn find(&self, py: Python<'_>, name: *mut ffi::PyObject) -> Option<usize> {
+    fn find(&self, py: Python<'_>, name: *mut ffi::PyObject, slots: &Slots) -> Option<usize> {
         if let Some(j) = self.names.iter().position(|own| own.as_ptr() == name) {
             return Some(j);
         }
         // SAFETY: keyword names are strings.
         let text = unsafe { Bound::from_borrowed_ptr(py, name) }.to_string();
-        let params = self.entry.params;
-        params.iter().position(|p| p.name == text).or_else(|| {
-            let canonical = |(from, to): &(&str, &'static str)| if *from == text { Some(*to) } else { None };
-            SYNONYMS.iter().filter_map(canonical).find_map(|to| params.iter().position(|p| p.name == to))
+        let place = |name: &str| self.entry.params.iter().position(|p| p.name == name);
+        place(&text).or_else(|| {
+            let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
+            synonyms::meanings(&text).iter().filter(|to| self.allows(to, &text)).find_map(free)
         })
+    }
+
+    /// Whether a synonym holds for this entry: `dtype` is a shape only where `x.view(dtype)` takes its place.
+    fn allows(&self, to: &str, text: &str) -> bool {
+        text != "dtype" || (to == "shape" && self.entry.name == "Tensor.view")
     }
 
     /// Slots as values.
@@ -176,6 +172,9 @@ impl Bindable {
             }
             // SAFETY: slots hold objects that the caller's frame keeps alive.
             let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
+            if options::is_option(p.name) {
+                options::check(self.entry.short_name(), p.name, &o)?;
+            }
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
             let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);
             let kind = if tensors_only { Kind::Tensor } else { p.kind };

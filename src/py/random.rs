@@ -22,9 +22,11 @@ pub struct PyGenerator(Arc<Generator>);
 impl PyGenerator {
     #[new]
     #[pyo3(signature = (device=None))]
-    fn new(device: Option<&Bound<'_, PyAny>>) -> PyGenerator {
-        let _ = device;
-        PyGenerator(Arc::new(Generator::new(random::default_generator().initial_seed())))
+    fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
+        if let Some(d) = device {
+            super::device::Device::from_argument(d, "Generator")?;
+        }
+        Ok(PyGenerator(Arc::new(Generator::new(random::default_generator().initial_seed()))))
     }
     /// Starts over from a seed; returns the generator.
     fn manual_seed(slf: PyRef<'_, Self>, seed: i128) -> Py<PyGenerator> {

@@ -152,6 +152,17 @@ fn named(
     Ok(memory.laid_out("set_", part)?)
 }
 
+/// An error for another order in memory.
+fn row_major(op: &str, memory_format: Arg<'_, '_>) -> PyResult<()> {
+    match memory_format.map(|f| super::options::memory_format(op, &f)).transpose()?.flatten() {
+        None => Ok(()),
+        Some(_) => Err(Error::not_implemented(format!(
+            "{op}(): elements stay in row-major order; call contiguous(memory_format=…) on the result"
+        ))
+        .into()),
+    }
+}
+
 native! { METHODS, ATTRIBUTES:
     /// Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
     /// zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
@@ -164,7 +175,7 @@ native! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1, 2],
     ///         [3, 0, 0]])
     fn resize_(slf, *size; memory_format = None) {
-        let _ = memory_format;
+        row_major("resize_", memory_format)?;
         resize(slf, "resize_", given_sizes("resize_", size)?)?;
         Ok(slf.clone().into_any())
     }
@@ -175,7 +186,7 @@ native! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1],
     ///         [2, 3]])
     fn resize_as_(slf, the_template; memory_format = None) {
-        let _ = memory_format;
+        row_major("resize_as_", memory_format)?;
         let Some(like) = the_template.and_then(|o| tensor::cell(slf.py(), o.as_ptr())) else {
             return Err(Error::type_("resize_as_(): argument 'the_template' must be Tensor").into());
         };

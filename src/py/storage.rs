@@ -2,7 +2,7 @@
 
 use super::native::{Arg, Out, Slf};
 use super::tensor::{self, PyTensor};
-use super::{convert, native};
+use super::{convert, native, options};
 use crate::base::{Error, Result};
 use crate::dense::buffer::Export;
 use crate::dense::{Array, Buffer};
@@ -166,8 +166,10 @@ native! { METHODS, ATTRIBUTES:
     fn storage_offset(slf) { Ok(PyInt::new(slf.py(), slf.get().layout()?.offset).into_any()) }
     /// Whether the elements lie in row-major order without gaps.
     fn is_contiguous(slf; memory_format = None) {
-        let _ = memory_format;
-        Ok(PyBool::new(slf.py(), slf.get().layout()?.is_contiguous()).to_owned().into_any())
+        let layout = slf.get().layout()?;
+        let order = memory_format.map(|f| options::memory_format("is_contiguous", &f)).transpose()?.flatten();
+        let answer = order.map_or_else(|| layout.is_contiguous(), |o| o.is_that_of(&layout));
+        Ok(PyBool::new(slf.py(), answer).to_owned().into_any())
     }
     ~
     /// The tensor that this one is a view of, or None.

@@ -110,6 +110,13 @@ fn weighted(op: &str, loss: &Tensor, w: &Tensor, reduction: &str) -> Result<Tens
     }
 }
 
+/// The loss, each element by its weight if there are weights; a mean is divided by their sum.
+fn weighted_by(op: &str, loss: &Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
+    let Some(w) = weight else { return reduced(op, loss, reduction) };
+    let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
+    weighted(op, &mul(loss, &w)?, &w, reduction)
+}
+
 /// A vector over classes, broadcast against the input.
 fn along_classes(w: &Tensor, input: &Tensor, dim: usize) -> Result<Tensor> {
     let shape = (0..input.rank()).map(|d| if d == dim { w.numel() } else { 1 }).collect();
@@ -157,22 +164,14 @@ ops! { TABLE:
         reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
         let (a, b) = pair("mse_loss", input, target)?;
         let d = sub(&a, &b)?;
-        let loss = mul(&d, &d)?;
-        let reduction = named(reduction, size_average, reduce);
-        match weight {
-            None => reduced("mse_loss", &loss, reduction),
-            Some(w) => {
-                let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
-                weighted("mse_loss", &mul(&loss, &w)?, &w, reduction)
-            }
-        }
+        weighted_by("mse_loss", &mul(&d, &d)?, weight, named(reduction, size_average, reduce))
     }
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean") -> Tensor [] {
+        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
         let (a, b) = pair("l1_loss", input, target)?;
-        reduced("l1_loss", &abs(&sub(&a, &b)?)?, named(reduction, size_average, reduce))
+        weighted_by("l1_loss", &abs(&sub(&a, &b)?)?, weight, named(reduction, size_average, reduce))
     }
 
     /// The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).

@@ -1,0 +1,280 @@
+"""Every keyword of every operator changes something, raises, or is listed with the reason why it does not."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import samples
+from support.samples import Sample
+
+import pullback as pb
+
+SEED = 20260
+TABLE = {n: e for n, e in samples.table().items() if n in samples.load() and not e["flags"]["internal"]}
+
+# (operator or "*", keyword): why no value of it changes a result.
+WITHOUT_EFFECT = {
+    ("*", "requires_grad"): "asks the caller for a leaf; tested with the makers of tensors",
+    ("*", "layout"): "strided is the only layout; other objects raise",
+    ("*", "_stacklevel"): "PyTorch's own, for its warnings",
+    ("nn.functional.softmax", "_stacklevel"): "PyTorch's own, for its warnings",
+    ("gather", "sparse_grad"): "gradients are dense: equal in value",
+    ("nn.functional.embedding", "sparse"): "gradients are dense: equal in value",
+    ("nn.functional.embedding", "norm_type"): "belongs to max_norm, which raises",
+    ("sort", "stable"): "sorting is always stable",
+    ("argsort", "stable"): "sorting is always stable",
+    ("topk", "sorted"): "results are always sorted, which False allows",
+    ("nn.functional.embedding", "padding_idx"): "changes the gradient only; see below",
+    ("Tensor.expand", "implicit"): "PyTorch's own, for its tracer",
+    ("*", "cudnn_enable"): "chooses a library in PyTorch",
+    ("nn.functional.max_pool1d_with_indices", "return_indices"): "the name says that there are indices, as in PyTorch",
+    ("nn.functional.max_pool2d_with_indices", "return_indices"): "the name says that there are indices, as in PyTorch",
+    ("nn.functional.max_pool3d_with_indices", "return_indices"): "the name says that there are indices, as in PyTorch",
+}
+
+
+X = pb.arange(6.0).reshape(2, 3)
+MORE = {
+    "scatter": [Sample(X, 0, pb.tensor([[0, 1, 0]]), value=2.0)],
+    "nn.functional.batch_norm": [Sample(X, pb.zeros(3), pb.ones(3), training=True)],
+}
+
+
+def callee(name: str, entry: dict[str, Any]) -> Any:
+    if entry["flags"]["function"]:
+        return pb._core.functions[name]
+    form = name.rpartition(".")[2] + ("" if entry["flags"]["method"] else "_")
+    return lambda *args, **kwargs: getattr(args[0], form)(*args[1:], **kwargs)
+
+
+def alternatives(param: dict[str, Any], seen: list[Any]) -> Iterator[Any]:
+    """Values that the keyword may have, by its kind and by what samples give it."""
+    kind = param["kind"].rstrip("?")
+    name = param["name"]
+    yield from seen
+    if name == "device":
+        yield "cuda"
+    elif name == "pin_memory":
+        yield True
+    elif name == "memory_format":
+        yield from (pb.channels_last, pb.channels_last_3d)
+    elif name == "driver":
+        yield "gesvd"
+    elif kind == "bool" or param["default"] in ("True", "False"):
+        yield from (True, False)
+    elif kind in ("int", "ints", "any"):
+        yield from (0, 1, -1, 2, 3, (0,), (0, 1), (1, 1), (2, 2))
+    if kind in ("Number", "float", "any", "TensorOrNumber"):
+        yield from (0.0, 0.25, 2.5, -1.5, 1)
+    if kind == "dtype":
+        yield from (pb.float64, pb.float32, pb.int64, pb.float16)
+    if kind == "str":
+        yield from (
+            "none",
+            "sum",
+            "mean",
+            "batchmean",
+            "reflect",
+            "replicate",
+            "circular",
+            "nearest",
+            "bilinear",
+            "tanh",
+        )
+        yield from ("floor", "trunc", "ortho", "forward", "reduced", "r", "complete", "U", "L", "amax", "prod", "left")
+    if kind == "Generator":
+        yield pb.Generator().manual_seed(3)
+    if param["kind"].endswith("?") or param["default"] == "None":
+        yield None
+    if kind in ("Tensor", "TensorOrNumber", "any"):
+        yield from (pb.ones(3, dtype=pb.float64) * 0.7, pb.tensor(0.3, dtype=pb.float64), pb.tensor([1]))
+
+
+def outcome(name: str, entry: dict[str, Any], s: Sample, kwargs: dict[str, Any]) -> Any:
+    """What a call gives, so that it can be compared; errors count by their text."""
+    pb.manual_seed(7)
+    tensors = [t.clone() for t in samples.tensors_in([s.args, list(kwargs.values())])]
+    copies = iter([s.via[k](t) if k in s.via else t for k, t in enumerate(tensors)])
+    args = samples.replaced(s.args, copies)
+    kwargs = {k: samples.replaced(v, copies) for k, v in kwargs.items()}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            out = callee(name, entry)(*args, **kwargs)
+    except (RuntimeError, ValueError, IndexError, NotImplementedError) as e:
+        return type(e)
+    except TypeError:
+        return TypeError
+    out = out if isinstance(out, (tuple, list)) else [out]
+    # In-place forms show in their first argument.
+    return [described(x) for x in [*out, *samples.tensors_in([*args, *kwargs.values()])]]
+
+
+def described(x: Any) -> Any:
+    if isinstance(x, pb.Tensor):
+        return (x.dtype, tuple(x.shape), x.stride(), x.detach().resolve_conj().tolist())
+    return repr(x)
+
+
+def different(a: Any, b: Any) -> bool:
+    return repr(a) != repr(b)
+
+
+def given(entry: dict[str, Any], s: Sample) -> dict[str, Any]:
+    """Arguments by name."""
+    return {**dict(zip((p["name"] for p in entry["params"]), s.args, strict=False)), **s.kwargs}
+
+
+def matters(name: str, entry: dict[str, Any], param: dict[str, Any]) -> bool:
+    made = [*samples.build(name, SEED), *MORE.get(name, [])]
+    seen = [g[param["name"]] for g in (given(entry, s) for s in made) if param["name"] in g]
+    position = [p["name"] for p in entry["params"]].index(param["name"])
+    for s in made:
+        if len(s.args) > position:
+            # Given by position: what comes behind goes by name.
+            names = [p["name"] for p in entry["params"]]
+            rest = dict(zip(names[position:], s.args[position:], strict=False))
+            rest.pop(param["name"])
+            s = Sample(*s.args[:position], **rest, **s.kwargs)
+        base = {k: v for k, v in s.kwargs.items() if k != param["name"]}
+        without = outcome(name, entry, s, base)
+        with_own = [outcome(name, entry, s, {**base, param["name"]: v}) for v in alternatives(param, seen)]
+        valid = [x for x in [without, *with_own] if x is not TypeError]
+        if any(different(a, b) for a, b in itertools.pairwise(valid)):
+            return True
+    return False
+
+
+KEYWORDS = [
+    (name, p["name"])
+    for name, e in sorted(TABLE.items())
+    for p in e["params"]
+    if not p["required"] and not {(name, p["name"]), ("*", p["name"])} & WITHOUT_EFFECT.keys()
+]
+
+
+@pytest.mark.parametrize("name", sorted({n for n, _ in KEYWORDS}))
+def test_every_keyword_matters(name: str) -> None:
+    entry = TABLE[name]
+    params = [p for p in entry["params"] if (name, p["name"]) in KEYWORDS]
+    ignored = [p["name"] for p in params if not matters(name, entry, p)]
+    assert not ignored, f"{name}: nothing changes with {ignored} (seed {SEED})"
+
+
+def test_the_list_has_no_strangers() -> None:
+    known = {(name, p["name"]) for name, e in TABLE.items() for p in e["params"]}
+    anywhere = {p for _, p in known}
+    for name, keyword in WITHOUT_EFFECT:
+        assert (name, keyword) in known or (name == "*" and keyword in anywhere), (name, keyword)
+
+
+def test_options_with_one_value_raise_for_others() -> None:
+    x = pb.ones(2, 3)
+    for call, kind, text in [
+        (lambda: pb.ones(2, device="cuda"), RuntimeError, r"ones\(\): the only device is 'cpu', got 'cuda'"),
+        (lambda: pb.rand(2, device="cuda:1"), RuntimeError, "only device is 'cpu'"),
+        (
+            lambda: pb.zeros_like(x, layout="strided"),
+            TypeError,
+            r"zeros_like\(\): argument 'layout' must be pullback.strided",
+        ),
+        (lambda: pb.ones(2, pin_memory=True), RuntimeError, "pin_memory=True needs an accelerator"),
+        (lambda: pb.tensor([1], pin_memory=True), RuntimeError, "pin_memory=True needs an accelerator"),
+        (lambda: x.new_tensor([1], pin_memory=True), RuntimeError, "pin_memory=True needs an accelerator"),
+        (lambda: x.new_ones(2, device="meta"), RuntimeError, "only device is 'cpu'"),
+        (lambda: pb.Generator(device="cuda"), RuntimeError, "only device is 'cpu'"),
+        (lambda: x.is_pinned(device="cuda"), RuntimeError, "only device is 'cpu'"),
+        (
+            lambda: x.to(memory_format="last"),
+            TypeError,
+            r"to\(\): argument 'memory_format' must be a memory_format, not str",
+        ),
+        (
+            lambda: x.contiguous(memory_format=pb.channels_last),
+            RuntimeError,
+            "required rank 4 tensor to use channels_last",
+        ),
+        (
+            lambda: x.resize_(1, 1, 1, 6, memory_format=pb.channels_last),
+            NotImplementedError,
+            "row-major order; call contig",
+        ),
+        (lambda: pb.linalg.svd(x, driver="gesvd"), RuntimeError, r"`driver=` is only supported on CUDA"),
+        (lambda: x.max(keepdim=True), TypeError, r"max\(\): argument 'keepdim' needs 'dim'.*amax\(keepdim=True\)"),
+        (lambda: pb.min(x, keepdim=True), TypeError, r"min\(\): argument 'keepdim' needs 'dim'.*amin\(keepdim=True\)"),
+    ]:
+        with pytest.raises(kind, match=text):
+            call()
+    assert pb.ones(2, device="cpu", layout=pb.strided, pin_memory=False).device.type == "cpu"
+    assert pb.Generator(device="cpu").initial_seed() is not None
+
+
+def test_keywords_that_change_gradients_only() -> None:
+    w = pb.ones(3, 2, requires_grad=True)
+    i = pb.tensor([0, 1, 1])
+    (g,) = pb.autograd.grad(pb.nn.functional.embedding(i, w).sum(), w)
+    (h,) = pb.autograd.grad(pb.nn.functional.embedding(i, w, padding_idx=1).sum(), w)
+    assert g.tolist() == [[1, 1], [2, 2], [0, 0]] and h.tolist() == [[1, 1], [0, 0], [0, 0]]
+
+
+def test_orders_in_memory_are_real() -> None:
+    x = pb.arange(2 * 3 * 2 * 5.0).reshape(2, 3, 2, 5)
+    for y in (
+        x.contiguous(memory_format=pb.channels_last),
+        x.clone(memory_format=pb.channels_last),
+        x.to(memory_format=pb.channels_last),
+        x.double().float(memory_format=pb.channels_last),
+        x.cpu(memory_format=pb.channels_last),
+    ):
+        assert y.stride() == (30, 1, 15, 3) and pb.equal(x, y)
+        assert y.is_contiguous(memory_format=pb.channels_last) and not y.is_contiguous()
+        assert y.contiguous(memory_format=pb.channels_last) is y
+        assert y.contiguous().stride() == x.stride()
+        assert y.numpy().strides == (120, 4, 60, 12)
+    assert pb.empty(2, 3, 2, 5, memory_format=pb.channels_last).stride() == (30, 1, 15, 3)
+    assert pb.ones_like(x, memory_format=pb.channels_last).stride() == (30, 1, 15, 3)
+    three = pb.ones(2, 3, 2, 2, 2).contiguous(memory_format=pb.channels_last_3d)
+    assert three.stride() == (24, 1, 12, 6, 3)
+    g = pb.func.grad(lambda t: (t.contiguous(memory_format=pb.channels_last) ** 2).sum())(x)
+    pb.testing.assert_close(g, 2 * x)
+    small = pb.arange(4.0).reshape(1, 2, 1, 2).contiguous(memory_format=pb.channels_last)
+    assert small.is_contiguous(memory_format=pb.channels_last) and small.tolist() == [[[[0, 1]], [[2, 3]]]]
+
+
+# Parameters of Python functions that nobody reads, and why.
+UNREAD = {
+    "autograd/_verify.py:need(s)": "one of several checks of one signature",
+    "autograd/function.py:forward(history)": "part of a method's signature",
+    "testing/compliance.py:_event(arg)": "part of the signature of a trace function",
+    "utils/checkpoint.py:checkpoint(use_reentrant)": "both values mean the one way that there is",
+}
+
+
+def parameters(f: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    a = f.args
+    named = [*a.posonlyargs, *a.args, *a.kwonlyargs, *(x for x in (a.vararg, a.kwarg) if x)]
+    return [p.arg for p in named if p.arg not in ("self", "cls", "ctx") and not p.arg.startswith("_")]
+
+
+def test_python_functions_read_their_parameters() -> None:
+    root = Path(pb.__file__).parent
+    unread = []
+    for path in sorted(root.rglob("*.py")):
+        for f in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(f, ast.FunctionDef) or f.name.startswith("__") or "abstract" in ast.dump(f)[:200]:
+                continue
+            stub = all(
+                isinstance(s, (ast.Raise, ast.Pass)) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+                for s in f.body
+            )
+            if stub:
+                continue
+            read = {n.id for s in f.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+            unread += [f"{path.relative_to(root)}:{f.name}({p})" for p in parameters(f) if p not in read]
+    assert set(unread) == set(UNREAD)
