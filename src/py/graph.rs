@@ -246,8 +246,9 @@ impl PyNode {
     }
 }
 
+/// Any object: one that cannot be called is an error when its turn comes.
 fn callable(f: &Bound<'_, PyAny>, op: &str) -> PyResult<Py<PyAny>> {
-    if f.is_callable() {
+    if !f.is_none() {
         return Ok(f.clone().unbind());
     }
     Err(PyTypeError::new_err(format!("{op}(): argument 'fn' must be callable, got {}", convert::type_name(f))))

@@ -54,6 +54,16 @@ impl Callable {
         name.map_or_else(|_| convert::type_name(self.0.bind(py)), |n| n.to_string())
     }
 
+    /// The hook of a node, which may be any object until it is called.
+    fn checked<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
+        let f = self.0.bind(py);
+        if f.is_callable() {
+            return Ok(f);
+        }
+        let got = convert::type_name(f);
+        Err(PyTypeError::new_err(format!("{REGISTER}: a hook of a node must be callable, got an object of type {got}")))
+    }
+
     /// A tuple of gradients that a node's hook returned instead of `like`.
     fn replacements(
         &self,
@@ -114,14 +124,14 @@ impl GradHook for Callable {
 impl NodeHook for Callable {
     fn before(&self, outputs: &[Option<Tensor>]) -> Result<Option<Tangents>> {
         Python::attach(|py| {
-            let out = self.0.bind(py).call1((tuple(py, outputs)?,))?;
+            let out = self.checked(py)?.call1((tuple(py, outputs)?,))?;
             self.replacements(py, &out, outputs)
         })
         .map_err(errors::to_error)
     }
     fn after(&self, inputs: &[Option<Tensor>], outputs: &[Option<Tensor>]) -> Result<Option<Tangents>> {
         Python::attach(|py| {
-            let out = self.0.bind(py).call1((tuple(py, inputs)?, tuple(py, outputs)?))?;
+            let out = self.checked(py)?.call1((tuple(py, inputs)?, tuple(py, outputs)?))?;
             self.replacements(py, &out, inputs)
         })
         .map_err(errors::to_error)

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from . import functional as functional
     from . import grad_mode as grad_mode
     from . import graph as graph
+    from .variable import Variable as Variable
 
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
 _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "set_detect_anomaly")
 
 globals().update(members("autograd"))
-__getattr__ = lazily(__name__, _SUBMODULES)
-__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "explain", *_SUBMODULES]
+__getattr__ = lazily(__name__, (*_SUBMODULES, "variable"), {"Variable": "variable"})
+__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "Variable", "explain", *_SUBMODULES]

@@ -120,5 +120,12 @@ class set_fwd_grad_enabled:
         return decorate(lambda: set_fwd_grad_enabled(self._mode), func)
 
 
+def __getattr__(name: str) -> "Any":
+    if name == "_current_level":
+        # PyTorch's name for the number of the innermost level; -1 outside of all.
+        return _made_in_rust["dual_levels"]() - 1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 # The names that PyTorch has them under.
 _set_fwd_grad_enabled, _is_fwd_grad_enabled = set_fwd_grad_enabled, is_fwd_grad_enabled

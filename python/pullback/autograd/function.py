@@ -17,6 +17,10 @@ class _AdoptingCtx(FunctionCtx):
     def __getattr__(self, name: str) -> "Any":
         return self._adopted(name)
 
+    def __delattr__(self, name: str) -> None:
+        if name in self.__dict__ or not self._forget(name):
+            super().__delattr__(name)
+
 
 _AdoptingCtx.__name__ = _AdoptingCtx.__qualname__ = FunctionCtx.__name__
 

@@ -366,6 +366,13 @@ impl Ctx {
             None => Err(PyAttributeError::new_err(format!("'FunctionCtx' object has no attribute '{name}'"))),
         }
     }
+    /// Takes away an attribute that holds saved tensors; False if there is none of this name.
+    fn _forget(&self, name: &str) -> bool {
+        let mut s = self.state();
+        let found = s.adopted.iter_mut().find(|a| a.name == name);
+        // The tensors behind it keep their numbers.
+        found.map(|a| a.name.clear()).is_some()
+    }
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Ok(s) = self.state.try_lock() else { return Ok(()) };
         let lists = s.backward.iter().chain(&s.forward).flatten().flatten();
