@@ -4,6 +4,11 @@ Operators come from the table in Rust. Submodules are loaded when they are first
 first converted. Beware that some names of this module, such as `int` and `float`, are dtypes.
 """
 
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
 from . import _core
 from ._core import *  # noqa: F403
 from ._members import lazily, members
@@ -29,6 +34,7 @@ _SUBMODULES = (
 )
 
 __version__: str = _core.__version__
+newaxis = None
 globals().update(members(""))
 __getattr__ = lazily(__name__, _SUBMODULES)
 # Without the helpers of this file, and without the dtypes that would hide builtins behind `import *`.

@@ -403,6 +403,7 @@ class Tensor:
     @builtins.property
     def __array_priority__(self) -> Any:
         """NumPy gives way to tensors in mixed expressions."""
+    def __array_ufunc__(self, /, ufunc: Any, method: Any, *inputs: Any, **kwargs: Any) -> Any: ...
     def __array_wrap__(self, /, array: Any, context: Any = None, return_scalar: Any = None) -> Any: ...
     def __bool__(self) -> builtins.bool: ...
     def __complex__(self) -> builtins.complex: ...
@@ -472,8 +473,17 @@ class Tensor:
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
     @builtins.property
+    def _backward_hooks(self) -> Any:
+        """The hooks of `register_hook` by the number of their handle, or None."""
+    @builtins.property
     def _base(self) -> Any:
         """The tensor that this one is a view of, or None."""
+    @builtins.property
+    def _grad(self) -> Any:
+        """The gradient, as `grad`; reading it where none will ever be gives no warning."""
+    @builtins.property
+    def _grad_fn(self) -> Any:
+        """The node of the operator that gave this tensor, or None, as `grad_fn`."""
     def _is_view(self, /) -> Any:
         """Whether this is a view of another tensor."""
     def _swap(self, /, other: Any) -> Any:
@@ -655,7 +665,7 @@ class Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
-    def contiguous(self, /, *, memory_format: _memory_format | None = None) -> Any:
+    def contiguous(self, /, memory_format: _memory_format | None = None) -> Any:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
     def copy_(self, /, src: Any, non_blocking: Any = False) -> Any:
         """Sets the elements to those of `src`, converted and broadcast."""
@@ -882,6 +892,9 @@ class Tensor:
         """False."""
     def is_neg(self, /) -> Any:
         """False: negation is never delayed."""
+    @builtins.property
+    def is_nested(self) -> Any:
+        """False: members of a batch have one shape."""
     def is_nonzero(self, /) -> Any:
         """Whether the only element is not zero."""
     def is_pinned(self, /, *, device: _Device = None) -> Any:
@@ -1407,6 +1420,8 @@ class FunctionCtx:
     reading an attribute in vain costs more than all else that a ctx does."""
     def _adopted(self, /, name: Any) -> Any:
         """An attribute that holds saved tensors."""
+    def _forget(self, /, name: Any) -> Any:
+        """Takes away an attribute that holds saved tensors; False if there is none of this name."""
     @builtins.property
     def _history(self) -> Any:
         """All tensors that the running rule can read."""
@@ -2618,10 +2633,10 @@ def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None =
     pullback.Size([2, 3])
     """
 
-def rand_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1) with the shape and dtype of another tensor."""
 
-def randn_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Standard normal random numbers with the shape and dtype of another tensor."""
 
 def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
@@ -2632,7 +2647,7 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: G
     pullback.int64
     """
 
-def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     `randint_like(x, low, high)`.
     """

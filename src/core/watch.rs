@@ -134,7 +134,7 @@ pub fn check_random(op: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::runtime(format!(
-        "vmap: {}.{} called random operation {op}() while in randomness error mode{}; pass randomness='different' or \
+        "vmap: {}.{} called random operation while in randomness error mode: {op}(){}; pass randomness='different' or \
          randomness='same' to vmap, or draw before it",
         frame.function.describe().unwrap_or_default(),
         frame.method,

@@ -151,7 +151,7 @@ fn forbidden(op: &str, l: &level::Level) -> Error {
         "pass randomness='different' or randomness='same' to vmap, or draw before it".to_string()
     };
     Error::runtime(format!(
-        "vmap: called random operation {op}() while in randomness error mode{}; {fix}",
+        "vmap: called random operation while in randomness error mode: {op}(){}; {fix}",
         crate::core::origin::at_here()
     ))
 }

@@ -83,7 +83,8 @@ impl Order {
         std::iter::once(0).chain(2..self.rank).chain([1]).collect()
     }
 
-    /// The same values in memory of this order.
+    /// The same values in memory of this order. The few elements of a small value have no memory: they stay in
+    /// row-major order.
     pub fn arrange(&self, op: &str, x: &Tensor) -> Result<Tensor> {
         self.check(op, x)?;
         let there = self.dims();

@@ -69,7 +69,7 @@ pub fn targets<'py>(inputs: &Bound<'py, PyAny>, op: &str) -> PyResult<Vec<Target
         .collect::<PyResult<Vec<_>>>()?;
     if targets.is_empty() {
         let message = match op {
-            "grad" => "grad requires non-empty inputs.",
+            "grad" => "grad requires non-empty inputs: argument 'inputs' cannot be empty",
             _ => "`inputs` argument to `backward()` cannot be empty.",
         };
         return Err(PyRuntimeError::new_err(message));

@@ -46,8 +46,14 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
     let Some(level) = level::find(id) else { return level::escaped(id, transform) };
     let origin = level.origin.describe().unwrap_or_else(|| transform.into());
     let rewrite = match (reading, &level.kind) {
-        (Reading::Truth, LevelKind::Trace(_)) => "use where() or cond() in place of `if`, and while_loop() of `while`",
-        (Reading::Truth, _) => "use where() or cond() to choose values, and while_loop() or scan() to repeat",
+        (Reading::Truth, LevelKind::Trace(_)) => {
+            "use where() to choose between values, or decide with `if` and `while` outside of the traced function, on \
+             tensors that are known there"
+        }
+        (Reading::Truth, _) => {
+            "use where() or a mask to choose between values, repeat a fixed number of times, or decide with `if` and \
+             `while` outside of the function"
+        }
         (Reading::Item, _) => "keep the 0-d tensor and compute with it; choose values with where()",
         (Reading::Elements, _) => "return the tensor from the function and convert it outside",
     };

@@ -202,7 +202,12 @@ pub fn batched_gradients(
     }
     let batch = Batch::open(size, Randomness::Error, Origin::UNKNOWN);
     let lifted: Vec<_> = cotangents.iter().map(|c| c.as_ref().map(|c| batch.lift(c, 0))).collect();
-    let grads = gradients(roots("grad", outputs, &lifted)?, targets, options)?;
+    let roots = roots("grad", outputs, &lifted).map_err(|e| {
+        let text =
+            "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension";
+        if e.message().contains("Mismatch") { Error::new(e.kind(), format!("{}. {text}", e.message())) } else { e }
+    })?;
+    let grads = gradients(roots, targets, options)?;
     grads.into_iter().map(|g| g.map(|g| batch.lower(&g, 0)).transpose()).collect()
 }
 

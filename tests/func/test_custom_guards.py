@@ -129,10 +129,8 @@ def test_draws_of_a_rule_for_forward_mode_are_repeated() -> None:
 def test_draws_of_bwd_under_jacrev_name_the_remedy() -> None:
     f = custom_vjp(lambda x: x**2)
     f.defvjp(lambda x: (x**2, x), lambda x, g: (g * 2 * x * (1 + 0 * pb.rand(3)),))
-    with pytest.raises(
-        RuntimeError, match=r"operation rand\(\).*test_custom_guards.*draw in the forward.*chunk_size=1"
-    ):
+    with pytest.raises(RuntimeError, match=r"rand\(\).*test_custom_guards.*draw in the forward.*chunk_size=1"):
         jacrev(f)(X)
     same(jacrev(f, chunk_size=1)(X), pb.diag(2 * X))
-    with pytest.raises(RuntimeError, match=r"operation rand\(\).*pass randomness='different' or .* to jacfwd"):
+    with pytest.raises(RuntimeError, match=r"rand\(\).*pass randomness='different' or .* to jacfwd"):
         jacfwd(lambda x: x * pb.rand(3))(X)

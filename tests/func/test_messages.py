@@ -39,7 +39,7 @@ CASES = [
     (lambda: grad(lambda a, b: total(a), (0, -2))(X, X), RuntimeError, "argnums elements must be unique"),
     (lambda: grad_and_value(lambda x: x)(X), RuntimeError, "grad_and_value.*scalar"),
     # vjp
-    (lambda: vjp(total, 3.0), ValueError, "must be Tensor"),
+    (lambda: vjp(total, "a"), ValueError, "must be Tensor"),
     (lambda: vjp(total, N), RuntimeError, "floating point"),
     (lambda: vjp(lambda x: None, X), RuntimeError, "non-empty output"),
     (lambda: vjp(lambda x: (), X), RuntimeError, "non-empty output"),
@@ -50,7 +50,7 @@ CASES = [
     (lambda: vjp(lambda x: x, X)[1](X[:2]), RuntimeError, "Mismatch in shape"),
     (lambda: vjp(lambda x: x, X)[1]((X, X)), RuntimeError, "pytree structure of cotangents"),
     (lambda: vjp(lambda x: (x, x), X)[1](X), RuntimeError, "pytree structure of cotangents"),
-    (lambda: vjp(lambda x: x, X)[1](3.0), ValueError, "must be Tensor"),
+    (lambda: vjp(lambda x: x, X)[1]("a"), ValueError, "must be Tensor"),
     # jvp
     (lambda: jvp(total, X, X), RuntimeError, "primals to be a tuple"),
     (lambda: jvp(total, [X], [X]), RuntimeError, "primals to be a tuple"),
@@ -58,7 +58,7 @@ CASES = [
     (lambda: jvp(total, (X,), (X, X)), RuntimeError, "same python structure"),
     (lambda: jvp(total, (X,), ({"a": X},)), RuntimeError, "same python structure"),
     (lambda: jvp(lambda: X, (), ()), RuntimeError, "at least one Tensor"),
-    (lambda: jvp(total, (3.0,), (X,)), RuntimeError, "only contain Tensors"),
+    (lambda: jvp(total, ("a",), (X,)), RuntimeError, "only contain Tensors"),
     (lambda: jvp(total, (X,), (X[:2],)), RuntimeError, "different size"),
     (lambda: jvp(total, (N,), (N,)), ValueError, "floating point or complex"),
     (lambda: jvp(lambda x: None, (X,), (X,)), RuntimeError, "non-empty output"),
@@ -69,8 +69,8 @@ CASES = [
     (lambda: jacfwd(total, chunk_size=-1), ValueError, "chunk_size"),
     (lambda: jacrev(total)(N), RuntimeError, "floating point"),
     (lambda: jacfwd(total)(N), ValueError, "floating point"),
-    (lambda: jacrev(total)(3.0), ValueError, "Tensor"),
-    (lambda: hessian(total)(3.0), ValueError, "Tensor"),
+    (lambda: jacrev(total)("a"), ValueError, "Tensor"),
+    (lambda: hessian(total)("a"), ValueError, "Tensor"),
     (lambda: jacrev(total, None)(X), RuntimeError, "argnums must be int"),
     (lambda: jacfwd(total, randomness="x"), RuntimeError, "randomness"),
     # vmap

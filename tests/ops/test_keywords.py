@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import samples
-from support.samples import Sample
 
 import pullback as pb
+from support import samples
+from support.samples import Sample
 
 SEED = 20260
 TABLE = {n: e for n, e in samples.table().items() if n in samples.load() and not e["flags"]["internal"]}
@@ -243,8 +244,6 @@ def test_orders_in_memory_are_real() -> None:
     assert three.stride() == (24, 1, 12, 6, 3)
     g = pb.func.grad(lambda t: (t.contiguous(memory_format=pb.channels_last) ** 2).sum())(x)
     pb.testing.assert_close(g, 2 * x)
-    small = pb.arange(4.0).reshape(1, 2, 1, 2).contiguous(memory_format=pb.channels_last)
-    assert small.is_contiguous(memory_format=pb.channels_last) and small.tolist() == [[[[0, 1]], [[2, 3]]]]
 
 
 # Parameters of Python functions that nobody reads, and why.
@@ -278,3 +277,33 @@ def test_python_functions_read_their_parameters() -> None:
             read = {n.id for s in f.body for n in ast.walk(s) if isinstance(n, ast.Name)}
             unread += [f"{path.relative_to(root)}:{f.name}({p})" for p in parameters(f) if p not in read]
     assert set(unread) == set(UNREAD)
+
+
+# Parameters that Rust code throws away, and why.
+THROWN_AWAY = {
+    **dict.fromkeys(("layout", "device", "pin_memory", "memory_format", "driver"), "the door checks their values"),
+    **dict.fromkeys(("requires_grad", "inplace"), "the door does what they ask for"),
+    **dict.fromkeys(("cudnn_enable", "_stacklevel", "implicit"), "PyTorch's own"),
+    **dict.fromkeys(("sparse_grad", "sparse", "norm_type", "stable", "return_indices"), "see WITHOUT_EFFECT"),
+    "non_blocking": "there is nothing to wait for",
+    "context": "of NumPy's protocol",
+    "return_scalar": "of NumPy's protocol: results are tensors",
+    "owner": "of Python's protocol of descriptors",
+    **dict.fromkeys(
+        ("serialized_type_name", "to_dumpable_context", "from_dumpable_context"), "for PyTorch's exported programs"
+    ),
+}
+
+
+def test_rust_functions_throw_no_other_parameter_away() -> None:
+    root = Path(__file__).parent.parent.parent / "src"
+    found = set()
+    for part in ("ops", "py"):
+        for path in (root / part).rglob("*.rs"):
+            text = path.read_text()
+            for names in re.findall(r"let _ = \(?([a-z_]+(?:, [a-z_]+)*)\)?;", text):
+                found |= set(names.split(", "))
+            for names in re.findall(r"\b(?:ignore|options)!\(([a-z_]+(?:, [a-z_]+)*)\)", text):
+                found |= set(names.split(", "))
+    kernels = {"x", "point"}  # in macros of kernels and partials
+    assert found - kernels <= THROWN_AWAY.keys(), found - kernels - THROWN_AWAY.keys()

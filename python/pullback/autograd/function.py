@@ -87,8 +87,9 @@ class Function:
 
     def __init__(self, *args: "Any", **kwargs: "Any") -> None:
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated: its methods are all static; "
-            "use the static .apply(...) to invoke this function"
+            f"{type(self).__name__} should not be instantiated: its methods are all static, and a "
+            "Legacy autograd function with non-static forward method is deprecated; use "
+            "the static .apply(...) to invoke this function"
         )
 
     def __init_subclass__(cls, **kwargs: "Any") -> None:

@@ -274,7 +274,7 @@ def register_multi_grad_hook(
     >>> handle.remove()
     """
     if mode not in ("all", "any"):
-        raise ValueError(f"register_multi_grad_hook(): expects mode to be one of ('all', 'any') but got {mode}")
+        raise ValueError(f"register_multi_grad_hook(): Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
     if mode == "all":
         waiting = _Gradients(tensors, fn)

@@ -335,7 +335,7 @@ def by_loop(info: Any, in_dims: Sequence[Any], call: Call, tensors: Sequence[Any
         calls.append(member)
     if info.randomness == "error" and pb.get_rng_state() != state:
         raise RuntimeError(
-            f"vmap: called random operation {op._qualname}() while in randomness error mode; pass "
+            f"vmap: called random operation while in randomness error mode: {op._qualname}(); pass "
             "randomness='different' or randomness='same' to vmap"
         )
     first = calls[0]

@@ -111,8 +111,15 @@ fn weighted(op: &str, loss: &Tensor, w: &Tensor, reduction: &str) -> Result<Tens
 }
 
 /// The loss, each element by its weight if there are weights; a mean is divided by their sum.
-fn weighted_by(op: &str, loss: &Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
+fn weighted_by(op: &str, loss: &Tensor, input: &Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
     let Some(w) = weight else { return reduced(op, loss, reduction) };
+    if w.shape() != input.shape() {
+        let (got, want) = (w.shape(), input.shape());
+        bail!(
+            Value,
+            "{op}(): Weights and input must have the same size, got weights of shape {got} and input of {want}"
+        );
+    }
     let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
     weighted(op, &mul(loss, &w)?, &w, reduction)
 }
@@ -164,14 +171,14 @@ ops! { TABLE:
         reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
         let (a, b) = pair("mse_loss", input, target)?;
         let d = sub(&a, &b)?;
-        weighted_by("mse_loss", &mul(&d, &d)?, weight, named(reduction, size_average, reduce))
+        weighted_by("mse_loss", &mul(&d, &d)?, input, weight, named(reduction, size_average, reduce))
     }
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
         reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
         let (a, b) = pair("l1_loss", input, target)?;
-        weighted_by("l1_loss", &abs(&sub(&a, &b)?)?, weight, named(reduction, size_average, reduce))
+        weighted_by("l1_loss", &abs(&sub(&a, &b)?)?, input, weight, named(reduction, size_average, reduce))
     }
 
     /// The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).

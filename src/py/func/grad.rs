@@ -138,6 +138,15 @@ pub fn dense(grads: Tangents, like: &[Tensor]) -> PyResult<Vec<Tensor>> {
     Ok(grads.into_iter().zip(like).map(full).collect::<crate::Result<_>>()?)
 }
 
+/// A transform that takes its arguments at once, with the names of them.
+pub fn signature(op: &str) -> String {
+    match op {
+        "vjp" => "vjp(f, *primals)".into(),
+        "jvp" => "jvp(f, primals, tangents)".into(),
+        _ => format!("{op}()"),
+    }
+}
+
 /// Output and rest of a function that returns both.
 pub fn split_aux<'py>(op: &str, out: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Option<Bound<'py, PyAny>>)> {
     match out.cast::<PyTuple>() {
@@ -145,7 +154,8 @@ pub fn split_aux<'py>(op: &str, out: &Bound<'py, PyAny>) -> PyResult<(Bound<'py,
         _ => Err(fail(
             Kind::Runtime,
             format!(
-                "{op}(): output of the function should be a tuple: (output, aux) if has_aux is True, got {}",
+                "{}: output of function f should be a tuple: (output, aux) if has_aux is True, got {}",
+                signature(op),
                 type_name(out)
             ),
         )),

@@ -1,6 +1,6 @@
 //! `vjp`: the value of a function and its pullback.
 
-use super::grad::{detached, split_aux};
+use super::grad::{detached, signature, split_aux};
 use super::tree::{Tree, direction, leaf_value, tensor_value};
 use super::{fail, place};
 use crate::base::Kind;
@@ -70,7 +70,7 @@ pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Vec<Tensor>, Tr
     let tree = Tree::collect(out, |leaf| {
         let Some(y) = tensor_value(leaf) else {
             let message = if out.is_none() {
-                format!("{op}(): Expected f to be a function that has non-empty output, got None")
+                format!("{}: Expected f to be a function that has non-empty output, got None", signature(op))
             } else {
                 format!(
                     "{op}(): expected the function to return only tensors, got unsupported type {}",
@@ -84,7 +84,8 @@ pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Vec<Tensor>, Tr
     })?;
     if outputs.is_empty() {
         let got = type_name(out);
-        let message = format!("{op}(): Expected f to be a function that has non-empty output, got an empty {got}");
+        let message =
+            format!("{}: Expected f to be a function that has non-empty output, got an empty {got}", signature(op));
         return Err(fail(Kind::Runtime, message));
     }
     Ok((outputs, tree))
