@@ -427,6 +427,11 @@ def test_40_arrays_are_operands() -> None:
     assert vmap(lambda x: a * x)(pb.ones(2, 2)).tolist() == [[3, 5]] * 2
 
 
+def test_41_a_factor_is_not_computed_in_the_dtype_of_the_second_operand() -> None:
+    out = pb.sub(pb.tensor(0.2, dtype=pb.float64), pb.tensor(1, dtype=pb.uint8), alpha=-1)
+    same(out, pb.tensor(1.2, dtype=pb.float64))
+
+
 def test_42_numbers_are_arguments() -> None:
     out = grad(lambda x: x * x)(3.0)
     assert type(out) is pb.Tensor and out.dtype == pb.float32 and out.item() == 6
