@@ -78,6 +78,10 @@ impl CustomPrimitive {
         call_many(me, &Params::None, &refs)
     }
 
+    pub(super) fn signature(&self) -> Option<String> {
+        self.f.signature()
+    }
+
     fn constants(&self) -> Option<MutexGuard<'_, Set>> {
         self.constant.get().map(|c| c.lock().unwrap_or_else(|e| e.into_inner()))
     }

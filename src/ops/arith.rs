@@ -30,7 +30,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
     remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] wraps(&floor_divide_same(a, b)?);
+        da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
     ///
@@ -38,7 +38,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
     fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
+        da[] Partial::Piece, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
     ///
