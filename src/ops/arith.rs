@@ -129,8 +129,7 @@ fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
 /// a^b log(a). Where a is 0 and b is not negative the power is constant in b.
 fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'static>> {
     let dead = logical_and(&eq(a, 0.0)?, &ge(b, 0.0)?)?;
-    let slope = clear_where(&dead, &times(y, &log(a)?)?)?;
-    Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, slope))))
+    Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, times(y, &log(a)?)?))))
 }
 
 /// `input ± alpha * other`: the factor takes part in the common dtype of both, half precision in single.

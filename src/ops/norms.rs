@@ -28,7 +28,7 @@ static NORM: Reduction = Reduction {
         let zero = eq(y, 0.0)?;
         let safe = where_(&zero, &number(y, 1.0), y)?;
         let mask = ne(y, 0.0)?;
-        let value = divide_floats(&basis::keep_where(&mask, point.input(0)?)?, &safe)?;
+        let value = divide_floats(point.input(0)?, &safe)?;
         Ok(Weight::Where { mask, value })
     },
 };

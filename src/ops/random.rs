@@ -249,7 +249,7 @@ ops! { TABLE:
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
         let keep = law("dropout", Law::Bernoulli { p: 1.0 - p }, DType::Bool, input.shape().clone(), None)?;
-        basis::scale(&basis::keep_where(&keep, input)?, 1.0 / (1.0 - p))
+        basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }
 

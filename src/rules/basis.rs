@@ -24,6 +24,7 @@ mod scalar {
     crate::pointwise_kernel! { pub NEG(x) { float => -x, int => -x } }
     crate::pointwise_kernel! { pub WHERE(c: bool, a, b) { any => if c { a } else { b } } }
     crate::pointwise_kernel! { pub KEEP(c: bool, x) { any => if c { x } else { x.blank() } } }
+    crate::pointwise_kernel! { pub KEEP_PRODUCT(c: bool, x, y) { float => if c { x * y } else { x.lit(0.0) } } }
     crate::pointwise_kernel! { pub CLEAR(c: bool, x) { any => if c { x.blank() } else { x } } }
 }
 
@@ -71,6 +72,19 @@ static KEEP: Pointwise = Pointwise {
     name: "where",
     kernel: &scalar::KEEP,
     partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Where(p.input(0)?.clone())) })],
+};
+/// `x * y` where the condition holds, 0 elsewhere.
+static KEEP_PRODUCT: Pointwise = Pointwise {
+    name: "where",
+    kernel: &scalar::KEEP_PRODUCT,
+    partials: &[
+        None,
+        Some(PartialRule {
+            saves: Saves { inputs: 5, outputs: 0 },
+            rule: |p| Ok(Partial::where_value(p.input(0)?, p.input(2)?)),
+        }),
+        Some(PartialRule { saves: reads(3), rule: |p| Ok(Partial::where_value(p.input(0)?, p.input(1)?)) }),
+    ],
 };
 /// 0 where the condition holds, `x` elsewhere.
 static CLEAR: Pointwise = Pointwise {
@@ -267,6 +281,10 @@ pub fn where_(condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// an infinity, and so do its derivatives.
 pub fn keep_where(condition: &Tensor, x: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&KEEP), &Params::None, &[condition, x])
+}
+/// `x * y` where `condition` (bool) holds, 0 elsewhere, whatever `x` and `y` are there; all broadcast.
+pub fn product_where(condition: &Tensor, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&KEEP_PRODUCT), &Params::None, &[condition, x, y])
 }
 /// 0 where `condition` (bool) holds, `x` elsewhere; both broadcast.
 pub fn clear_where(condition: &Tensor, x: &Tensor) -> Result<Tensor> {

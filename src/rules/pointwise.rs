@@ -26,13 +26,18 @@ pub enum Partial<'a> {
     Where(Tensor),
     /// 1 where the mask does not hold; where it does, the operator is constant.
     Unless(Tensor),
-    /// A value where the mask holds; elsewhere the operator is constant, and the value is finite and constant too.
+    /// A value where the mask holds; elsewhere the operator is constant, and the value does not matter.
     WhereValue(Box<(Tensor, Tensor)>),
 }
 
 impl Partial<'_> {
+    /// `value` where the mask holds.
+    pub fn where_value(mask: &Tensor, value: &Tensor) -> Partial<'static> {
+        Partial::WhereValue(Box::new((mask.clone(), value.clone())))
+    }
+
     /// `value(x)` where the mask holds, for a function that is constant elsewhere. The formula reads `fallback` there
-    /// instead of `x`: neither it nor its derivatives may be infinite where they do not count.
+    /// instead of `x`: its derivatives must not be infinite where they do not count.
     pub fn of(
         mask: Tensor,
         x: &Tensor,
@@ -40,8 +45,7 @@ impl Partial<'_> {
         value: impl Fn(&Tensor) -> Result<Tensor>,
     ) -> Result<Partial<'static>> {
         let safe = basis::where_(&mask, x, &basis::number(x, fallback))?;
-        let value = basis::keep_where(&mask, &value(&safe)?)?;
-        Ok(Partial::WhereValue(Box::new((mask, value))))
+        Ok(Partial::WhereValue(Box::new((mask, value(&safe)?))))
     }
 }
 
@@ -118,7 +122,7 @@ fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
         Partial::Read(d) => Some(basis::mul(x, d)?),
         Partial::Where(mask) => Some(basis::keep_where(mask, x)?),
         Partial::Unless(mask) => Some(basis::clear_where(mask, x)?),
-        Partial::WhereValue(both) => Some(basis::mul(&basis::keep_where(&both.0, x)?, &both.1)?),
+        Partial::WhereValue(both) => Some(basis::product_where(&both.0, x, &both.1)?),
     })
 }
 

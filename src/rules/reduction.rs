@@ -24,7 +24,7 @@ pub enum Weight {
     /// `share`, with the reduced dimensions kept, where the mask holds; the output is constant in the other elements.
     Chosen { mask: Tensor, share: Tensor },
     /// A value for each element where `mask`, with the reduced dimensions kept, holds; elsewhere the output counts as
-    /// constant, and the value is finite and constant too.
+    /// constant, and the value does not matter.
     Where { mask: Tensor, value: Tensor },
 }
 
@@ -64,7 +64,7 @@ impl Primitive for Reduction {
         let sum = |x: &Tensor, keep: bool| basis::sum(x, dims, keep);
         Ok(smallvec![Some(match self.weights(params, point)? {
             Weight::Each(w) => sum(&basis::mul(t, &w)?, keep)?,
-            Weight::Where { mask, value } => sum(&basis::mul(&basis::keep_where(&mask, t)?, &value)?, keep)?,
+            Weight::Where { mask, value } => sum(&basis::product_where(&mask, t, &value)?, keep)?,
             Weight::Chosen { mask, share } => {
                 let shared = basis::mul(&sum(&basis::keep_where(&mask, t)?, true)?, &share)?;
                 basis::reshape(&shared, point.output(0)?.shape())?
@@ -85,7 +85,7 @@ impl Primitive for Reduction {
         let g = if keep { g.clone() } else { basis::unsqueeze_dims(g, dims)? };
         Ok(smallvec![Some(match self.weights(params, point)? {
             Weight::Each(w) => basis::mul(&g, &basis::conj(&w)?)?,
-            Weight::Where { mask, value } => basis::mul(&basis::keep_where(&mask, &g)?, &basis::conj(&value)?)?,
+            Weight::Where { mask, value } => basis::product_where(&mask, &g, &basis::conj(&value)?)?,
             Weight::Chosen { mask, share } => basis::keep_where(&mask, &basis::mul(&g, &share)?)?,
         })])
     }

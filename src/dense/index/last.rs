@@ -10,6 +10,9 @@ use std::collections::HashSet;
 /// Targets per index up to which a table of all targets is better than a set of those that were met.
 const SPARSE: usize = 32;
 
+/// Indices that are compared pair by pair.
+const FEW: usize = 16;
+
 /// The targets in `0..size` that one line of indices has met.
 enum Met {
     /// The number of the last line that met each.
@@ -42,12 +45,19 @@ impl Met {
     }
 }
 
+/// Whether a short list names each target once, found without a table.
+fn are_few_and_distinct(index: &Array, size: usize) -> bool {
+    let Some(list) = index.as_slice::<i64>().filter(|l| l.len() <= FEW && index.rank() == 1) else { return false };
+    let target = |i: i64| if i < 0 { i.wrapping_add(size as i64) } else { i };
+    list.iter().enumerate().all(|(k, &i)| list[..k].iter().all(|&j| target(i) != target(j)))
+}
+
 /// For each index whether none after it along `dim` names the same of `size` targets; negative ones count from the
 /// end. `None` if that is true of all, as it is where no index repeats.
 pub fn last_writes(index: &Array, dim: usize, size: usize) -> Result<Option<Array>> {
     require_indices("index", index)?;
     let index = if index.rank() == 0 { index.reshape(&Shape::from([1]))? } else { index.clone() };
-    if index.shape()[dim] < 2 || index.numel() == 0 {
+    if index.shape()[dim] < 2 || index.numel() == 0 || are_few_and_distinct(&index, size) {
         return Ok(None);
     }
     let mut repeated = false;

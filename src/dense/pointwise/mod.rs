@@ -53,15 +53,33 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
             return rows.run(k, row, dtype, b.shape(), (b, a), true);
         }
     }
-    if k.condition
-        && a.dtype() == DType::Bool
-        && a.shape() == b.shape()
-        && a.numel() <= CHUNK
+    if k.condition {
+        conditional(k, a, b)
+    } else {
+        general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
+    }
+}
+
+/// As [`binary`] where the first operand is a condition.
+fn conditional(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
+    let dtype = b.dtype();
+    if a.dtype() == DType::Bool
         && a.is_contiguous()
         && b.is_contiguous()
         && let Some(row) = k.native_row(dtype)
     {
-        return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), null(), 0);
+        let scalars = u32::from(a.rank() == 0) | u32::from(b.rank() == 0) << 1;
+        let shape = if a.rank() == 0 { b.shape() } else { a.shape() };
+        if (a.shape() == b.shape() || scalars != 0) && shape.numel() <= CHUNK {
+            let scalars = if a.shape() == b.shape() { 0 } else { scalars };
+            return one_row(k, row, dtype, shape, a.ptr(), b.ptr(), null(), scalars);
+        }
+        if let Some(rows) = Repeat::of(a.shape(), b.shape()) {
+            return rows.run(k, row, dtype, a.shape(), (a, b), false);
+        }
+        if let Some(rows) = Repeat::of(b.shape(), a.shape()) {
+            return rows.run(k, row, dtype, b.shape(), (b, a), true);
+        }
     }
     general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
 }
@@ -147,12 +165,12 @@ impl Repeat {
         (large, small): (&Array, &Array),
         swapped: bool,
     ) -> Result<Array> {
-        let (width, out_dtype) = (dtype.size(), k.out_dtype(dtype));
+        let (width, out_dtype) = (small.dtype().size(), k.out_dtype(dtype));
         let narrow = (1..=NARROW).contains(&self.inner) && self.outer * self.inner <= SPREAD;
         if self.per_row && narrow && (width == 4 || width == 8) {
             return self.run_spread(k, row, dtype, shape, (large, small), swapped);
         }
-        let (step, out_step) = (self.inner * width, self.inner * out_dtype.size());
+        let (step, out_step) = (self.inner * large.dtype().size(), self.inner * out_dtype.size());
         let small_step = if self.per_row { width } else { 0 };
         let scalars = u32::from(self.per_row) << u32::from(!swapped);
         let mut fault = false;
@@ -191,7 +209,7 @@ impl Repeat {
         let to = spread.as_mut_ptr();
         // SAFETY: the smaller operand has `outer` elements of this width, and the buffer has room for `inner` of each.
         unsafe {
-            match dtype.size() {
+            match small.dtype().size() {
                 4 => write_out(small.ptr().cast::<u32>(), to.cast::<MaybeUninit<u32>>(), self.outer, self.inner),
                 _ => write_out(small.ptr().cast::<u64>(), to, self.outer, self.inner),
             }
