@@ -73,7 +73,7 @@ fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Te
     let total = basis::sum(&terms, dims, keep)?;
     let none = eq(&total, 0.0)?;
     let rooted = pow_same(&where_(&none, &number(&total, 1.0), &total)?, 1.0 / p)?;
-    where_(&none, &number(&total, if p > 0.0 { 0.0 } else { f64::INFINITY }), &rooted)
+    where_(&none, &number(&total, 0.0), &rooted)
 }
 
 /// Order of a norm: a number or a name.
@@ -209,10 +209,6 @@ ops! { TABLE:
         dtype: Option<DType> = None) -> Tensor [METHOD] {
         let x = float("norm", input, dtype)?;
         let dims = match dims_of("norm", dim)? {
-            Some(d) if x.rank() == 0 => {
-                d.iter().try_for_each(|&d| wrap_dim("norm", d, 0).map(drop))?;
-                Dims::new()
-            }
             Some(d) => d.iter().map(|&d| wrap_dim("norm", d, x.rank())).collect::<Result<Dims>>()?,
             None => (0..x.rank()).collect(),
         };

@@ -1,10 +1,9 @@
 //! Padding.
 
 use crate::bail;
-use crate::base::{DType, Result, Scalar};
+use crate::base::{DType, Result};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
-use crate::ops::promote::fitting;
 use crate::rules::basis::{self, where_};
 use crate::rules::{Batching, Linear, index};
 
@@ -56,24 +55,14 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     Ok(out)
 }
 
-fn constant(op: &str, x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
+fn constant(x: &Tensor, pads: &[(i64, i64)], value: f64) -> Result<Tensor> {
     let run = |t: &Tensor| call(Prim::Static(&PAD), &Params::other(Pads(pads.to_vec())), &[t]);
     let padded = run(x)?;
-    let value = fitting(op, "value", value, x.dtype())?;
-    if value.is_zero() {
+    if value == 0.0 {
         return Ok(padded);
     }
     let inside = run(&basis::full(x.shape(), DType::Bool, true)?)?;
     where_(&inside, &padded, &Tensor::scalar(x.dtype(), value))
-}
-
-/// The value of `pad`, where negative integers do not stand for unsigned ones.
-fn float_value(value: Option<Scalar>) -> Result<Scalar> {
-    match value.unwrap_or(Scalar::Int(0)) {
-        Scalar::Complex(z) => bail!(Type, "pad(): argument 'value' must be float, not complex ({z})"),
-        n @ Scalar::Int(i) if i < 0 => Ok(if n.is_held(DType::I32) { Scalar::Float(i as f64) } else { n }),
-        n => Ok(n),
-    }
 }
 
 /// Where each element of a padded dimension comes from.
@@ -121,13 +110,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
-    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<Scalar> = None)
+    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<f64> = None)
         -> Tensor [] {
         let pads = amounts(input, pad)?;
         match mode {
-            "constant" => constant("pad", input, &pads, float_value(value)?),
+            "constant" => constant(input, &pads, value.unwrap_or(0.0)),
             "reflect" | "replicate" | "circular" => {
-                if value.is_some_and(|v| !v.is_zero()) {
+                if value.is_some_and(|v| v != 0.0) {
                     bail!(Value, "pad(): padding mode '{mode}' doesn't take in value argument");
                 }
                 wrapped(input, &pads, mode)
@@ -138,7 +127,7 @@ ops! { TABLE:
     }
 
     /// Padding with a value.
-    fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: Scalar = Scalar::Int(0)) -> Tensor [] {
-        constant("constant_pad_nd", input, &amounts(input, pad)?, value)
+    fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: f64 = 0.0) -> Tensor [] {
+        constant(input, &amounts(input, pad)?, value)
     }
 }

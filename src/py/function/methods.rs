@@ -5,9 +5,7 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-
-static SERIAL: AtomicU64 = AtomicU64::new(1);
+use std::sync::atomic::AtomicBool;
 
 /// A parameter of `forward`, without the ctx.
 pub struct Parameter {
@@ -28,8 +26,6 @@ struct Signature {
 pub struct Methods {
     pub class: Py<PyType>,
     pub name: String,
-    /// A number of its own.
-    pub serial: u64,
     /// The name, where it must be quick to pass on.
     pub origin: Origin,
     pub forward: Py<PyAny>,
@@ -97,7 +93,6 @@ impl Methods {
         };
         Ok(Methods {
             class: class.clone().unbind(),
-            serial: SERIAL.fetch_add(1, Relaxed),
             origin: Origin::intern(name.clone()),
             ambiguous: flag && vmap.is_some(),
             name,
@@ -117,7 +112,6 @@ impl Methods {
     pub fn none(py: Python<'_>) -> Methods {
         Methods {
             class: py.get_type::<PyAny>().unbind(),
-            serial: 0,
             name: String::new(),
             origin: Origin::UNKNOWN,
             forward: py.None(),
