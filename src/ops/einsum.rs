@@ -264,6 +264,13 @@ ops! { TABLE:
 fn contracted(a: &Tensor, b: &Tensor, dims: &Value) -> Result<(Dims, Dims)> {
     let wrap = |v: &Value, t: &Tensor| -> Result<Dims> {
         match super::reduce::dims_of("tensordot", v)? {
+            Some(d) if t.rank() == 0 && !d.is_empty() => {
+                bail!(
+                    Index,
+                    "tensordot(): argument 'dims': dimension specified as {} but tensor has no dimensions",
+                    d[0]
+                )
+            }
             Some(d) => crate::base::shape::wrap_dims("tensordot", &d, t.rank()),
             None => Ok(Dims::new()),
         }

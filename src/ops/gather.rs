@@ -178,6 +178,9 @@ ops! { TABLE:
         let d = wrap_dim("index_select", dim, input.rank())?;
         let i = vector_index("index_select", index)?;
         let x = at_least_1d(input)?;
+        if input.rank() == 0 && i.numel() != 1 {
+            bail!(Runtime, "index_select(): Index to scalar can have only 1 value, got {} value(s)", i.numel());
+        }
         let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false })
             .map_err(|e| e.context("index_select()"))?;
         let out = rows_along(&x, d, &i)?;

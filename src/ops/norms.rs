@@ -2,11 +2,11 @@
 
 use super::arith::{divide_floats, pow_same};
 use super::compare::{eq, ne};
-use super::reduce::{amax_over, amin_over, dims_of};
+use super::reduce::{amax_over, amin_over, dims_of, reduced};
 use super::unary::abs;
 use super::value::Value;
 use crate::bail;
-use crate::base::shape::{wrap_dim, wrap_dims};
+use crate::base::shape::wrap_dims;
 use crate::base::{DType, Result, Scalar};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
@@ -38,6 +38,8 @@ fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 }
 
 fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
+    // The only dimension that a 0-d tensor may be asked for is 0.
+    let dims = if x.rank() == 0 { &[] } else { dims };
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
     if empty && (p < 0.0 || p == f64::INFINITY) {
         bail!(
@@ -104,7 +106,7 @@ fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool
     let &[rows, cols] = dims else { bail!(Runtime, "{op}(): a matrix norm needs two dimensions, got {}", dims.len()) };
     let along = |sum: usize, over: usize, largest: bool| -> Result<Tensor> {
         let s = basis::sum(&abs(x)?, &[sum], true)?;
-        let y = if largest { amax_over(&s, &[over], true)? } else { amin_over(&s, &[over], true)? };
+        let y = if largest { most(&s, over, true)? } else { amin_over(&s, &[over], true)? };
         squeezed(&y, dims, keep)
     };
     let singular = |f: &dyn Fn(&Tensor) -> Result<Tensor>| -> Result<Tensor> {
@@ -117,7 +119,7 @@ fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool
     match order {
         Order::Default | Order::Name("fro") => euclidean(x, dims, keep),
         Order::Name(_) => singular(&|s| basis::sum(s, &[last(s)], false)),
-        Order::P(p) if *p == 2.0 => singular(&|s| amax_over(s, &[last(s)], false)),
+        Order::P(p) if *p == 2.0 => singular(&|s| most(s, last(s), false)),
         Order::P(p) if *p == -2.0 => singular(&|s| amin_over(s, &[last(s)], false)),
         Order::P(p) if p.abs() == 1.0 => along(rows, cols, *p > 0.0),
         Order::P(p) if p.is_infinite() => along(cols, rows, *p > 0.0),
@@ -125,6 +127,11 @@ fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool
             bail!(Runtime, "{op}(): order {p} not supported for matrices; use 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'")
         }
     }
+}
+
+/// The largest of numbers that are not negative: 0 of none.
+fn most(x: &Tensor, dim: usize, keep: bool) -> Result<Tensor> {
+    if x.shape()[dim] == 0 { basis::sum(x, &[dim], keep) } else { amax_over(x, &[dim], keep) }
 }
 
 fn squeezed(y: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
@@ -185,7 +192,7 @@ ops! { TABLE:
     fn vector_norm = "linalg.vector_norm" (x: &Tensor, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> = None,
         keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
         let v = float("linalg.vector_norm", x, dtype)?;
-        let dims = super::reduce::reduced("linalg.vector_norm", dim, v.rank())?;
+        let dims = reduced("linalg.vector_norm", dim, v.rank())?;
         vector("linalg.vector_norm", &v, ord.as_f64(), &dims, keepdim)
     }
 
@@ -208,10 +215,7 @@ ops! { TABLE:
     fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value = &Value::None, keepdim: bool = false,
         dtype: Option<DType> = None) -> Tensor [METHOD] {
         let x = float("norm", input, dtype)?;
-        let dims = match dims_of("norm", dim)? {
-            Some(d) => d.iter().map(|&d| wrap_dim("norm", d, x.rank())).collect::<Result<Dims>>()?,
-            None => (0..x.rank()).collect(),
-        };
+        let dims = reduced("norm", dims_of("norm", dim)?.as_deref(), x.rank())?;
         match order("norm", p)? {
             Order::Default | Order::Name("fro") => euclidean(&x, &dims, keepdim),
             Order::P(p) => vector("norm", &x, p, &dims, keepdim),
