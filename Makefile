@@ -7,7 +7,8 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
-CHECKED := --locked --profile iter
+# Arithmetic that wraps panics in it.
+CHECKED := --locked --profile checked
 RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed 2>/dev/null)
 GUARD := target/guard
@@ -50,7 +51,7 @@ test-python: $(VENV)/.dev $(VENV)/.wheel
 test-rust: tools-present
 	cargo test $(CHECKED)
 
-# The fuzz test once more, with guard words around every buffer and checked offsets.
+# The fuzz tests once more, with guard words around every buffer, checked offsets and checked arithmetic.
 test-guard: $(VENV)/.dev $(GUARD)/.built
 	PULLBACK_FUZZ_PATH=$(GUARD) $(BIN)/python -m pytest -q tests/test_fuzz.py
 
@@ -58,7 +59,7 @@ $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
 	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
 		cargo build $(CHECKED) --lib --features python,debug-guard
 	@rm -rf $(GUARD) && mkdir -p $(GUARD) && cp -r python/pullback $(GUARD)/pullback
-	@cp target/iter/libpullback.so $(GUARD)/pullback/_core.so
+	@cp target/checked/libpullback.so $(GUARD)/pullback/_core.so
 	@touch $@
 
 # ---------------------------------------------------------------- checks
