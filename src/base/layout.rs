@@ -1,6 +1,13 @@
 //! How a strided array lies in its buffer, and the index algebra of views: no data is touched.
+//!
+//! Layouts that users name pass [`Layout::strided`]; what is made of them here stays inside, and saturates where a stride
+//! leads to no element.
 
+#![deny(clippy::arithmetic_side_effects)]
+
+use super::error::{Error, Result};
 use super::shape::{Shape, Strides};
+use super::size::{LARGEST, Whole};
 use smallvec::SmallVec;
 
 /// Shape, element strides, and the offset of the first element in elements.
@@ -24,6 +31,42 @@ impl Layout {
         Layout { shape, strides, offset: 0 }
     }
 
+    /// The layout that a user or another library names: the door for all of them.
+    ///
+    /// # Errors
+    /// `Runtime` if there are too many elements, not one stride for each dimension, or elements before the first place
+    /// of the memory or behind the last one that can be addressed.
+    pub fn strided(op: &str, shape: Shape, strides: &[i64], offset: impl Into<Whole>) -> Result<Layout> {
+        let (offset, shape) = (offset.into(), shape.checked(op)?);
+        if strides.len() != shape.rank() {
+            let text = format!("{op}(): mismatch in length of strides {strides:?} and shape {shape}");
+            return Err(Error::runtime(text));
+        }
+        let start = offset.size();
+        let layout =
+            Layout { strides: strides.iter().map(|&s| s as isize).collect(), offset: start.unwrap_or(0), shape };
+        let fits = layout.reach().is_none_or(|(lo, hi)| !lo.is_negative() && hi.plus(1i64).size().is_some());
+        if start.is_none() || !fits {
+            return Err(Error::runtime(format!(
+                "{op}(): sizes {}, strides {strides:?} and storage offset {offset} name elements outside of memory",
+                layout.shape
+            )));
+        }
+        Ok(layout)
+    }
+
+    /// Lowest and highest offset of an element, exactly; `None` when empty.
+    fn reach(&self) -> Option<(Whole, Whole)> {
+        if self.shape.contains(&0) {
+            return None;
+        }
+        let start = Whole::from(self.offset);
+        Some(self.shape.iter().zip(&self.strides).fold((start, start), |(lo, hi), (&d, &s)| {
+            let reach = Whole::from(d).minus(1i64).times(s);
+            if s < 0 { (lo.plus(reach), hi) } else { (lo, hi.plus(reach)) }
+        }))
+    }
+
     /// Whether elements lie in row-major order without gaps; dimensions of size 1 do not matter.
     pub fn is_contiguous(&self) -> bool {
         let mut acc = 1isize;
@@ -35,7 +78,8 @@ impl Layout {
                 if s != acc {
                     return false;
                 }
-                acc *= d as isize;
+                // A part of the number of elements, which was counted.
+                acc = acc.wrapping_mul(d as isize);
             }
         }
         true
@@ -51,10 +95,11 @@ impl Layout {
 
     /// Broadcast to `shape`; new and stretched dimensions get stride 0. The shapes must be compatible.
     pub fn expand(&self, shape: &Shape) -> Layout {
-        let lead = shape.rank() - self.shape.rank();
-        let strides = (0..shape.rank())
-            .map(|i| if i < lead || (self.shape[i - lead] == 1 && shape[i] != 1) { 0 } else { self.strides[i - lead] })
-            .collect();
+        let mut strides: Strides = SmallVec::from_elem(0, shape.rank());
+        let own = self.shape.iter().zip(&self.strides).rev();
+        for ((out, &wide), (&d, &s)) in strides.iter_mut().zip(shape.iter()).rev().zip(own) {
+            *out = if d == 1 && wide != 1 { 0 } else { s };
+        }
         Layout { shape: shape.clone(), strides, offset: self.offset }
     }
 
@@ -62,11 +107,17 @@ impl Layout {
     pub fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Layout {
         let mut out = self.clone();
         if len > 0 {
-            out.offset = (self.offset as isize + start as isize * self.strides[dim]) as usize;
+            out.offset = self.moved(start, self.strides[dim]);
         }
-        out.strides[dim] = self.strides[dim] * step;
+        out.strides[dim] = self.strides[dim].saturating_mul(step);
         out.shape[dim] = len;
         out
+    }
+
+    /// The offset of the element `n` steps behind the first. Only an empty layout's saturates: it has no element there.
+    pub fn moved(&self, n: usize, stride: isize) -> usize {
+        let way = stride.saturating_mul(n.min(LARGEST) as isize);
+        self.offset.saturating_add_signed(way).min(LARGEST)
     }
 
     /// The same elements in another shape without moving data, if the strides allow it.
@@ -87,15 +138,16 @@ impl Layout {
                 if g == 0 {
                     return None;
                 }
-                g -= 1;
+                g = g.saturating_sub(1);
                 (left, stride) = groups[g];
             }
             if !left.is_multiple_of(shape[i]) {
                 return None;
             }
             strides[i] = stride;
-            stride *= shape[i] as isize;
-            left /= shape[i];
+            stride = stride.saturating_mul(shape[i] as isize);
+            // A factor of `left`, which is not 0.
+            left = left.checked_div(shape[i])?;
         }
         Some(Layout { shape: shape.clone(), strides, offset: self.offset })
     }
@@ -108,8 +160,8 @@ impl Layout {
                 continue;
             }
             match out.last_mut() {
-                Some((n, t)) if *t == s * d as isize => {
-                    *n *= d;
+                Some((n, t)) if Some(*t) == s.checked_mul(d as isize) => {
+                    *n = n.saturating_mul(d);
                     *t = s;
                 }
                 _ => out.push((d, s)),
@@ -119,16 +171,26 @@ impl Layout {
     }
 
     /// Lowest and highest element offset that any index reaches, `None` when empty.
+    ///
+    /// What cannot be addressed, which no layout that went through the door has, is given as the farthest offset.
     pub fn extent(&self) -> Option<(isize, isize)> {
         if self.shape.contains(&0) {
             return None;
         }
         let (mut lo, mut hi) = (self.offset as isize, self.offset as isize);
         for (&d, &s) in self.shape.iter().zip(&self.strides) {
-            let reach = (d as isize - 1) * s;
-            if reach < 0 { lo += reach } else { hi += reach }
+            let reach = s.saturating_mul(d.saturating_sub(1) as isize);
+            if reach < 0 { lo = lo.saturating_add(reach) } else { hi = hi.saturating_add(reach) }
         }
         Some((lo, hi))
+    }
+
+    /// How many elements memory must have for the layout to lie in it; `None` if one lies before its first.
+    pub fn needed(&self) -> Option<usize> {
+        match self.extent() {
+            None => Some(0),
+            Some((lo, hi)) => (lo >= 0).then(|| hi.unsigned_abs().saturating_add(1)),
+        }
     }
 
     /// Whether two indices may name the same element (zero or overlapping strides).
@@ -149,13 +211,14 @@ impl Layout {
             if s <= extent {
                 return true;
             }
-            extent += s * (d - 1);
+            extent = extent.saturating_add(s.saturating_mul(d.saturating_sub(1)));
         }
         false
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 
@@ -173,6 +236,26 @@ mod tests {
     fn slices_reverse() {
         let s = Layout::contiguous([5].into()).slice(0, 4, 5, -1);
         assert_eq!((s.offset, s.strides[0], s.extent()), (4, -1, Some((0, 4))));
+    }
+
+    #[test]
+    fn users_layouts_stay_inside_memory() {
+        let far = i64::MAX;
+        let strided = |s: &[usize], t: &[i64], o: i64| Layout::strided("as_strided", s.into(), t, o);
+        assert!(strided(&[(1 << 32) + 1], &[1 << 32], 0).is_err());
+        assert!(strided(&[3, 2], &[far, far], 0).is_err());
+        assert!(
+            strided(&[2], &[far], 1).is_err() && strided(&[2], &[-2], 1).is_err() && strided(&[1], &[1], -1).is_err()
+        );
+        assert!(strided(&[1 << 62, 4], &[0, 0], 0).is_err() && strided(&[2], &[1, 1], 0).is_err());
+        assert_eq!(strided(&[2], &[-1], 1).unwrap().extent(), Some((0, 1)));
+        // Strides along one element or none lead nowhere.
+        for shape in [[1, 1], [0, 1], [1, 0]] {
+            let l = strided(&shape, &[far, -far], 5).unwrap();
+            let again = l.slice(0, 0, shape[0], 9).permute(&[1, 0]).expand(&[2, shape[1], shape[0]].into());
+            assert!(again.needed().is_some_and(|n| n <= 6), "{again:?}");
+            assert!(l.reshape(&[shape[0] * shape[1], 1].into()).is_some() && !l.may_overlap());
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod layout;
 pub mod promote;
 pub mod scalar;
 pub mod shape;
+pub mod size;
 
 pub use dtype::{DType, Element};
 pub use error::{Error, Kind, Result};

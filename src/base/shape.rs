@@ -1,6 +1,9 @@
 //! Shapes and strides, inline up to six dimensions, and the algebra of dimensions.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::error::{Error, Result};
+use super::size;
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -43,17 +46,42 @@ impl Shape {
     pub fn rank(&self) -> usize {
         self.0.len()
     }
-    /// Number of elements; shapes of stored tensors never overflow.
+    /// The shape of sizes that a user gave.
+    ///
+    /// # Errors
+    /// `Runtime` for negative sizes, and for more elements than memory can address.
+    pub fn of_sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
+        if let Some(s) = sizes.iter().find(|&&s| s < 0) {
+            let text = format!("{op}(): trying to create tensor with negative dimension {s}: {sizes:?}");
+            return Err(Error::runtime(text));
+        }
+        sizes.iter().map(|&s| s as usize).collect::<Shape>().checked(op)
+    }
+    /// The shape itself, if one may exist.
+    ///
+    /// # Errors
+    /// `Runtime` if its elements, or those of a part of its dimensions, cannot be counted.
+    #[inline]
+    pub fn checked(self, op: &str) -> Result<Shape> {
+        if size::volume(&self).is_some() { Ok(self) } else { Err(self.too_large(op)) }
+    }
+    #[cold]
+    fn too_large(&self, op: &str) -> Error {
+        Error::runtime(format!("{op}(): shape {self} has more elements than memory can address"))
+    }
+    /// Number of elements of a tensor's shape. It was counted when the tensor was made ([`Shape::checked`]), and so
+    /// was every part of it: nothing wraps.
     #[inline]
     pub fn numel(&self) -> usize {
         self.0.iter().product()
     }
-    /// Number of elements, `None` if it overflows.
+    /// Number of elements of a shape that no tensor may have yet, `None` if none may.
     pub fn checked_numel(&self) -> Option<usize> {
-        if self.0.contains(&0) {
-            return Some(0);
-        }
-        self.0.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= isize::MAX as usize)
+        size::elements(&self.0)
+    }
+    /// Number of bytes of elements of this many each, `None` if memory cannot address them.
+    pub fn checked_bytes(&self, each: usize) -> Option<usize> {
+        self.checked_numel().and_then(|n| n.checked_mul(each)).filter(|&n| n <= size::LARGEST)
     }
     pub fn push(&mut self, dim: usize) {
         self.0.push(dim);
@@ -66,7 +94,7 @@ impl Shape {
     }
     /// The shape with `dim` put before the first dimension.
     pub fn prepend(&self, dim: usize) -> Shape {
-        let mut v = SmallVec::with_capacity(self.0.len() + 1);
+        let mut v = SmallVec::with_capacity(self.0.len().saturating_add(1));
         v.push(dim);
         v.extend_from_slice(&self.0);
         Shape(v)
@@ -89,14 +117,14 @@ impl Shape {
         s[at] = dim;
         s
     }
-    /// Row-major strides.
+    /// Row-major strides. Those of a tensor's shape fit: they are parts of its counted number of elements.
     #[inline]
     pub fn contiguous_strides(&self) -> Strides {
         let mut strides: Strides = SmallVec::from_elem(1, self.rank());
         let mut acc = 1isize;
-        for i in (0..self.rank()).rev() {
-            strides[i] = acc;
-            acc = acc.wrapping_mul(self.0[i].max(1) as isize);
+        for (s, &d) in strides.iter_mut().zip(&self.0).rev() {
+            *s = acc;
+            acc = acc.wrapping_mul(d.max(1) as isize);
         }
         strides
     }
@@ -175,25 +203,31 @@ pub fn broadcast2(op: &str, a: &Shape, b: &Shape) -> Result<Shape> {
     if a == b {
         return Ok(a.clone());
     }
-    let rank = a.rank().max(b.rank());
-    let mut out: SmallVec<[usize; 6]> = SmallVec::from_elem(1, rank);
-    for i in 0..rank {
-        let x = if i < a.rank() { a[a.rank() - 1 - i] } else { 1 };
-        let y = if i < b.rank() { b[b.rank() - 1 - i] } else { 1 };
-        out[rank - 1 - i] = match (x, y) {
-            _ if x == y => x,
-            (1, _) => y,
-            (_, 1) => x,
-            _ => {
-                return Err(Error::runtime(format!(
-                    "{op}(): the size of tensor a ({x}) must match the size of tensor b ({y}) at dimension {}; \
-                     shapes {a} and {b} do not broadcast",
-                    rank - 1 - i
-                )));
-            }
+    let (long, short) = if a.rank() >= b.rank() { (a, b) } else { (b, a) };
+    let mut out = long.clone();
+    for (o, &y) in out.iter_mut().rev().zip(short.iter().rev()) {
+        *o = match (*o, y) {
+            (x, y) if x == y => x,
+            (1, y) => y,
+            (x, 1) => x,
+            _ => return Err(mismatch(op, a, b)),
         };
     }
-    Ok(Shape(out))
+    out.checked(op)
+}
+
+/// The error for two shapes that do not broadcast.
+#[cold]
+fn mismatch(op: &str, a: &Shape, b: &Shape) -> Error {
+    let rank = a.rank().max(b.rank());
+    let pairs = a.iter().rev().zip(b.iter().rev()).zip((0..rank).rev());
+    let Some(((x, y), dim)) = pairs.into_iter().find(|((x, y), _)| x != y && **x != 1 && **y != 1) else {
+        return Error::internal(format!("{op}(): shapes {a} and {b} broadcast"));
+    };
+    Error::runtime(format!(
+        "{op}(): the size of tensor a ({x}) must match the size of tensor b ({y}) at dimension {dim}; shapes {a} and {b} \
+         do not broadcast"
+    ))
 }
 
 /// The shape that all shapes broadcast to.
@@ -208,15 +242,13 @@ pub fn wrap_dim(op: &str, dim: i64, rank: usize) -> Result<usize> {
 
 /// The same, of an argument with another name.
 pub fn wrap_argument(op: &str, argument: &str, dim: i64, rank: usize) -> Result<usize> {
-    let r = rank.max(1) as i64;
-    if dim < -r || dim >= r {
-        return Err(Error::index(format!(
-            "{op}(): argument '{argument}': Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
-            -r,
-            r - 1
-        )));
-    }
-    Ok(if dim < 0 { (dim + r) as usize } else { dim as usize })
+    let r = rank.max(1);
+    size::index(dim, r).ok_or_else(|| {
+        Error::index(format!(
+            "{op}(): argument '{argument}': Dimension out of range (expected to be in range of [-{r}, {}], but got {dim})",
+            r.saturating_sub(1)
+        ))
+    })
 }
 
 /// Dimensions given by the user, wrapped; a repeated one is an error.
@@ -233,6 +265,7 @@ pub fn wrap_dims(op: &str, dims: &[i64], rank: usize) -> Result<SmallVec<[usize;
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
 
@@ -256,6 +289,12 @@ mod tests {
     #[test]
     fn huge_shapes_are_caught() {
         assert_eq!(Shape::from([usize::MAX, 2]).checked_numel(), None);
-        assert_eq!(Shape::from([usize::MAX, 0]).checked_numel(), Some(0));
+        assert_eq!(Shape::from([usize::MAX, 0]).checked_numel(), None);
+        assert_eq!(Shape::from([size::LARGEST, 0]).checked_numel(), Some(0));
+        assert_eq!(Shape::from([0, 1 << 40, 1 << 40]).checked_numel(), None);
+        assert_eq!(Shape::from([1 << 61]).checked_bytes(4), None);
+        assert!(broadcast2("add", &[1 << 40, 1].into(), &[1, 1 << 40].into()).is_err());
+        assert!(Shape::of_sizes("zeros", &[1 << 62, 4]).unwrap_err().message().contains("more elements than memory"));
+        assert!(Shape::of_sizes("zeros", &[2, -1]).is_err());
     }
 }

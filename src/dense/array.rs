@@ -61,11 +61,14 @@ impl Array {
         shape: Shape,
         fill: impl FnOnce(*mut u8, usize) -> Result<()>,
     ) -> Result<Array> {
-        let n = shape.numel();
-        if n * dtype.size() <= INLINE_BYTES && shape.rank() <= 6 && shape.iter().all(|&d| d <= INLINE_BYTES) {
-            let mut inline = Inline([0; 8]);
-            fill(inline.0.as_mut_ptr().cast(), n)?;
-            return Ok(Array { dtype, shape, data: Data::Inline(inline) });
+        // So few and small sizes cannot wrap, not even unchecked.
+        if shape.rank() <= 6 && shape.iter().all(|&d| d <= INLINE_BYTES) {
+            let n = shape.numel();
+            if n * dtype.size() <= INLINE_BYTES {
+                let mut inline = Inline([0; 8]);
+                fill(inline.0.as_mut_ptr().cast(), n)?;
+                return Ok(Array { dtype, shape, data: Data::Inline(inline) });
+            }
         }
         Array::try_build_buffer(dtype, shape, fill)
     }
@@ -79,7 +82,7 @@ impl Array {
     }
 
     fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
-        let Some(bytes) = shape.checked_numel().and_then(|n| n.checked_mul(dtype.size())) else {
+        let Some(bytes) = shape.checked_bytes(dtype.size()) else {
             bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
         };
         super::memory::check_available(bytes)?;
@@ -98,7 +101,7 @@ impl Array {
 
     /// All elements equal to `value`, converted to `dtype`.
     pub fn full(dtype: DType, shape: Shape, value: Scalar) -> Result<Array> {
-        if shape.rank() > 0 && shape.checked_numel().is_some() && copy::is_zero_bits(dtype, value) {
+        if shape.rank() > 0 && copy::is_zero_bits(dtype, value) {
             return Array::zeros(dtype, shape);
         }
         match_dtype!(dtype, T => {
@@ -141,17 +144,21 @@ impl Array {
     ///
     /// The layout must stay inside the buffer; a layout that does not is an internal error.
     pub fn from_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Result<Array> {
-        let size = dtype.size() as isize;
-        if let Some((lo, hi)) = layout.extent()
-            && (lo < 0 || (hi + 1) * size > buffer.bytes() as isize)
-        {
+        if !Array::holds(&buffer, dtype, &layout) {
             bail!(Internal, "layout {layout:?} leaves its buffer of {} bytes", buffer.bytes());
         }
         Ok(Array::of_buffer(buffer, dtype, layout))
     }
 
+    /// Whether the elements that a layout names are in the buffer, and can be counted.
+    fn holds(buffer: &Buffer, dtype: DType, layout: &Layout) -> bool {
+        let bytes = layout.needed().and_then(|n| n.checked_mul(dtype.size()));
+        bytes.is_some_and(|n| n <= buffer.bytes()) && layout.shape.checked_numel().is_some()
+    }
+
     fn of_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Array {
-        let byte_offset = layout.offset * dtype.size();
+        // Only the offset of an empty layout can be outside, where there is no address to give.
+        let byte_offset = layout.offset.checked_mul(dtype.size()).filter(|&at| at <= buffer.bytes()).unwrap_or(0);
         let data = if layout.is_contiguous() {
             Data::Contiguous { buffer, byte_offset }
         } else {
@@ -277,7 +284,7 @@ impl Array {
     /// # Errors
     /// `Value` if the number of bytes is wrong, or a bool is neither 0 nor 1.
     pub fn from_bytes(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Array> {
-        if shape.checked_numel().and_then(|n| n.checked_mul(dtype.size())) != Some(bytes.len()) {
+        if shape.checked_bytes(dtype.size()) != Some(bytes.len()) {
             bail!(Value, "{} bytes do not hold a tensor of shape {shape} and dtype {dtype}", bytes.len());
         }
         if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
@@ -326,7 +333,7 @@ impl Array {
                 if layout.is_contiguous() && layout.offset == 0 {
                     return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
                 }
-                if layout.shape.numel() * self.dtype.size() <= INLINE_BYTES {
+                if layout.shape.checked_bytes(self.dtype.size()).is_some_and(|n| n <= INLINE_BYTES) {
                     return copy::gather_from(self.ptr(), self.dtype, &layout);
                 }
                 let moved = self.to_buffer()?;
@@ -336,11 +343,7 @@ impl Array {
                 }
             }
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
-                debug_assert!(
-                    layout
-                        .extent()
-                        .is_none_or(|(lo, hi)| { lo >= 0 && (hi as usize + 1) * self.dtype.size() <= buffer.bytes() })
-                );
+                debug_assert!(Array::holds(buffer, self.dtype, &layout), "{layout:?} of {} bytes", buffer.bytes());
                 Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
             }
         }
@@ -358,7 +361,15 @@ impl Array {
     }
 
     /// The same shape-and-element count under another shape; copies only if the strides force it.
+    ///
+    /// Error: `Runtime` for a shape without elements whose other sizes are too large.
     pub fn reshape(&self, shape: &Shape) -> Result<Array> {
+        if shape.contains(&0) && shape.checked_numel().is_none() {
+            bail!(Runtime, "reshape(): shape {shape} has sizes that memory cannot address");
+        }
+        if shape.numel() != self.numel() {
+            bail!(Internal, "reshape(): {} was to become {shape}", self.shape);
+        }
         if let Data::Strided { .. } = self.data {
             return match self.layout().reshape(shape) {
                 Some(layout) => self.view(|_| layout),
@@ -369,9 +380,14 @@ impl Array {
     }
 
     /// Broadcast to `shape` without copying.
+    ///
+    /// Error: `Runtime` if the shape has too many elements to be counted.
     pub fn expand(&self, shape: &Shape) -> Result<Array> {
         if self.shape == *shape {
             return Ok(self.clone());
+        }
+        if shape.checked_numel().is_none() {
+            bail!(Runtime, "expand(): shape {shape} has more elements than can be counted");
         }
         self.view(|l| l.expand(shape))
     }

@@ -132,12 +132,14 @@ pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Arr
     if layout.is_contiguous() && layout.shape.checked_numel().is_some_and(|n| n < 4 * CHUNK) {
         return Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
             // SAFETY: `layout` names n adjacent elements inside the source; `out` is new memory for them.
-            unsafe { std::ptr::copy_nonoverlapping(base.wrapping_add(layout.offset * width), out, n * width) }
+            unsafe {
+                std::ptr::copy_nonoverlapping(base.wrapping_add(layout.offset.wrapping_mul(width)), out, n * width)
+            }
         });
     }
     let mut dims = SmallVec::from_slice(&layout.shape);
     let mut source =
-        [Strided { ptr: base.wrapping_add(layout.offset * width), width, strides: layout.strides.clone() }];
+        [Strided { ptr: base.wrapping_add(layout.offset.wrapping_mul(width)), width, strides: layout.strides.clone() }];
     gather::merge_dims(&mut dims, &mut source);
     Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
         let out = Target(out);

@@ -123,25 +123,59 @@ pub fn stats() -> Stats {
     }
 }
 
-/// A `Runtime` error if `bytes` exceed what the machine has.
+/// A `Runtime` error if memory for `bytes` cannot be had. The system promises more than it has, and ends who uses it:
+/// so large blocks are compared with what is free before they are written.
 #[inline]
 pub fn check_available(bytes: usize) -> crate::base::Result<()> {
-    if bytes >= 1 << 28 && bytes > physical_bytes() {
+    if bytes >= os::LARGE { check_large(bytes) } else { Ok(()) }
+}
+
+#[cold]
+#[inline(never)]
+fn check_large(bytes: usize) -> crate::base::Result<()> {
+    // What the cache holds is used again, or given back when the system refuses.
+    let free = os::available_bytes().saturating_add(stats().cached);
+    if bytes > free {
         crate::bail!(
             Runtime,
-            "not enough memory: tried to allocate {bytes} bytes, the machine has {}",
-            physical_bytes()
+            "not enough memory: tried to allocate {bytes} bytes, of {} bytes of the machine {free} are free",
+            os::physical_bytes()
         );
     }
     Ok(())
 }
 
-/// Memory that this process may use: that of the machine, or less if its control group says so.
+/// A `Runtime` error if memory for a list of `count` items of `each` bytes cannot be had.
+pub fn check_list(op: &str, count: usize, each: usize) -> crate::base::Result<()> {
+    let bytes = count.saturating_mul(each.max(1));
+    check_available(bytes).map_err(|e| e.context(&format!("{op}()")))
+}
+
+/// The items, `count` of them, or a `Runtime` error where memory for them cannot be had.
+pub fn list<T>(op: &str, count: usize, items: impl IntoIterator<Item = T>) -> crate::base::Result<Vec<T>> {
+    check_list(op, count, size_of::<T>())?;
+    let mut all = Vec::new();
+    if all.try_reserve_exact(count).is_err() {
+        crate::bail!(Runtime, "{op}(): not enough memory for a list of {count} items");
+    }
+    all.extend(items);
+    Ok(all)
+}
+
+/// A `Runtime` error for a walk over so many elements that it would take days. No memory bounds a broadcast view.
+#[inline]
+pub fn check_walk(elements: usize) -> crate::base::Result<()> {
+    const MOST: usize = 1 << 44;
+    if elements > MOST {
+        crate::bail!(
+            Runtime,
+            "a tensor of {elements} elements, which share memory, is too large to be read element by element"
+        );
+    }
+    Ok(())
+}
+
+/// Memory of this process' machine, or less if its control group says so.
 pub fn physical_bytes() -> usize {
-    static BYTES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
-    *BYTES.get_or_init(|| {
-        let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max");
-        let group = group.ok().and_then(|text| text.trim().parse().ok());
-        os::physical_bytes().min(group.unwrap_or(usize::MAX))
-    })
+    os::physical_bytes()
 }

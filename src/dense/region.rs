@@ -2,7 +2,9 @@
 
 use super::array::Array;
 use super::copy;
+use super::memory::list;
 use crate::bail;
+use crate::base::size::LARGEST;
 use crate::base::{Layout, Result, Shape, Strides};
 use std::sync::Arc;
 
@@ -59,23 +61,30 @@ impl Region {
     }
 
     /// The positions, in row-major order of the shape.
-    pub fn positions(&self) -> Vec<i64> {
+    ///
+    /// Error: `Runtime` if there are more than memory can hold.
+    pub fn positions(&self) -> Result<Vec<i64>> {
+        let n = self.shape().numel();
         match self {
-            Region::Strided(l) => positions(l).map(|i| i as i64).collect(),
-            Region::Listed { at, .. } => at.iter().map(|&i| i as i64).collect(),
+            Region::Strided(l) => list("view", n, positions(l).map(|i| i as i64)),
+            Region::Listed { at, .. } => list("view", n, at.iter().map(|&i| i as i64)),
         }
     }
 
     /// A region of this region's elements, as a region of the array.
-    pub fn compose(&self, inner: &Region) -> Region {
+    ///
+    /// Error: as [`Region::positions`].
+    pub fn compose(&self, inner: &Region) -> Result<Region> {
         if let (Region::Strided(outer), Region::Strided(part)) = (self, inner)
             && outer.is_contiguous()
         {
-            return Region::Strided(Layout { offset: outer.offset + part.offset, ..part.clone() });
+            // Of a region without elements the offset means nothing, and may be as large as can be.
+            let offset = outer.offset.saturating_add(part.offset).min(LARGEST);
+            return Ok(Region::Strided(Layout { offset, ..part.clone() }));
         }
-        let outer = self.positions();
-        let at: Vec<i64> = inner.positions().iter().map(|&i| outer[i as usize]).collect();
-        Region::of_positions(inner.shape(), &at)
+        let outer = self.positions()?;
+        let at: Vec<i64> = inner.positions()?.iter().map(|&i| outer[i as usize]).collect();
+        Ok(Region::of_positions(inner.shape(), &at))
     }
 
     /// Whether the region is all `n` elements in their order.
@@ -85,7 +94,7 @@ impl Region {
 
     fn fits(&self, n: usize) -> bool {
         match self {
-            Region::Strided(l) => l.extent().is_none_or(|(lo, hi)| lo >= 0 && (hi as usize) < n),
+            Region::Strided(l) => l.needed().is_some_and(|needed| needed <= n),
             Region::Listed { at, .. } => at.iter().all(|&i| i < n),
         }
     }
@@ -148,7 +157,7 @@ pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
     let at = match region {
         Region::Strided(l) => {
             let layout = split.layout(l);
-            return base.view(|b| Layout { offset: b.offset + layout.offset, ..layout });
+            return base.view(|b| Layout { offset: b.offset.saturating_add(layout.offset), ..layout });
         }
         Region::Listed { at, .. } => at,
     };

@@ -2,6 +2,7 @@
 
 use crate::bail;
 use crate::base::shape::wrap_argument;
+use crate::base::size::Whole;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
@@ -23,11 +24,15 @@ impl Diagonal {
     fn layout(&self, l: &Layout) -> Layout {
         let (i, j) = self.dims;
         let mut out = l.clone();
-        let start = self.start.0 as isize * l.strides[i] + self.start.1 as isize * l.strides[j];
         if self.len > 0 {
-            out.offset = (l.offset as isize + start) as usize;
+            // One of both is 0.
+            out.offset = if self.start.0 > 0 {
+                l.moved(self.start.0, l.strides[i])
+            } else {
+                l.moved(self.start.1, l.strides[j])
+            };
         }
-        let step = l.strides[i] + l.strides[j];
+        let step = l.strides[i].saturating_add(l.strides[j]);
         for d in [i.max(j), i.min(j)] {
             out.shape.remove(d);
             out.strides.remove(d);
@@ -98,7 +103,8 @@ pub fn diagonal_at(x: &Tensor, i: usize, j: usize) -> Result<Tensor> {
 
 /// A matrix with this diagonal.
 fn embed(x: &Tensor, offset: i64, dim1: usize, dim2: usize) -> Result<Tensor> {
-    let n = x.shape()[x.rank() - 1].saturating_add(offset.unsigned_abs() as usize);
+    let n = Whole::from(x.shape()[x.rank() - 1]).plus(i64::try_from(offset.unsigned_abs()).unwrap_or(i64::MAX));
+    let n = n.size_of("diag_embed", "the size of the matrix")?;
     call(Prim::Static(&DIAGONAL_EMBED), &Params::other(place(offset, (dim1, dim2), (n, n))), &[x])
 }
 

@@ -6,7 +6,7 @@
 
 use super::value::IndexItem;
 use crate::bail;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
@@ -80,18 +80,6 @@ fn check_count(items: &[IndexItem], rank: usize) -> Result<usize> {
     Ok(rank - used)
 }
 
-/// Start, length and step of a slice over a dimension of size `n`, as Python computes them.
-fn slice_bounds(start: Option<i64>, stop: Option<i64>, step: Option<i64>, n: usize) -> Result<(usize, usize, isize)> {
-    let (n, step) = (n as i64, step.unwrap_or(1));
-    if step <= 0 {
-        bail!(Value, "slice step must be positive; use flip() to reverse a dimension");
-    }
-    let clamp = |x: i64| (if x < 0 { x.saturating_add(n) } else { x }).clamp(0, n);
-    let (from, to) = (start.map_or(0, clamp), stop.map_or(n, clamp));
-    let len = if to > from { (to - from + step - 1) / step } else { 0 };
-    Ok((from as usize, len as usize, step.min(isize::MAX as i64) as isize))
-}
-
 fn plan(shape: &Shape, items: &[IndexItem]) -> Result<Plan> {
     let free = check_count(items, shape.rank())?;
     let mut p = Plan { steps: Vec::new(), advanced: Vec::new() };
@@ -100,17 +88,16 @@ fn plan(shape: &Shape, items: &[IndexItem]) -> Result<Plan> {
     for item in items {
         match item {
             IndexItem::Int(i) => {
-                let n = shape[own] as i64;
-                if *i < -n || *i >= n {
+                let n = shape[own];
+                let Some(start) = size::index(*i, n) else {
                     bail!(Index, "index {i} is out of bounds for dimension {own} with size {n}");
-                }
-                let start = (if *i < 0 { i + n } else { *i }) as usize;
+                };
                 p.steps.push(Step::Slice { dim, start, len: 1, step: 1 });
                 p.steps.push(Step::Drop(dim));
                 own += 1;
             }
             IndexItem::Slice { start, stop, step } => {
-                let (start, len, step) = slice_bounds(*start, *stop, *step, shape[own])?;
+                let size::Slice { start, len, step } = size::slice(*start, *stop, *step, shape[own])?;
                 if (start, len, step) != (0, shape[own], 1) {
                     p.steps.push(Step::Slice { dim, start, len, step });
                 }

@@ -4,6 +4,7 @@ use super::value::Value;
 use crate::bail;
 use crate::base::promote::{Promotion, Strength};
 use crate::base::shape::wrap_dim;
+use crate::base::size::Whole;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::rules::basis;
@@ -56,6 +57,7 @@ fn concatenate(op: &str, tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
 
 /// Slices of the given sizes, one after another.
 fn pieces(input: &Tensor, dim: usize, sizes: impl IntoIterator<Item = usize>) -> Result<Vec<Tensor>> {
+    // The sizes add up to that of the dimension.
     let mut start = 0;
     sizes
         .into_iter()
@@ -66,11 +68,11 @@ fn pieces(input: &Tensor, dim: usize, sizes: impl IntoIterator<Item = usize>) ->
         .collect()
 }
 
-fn even(total: usize, size: usize) -> Vec<usize> {
-    if total == 0 {
-        return vec![0];
-    }
-    (0..total.div_ceil(size)).map(|i| size.min(total - i * size)).collect()
+/// As many pieces of one size as cover the dimension; the last may be smaller.
+fn even(op: &str, total: usize, size: usize) -> Result<impl Iterator<Item = usize>> {
+    let count = if total == 0 { 1 } else { total.div_ceil(size) };
+    super::check_pieces(op, count)?;
+    Ok((0..count).map(move |i| size.min(total - i * size)))
 }
 
 ops! { TABLE:
@@ -97,7 +99,7 @@ ops! { TABLE:
                 shape.push(d[0]);
                 shape.push(d[1]);
             }
-            out.push(t.saturating_mul(n));
+            out.push(Whole::from(t).times(n).size_of("repeat", "a size")?);
         }
         basis::reshape(&basis::expand(&basis::reshape(input, &ones)?, &wide)?, &out)
     }
@@ -137,7 +139,7 @@ ops! { TABLE:
                 if s[0] < 0 || (s[0] == 0 && total != 0) {
                     bail!(Runtime, "split(): expects split_size be positive, but got split_size={}", s[0]);
                 }
-                pieces(tensor, d, even(total, s[0].max(1) as usize))
+                pieces(tensor, d, even("split", total, s[0].max(1) as usize)?)
             }
             _ => bail!(Type, "split(): argument 'split_size_or_sections' must be int or tuple of ints"),
         }
@@ -162,9 +164,10 @@ ops! { TABLE:
         let d = splittable("chunk", input, dim)?;
         let total = input.shape()[d];
         if total == 0 {
-            return pieces(input, d, vec![0; chunks as usize]);
+            super::check_pieces("chunk", chunks as usize)?;
+            return pieces(input, d, (0..chunks).map(|_| 0));
         }
-        pieces(input, d, even(total, total.div_ceil(chunks as usize)))
+        pieces(input, d, even("chunk", total, total.div_ceil(chunks as usize))?)
     }
 
     /// The members along a dimension, without it.
@@ -177,6 +180,7 @@ ops! { TABLE:
             bail!(Index, "unbind(): dimension specified as {dim} but tensor has no dimensions");
         }
         let d = wrap_dim("unbind", dim, input.rank())?;
+        super::check_pieces("unbind", input.shape()[d])?;
         (0..input.shape()[d]).map(|i| basis::select(input, d, i)).collect()
     }
 }
@@ -193,7 +197,7 @@ fn sections(op: &str, x: &Tensor, d: usize, sizes: &[i64]) -> Result<Vec<Tensor>
     if let Some(s) = sizes.iter().find(|&&s| s < 0) {
         bail!(Runtime, "{op}(): expects split_sizes have only non-negative entries, but got {s}");
     }
-    if sizes.iter().sum::<i64>() != total as i64 {
+    if sizes.iter().fold(Whole::from(0i64), |sum, &s| sum.plus(s)).size() != Some(total) {
         bail!(
             Runtime,
             "{op}(): expects split_sizes to sum exactly to {total} (input tensor's size at dimension {d}), but got \

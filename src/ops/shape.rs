@@ -2,7 +2,7 @@
 
 use crate::bail;
 use crate::base::shape::{broadcast_all, wrap_argument, wrap_dim, wrap_dims};
-use crate::base::{Error, Result, Shape};
+use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::rules::basis;
@@ -42,10 +42,7 @@ pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
 
 /// Sizes given by the user for a new tensor; negative ones are an error.
 pub fn sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
-    if let Some(s) = sizes.iter().find(|&&s| s < 0) {
-        bail!(Runtime, "{op}(): trying to create tensor with negative dimension {s}: {sizes:?}");
-    }
-    Ok(sizes.iter().map(|&s| s as usize).collect())
+    Shape::of_sizes(op, sizes)
 }
 
 /// Target of an expansion: -1 keeps a size.
@@ -77,7 +74,7 @@ fn expansion(op: &str, input: &Tensor, size: &[i64]) -> Result<Shape> {
             (s, _) => s as usize,
         });
     }
-    Ok(shape)
+    shape.checked(op)
 }
 
 /// All tensors expanded to their common shape.
@@ -321,15 +318,15 @@ ops! { TABLE:
             bail!(Runtime, "narrow(): cannot be applied to a 0-dim tensor");
         }
         let d = wrap_dim("narrow", dim, input.rank())?;
-        let n = input.shape()[d] as i64;
-        if start < -n || start > n {
-            bail!(Index, "narrow(): start out of range (expected to be in range of [{}, {n}], but got {start})", -n);
-        }
-        let s = if start < 0 { start + n } else { start };
-        if length < 0 || s.saturating_add(length) > n {
+        let n = input.shape()[d];
+        // The end is no element, but a place where a part of no elements may begin.
+        let Some(s) = (if start == n as i64 { Some(n) } else { size::index(start, n) }) else {
+            bail!(Index, "narrow(): start out of range (expected to be in range of [-{n}, {n}], but got {start})");
+        };
+        if length < 0 || length.unsigned_abs() > (n - s) as u64 {
             bail!(Runtime, "narrow(): start ({s}) + length ({length}) exceeds dimension size ({n})");
         }
-        basis::slice(input, d, s as usize, length as usize, 1)
+        basis::slice(input, d, s, length as usize, 1)
     }
 
     /// Element `index` of a dimension, without that dimension.
@@ -338,10 +335,9 @@ ops! { TABLE:
             bail!(Index, "select(): cannot be applied to a 0-dim tensor");
         }
         let d = wrap_dim("select", dim, input.rank())?;
-        let n = input.shape()[d] as i64;
-        if index < -n || index >= n {
+        let Some(at) = size::index(index, input.shape()[d]) else {
             bail!(Index, "select(): index {index} out of range for tensor of size {} at dimension {d}", input.shape());
-        }
-        basis::select(input, d, (if index < 0 { index + n } else { index }) as usize)
+        };
+        basis::select(input, d, at)
     }
 }

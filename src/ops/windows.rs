@@ -4,9 +4,10 @@ use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
 use crate::base::shape::wrap_dim;
-use crate::base::{DType, Layout, Result, Shape};
+use crate::base::{DType, Layout, Result, Shape, size};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::Array;
+use crate::dense::memory::list;
 use crate::dense::region::Region;
 use crate::rules::{Batching, Linear, basis, part};
 
@@ -20,12 +21,13 @@ struct Windows {
 
 impl Windows {
     fn count(&self, n: usize) -> usize {
-        (n - self.size) / self.step + 1
+        size::windows(n, self.size, self.step)
     }
     /// Positions along the dimension, window after window.
     fn positions(&self, n: usize) -> Result<Tensor> {
-        let at: Vec<i64> =
-            (0..self.count(n)).flat_map(|w| (0..self.size).map(move |k| (w * self.step + k) as i64)).collect();
+        let windows = Shape::from([self.count(n), self.size]).checked("unfold")?;
+        let places = (0..windows[0]).flat_map(|w| (0..self.size).map(move |k| (w * self.step + k) as i64));
+        let at = list("unfold", windows.numel(), places)?;
         Tensor::from_slice([at.len()], &at)
     }
 }
@@ -51,11 +53,13 @@ static UNFOLD: Linear = Linear {
 
 fn unfolded(a: &Array, w: Windows) -> Result<Array> {
     let count = w.count(a.shape()[w.dim]);
+    a.shape().with(w.dim, count).append(w.size).checked("unfold")?;
     a.view(|l| {
         let mut out = Layout { shape: l.shape.with(w.dim, count), strides: l.strides.clone(), offset: l.offset };
         out.shape.push(w.size);
         out.strides.push(l.strides[w.dim]);
-        out.strides[w.dim] *= w.step as isize;
+        // Saturates only for a single window, whose stride leads nowhere.
+        out.strides[w.dim] = l.strides[w.dim].saturating_mul(w.step as isize);
         out
     })
 }
@@ -82,6 +86,7 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         if sections < 1 {
             bail!(Runtime, "{op}(): number of sections must be larger than 0, got {sections}");
         }
+        super::check_pieces(op, sections as usize)?;
         let (k, s) = (sections as usize, n / sections as usize);
         let size = |i: usize| s + usize::from(i < n % k);
         let starts = (0..k).scan(0, |at, i| {
@@ -93,7 +98,7 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
     let Some(cuts) = super::reduce::dims_of(op, by)? else {
         bail!(Type, "{op}(): argument 'indices_or_sections' must be int or tuple of ints")
     };
-    let clamp = |i: i64| (if i < 0 { i + n as i64 } else { i }).clamp(0, n as i64) as usize;
+    let clamp = |i: i64| (if i < 0 { i.saturating_add(n as i64) } else { i }).clamp(0, n as i64) as usize;
     let mut out = Vec::new();
     let mut start = 0;
     for end in cuts.iter().map(|&c| clamp(c)).chain([n]) {
@@ -169,9 +174,8 @@ fn strided(op: &str, input: &Tensor, size: &[i64], stride: &[i64], offset: i64) 
     if offset < 0 || stride.iter().any(|s| *s < 0) {
         bail!(Runtime, "{op}(): Negative strides and offsets are not supported, got {stride:?} and {offset}");
     }
-    let strides = stride.iter().map(|s| *s as isize).collect();
-    let layout = Layout { shape, strides, offset: offset as usize };
-    if layout.extent().is_some_and(|(_, hi)| hi as usize >= input.numel()) {
+    let layout = Layout::strided(op, shape, stride, offset)?;
+    if layout.needed().is_none_or(|n| n > input.numel()) {
         bail!(
             Runtime,
             "{op}(): sizes {}, strides {stride:?} and storage offset {offset} are out of bounds for storage of {} elements",
@@ -352,6 +356,10 @@ ops! { TABLE:
                 index.shape());
         }
         if input.rank() == 0 {
+            if index.numel() != 1 || source.numel() != 1 {
+                bail!(Index, "index_copy(): a 0-d tensor takes one index and one element, got index of shape {} and source \
+                    of shape {}", index.shape(), source.shape());
+            }
             return basis::reshape(source, input.shape());
         }
         let want = input.shape().with(d, index.numel());

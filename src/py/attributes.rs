@@ -139,7 +139,11 @@ native! { METHODS, ATTRIBUTES:
     get itemsize(slf) { int(slf.py(), slf.get().value().dtype().size()) }
     ~
     /// Bytes of all elements.
-    get nbytes(slf) { let v = slf.get().value(); int(slf.py(), v.numel() * v.dtype().size()) }
+    get nbytes(slf) {
+        // Of a broadcast view more than 64 bits may hold.
+        let (v, py) = (slf.get().value(), slf.py());
+        Ok((v.numel() as u128 * v.dtype().size() as u128).into_pyobject(py)?.into_any())
+    }
     ~
     /// Whether gradients are recorded for this tensor.
     get requires_grad(slf) { truth(slf.py(), autograd::requires_grad(&slf.get().value())) }

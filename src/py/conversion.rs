@@ -133,6 +133,11 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
     if a.rank() == 0 {
         return convert::scalar(py, a.item()?);
     }
+    // Sizes in front of a 0 count lists, not numbers.
+    const EACH: usize = 56;
+    for k in 1..=a.rank() {
+        crate::dense::memory::check_list("tolist", a.shape()[..k].iter().product(), EACH)?;
+    }
     let mut items: Vec<Bound<'py, PyAny>> = match_dtype!(a.dtype(), T => {
         let elements = a.as_slice::<T>().ok_or_else(|| Error::internal("tolist(): the elements are not contiguous"))?;
         elements

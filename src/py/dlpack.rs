@@ -6,6 +6,7 @@
 use super::convert::type_name;
 use super::native::{Out, Slf};
 use super::{conversion, tensor};
+use crate::base::size::Whole;
 use crate::base::{DType, Error, Layout, Result, Shape};
 use crate::core::Tensor;
 use crate::dense::buffer::Export;
@@ -245,17 +246,22 @@ fn over(m: Imported) -> Result<Array> {
         let strided = n > 0 && !t.strides.is_null();
         (sizes, strided.then(|| std::slice::from_raw_parts(t.strides, n)))
     };
-    let shape: Shape = sizes.iter().map(|&d| d as usize).collect();
-    let mut layout = Layout::contiguous(shape);
+    let mut layout = Layout::contiguous(Shape::of_sizes("from_dlpack", sizes)?);
     if let Some(strides) = strides {
         layout.strides = strides.iter().map(|&s| s as isize).collect();
     }
     let (lo, hi) = layout.extent().unwrap_or((0, -1));
-    layout.offset = (-lo) as usize;
+    layout.offset = lo.unsigned_abs();
     let size = dtype.size();
     let first = t.data.cast::<u8>().wrapping_add(t.byte_offset as usize);
-    let low = first.wrapping_offset(lo * size as isize);
-    let (bytes, readonly) = ((hi - lo + 1) as usize * size, m.is_readonly());
+    let Some(bytes) = Whole::from(hi).minus(lo).plus(1i64).times(size).size() else {
+        let (shape, strides) = (&layout.shape, &layout.strides);
+        return Err(Error::runtime(format!(
+            "from_dlpack(): sizes {shape} and strides {strides:?} name more memory than can be addressed"
+        )));
+    };
+    // Not farther than all bytes: nothing wraps.
+    let (low, readonly) = (first.wrapping_offset(lo.wrapping_mul(size as isize)), m.is_readonly());
     // SAFETY: the producer guarantees the elements until its deleter is called, when the guard drops.
     let buffer = unsafe { Buffer::foreign(low, bytes, !readonly, Box::new(m)) };
     let array = Array::from_buffer(Arc::new(buffer), dtype, layout)?;

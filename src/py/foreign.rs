@@ -3,6 +3,7 @@
 
 use super::dtype::dtype_from_kind;
 use super::object;
+use crate::base::size::LARGEST;
 use crate::base::{DType, Error, Layout, Result, Shape, Strides};
 use crate::dense::buffer::Lender;
 use crate::dense::{Array, Buffer, copy};
@@ -165,15 +166,12 @@ impl Foreign {
 
     fn new(owner: Owner, readonly: bool, start: *mut u8, dtype: DType, shape: Shape, byte_strides: Strides) -> Foreign {
         let size = dtype.size() as isize;
-        let mut layout = Layout::contiguous(shape);
-        let mut low = 0isize;
-        for (i, &s) in byte_strides.iter().enumerate() {
-            layout.strides[i] = s.div_euclid(size);
-            if s < 0 {
-                low += s * (layout.shape[i].max(1) as isize - 1);
-            }
-        }
-        layout.offset = (-low) as usize / size as usize;
+        let strides = byte_strides.iter().map(|s| s.div_euclid(size)).collect();
+        // The lowest element, if there is one; what does not fit is refused by `over_memory`.
+        let mut bytes = Layout { shape, strides: byte_strides.clone(), offset: 0 };
+        let low = bytes.extent().map_or(0, |(low, _)| low);
+        (bytes.strides, bytes.offset) = (strides, low.unsigned_abs() / dtype.size());
+        let layout = bytes;
         Foreign { owner, readonly, start, dtype, layout, byte_strides, low: start.wrapping_offset(low) }
     }
 
@@ -203,7 +201,13 @@ impl Foreign {
 
     fn over_memory(self) -> Result<Array> {
         let Foreign { owner, readonly, dtype, layout, low, .. } = self;
-        let bytes = layout.extent().map_or(0, |(_, hi)| (hi as usize + 1) * dtype.size());
+        let needed = layout.shape.checked_numel().and(layout.needed());
+        let Some(bytes) = needed.and_then(|n| n.checked_mul(dtype.size())).filter(|&n| n <= LARGEST) else {
+            let (shape, strides) = (&layout.shape, &layout.strides);
+            return Err(Error::runtime(format!(
+                "from_numpy(): sizes {shape} and strides {strides:?} name more memory than can be addressed"
+            )));
+        };
         let guard = Box::new(Guard(ManuallyDrop::new(owner)));
         // SAFETY: the owner guarantees its memory from the lowest to the highest element until it is released.
         let buffer = unsafe { Buffer::foreign(low, bytes, !readonly, guard) };

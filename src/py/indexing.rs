@@ -60,6 +60,7 @@ pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     let Some(&n) = value.shape().first() else {
         return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
     };
+    crate::ops::check_pieces("iter", n)?;
     let rows: Vec<_> = (0..n).map(|i| views::index(slf, vec![IndexItem::Int(i as i64)])).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())
 }

@@ -93,6 +93,13 @@ fn set_printoptions(
             )));
         }
     };
+    // What formats numbers takes no more digits.
+    const MOST: usize = 1000;
+    if let Some(digits) = precision.filter(|p| *p > MOST) {
+        return Err(PyValueError::new_err(format!(
+            "set_printoptions(): argument 'precision' must be at most {MOST}, got {digits}"
+        )));
+    }
     o.precision = precision.unwrap_or(o.precision);
     o.threshold = threshold.map_or(o.threshold, |t| t as usize);
     o.edge_items = edgeitems.unwrap_or(o.edge_items);

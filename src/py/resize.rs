@@ -4,6 +4,7 @@ use super::native::{Arg, Slf};
 use super::storage::Storage;
 use super::tensor::{self, PyTensor};
 use super::{convert, native, views};
+use crate::base::size::Whole;
 use crate::base::{Error, Layout, Result, Shape};
 use crate::core::tensor::Payload;
 use crate::core::{Tensor, level, origin};
@@ -79,12 +80,7 @@ fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape) -> PyResult<()> {
 fn layout(memory: &Arc<Cell>, offset: Arg<'_, '_>, size: Arg<'_, '_>, stride: Arg<'_, '_>) -> PyResult<Layout> {
     const OP: &str = "set_";
     let whole = memory.layout()?;
-    let offset: usize = match offset {
-        Some(o) => {
-            o.extract().map_err(|_| Error::type_("set_(): argument 'storage_offset' must be a non-negative int"))?
-        }
-        None => 0,
-    };
+    let offset = offset.map_or(Ok(0), |o| self::offset(OP, &o))?;
     let Some(start) = offset.checked_sub(whole.offset) else {
         return Err(Error::runtime(format!("{OP}(): the memory begins at storage offset {}", whole.offset)).into());
     };
@@ -92,16 +88,28 @@ fn layout(memory: &Arc<Cell>, offset: Arg<'_, '_>, size: Arg<'_, '_>, stride: Ar
         Some(s) => sizes(OP, &integers(OP, "size", &s)?)?,
         None => [whole.shape.numel().saturating_sub(start)].into(),
     };
-    let mut l = Layout { offset: start, ..Layout::contiguous(shape) };
-    if let Some(s) = stride {
-        let strides = integers(OP, "stride", &s)?;
-        if strides.len() != l.shape.rank() || strides.iter().any(|s| *s < 0) {
-            let text = format!("{OP}(): expected {} strides of 0 or more, got {strides:?}", l.shape.rank());
-            return Err(Error::runtime(text).into());
-        }
-        l.strides = strides.into_iter().map(|s| s as isize).collect();
+    let strides = match stride {
+        Some(s) => integers(OP, "stride", &s)?,
+        None => shape.contiguous_strides().iter().map(|&s| s as i64).collect(),
+    };
+    if strides.len() != shape.rank() || strides.iter().any(|s| *s < 0) {
+        let text = format!("{OP}(): expected {} strides of 0 or more, got {strides:?}", shape.rank());
+        return Err(Error::runtime(text).into());
     }
-    Ok(l)
+    Ok(Layout::strided(OP, shape, &strides, start)?)
+}
+
+/// Where in memory the first element is.
+pub fn offset(op: &str, o: &Bound<'_, PyAny>) -> PyResult<usize> {
+    let wrong = || {
+        let got = o.str().map_or_else(|_| convert::type_name(o), |s| s.to_string());
+        Error::runtime(format!("{op}(): argument 'storage_offset' must be a non-negative int, got {got}"))
+    };
+    if o.extract::<i64>().is_err() && !o.is_instance_of::<pyo3::types::PyInt>() {
+        let got = convert::type_name(o);
+        return Err(Error::type_(format!("{op}(): argument 'storage_offset' must be int, not {got}")).into());
+    }
+    Whole::from(o.extract::<i64>().map_err(|_| wrong())?).size().ok_or_else(|| wrong().into())
 }
 
 /// An error if `set_` would lose a derivative.

@@ -3,7 +3,7 @@
 use super::native::{Arg, Out, Slf};
 use super::tensor::{self, PyTensor};
 use super::{convert, native, options};
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, size};
 use crate::dense::buffer::Export;
 use crate::dense::{Array, Buffer};
 use crate::native;
@@ -95,18 +95,17 @@ impl Storage {
         1
     }
     /// One byte.
-    fn __getitem__(&self, index: isize) -> PyResult<u8> {
-        let n = self.nbytes()? as isize;
-        let at = if index < 0 { index + n } else { index };
-        if at < 0 || at >= n {
+    fn __getitem__(&self, index: i64) -> PyResult<u8> {
+        let n = self.nbytes()?;
+        let Some(at) = size::index(index, n) else {
             return Err(PyIndexError::new_err(format!("storage index {index} is out of range for {n} bytes")));
-        }
+        };
         // SAFETY: the index was checked, and the buffer lives as long as this object.
-        Ok(unsafe { self.buffer()?.ptr().offset(at).read() })
+        Ok(unsafe { self.buffer()?.ptr().add(at).read() })
     }
     /// The bytes as numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let bytes: Vec<u8> = (0..self.nbytes()? as isize).map(|i| self.__getitem__(i)).collect::<PyResult<_>>()?;
+        let bytes: Vec<u8> = (0..self.nbytes()? as i64).map(|i| self.__getitem__(i)).collect::<PyResult<_>>()?;
         PyList::new(py, bytes)
     }
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -203,11 +202,10 @@ pub fn strided<'py>(
         let text = format!("{op}(): mismatch in length of strides {strides:?} and shape {sizes:?}");
         return Err(Error::runtime(text).into());
     }
-    let offset = offset.map(|o| o.extract::<usize>()).transpose()?;
+    let offset = offset.map(|o| super::resize::offset(op, &o)).transpose()?;
     let cell = slf.get().cell();
     stand_for(&cell, slf);
-    let strides = strides.into_iter().map(|s| s as isize).collect();
-    Ok(cell.as_strided(crate::ops::shape::sizes(op, &sizes)?, strides, offset)?)
+    Ok(cell.as_strided(crate::ops::shape::sizes(op, &sizes)?, &strides, offset)?)
 }
 
 /// The elements of the memory of `input` that sizes, strides and an offset name, as a view.

@@ -116,7 +116,7 @@ pub fn show(base: &Tensor, region: &Region) -> Result<Tensor> {
         return read(base, region);
     }
     // The derivative of each element must reach its place as often as it is shown.
-    let at = Tensor::from_slice([region.shape().numel()], &region.positions())?;
+    let at = Tensor::from_slice([region.shape().numel()], &region.positions()?)?;
     let flat = basis::reshape(base, &[base.numel()].into())?;
     basis::reshape(&super::index::take_rows(&flat, &at)?, region.shape())
 }

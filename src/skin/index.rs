@@ -1,7 +1,7 @@
 //! Which elements a basic index names: integers, slices, `None` and `...`, the indices that give views.
 
 use crate::bail;
-use crate::base::{Layout, Result};
+use crate::base::{Layout, Result, size};
 use crate::ops::value::IndexItem;
 
 /// The integer in a 0-d integer tensor that no transform follows; such tensors index as numbers do.
@@ -46,19 +46,16 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
     for item in items {
         match item {
             IndexItem::Int(i) => {
-                let n = l.shape[dim] as i64;
-                if *i < -n || *i >= n {
+                let n = l.shape[dim];
+                let Some(at) = size::index(*i, n) else {
                     bail!(Index, "index {i} is out of bounds for dimension {dim} with size {n}");
-                }
-                l = l.slice(dim, i.rem_euclid(n) as usize, 1, 1);
+                };
+                l = l.slice(dim, at, 1, 1);
                 dim += 1;
             }
             IndexItem::Slice { start, stop, step } => {
-                let (n, step) = (l.shape[dim] as i64, step.unwrap_or(1));
-                let clamp = |x: i64| (if x < 0 { x.saturating_add(n) } else { x }).clamp(0, n);
-                let (from, to) = (start.map_or(0, clamp), stop.map_or(n, clamp));
-                let len = if to > from && step > 0 { (to - from - 1) / step + 1 } else { 0 };
-                l = l.slice(dim, from as usize, len as usize, step as isize);
+                let s = size::slice(*start, *stop, *step, l.shape[dim])?;
+                l = l.slice(dim, s.start, s.len, s.step);
                 push(&l, dim);
                 dim += 1;
             }

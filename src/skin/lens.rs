@@ -95,7 +95,7 @@ pub fn outputs(v: &Value) -> Box<dyn Iterator<Item = &Tensor> + '_> {
 
 /// The positions of a region's elements, as an integer tensor of its shape.
 pub fn positions(region: &Region) -> Result<Tensor> {
-    Tensor::from_slice(region.shape().clone(), &region.positions())
+    Tensor::from_slice(region.shape().clone(), &region.positions()?)
 }
 
 /// The elements of `root` that `view` shows, read off their places in memory; `None` if that does not tell.
@@ -110,6 +110,6 @@ pub fn region_in_memory(root: &Tensor, view: &Tensor) -> Option<Region> {
     }
     let (strides, start) = layout(view);
     let region = Layout { shape: view.shape().clone(), strides, offset: start.checked_sub(offset)? };
-    let inside = region.extent().is_none_or(|(lo, hi)| lo >= 0 && (hi as usize) < root.numel());
+    let inside = region.needed().is_some_and(|n| n <= root.numel());
     inside.then_some(Region::Strided(region))
 }

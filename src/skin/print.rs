@@ -42,7 +42,7 @@ impl Grid {
     fn new(shape: &[usize], o: &PrintOptions, summarize: bool) -> Grid {
         let edge = o.edge_items;
         let along = |&n: &usize| {
-            if !summarize || (n <= 2 * edge && edge > 0) {
+            if !summarize || (n <= edge.saturating_mul(2) && edge > 0) {
                 return (0..n).map(Some).collect();
             }
             let ends = (0..edge).map(Some).chain([None]).chain((n - edge.min(n)..n).map(Some));

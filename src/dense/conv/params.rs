@@ -1,7 +1,7 @@
 //! The sizes of a convolution.
 
 use crate::bail;
-use crate::base::{Result, Shape};
+use crate::base::{Result, Shape, size};
 
 /// A convolution over one to three dimensions. Missing leading dimensions have size 1, so that kernels know three.
 ///
@@ -73,6 +73,11 @@ impl ConvParams {
                     by_x(kernel.iter().zip(dilation).map(|(k, d)| k.saturating_sub(1).saturating_mul(*d) + 1)),
                 ),
             };
+        }
+        // Columns of all windows then stay far from overflow, too.
+        const MOST: usize = 1 << 44;
+        if [p.input, p.kernel, p.output].iter().any(|s| size::volume(s).is_none_or(|n| n > MOST)) {
+            bail!(Runtime, "conv(): an output of {} pixels is too large", by_x(p.output[3 - rank..].iter().copied()));
         }
         Ok(p)
     }

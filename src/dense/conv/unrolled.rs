@@ -59,7 +59,7 @@ impl<'a, T: Product> Unrolled<'a, T> {
         self.cg * self.taps
     }
     fn is_empty(&self) -> bool {
-        self.n * self.p.groups * self.depth() * self.og * self.inner * self.outer == 0
+        [self.n, self.p.groups, self.cg, self.taps, self.og, self.inner, self.outer].contains(&0)
     }
     /// Pixels of a block of this many rows.
     fn block(&self, rows: usize) -> usize {

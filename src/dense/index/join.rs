@@ -2,7 +2,7 @@
 
 use super::moves::copy_to;
 use crate::bail;
-use crate::base::{Layout, Result, Shape};
+use crate::base::{Layout, Result, Shape, size};
 use crate::dense::array::Array;
 
 /// The parts behind each other along `dim`. All have one dtype, and sizes that differ along `dim` only; 1-d parts
@@ -52,7 +52,7 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
     if let [only] = used {
         return Ok(only.clone());
     }
-    let total = used.iter().map(|p| p.shape()[dim]).sum();
+    let total = size::total("cat", "the size of the result", used.iter().map(|p| p.shape()[dim]))?;
     let shape = first.shape().with(dim, total);
     Array::build_bytes(first.dtype(), shape.clone(), |out, _| {
         // SAFETY: the sizes were checked.

@@ -2,7 +2,7 @@
 
 use super::moves::{by_width, copy_to};
 use crate::bail;
-use crate::base::{Element, Layout, Result, Scalar, Shape};
+use crate::base::{Element, Layout, Result, Scalar, Shape, size};
 use crate::dense::array::Array;
 use crate::dense::copy::from_scalar;
 use crate::dense::parallel::{self, Shared};
@@ -55,17 +55,19 @@ pub fn pad(a: &Array, pads: &[(i64, i64)], value: Scalar) -> Result<Array> {
     let mut place = Layout::contiguous(Shape::scalar());
     for (d, &(before, after)) in pads.iter().enumerate() {
         let n = a.shape()[d] as i64;
-        let Some(size) = n.checked_add(before).and_then(|n| n.checked_add(after)).filter(|&n| n >= 0) else {
+        let Some(size) = size::padded(a.shape()[d], before, after) else {
             bail!(
                 Runtime,
                 "pad(): The input size {n}, plus padding {before} and {after}, resulted in a negative output size, \
                  which is invalid. Check dimension {d} of your input."
             );
         };
-        shape[d] = size as usize;
-        let (start, end) = ((-before).clamp(0, n), n - (-after).clamp(0, n));
+        shape[d] = size;
+        let crop = |p: i64| p.saturating_neg().clamp(0, n);
+        let (start, end) = (crop(before), n - crop(after));
         inner = inner.slice(d, start as usize, (end - start).max(0) as usize, 1);
     }
+    let shape = shape.checked("pad")?;
     let kept = a.view(|_| inner)?;
     let strides = shape.contiguous_strides();
     for (d, &(before, _)) in pads.iter().enumerate() {
@@ -115,7 +117,7 @@ pub fn roll(a: &Array, shifts: &[i64], dims: &[usize]) -> Result<Array> {
     let mut moved = vec![0usize; a.rank()];
     for (&s, &d) in shifts.iter().zip(dims) {
         let n = a.shape()[d] as i64;
-        moved[d] = (moved[d] as i64 + s.rem_euclid(n)).rem_euclid(n) as usize;
+        moved[d] = (moved[d] as u64 + s.rem_euclid(n) as u64).rem_euclid(n as u64) as usize;
     }
     Array::build_bytes(a.dtype(), a.shape().clone(), |out, _| {
         let whole = Layout::contiguous(a.shape().clone());

@@ -122,6 +122,8 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     if a.shape()[a.rank() - 1] == 0 || out.contains(&0) {
         return Array::zeros(T::DTYPE, out);
     }
+    let out = out.checked("matmul")?;
+    super::memory::check_walk(a.shape()[a.rank() - 1])?;
     let plan = Plan::new(a, b);
     Array::build::<T>(out, |c| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };

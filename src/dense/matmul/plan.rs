@@ -149,7 +149,7 @@ impl Operands {
             x.expand(&shape)
         };
         let (mut a, mut b) = (with(a)?, with(b)?);
-        let mut out = lead.append(a.shape()[a.rank() - 2]).append(b.shape()[b.rank() - 1]);
+        let mut out = lead.append(a.shape()[a.rank() - 2]).append(b.shape()[b.rank() - 1]).checked("matmul")?;
         let full = out.clone();
         let (sa, sb) = (a.strides(), b.strides());
         for d in 0..lead.rank() {

@@ -94,15 +94,70 @@ pub unsafe fn free_block(ptr: *mut u8, bytes: usize) {
     }
 }
 
+/// Blocks from this size on are compared with the memory that is free: reading the system's figures takes microseconds,
+/// writing so much a hundredth of a second.
+pub const LARGE: usize = 1 << 28;
+
+/// Memory that this process may use: that of the machine, or less if its control group says so.
+pub fn physical_bytes() -> usize {
+    static BYTES: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *BYTES.get_or_init(|| machine_bytes().min(group_figure("memory.max").unwrap_or(usize::MAX)))
+}
+
+/// Memory that can be had now: what the machine has free or can free, and what the control group still allows. Where
+/// the system does not say, all of it.
+pub fn available_bytes() -> usize {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| figure(&text, "MemAvailable:"));
+    let machine = machine.map_or(usize::MAX, |kib| kib.saturating_mul(1024));
+    machine.min(group_available().unwrap_or(usize::MAX)).min(physical_bytes())
+}
+
+/// What the control group still allows. Its files' pages count as used there, and are given back when memory runs out.
+fn group_available() -> Option<usize> {
+    let (most, used) = (group_figure("memory.max")?, group_figure("memory.current")?);
+    let stat = std::fs::read_to_string("/sys/fs/cgroup/memory.stat").unwrap_or_default();
+    let files = figure(&stat, "file").unwrap_or(0);
+    Some(most.saturating_sub(used.saturating_sub(files)))
+}
+
+fn group_figure(name: &str) -> Option<usize> {
+    std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()
+}
+
+/// The number behind a name, one of which stands in each line.
+fn figure(text: &str, name: &str) -> Option<usize> {
+    let line = text.lines().find(|l| l.split_whitespace().next() == Some(name))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// Physical memory of the machine.
 #[cfg(unix)]
-pub fn physical_bytes() -> usize {
+fn machine_bytes() -> usize {
     // SAFETY: sysconf only reads system configuration.
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     if pages > 0 && size > 0 { (pages as usize).saturating_mul(size as usize) } else { usize::MAX }
 }
 
 #[cfg(not(unix))]
-pub fn physical_bytes() -> usize {
+fn machine_bytes() -> usize {
     usize::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_found_by_their_whole_name() {
+        let text = "anon 7\nfile_mapped 5\nfile 12\nMemAvailable:   34 kB\n";
+        assert_eq!(
+            (figure(text, "file"), figure(text, "MemAvailable:"), figure(text, "slab")),
+            (Some(12), Some(34), None)
+        );
+    }
+
+    #[test]
+    fn what_is_free_is_less_than_what_there_is() {
+        assert!((1 << 20..=physical_bytes()).contains(&available_bytes()));
+    }
 }

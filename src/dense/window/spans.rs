@@ -2,6 +2,7 @@
 
 use crate::bail;
 use crate::base::Result;
+use crate::dense::memory::list;
 
 /// A window along one dimension: inputs `start`, `start + step`, … below `end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl Windows {
                 bail!(Runtime, "pool(): sizes of windows must not exceed {LARGEST}");
             }
             let s = Slide { stride: s.stride.min(2 * LARGEST), ..*s };
-            spans.push((0..s.count(n)).map(|w| s.span(w, n)).collect());
+            spans.push(list("pool", s.count(n), (0..s.count(n)).map(|w| s.span(w, n)))?);
         }
         Ok(Windows {
             rank,
@@ -110,7 +111,8 @@ impl Windows {
             let end = edge(w + 1).0.div_ceil(edge(w + 1).1) as usize;
             Span { start, end, weight: end - start }
         };
-        let spans = input.iter().zip(output).map(|(&n, &out)| (0..out).map(|w| span(n, out, w)).collect());
+        let along = |(&n, &out)| list("adaptive_pool", out, (0..out).map(|w| span(n, out, w)));
+        let spans = input.iter().zip(output).map(along).collect::<Result<Vec<_>>>()?;
         Ok(Windows {
             rank,
             input: three(input.iter().copied(), rank, 1),

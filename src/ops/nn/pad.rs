@@ -1,9 +1,10 @@
 //! Padding.
 
 use crate::bail;
-use crate::base::{DType, Result};
+use crate::base::{DType, Result, size};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
+use crate::dense::memory::list;
 use crate::rules::basis::{self, where_};
 use crate::rules::{Batching, Linear, index};
 
@@ -41,13 +42,16 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     let mut out = vec![(0, 0); x.rank()];
     for (i, p) in pad.chunks_exact(2).enumerate() {
         let d = x.rank() - 1 - i;
-        if p[0].saturating_add(p[1]).saturating_add(x.shape()[d] as i64) < 0 {
+        let n = x.shape()[d];
+        // What is cropped must be there, at each end.
+        let lacks = |p: i64| p < 0 && p.unsigned_abs() > n as u64;
+        if size::padded(n, p[0], p[1]).is_none() || lacks(p[0]) || lacks(p[1]) {
             bail!(
                 Runtime,
-                "pad(): the padding ({}, {}) gives dimension {d} of size {} a negative size",
+                "pad(): the padding ({}, {}) of dimension {d} of size {n} gives a negative or too large size, or crops more \
+                 than there is",
                 p[0],
-                p[1],
-                x.shape()[d]
+                p[1]
             );
         }
         out[d] = (p[0], p[1]);
@@ -82,7 +86,9 @@ fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
         "replicate" => i.clamp(0, n - 1),
         _ => i,
     };
-    Ok((-before..n + after).map(place).collect())
+    // `amounts` saw that this is a size.
+    let count = size::padded(n as usize, before, after).unwrap_or(0);
+    list("pad", count, (0..count as i64).map(|i| place(i - before)))
 }
 
 fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: &str) -> Result<Tensor> {

@@ -210,7 +210,7 @@ fn adaptive(op: &str, rank: usize, input: &Tensor, output_size: &Value) -> Resul
     // Fails before a list of windows that memory cannot hold is made.
     let all: Shape = input.shape()[..input.rank() - rank].iter().chain(&out).copied().collect();
     match all.checked_numel() {
-        Some(n) if n < 1 << 48 && out.iter().all(|&o| o < 1 << 32) => Windows::adaptive(sizes, &out),
+        Some(n) if n < 1 << 48 => Windows::adaptive(sizes, &out),
         _ => bail!(Runtime, "{op}(): output_size {out:?} has more elements than memory can hold"),
     }
 }

@@ -9,6 +9,7 @@
 use super::link::Link;
 use super::{Cell, Face};
 use crate::bail;
+use crate::base::size::Whole;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::Tensor;
 use crate::core::level;
@@ -33,15 +34,16 @@ impl Cell {
             Some(Region::Strided(l)) => l.offset,
             Some(Region::Listed { at, .. }) => at.first().copied().unwrap_or(0),
         };
-        let part = Layout { offset, ..Layout::contiguous(shape) };
+        let part = Layout { offset, ..Layout::contiguous(shape.checked(op)?) };
         let base = match &self.state().link {
             Link::View(v) => Some(v.root.clone()),
             _ => None,
         };
         if let Some(base) = base.filter(|b| Arc::ptr_eq(b, &memory)) {
             let (whole, n) = (base.layout()?, base.read()?.numel());
-            if whole.is_contiguous() && part.extent().is_none_or(|(_, hi)| (hi as usize) < n) {
-                return base.as_strided(part.shape, part.strides, Some(part.offset + whole.offset));
+            if whole.is_contiguous() && part.needed().is_some_and(|needed| needed <= n) {
+                let strides: Vec<i64> = part.strides.iter().map(|&s| s as i64).collect();
+                return base.as_strided(part.shape, &strides, Some(part.offset.saturating_add(whole.offset)));
             }
         }
         memory.laid_out(op, part)
@@ -57,7 +59,9 @@ impl Cell {
         if !whole.is_contiguous() {
             bail!(NotImplemented, "{op}(): the memory is not in row-major order; make it contiguous() before");
         }
-        let needed = part.extent().map_or(0, |(_, hi)| hi as usize + 1);
+        let Some(needed) = part.needed() else {
+            bail!(Runtime, "{op}(): strides {:?} name elements before the memory begins", part.strides)
+        };
         let memory = if needed > whole.shape.numel() { self.grown(op, needed)? } else { self.clone() };
         let region = Region::Strided(part);
         let value = part::show(&memory.read()?, &region)?;
@@ -76,7 +80,8 @@ impl Cell {
         }
         // What is left over at the end belongs to no element.
         let (from, to) = (old.dtype().size(), dtype.size());
-        let used = old.numel() * from / to * to / from;
+        let whole = Whole::from(old.numel()).times(from).div_floor(to);
+        let used = whole.times(to).div_floor(from).size_of(op, "the number of elements")?;
         let flat = self.laid_out(op, Layout::contiguous([used].into()))?;
         let value = view_dtype(&flat.read()?, dtype)?;
         Ok(flat.face(Face::Bits, value))

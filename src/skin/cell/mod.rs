@@ -25,7 +25,8 @@ pub use lift::{Companion, Face};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
-use crate::base::{Layout, Result, Shape, Strides};
+use crate::base::size::Whole;
+use crate::base::{Layout, Result, Shape};
 use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
@@ -125,7 +126,7 @@ impl Cell {
     ///
     /// # Errors
     /// `Runtime` if they leave the memory; `NotImplemented` if its elements are not in row-major order.
-    pub fn as_strided(self: &Arc<Cell>, shape: Shape, strides: Strides, offset: Option<usize>) -> Result<Arc<Cell>> {
+    pub fn as_strided(self: &Arc<Cell>, shape: Shape, strides: &[i64], offset: Option<usize>) -> Result<Arc<Cell>> {
         const OP: &str = "as_strided";
         let root = match &self.state().link {
             Link::View(v) => Some(v.root.clone()),
@@ -140,13 +141,13 @@ impl Cell {
             crate::bail!(Runtime, "{OP}(): Negative strides are not supported at the moment, got strides with {s}");
         }
         let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
-        let part = Layout { shape, strides, offset: offset.wrapping_sub(whole.offset) };
-        if offset < whole.offset || part.extent().is_some_and(|(_, hi)| hi as usize >= value.numel()) {
+        let part = Layout::strided(OP, shape, strides, Whole::from(offset).minus(whole.offset))?;
+        if part.needed().is_none_or(|n| n > value.numel()) {
             crate::bail!(
                 Runtime,
-                "{OP}(): sizes {}, strides {:?} and storage offset {offset} are out of bounds for storage of {} elements",
+                "{OP}(): sizes {}, strides {strides:?} and storage offset {offset} are out of bounds for storage of {} \
+                 elements",
                 part.shape,
-                part.strides,
                 value.numel()
             );
         }
@@ -229,14 +230,16 @@ impl Cell {
                 Ok(match below {
                     None | Some((_, None)) => (parent, region),
                     Some((data, outer)) if region.is_none() => (data, outer),
-                    Some((data, outer)) => (data, outer.zip(region).map(|(outer, region)| outer.compose(&region))),
+                    Some((data, outer)) => {
+                        (data, outer.zip(region).map(|(outer, region)| outer.compose(&region)).transpose()?)
+                    }
                 })
             }
             Link::View(v) => {
                 let region = self.region()?;
                 Ok(match v.root.data_root()? {
                     (data, None) => (data, Some(region)),
-                    (data, Some(outer)) => (data, Some(outer.compose(&region))),
+                    (data, Some(outer)) => (data, Some(outer.compose(&region)?)),
                 })
             }
             Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.data_root(),
@@ -332,7 +335,8 @@ impl Cell {
                 let root = v.root.layout()?;
                 match self.region()? {
                     Region::Strided(l) if root.is_contiguous() => {
-                        return Ok(Layout { offset: l.offset + root.offset, ..l });
+                        let offset = l.offset.saturating_add(root.offset);
+                        return Ok(Layout { offset, ..l });
                     }
                     _ => return Ok(own),
                 }
