@@ -1,5 +1,7 @@
 //! Methods that make a tensor show other elements: of its own memory, of another tensor's, of a storage.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::native::{Arg, Slf};
 use super::storage::Storage;
 use super::tensor::{self, PyTensor};

@@ -1,7 +1,10 @@
 //! The sizes of a convolution.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use crate::bail;
-use crate::base::{Result, Shape, size};
+use crate::base::size::{self, Whole};
+use crate::base::{Result, Shape};
 
 /// A convolution over one to three dimensions. Missing leading dimensions have size 1, so that kernels know three.
 ///
@@ -22,7 +25,7 @@ pub struct ConvParams {
 /// Sizes of one to three dimensions as three.
 fn three(values: &[usize], fill: usize) -> [usize; 3] {
     let mut out = [fill; 3];
-    let lead = 3 - values.len().min(3);
+    let lead = 3usize.saturating_sub(values.len());
     out[lead..].iter_mut().zip(values).for_each(|(o, &v)| *o = v);
     out
 }
@@ -60,24 +63,30 @@ impl ConvParams {
             padding: three(padding, 0),
             dilation: three(dilation, 1),
         };
-        for d in 3 - rank..3 {
-            let span = p.kernel[d].checked_sub(1).and_then(|k| k.checked_mul(p.dilation[d]));
-            let padded = p.input[d] + 2 * p.padding[d];
-            p.output[d] = match span {
-                Some(span) if span < padded && p.stride[d] > 0 => (padded - span - 1) / p.stride[d] + 1,
+        let spatial = 3usize.saturating_sub(rank)..3;
+        for d in spatial.clone() {
+            let padded = Whole::from(p.input[d]).plus(p.padding[d]).plus(p.padding[d]).size();
+            let reach = Whole::from(p.kernel[d]).minus(1i64).times(p.dilation[d]).plus(1i64).size();
+            p.output[d] = match padded.zip(reach).map(|(n, k)| size::windows(n, k, p.stride[d])) {
+                Some(count) if count > 0 && p.kernel[d] > 0 => count,
                 _ => bail!(
                     Runtime,
                     "Calculated padded input size per channel: ({}). Kernel size: ({}). Kernel size can't be greater \
                      than actual input size",
-                    by_x(input.iter().zip(padding).map(|(i, p)| i + 2 * p)),
-                    by_x(kernel.iter().zip(dilation).map(|(k, d)| k.saturating_sub(1).saturating_mul(*d) + 1)),
+                    by_x(input.iter().zip(padding).map(|(i, p)| i.saturating_add(p.saturating_mul(2)))),
+                    by_x(
+                        kernel
+                            .iter()
+                            .zip(dilation)
+                            .map(|(k, d)| k.saturating_sub(1).saturating_mul(*d).saturating_add(1))
+                    ),
                 ),
             };
         }
         // Columns of all windows then stay far from overflow, too.
         const MOST: usize = 1 << 44;
         if [p.input, p.kernel, p.output].iter().any(|s| size::volume(s).is_none_or(|n| n > MOST)) {
-            bail!(Runtime, "conv(): an output of {} pixels is too large", by_x(p.output[3 - rank..].iter().copied()));
+            bail!(Runtime, "conv(): an output of {} pixels is too large", by_x(p.output[spatial].iter().copied()));
         }
         Ok(p)
     }
@@ -102,6 +111,8 @@ impl ConvParams {
     pub fn out_pixels(&self) -> usize {
         self.output.iter().product()
     }
+    // Kernel positions were counted, and a position that exists leaves no size 0.
+    #[allow(clippy::arithmetic_side_effects)]
     pub fn tap(&self, i: usize) -> [usize; 3] {
         let [_, kh, kw] = self.kernel;
         [i / (kh * kw), i / kw % kh, i % kw]
@@ -113,7 +124,7 @@ impl ConvParams {
 
     /// Shape of two leading dimensions and spatial ones.
     fn shape(&self, lead: [usize; 2], spatial: &[usize; 3]) -> Shape {
-        lead.iter().chain(&spatial[3 - self.rank..]).copied().collect()
+        lead.iter().chain(&spatial[3usize.saturating_sub(self.rank)..]).copied().collect()
     }
     pub fn x_shape(&self, n: usize, c: usize) -> Shape {
         self.shape([n, c], &self.input)

@@ -1,5 +1,7 @@
 //! Concatenation.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::moves::copy_to;
 use crate::bail;
 use crate::base::{Layout, Result, Shape, size};
@@ -27,9 +29,8 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
     if dim >= rank {
         bail!(
             Index,
-            "cat(): Dimension out of range (expected to be in range of [{}, {}], but got {dim})",
-            -(rank as i64),
-            rank - 1
+            "cat(): Dimension out of range (expected to be in range of [-{rank}, {}], but got {dim})",
+            rank.saturating_sub(1)
         );
     }
     for (i, part) in used.iter().enumerate() {
@@ -71,6 +72,7 @@ unsafe fn lay_out(parts: &[Array], dim: usize, shape: &Shape, out: *mut u8) {
         let layout = Layout { shape: part.shape().clone(), strides: strides.clone(), offset };
         // SAFETY: by the contract.
         unsafe { copy_to(part, out, &layout) };
-        offset += part.shape()[dim] * strides[dim] as usize;
+        // Below the number of elements of the output.
+        offset = offset.wrapping_add(part.shape()[dim].wrapping_mul(strides[dim] as usize));
     }
 }

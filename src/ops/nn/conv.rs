@@ -4,6 +4,7 @@ use super::convolution::{CONV, CONV_INPUT_GRAD};
 use super::pad::pad;
 use super::sizes::{by_dim, unbatched};
 use crate::bail;
+use crate::base::size::Whole;
 use crate::base::{Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::conv::{ConvParams, by_x};
@@ -185,13 +186,11 @@ fn transposed_size(op: &str, s: &Sizes, input: &[usize], kernel: &[usize], more:
                 s.dilation
             );
         }
-        let size = |a: usize| a as i128;
-        let n = (size(input[d]) - 1) * size(s.stride[d]) - 2 * size(s.padding[d])
-            + size(s.dilation[d]) * (size(kernel[d]) - 1)
-            + i128::from(more[d])
-            + 1;
-        match usize::try_from(n) {
-            Ok(n) if n > 0 && input[d] > 0 => out.push(n),
+        let reach = Whole::from(kernel[d]).minus(1i64).times(s.dilation[d]);
+        let last = Whole::from(input[d]).minus(1i64).times(s.stride[d]);
+        let n = last.minus(s.padding[d]).minus(s.padding[d]).plus(reach).plus(more[d]).plus(1i64);
+        match n.size() {
+            Some(n) if n > 0 && input[d] > 0 => out.push(n),
             _ => bail!(
                 Runtime,
                 "{op}(): given input size per channel: ({}), the calculated output size {n} at dimension {d} is too small",

@@ -1,5 +1,7 @@
 //! Maxima with their positions, and maxima put back at their positions.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::pool::{max_pool1d, max_pool2d, max_pool3d};
 use super::sizes::by_dim;
 use crate::bail;
@@ -17,20 +19,22 @@ fn output(op: &str, input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>
     let padding = by_dim(op, "padding", windows[2], rank)?;
     let asked = match asked {
         None => None,
-        Some(sizes) if sizes.len() == rank || sizes.len() == rank + 2 => Some(&sizes[sizes.len() - rank..]),
+        Some(sizes) if sizes.len() == rank => Some(sizes),
+        Some([_, _, sizes @ ..]) if sizes.len() == rank => Some(sizes),
         Some(sizes) => {
             bail!(
                 Value,
                 "{op}(): output_size should be a sequence containing {rank} or {} elements, but it has length \
                 {}",
-                rank + 2,
+                rank.saturating_add(2),
                 sizes.len()
             )
         }
     };
     let mut out = Vec::with_capacity(rank);
     for d in 0..rank {
-        let usual = (input[d] as i64 - 1)
+        let usual = (input[d] as i64)
+            .saturating_sub(1)
             .saturating_mul(stride[d])
             .saturating_add(kernel[d])
             .saturating_sub(padding[d].saturating_mul(2));
@@ -58,9 +62,10 @@ fn unpool(
     windows: [&[i64]; 3],
     asked: Option<&[i64]>,
 ) -> Result<Tensor> {
-    if input.rank() != rank + 1 && input.rank() != rank + 2 {
-        bail!(Runtime, "{op}(): input should be a {}D or {}D tensor, but got {}", rank + 1, rank + 2, input.shape());
-    }
+    let Some(lead @ (1 | 2)) = input.rank().checked_sub(rank) else {
+        let (one, two) = (rank.saturating_add(1), rank.saturating_add(2));
+        bail!(Runtime, "{op}(): input should be a {one}D or {two}D tensor, but got {}", input.shape());
+    };
     if indices.dtype() != DType::I64 {
         bail!(Runtime, "{op}(): elements in indices should be type int64 but got: {}", indices.dtype());
     }
@@ -73,13 +78,10 @@ fn unpool(
             indices.shape()
         );
     }
-    let lead = input.rank() - rank;
     let out = output(op, &input.shape()[lead..], windows, asked)?;
     let shape: Shape = input.shape()[..lead].iter().chain(&out).copied().collect();
     let flat = |s: &Shape| Shape::new(&s[..lead]).append(s[lead..].iter().product());
-    if shape.checked_numel().is_none() {
-        bail!(Runtime, "{op}(): output size {shape} has more elements than memory can hold");
-    }
+    let shape = shape.checked(op)?;
     let at = basis::reshape(indices, &flat(indices.shape()))?;
     let at = check_index(&at, Bounds { size: out.iter().product(), dim: lead, wrap: false })
         .map_err(|e| crate::base::Error::runtime(format!("{op}(): found an invalid max index: {}", e.message())))?;

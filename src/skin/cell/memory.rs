@@ -6,6 +6,8 @@
 //! x ── root of 2, v ── view of x     x.resize_(5):     x ── alias of M, v ── view of R, R ── alias of M[:2]
 //! ```
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::link::Link;
 use super::{Cell, Face};
 use crate::bail;
