@@ -67,16 +67,13 @@ impl Layout {
         }))
     }
 
-    /// Whether elements lie in row-major order without gaps; dimensions of size 1 do not matter.
+    /// Whether elements lie in row-major order without gaps; dimensions of size 1 do not matter, and no elements do.
     pub fn is_contiguous(&self) -> bool {
         let mut acc = 1isize;
         for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {
-            if d == 0 {
-                return true;
-            }
             if d != 1 {
                 if s != acc {
-                    return false;
+                    return self.shape.contains(&0);
                 }
                 // A part of the number of elements, which was counted.
                 acc = acc.wrapping_mul(d as isize);
@@ -254,6 +251,7 @@ mod tests {
             let l = strided(&shape, &[far, -far], 5).unwrap();
             let again = l.slice(0, 0, shape[0], 9).permute(&[1, 0]).expand(&[2, shape[1], shape[0]].into());
             assert!(again.needed().is_some_and(|n| n <= 6), "{again:?}");
+            assert!(l.is_contiguous() && again.is_contiguous() == again.shape.contains(&0));
             assert!(l.reshape(&[shape[0] * shape[1], 1].into()).is_some() && !l.may_overlap());
         }
     }

@@ -57,17 +57,19 @@ choosing! {
     TOPK, "topk", |a, x| kernels::topk(x, a.k, a.dim, a.high, a.sorted);
     MAX, "max", |a, x| reduce::max_with_index(x, a.dim, a.keep);
     MIN, "min", |a, x| reduce::min_with_index(x, a.dim, a.keep);
-    KTHVALUE, "kthvalue", |a, x| drop_dim(kernels::kthvalue(x, a.k, a.dim)?, a);
+    KTHVALUE, "kthvalue", |a, x| keep_dim(kernels::kthvalue(x, a.k, a.dim)?, a);
     CUMMAX, "cummax", |a, x| scan::cummax(x, a.dim);
     CUMMIN, "cummin", |a, x| scan::cummin(x, a.dim);
 }
 
-/// Values and indices with the chosen dimension as the caller wants it.
-fn drop_dim((v, i): (Array, Array), a: Along) -> Result<(Array, Array)> {
-    let shape =
-        if v.rank() > a.dim && v.shape()[a.dim] == 1 && !a.keep { v.shape().without(a.dim) } else { v.shape().clone() };
-    let with = if a.keep && v.shape().rank() == a.dim { v.shape().append(1) } else { shape };
-    Ok((v.reshape(&with)?, i.reshape(&with)?))
+/// Values and indices of a kernel that drops the chosen dimension, with it if the caller keeps it.
+fn keep_dim((v, i): (Array, Array), a: Along) -> Result<(Array, Array)> {
+    if !a.keep {
+        return Ok((v, i));
+    }
+    let mut shape = v.shape().clone();
+    shape.insert(a.dim, 1);
+    Ok((v.reshape(&shape)?, i.reshape(&shape)?))
 }
 
 macro_rules! position {
@@ -253,6 +255,8 @@ ops! { TABLE:
         if k < 0 || k > n {
             bail!(Runtime, "topk(): selected index k out of range: k is {k}, dimension {d} has size {n}");
         }
+        // The result of a tensor without dimensions has none, hence one element.
+        let k = if input.rank() == 0 { 1 } else { k };
         let a = Along { k: k as usize, high: largest, sorted, ..Along::dim(0) };
         Ok(pair(&named::TOPK, choose(&TOPK, "topk", input, dim, a)?))
     }
