@@ -117,6 +117,10 @@ impl Shape {
         s[at] = dim;
         s
     }
+    /// Whether a tensor of this shape can be broadcast to `wide`.
+    pub fn expands_to(&self, wide: &Shape) -> bool {
+        self.rank() <= wide.rank() && self.iter().rev().zip(wide.iter().rev()).all(|(&d, &w)| d == w || d == 1)
+    }
     /// Row-major strides. Those of a tensor's shape fit: they are parts of its counted number of elements.
     #[inline]
     pub fn contiguous_strides(&self) -> Strides {
@@ -276,6 +280,13 @@ mod tests {
         let e = broadcast2("add", &[3].into(), &[4].into()).unwrap_err();
         assert!(e.message().contains("add(): the size of tensor a (3)"));
         assert_eq!(&broadcast2("add", &[0].into(), &[1].into()).unwrap()[..], &[0]);
+    }
+
+    #[test]
+    fn shapes_expand_along_dimensions_of_one() {
+        let expands = |a: &[usize], b: &[usize]| Shape::new(a).expands_to(&Shape::new(b));
+        assert!(expands(&[], &[2]) && expands(&[1, 3], &[4, 2, 3]) && expands(&[1], &[0]));
+        assert!(!expands(&[3], &[3, 5]) && !expands(&[0], &[3]) && !expands(&[2, 3], &[3]));
     }
 
     #[test]

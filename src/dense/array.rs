@@ -381,10 +381,13 @@ impl Array {
 
     /// Broadcast to `shape` without copying.
     ///
-    /// Error: `Runtime` if the shape has too many elements to be counted.
+    /// Error: `Runtime` if it does not broadcast to that shape, or the shape has too many elements to be counted.
     pub fn expand(&self, shape: &Shape) -> Result<Array> {
         if self.shape == *shape {
             return Ok(self.clone());
+        }
+        if !self.shape.expands_to(shape) {
+            bail!(Runtime, "expand(): a tensor of shape {} cannot be expanded to shape {shape}", self.shape);
         }
         if shape.checked_numel().is_none() {
             bail!(Runtime, "expand(): shape {shape} has more elements than can be counted");

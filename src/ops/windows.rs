@@ -7,6 +7,7 @@ use crate::base::shape::wrap_dim;
 use crate::base::{DType, Layout, Result, Shape, size};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::Array;
+use crate::dense::index::arange;
 use crate::dense::memory::list;
 use crate::dense::region::Region;
 use crate::rules::{Batching, Linear, basis, part};
@@ -300,8 +301,8 @@ ops! { TABLE:
     ///         [0., 1.]])
     fn diagonal_scatter = "diagonal_scatter" (input: &Tensor, src: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1)
         -> Tensor [METHOD] {
-        let all: Vec<i64> = (0..input.numel() as i64).collect();
-        let at = super::diagonal::diagonal(&Tensor::from_slice(input.shape().clone(), &all)?, offset, dim1, dim2)?;
+        let all: Tensor = arange(DType::I64, 0.into(), 1.into(), input.numel())?.into();
+        let at = super::diagonal::diagonal(&basis::reshape(&all, input.shape())?, offset, dim1, dim2)?;
         check_part("diagonal_scatter", at.shape(), src)?;
         let flat = |t: &Tensor| basis::reshape(t, &[t.numel()].into());
         let out = indexing::put(&flat(input)?, &[IndexItem::Tensor(flat(&at)?)], &flat(src)?)?;

@@ -74,6 +74,15 @@ def test_what_no_memory_has_raises(call: Callable[[], Any]) -> None:
     assert type(caught.value).__name__ != "InternalError", caught.value
 
 
+def test_shapes_that_do_not_broadcast_read_no_other_memory() -> None:
+    with pytest.raises(RuntimeError, match="cannot be expanded"):
+        pb.zeros(3, 3, 5).bernoulli_(pb.full((3,), 0.5))
+    with pytest.raises(RuntimeError):
+        pb.zeros(4).bernoulli_(pb.empty(0))
+    with pytest.raises(RuntimeError):
+        F.mse_loss(ones(3, 3, 2), ones(3, 3, 2), weight=ones(2, 3))
+
+
 def test_slices_by_large_steps_take_the_first() -> None:
     x = pb.arange(3.0)
     assert x[0:3:FAR].tolist() == [0.0] and x[1::FAR].tolist() == [1.0]

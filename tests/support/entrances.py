@@ -296,6 +296,22 @@ def indexed_by_expanded(e: int) -> Any:
 
 
 @row(1)
+def selected_by_expanded(e: int) -> Any:
+    return pb.index_select(pb.arange(3.0), 0, pb.zeros(1, dtype=pb.int64).expand(e))
+
+
+@row(1)
+def added_by_expanded(e: int) -> Any:
+    index = pb.zeros(1, dtype=pb.int64).expand(e)
+    return pb.index_add(pb.arange(3.0), 0, index, pb.ones(1).expand(e))
+
+
+@row(1)
+def diagonal_of_expanded(e: int) -> Any:
+    return pb.diagonal_scatter(pb.ones(1, 1).expand(e, 1), pb.ones(1))
+
+
+@row(1)
 def taken_by_expanded(e: int) -> Any:
     return pb.take_along_dim(pb.arange(3.0), pb.zeros(1, dtype=pb.int64).expand(e), 0)
 

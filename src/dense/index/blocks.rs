@@ -6,6 +6,7 @@ use crate::bail;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::dense::array::Array;
 use crate::dense::copy::cast;
+use crate::dense::memory::list;
 use crate::dense::parallel::{self, Shared};
 use crate::dense::reduce::op::{Max, Op, Sum};
 use num_complex::Complex;
@@ -41,7 +42,7 @@ pub fn select(a: &Array, dim: usize, index: &Array) -> Result<Array> {
         let one = select(&a.reshape(&[1].into())?, 0, index)?;
         return if index.numel() == 1 { one.reshape(a.shape()) } else { Ok(one) };
     }
-    let mut at = vec![0; index.numel()];
+    let mut at = zeros(OP, index.numel())?;
     offsets(OP, index, dim, a.shape()[dim], a.strides()[dim], false, &mut at)?;
     let lead = a.shape()[..dim].iter().product();
     let mut blocks = a.layout();
@@ -54,6 +55,12 @@ pub fn select(a: &Array, dim: usize, index: &Array) -> Result<Array> {
             unsafe { take(a, &positions(&leading, lead), &at, &blocks, out) }
         }
     })
+}
+
+/// `n` zeros; of many an error where memory for them cannot be had.
+fn zeros(op: &str, n: usize) -> Result<Vec<isize>> {
+    const FEW: usize = 1 << 20;
+    if n <= FEW { Ok(vec![0; n]) } else { list(op, n, std::iter::repeat_n(0, n)) }
 }
 
 /// Offsets of all positions of a layout in row-major order.
@@ -130,7 +137,7 @@ fn many_offsets(op: &str, a: &Array, steps: &[isize], indices: &[Array]) -> Resu
         bail!(Index, "{op}(): too many indices for tensor of dimension {}", a.rank());
     }
     let shape = first.shape().clone();
-    let mut at = vec![0; shape.numel()];
+    let mut at = zeros(op, shape.numel())?;
     for (d, index) in indices.iter().enumerate() {
         require_indices(op, index)?;
         if *index.shape() != shape {
@@ -196,7 +203,7 @@ fn put_at_dim(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, accum
         return put_at_dim(op, &a.reshape(&one)?, 0, index, &src.reshape(&one)?, accumulate)?.reshape(a.shape());
     }
     let steps = a.shape().contiguous_strides();
-    let mut at = vec![0; index.numel()];
+    let mut at = zeros(op, index.numel())?;
     offsets(op, index, dim, a.shape()[dim], steps[dim], false, &mut at)?;
     let want = a.shape().with(dim, at.len());
     // A 0-d source stands for one with a single element along `dim`.
