@@ -21,7 +21,9 @@ from typing import Any
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from support import entrances, fuzz, samples
+from support import entrances, entrances_apart, fuzz, samples
+
+assert entrances_apart.row is entrances.row  # its rows are in the same table
 
 EDGES = [2**31, 2**32, 2**53, 2**62, 2**63 - 1]
 EXTREMES = [0, 1, -1, *EDGES, *(-e for e in EDGES), -(2**63)]
