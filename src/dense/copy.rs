@@ -169,6 +169,9 @@ impl Target {
 /// # Safety
 /// Every place must be writable, and `src` hold as many elements as the layout; the two must not overlap.
 pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: usize) {
+    if layout.shape.contains(&0) {
+        return;
+    }
     if layout.is_contiguous() {
         // SAFETY: by the contract the places, which are adjacent, are writable, and `src` holds an element for each.
         return unsafe {

@@ -56,9 +56,16 @@ pub unsafe fn fill(owner: &Bound<'_, PyAny>, array: &Array, view: *mut ffi::Py_b
     if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE && !writable {
         return Err(PyBufferError::new_err("the tensor's memory is read-only"));
     }
+    // A broadcast view may have more bytes than others can count.
+    let Some(bytes) = array.shape().checked_bytes(size) else {
+        return Err(PyBufferError::new_err(format!(
+            "a view of shape {} has too many bytes to be shared",
+            array.shape()
+        )));
+    };
     let inner = Box::new(View {
         shape: array.shape().iter().map(|&d| d as isize).collect(),
-        strides: array.strides().iter().map(|s| s * size as isize).collect(),
+        strides: array.strides().iter().map(|s| s.saturating_mul(size as isize)).collect(),
         _export: array.buffer().map(|b| b.export()),
         _array: array.clone(),
     });
@@ -67,7 +74,7 @@ pub unsafe fn fill(owner: &Bound<'_, PyAny>, array: &Array, view: *mut ffi::Py_b
         let v = &mut *view;
         v.buf = array.ptr().cast_mut().cast();
         v.obj = owner.clone().into_ptr();
-        v.len = (array.numel() * size) as isize;
+        v.len = bytes as isize;
         v.readonly = c_int::from(!writable);
         v.itemsize = size as isize;
         v.format = if flags & ffi::PyBUF_FORMAT != 0 { format.as_ptr().cast_mut() } else { std::ptr::null_mut() };
