@@ -79,7 +79,7 @@ def test_shapes_that_do_not_broadcast_read_no_other_memory() -> None:
         pb.zeros(3, 3, 5).bernoulli_(pb.full((3,), 0.5))
     with pytest.raises(RuntimeError):
         pb.zeros(4).bernoulli_(pb.empty(0))
-    with pytest.raises(RuntimeError):
+    with pytest.raises((RuntimeError, ValueError)):
         F.mse_loss(ones(3, 3, 2), ones(3, 3, 2), weight=ones(2, 3))
 
 
