@@ -306,6 +306,45 @@ def test_a_residual_that_the_members_of_a_batch_share() -> None:
     same(looped, scalar(3.0))
 
 
+def test_a_backward_that_clips_has_no_transpose() -> None:
+    class Clipped(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g.clamp(-100, 100)
+
+    x = numbers(1.0, 2.0)
+    same(grad(lambda x: (Clipped.apply(x) * 1000).sum())(x), numbers(100.0, 100.0))
+    with pytest.raises(RuntimeError, match=r"Clipped: .*not linear.*test_hard_cases\.py:\d+"):
+        jvp(Clipped.apply, (x,), (x,))
+
+
+def test_jvp_runs_once_where_the_input_requires_grad_too() -> None:
+    runs: list[int] = []
+
+    class Exponential(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.result = x.exp()
+            return ctx.result
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            runs.append(1)
+            out = t * ctx.result
+            del ctx.result
+            return out
+
+    leaf = numbers(0.0, 1.0).requires_grad_()
+    with forward_ad.dual_level():
+        out = forward_ad.unpack_dual(Exponential.apply(forward_ad.make_dual(leaf, pb.ones(2))))
+        same(out.tangent, leaf.exp())
+    assert len(runs) == 1
+
+
 def test_output_65_of_70_is_non_differentiable() -> None:
     class Seventy(Function):
         @staticmethod
@@ -425,6 +464,11 @@ def test_40_arrays_are_operands() -> None:
     assert grad(lambda x: (a * x).sum())(t).tolist() == grad(lambda x: (x * a).sum())(t).tolist() == [3, 5]
     same(jvp(lambda x: a * x, (t,), (t,))[1], a * t)
     assert vmap(lambda x: a * x)(pb.ones(2, 2)).tolist() == [[3, 5]] * 2
+
+
+def test_41_a_factor_is_not_computed_in_the_dtype_of_the_second_operand() -> None:
+    out = pb.sub(pb.tensor(0.2, dtype=pb.float64), pb.tensor(1, dtype=pb.uint8), alpha=-1)
+    same(out, pb.tensor(1.2, dtype=pb.float64))
 
 
 def test_42_numbers_are_arguments() -> None:

@@ -155,9 +155,10 @@ def _column(a: Any, b: Any) -> Any:
 
 
 def _reduced(name: str, a: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    given = axis if isinstance(axis, tuple) else range(a.ndim) if axis is None else (axis,)
+    axes = axis if isinstance(axis, tuple) else range(a.ndim) if axis is None else (axis,)
+    axes = sorted((k % max(a.ndim, 1) for k in axes), reverse=True)
     run = _core.functions[_REDUCTIONS[name]]
-    for k in sorted((k % max(a.ndim, 1) for k in given), reverse=True):
+    for k in axes:
         a = run(a, k, keepdims)
     return a
 

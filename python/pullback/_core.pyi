@@ -2571,7 +2571,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
     tensor([1., 1.])
     """
 
-def constant_pad_nd(input: Tensor, pad: _Ints, value: builtins.float = 0.0, *, out: Any = None) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Any = None) -> Tensor:
     """Padding with a value."""
 
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:

@@ -283,7 +283,7 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
             [ 1.]])
     """
 
-def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: builtins.float | None = None) -> Tensor:
+def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: _Number | None = None) -> Tensor:
     """Padding at the ends of the trailing dimensions, the last one first: with a value, or by 'reflect', 'replicate' or
     'circular'. Negative amounts crop.
 

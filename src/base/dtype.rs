@@ -115,6 +115,18 @@ impl DType {
         !matches!(self, DType::Bool | DType::U8)
     }
 
+    /// The largest finite number of floats, and of the parts of complex numbers.
+    pub const fn largest(self) -> Option<f64> {
+        match self {
+            DType::F16 => Some(65504.0),
+            // (2 - 2^-7) 2^127
+            DType::BF16 => Some(3.3895313892515355e38),
+            DType::F32 | DType::C64 => Some(f32::MAX as f64),
+            DType::F64 | DType::C128 => Some(f64::MAX),
+            _ => None,
+        }
+    }
+
     /// The dtype of the real and imaginary parts; floats are their own.
     pub const fn real(self) -> DType {
         match self {

@@ -16,6 +16,8 @@ pub enum Kind {
     Index,
     /// The operator has no kernel or rule for these arguments.
     NotImplemented,
+    /// A number is too large for where it goes.
+    Overflow,
     /// A decomposition failed (singular or non-convergent input).
     LinAlg,
     /// A bug in this library.
@@ -59,6 +61,10 @@ impl Error {
     #[cold]
     pub fn not_implemented(message: impl Into<String>) -> Self {
         Self::new(Kind::NotImplemented, message)
+    }
+    #[cold]
+    pub fn overflow(message: impl Into<String>) -> Self {
+        Self::new(Kind::Overflow, message)
     }
     #[cold]
     pub fn linalg(message: impl Into<String>) -> Self {

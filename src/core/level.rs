@@ -358,6 +358,13 @@ pub fn height() -> usize {
     this(|t| t.height.get())
 }
 
+/// Whether a level above differentiates what this one gives. Batches do not.
+pub fn is_followed(id: LevelId) -> bool {
+    height() > id.depth()
+        && STACK
+            .with_borrow(|s| s.iter().skip(id.depth()).flatten().any(|l| !matches!(l.kind, LevelKind::Batch { .. })))
+}
+
 /// Whether this is a live level of `forward_ad`.
 pub fn is_forward_ad(id: LevelId) -> bool {
     kind(id) == Some(Kind::ForwardAd)

@@ -12,6 +12,11 @@ pub struct Setting {
 impl Setting {
     pub const ON: Setting = Setting { grad: true, forward: true };
 
+    /// What a tape that records, or does not, sees.
+    pub const fn recording(grad: bool) -> Setting {
+        Setting { grad, forward: true }
+    }
+
     /// Of this thread.
     #[inline]
     pub fn now() -> Setting {

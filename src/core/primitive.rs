@@ -163,6 +163,13 @@ pub trait Primitive: Send + Sync + 'static {
         false
     }
 
+    /// Whether the outputs are affine in these arguments together, whatever these are, while the others stay as they
+    /// are. They are if no partial depends on any of these, unless the operator jumps.
+    fn is_affine(&self, params: &Params, args: Mask) -> bool {
+        let reads = self.saves(params, args);
+        !self.is_constant() && reads.outputs == 0 && reads.inputs & args == 0
+    }
+
     /// The call as a step of a recorded program.
     fn replay(&self, me: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         super::call::call_many(me, params, args)

@@ -50,13 +50,26 @@ pub struct Recording {
 pub struct Recorder {
     state: Mutex<Recording>,
     partial: bool,
+    /// Which instructions of a partial trace need their line.
+    noted: Option<Noted>,
 }
+
+/// Whether an instruction with these outputs needs its line.
+pub type Noted = fn(Prim<'_>, &Params, &[Atom], &[Tensor]) -> bool;
 
 impl Recorder {
     /// Records only operators that have one of its variables among their arguments; all others run as if there were no
     /// trace.
     pub fn partial() -> Recorder {
         Recorder { partial: true, ..Recorder::default() }
+    }
+    /// A partial one right below a tape. It notes which instructions that tape did not record, and the lines of those, and
+    /// of others.
+    pub fn noting(noted: Noted) -> Recorder {
+        Recorder { partial: true, noted: Some(noted), ..Recorder::default() }
+    }
+    pub fn is_noting(&self) -> bool {
+        self.noted.is_some()
     }
     pub fn is_partial(&self) -> bool {
         self.partial
@@ -92,7 +105,11 @@ impl Recorder {
 
     /// Writes down a call; returns the variable of its first output.
     fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outs: &[Tensor], modes: Setting) -> u32 {
-        let (line, modes) = if self.partial { (None, Setting::ON) } else { (super::origin::here(), modes) };
+        let (line, modes) = match self.noted {
+            None if self.partial => (None, Setting::ON),
+            Some(noted) if modes == Setting::ON && !noted(prim, params, &args, outs) => (None, modes),
+            _ => (super::origin::here(), modes),
+        };
         let mut s = self.state();
         let first = s.vars.len() as u32;
         s.vars.extend(outs.iter().map(Meta::of));
@@ -124,10 +141,11 @@ pub(super) fn interpret(
             }
         }
     }
+    let above = recorder.is_noting().then(|| Setting::recording(super::level::records_above(level)));
     let (outs, modes) = {
         let _below = Below::enter(level);
         (super::call::call_many(prim, params, &values)?, Setting::now())
     };
-    let first = recorder.push(prim, params, atoms, &outs, modes);
+    let first = recorder.push(prim, params, atoms, &outs, above.unwrap_or(modes));
     Ok(outs.into_iter().enumerate().map(|(i, v)| Tensor::traced(level, v, first + i as u32)).collect())
 }

@@ -199,6 +199,12 @@ fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
     ))
 }
 
+/// The running method of a custom function, as its user knows it.
+pub fn running() -> Option<String> {
+    let frame = Frame::current();
+    (frame.function != Origin::UNKNOWN).then(|| names(&frame).0)
+}
+
 /// What to write if a method of a custom function reads the data of a batch.
 pub fn advice() -> String {
     let frame = Frame::current();

@@ -10,7 +10,8 @@ use num_complex::Complex;
 use smallvec::SmallVec;
 
 /// Value conversions as PyTorch does them: floats truncate to integers, integers wrap, anything non-zero is true,
-/// complex to real drops the imaginary part.
+/// complex to real drops the imaginary part. Floats that no integer is near, and NaN, become the least int32 or int64,
+/// narrower integers the last bits of it.
 pub trait Convert: Element {
     fn to_f64(self) -> f64;
     fn to_i64(self) -> i64;
@@ -27,10 +28,22 @@ macro_rules! convert_int {
         fn to_i64(self) -> i64 { self as i64 }
         fn to_complex(self) -> Complex<f64> { Complex::new(self as f64, 0.0) }
         fn to_bool(self) -> bool { self != 0 }
-        fn of_f64(x: f64) -> Self { x as i64 as $t }
+        fn of_f64(x: f64) -> Self { truncated(x, size_of::<$t>() == 8) as $t }
         fn of_i64(x: i64) -> Self { x as $t }
-        fn of_complex(z: Complex<f64>) -> Self { z.re as i64 as $t }
+        fn of_complex(z: Complex<f64>) -> Self { Self::of_f64(z.re) }
     })*};
+}
+
+#[inline(always)]
+fn truncated(x: f64, wide: bool) -> i64 {
+    const TWO_63: f64 = 9_223_372_036_854_775_808.0;
+    if wide {
+        if (-TWO_63..TWO_63).contains(&x) { x as i64 } else { i64::MIN }
+    } else if x > -2_147_483_649.0 && x < 2_147_483_648.0 {
+        i64::from(x as i32)
+    } else {
+        i64::from(i32::MIN)
+    }
 }
 convert_int!(u8, i8, i16, i32, i64);
 
@@ -95,6 +108,9 @@ pub fn from_scalar<T: Convert>(s: Scalar) -> T {
     match s {
         Scalar::Bool(b) => T::of_i64(b as i64),
         Scalar::Int(i) => T::of_i64(i),
+        Scalar::Unsigned(u) if T::DTYPE.is_differentiable() => T::of_f64(u as f64),
+        Scalar::Unsigned(u) => T::of_i64(u as i64),
+        Scalar::Huge(x) => T::of_f64(x),
         Scalar::Float(x) => T::of_f64(x),
         Scalar::Complex(z) => T::of_complex(z),
     }

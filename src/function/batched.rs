@@ -115,11 +115,12 @@ impl Function for Batched {
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
         let guard = self.open();
         let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
-        let shown = outs.len().saturating_sub(self.inner.hidden() + self.inner.further());
+        let unseen = if self.followed { self.inner.hidden() + self.inner.further() } else { outs.len() };
+        let shown = outs.len().saturating_sub(unseen);
         let (mut values, mut dims) = (Outputs::new(), Dims::new());
         for (i, o) in outs.iter().enumerate() {
             let (v, d) = match lower(guard.id(), o) {
-                (v, None) if self.followed && i < shown && v.dtype().is_differentiable() => {
+                (v, None) if i < shown && v.dtype().is_differentiable() => {
                     (basis::expand(&v, &v.shape().prepend(self.info.size))?, Some(0))
                 }
                 own => own,
@@ -170,6 +171,11 @@ impl Function for Batched {
 
     fn once(&self) -> bool {
         self.inner.once()
+    }
+
+    fn signature(&self) -> Option<String> {
+        let own = self.inner.signature()?;
+        Some(format!("{own} over {:?} {}", self.in_dims, self.info.size))
     }
 
     fn argument(&self, i: usize) -> String {

@@ -78,6 +78,10 @@ impl CustomPrimitive {
         call_many(me, &Params::None, &refs)
     }
 
+    pub(super) fn signature(&self) -> Option<String> {
+        self.f.signature()
+    }
+
     fn constants(&self) -> Option<MutexGuard<'_, Set>> {
         self.constant.get().map(|c| c.lock().unwrap_or_else(|e| e.into_inner()))
     }
@@ -168,11 +172,10 @@ impl Custom for CustomPrimitive {
         let without_rule =
             |i: usize| (i >= results || setup.non_differentiable.has(i)) && outs[i].dtype().is_differentiable();
         // Only a level above can save these, or a tape below a level of `forward_ad`.
-        let may_be_saved =
-            level::height() > level.depth() || (forward::is_recorded(&outs) && level::is_forward_ad(level));
+        let may_be_saved = level::is_followed(level) || (forward::is_recorded(&outs) && level::is_forward_ad(level));
         if may_be_saved && (0..outs.len()).any(without_rule) {
             tangents.resize(outs.len(), None);
-            let all = hidden::jvp(&*self.f, &primals, &given)?;
+            let all = hidden::jvp(&*self.f, &primals, &given, &without_rule)?;
             for (i, t) in all.into_iter().enumerate().filter(|(i, _)| without_rule(*i)) {
                 tangents[i] = t;
             }

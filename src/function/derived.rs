@@ -1,29 +1,126 @@
 //! Rules that a function does not give, derived from those that it gives. Both rules are linear, so each is the
-//! transpose of the other: it is taped at any point and swept.
+//! transpose of the other: it is taped at zero and swept. That it is linear is checked on the way.
 
+use super::linearity::{self, is_zero};
 use super::{Function, Rule, Setup, Values, fitted};
-use crate::base::{Error, Result, Scalar};
+use crate::base::{Error, Result};
+use crate::core::level::{self, Guard};
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
+use crate::core::tensor::Payload;
+use crate::core::trace::Recorder;
 use crate::core::{Edge, Node, Set, Tangents, Tensor};
 use crate::rules::basis;
 use crate::transforms::reverse::{Tape, pull};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The error for a rule that is neither given nor can be derived.
-#[cold]
-fn underivable(f: &dyn Function, rule: Rule, why: &str) -> Error {
-    let name = f.name();
-    let (rule, from, signature) = match rule {
-        Rule::Jvp => ("jvp", "backward", "jvp(ctx, *grad_inputs)"),
-        Rule::Backward => ("backward", "jvp", "backward(ctx, *grad_outputs)"),
+/// The rule that is transposed, for errors.
+pub enum Source<'a> {
+    /// That of a function which has none for this mode.
+    Function(&'a dyn Function, Rule),
+    /// One that has a name of its own; `fix` says what to write for the other mode.
+    Named { function: &'a str, rule: &'a str, derived: Rule, fix: &'a str },
+}
+
+impl Source<'_> {
+    fn derived(&self) -> Rule {
+        match *self {
+            Source::Function(_, rule) => rule,
+            Source::Named { derived, .. } => derived,
+        }
+    }
+
+    /// The error for a rule that is neither given nor can be derived.
+    #[cold]
+    fn underivable(&self, why: &str) -> Error {
+        let here = at_here();
+        match *self {
+            Source::Named { function, rule, fix, .. } => {
+                Error::not_implemented(format!("{function}: {rule} cannot be transposed: {why}; {fix}{here}"))
+            }
+            Source::Function(f, rule) => {
+                let (name, method) = (f.name(), method(rule));
+                let (rule, from) = names(rule);
+                Error::not_implemented(format!(
+                    "{name}: has no {rule} staticmethod, and it cannot be derived from {from}: {why}. {method}{here}"
+                ))
+            }
+        }
+    }
+
+    /// The error for a rule that is not linear.
+    #[cold]
+    fn not_linear(&self, why: &str) -> Error {
+        let here = at_here();
+        let vectors = match self.derived() {
+            Rule::Jvp => "gradients",
+            Rule::Backward => "tangents",
+        };
+        Error::runtime(match *self {
+            Source::Named { function, rule, fix, .. } => format!(
+                "{function}: {rule} is not linear in the {vectors}, so that its transpose is no derivative: {why}; \
+                 {fix}{here}"
+            ),
+            Source::Function(f, rule) => format!(
+                "{}: has no {} staticmethod, and it cannot be derived from {}, which is not linear in the {vectors}: \
+                 {why}. {}{here}",
+                f.name(),
+                names(rule).0,
+                names(rule).1,
+                method(rule)
+            ),
+        })
+    }
+
+    /// Result `i` of the rule in the shape of what it goes along with.
+    fn fit<'r>(&self, i: usize, result: &'r Tensor, along: &Tensor) -> Result<Cow<'r, Tensor>> {
+        if result.shape() == along.shape() {
+            return Ok(Cow::Borrowed(result));
+        }
+        let wrong = |of: &str| {
+            Error::runtime(format!(
+                "{of}: result {i} is invalid - got {} but expected shape compatible with {}{}",
+                result.shape(),
+                along.shape(),
+                at_here()
+            ))
+        };
+        match self {
+            Source::Function(f, Rule::Jvp) => {
+                Ok(fitted(*f, i, result, &Meta::of(along))?.map_or(Cow::Borrowed(result), Cow::Owned))
+            }
+            Source::Function(f, Rule::Backward) => Err(Error::runtime(format!(
+                "{}.jvp: tangent {i} has dtype {} and shape {}, expected those of output {i}: {} and {}{}",
+                f.name(),
+                result.dtype(),
+                result.shape(),
+                along.dtype(),
+                along.shape(),
+                at_here()
+            ))),
+            Source::Named { derived: Rule::Jvp, .. } if super::repeats(along.shape(), result.shape()) => {
+                basis::unbroadcast(result.clone(), along.shape()).map(Cow::Owned)
+            }
+            Source::Named { function, rule, .. } => Err(wrong(&format!("{function}: {rule}"))),
+        }
+    }
+}
+
+fn names(rule: Rule) -> (&'static str, &'static str) {
+    match rule {
+        Rule::Jvp => ("jvp", "backward"),
+        Rule::Backward => ("backward", "jvp"),
+    }
+}
+
+fn method(rule: Rule) -> String {
+    let signature = match rule {
+        Rule::Jvp => "jvp(ctx, *grad_inputs)",
+        Rule::Backward => "backward(ctx, *grad_outputs)",
     };
-    Error::not_implemented(format!(
-        "{name}: has no {rule} staticmethod, and it cannot be derived from {from}: {why}. Write\n    @staticmethod\n    \
-         def {signature}: ...{}",
-        at_here()
-    ))
+    format!("Write\n    @staticmethod\n    def {signature}: ...")
 }
 
 /// The error for a rule that nobody gives.
@@ -42,59 +139,94 @@ fn missing(f: &dyn Function, rule: Rule) -> Error {
     })
 }
 
-/// A taped linear map: leaves, and where its results hang.
+/// A taped linear map: leaves, and where its results hang. Below its tape a trace writes down what depends on the leaves.
 struct Map {
     tape: Tape,
+    trace: Guard,
+    recorder: Arc<Recorder>,
     leaves: SmallVec<[Option<Tensor>; 4]>,
 }
 
 impl Map {
-    /// Leaves of these shapes where `wanted`. Their values are ones, at which a result that was cut off shows.
+    /// Leaves of these shapes where `wanted`. They are zeros, at which a linear map is zero.
     fn open(metas: impl Iterator<Item = (Meta, bool)>) -> Result<Map> {
+        let recorder = Arc::new(Recorder::noting(linearity::is_notable));
+        let trace = level::push_trace(recorder.clone(), Origin::UNKNOWN);
         let mut tape = Tape::open(Origin::UNKNOWN);
         let mut leaves = SmallVec::new();
         for (m, wanted) in metas {
             leaves.push(match wanted {
-                true => Some(tape.leaf(&basis::full(&m.shape, m.dtype, 1.0)?)),
+                true => {
+                    let zeros = basis::full(&m.shape, m.dtype, 0.0)?;
+                    Some(tape.leaf(&Tensor::traced(trace.id(), zeros, recorder.new_var(m))))
+                }
                 false => None,
             });
         }
-        Ok(Map { tape, leaves })
+        Ok(Map { tape, trace, recorder, leaves })
     }
 
     /// Pulls `along` back from the map's results, one for each leaf.
-    fn transpose(self, f: &dyn Function, rule: Rule, results: Tangents, along: &[Option<Tensor>]) -> Result<Tangents> {
+    fn transpose(self, source: &Source<'_>, results: Tangents, along: &[Option<Tensor>]) -> Result<Tangents> {
+        let Map { tape, trace, recorder, leaves } = self;
         let mut roots: SmallVec<[(Edge, Tensor); 4]> = SmallVec::new();
-        for (r, a) in results.iter().zip(along) {
+        let (mut vars, mut values): (SmallVec<[u32; 4]>, Values) = (SmallVec::new(), Values::new());
+        let mut cut = false;
+        for (i, (r, a)) in results.iter().zip(along).enumerate() {
             let (Some(r), Some(a)) = (r, a) else { continue };
-            match self.tape.detach(r)? {
-                (r, Some(edge)) => {
-                    roots.push((edge, if a.dtype() == r.dtype() { a.clone() } else { basis::cast(a, r.dtype())? }))
+            let (value, edge) = tape.detach(&*source.fit(i, r, a)?)?;
+            let Some(Payload::Traced { value, var }) = value.payload_at(trace.id()) else {
+                if is_zero(&value) {
+                    continue;
                 }
-                (r, None) if is_zero(&r) => {}
-                _ => return Err(underivable(f, rule, "its result does not depend on its arguments by operators")),
+                let why = format!("result {i} does not depend on them by operators, and is not zero");
+                return Err(source.not_linear(&why));
+            };
+            vars.push(*var);
+            values.push(value.clone());
+            match edge {
+                Some(edge) => roots
+                    .push((edge, if a.dtype() == value.dtype() { a.clone() } else { basis::cast(a, value.dtype())? })),
+                None => cut = true,
             }
         }
-        let places: SmallVec<[bool; 4]> = self.leaves.iter().map(Option::is_some).collect();
-        drop((self.leaves, results));
-        let nodes: SmallVec<[Arc<Node>; 2]> = self.tape.close();
-        let mut pulled = pull(&nodes, roots, false)?.into_iter();
+        let found = linearity::inspect(&recorder.take(), &vars)?;
+        if let Some(fault) = found.fault {
+            return Err(source.not_linear(&fault.to_string()));
+        }
+        if let Some(added) = found.added
+            && !values.iter().all(is_zero)
+        {
+            return Err(source.not_linear(&added.to_string()));
+        }
+        if cut {
+            return Err(source.underivable("its result does not depend on its arguments by operators"));
+        }
+        let places: SmallVec<[bool; 4]> = leaves.iter().map(Option::is_some).collect();
+        drop((leaves, results, values));
+        let nodes: SmallVec<[Arc<Node>; 2]> = tape.close();
+        let pulled = pull(&nodes, roots, false)?;
+        if pulled.iter().flatten().any(|t| t.level() == trace.id()) {
+            return Err(source.not_linear("its transpose depends on their values"));
+        }
+        drop(trace);
+        let mut pulled = pulled.into_iter();
         Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())
     }
 }
 
-fn is_zero(t: &Tensor) -> bool {
-    let Some(a) = t.innermost() else { return false };
-    let all = || -> Result<bool> {
-        let flat = a.contiguous()?.reshape(&crate::base::Shape::new(&[a.numel()]))?;
-        for i in 0..a.numel() {
-            if !matches!(flat.get(&[i])?, Scalar::Float(x) if x == 0.0) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    };
-    all().unwrap_or(false)
+/// The transpose of a rule that takes vectors of these shapes, at `along`; one result for each vector.
+pub fn transposed(
+    source: &Source<'_>,
+    vectors: &[Meta],
+    along: &[Option<Tensor>],
+    rule: impl FnOnce(&[Option<Tensor>]) -> Result<Tangents>,
+) -> Result<Tangents> {
+    let map = Map::open(vectors.iter().map(|m| (m.clone(), true)))?;
+    let given = map.leaves.clone();
+    let results = rule(&given)?;
+    drop(given);
+    map.transpose(source, results, along)
 }
 
 /// Those that are there.
@@ -107,6 +239,7 @@ pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<
     if !f.has(Rule::Backward) || f.once() {
         return Err(missing(f, Rule::Jvp));
     }
+    let source = Source::Function(f, Rule::Jvp);
     let needs = present(tangents);
     let wanted = |i: usize, o: &Tensor| o.dtype().is_differentiable() && !setup.non_differentiable.has(i);
     let map = Map::open(outs.iter().enumerate().map(|(i, o)| (Meta::of(o), wanted(i, o))))?;
@@ -116,16 +249,9 @@ pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<
             *c = Some(basis::zeros_like(o)?);
         }
     }
-    let mut grads = f.backward(setup, &cotangents, &needs).map_err(|e| underivable(f, Rule::Jvp, e.message()))?;
+    let grads = f.backward(setup, &cotangents, &needs).map_err(|e| source.underivable(e.message()))?;
     drop(cotangents);
-    for (i, (g, t)) in grads.iter_mut().zip(tangents).enumerate() {
-        if let (Some(given), Some(t)) = (&*g, t)
-            && let Some(fitted) = fitted(f, i, given, &Meta::of(t))?
-        {
-            *g = Some(fitted);
-        }
-    }
-    let mut out = map.transpose(f, Rule::Jvp, grads, tangents)?;
+    let mut out = map.transpose(&source, grads, tangents)?;
     for (t, o) in out.iter_mut().zip(outs) {
         if t.is_none() && o.dtype().is_differentiable() && setup.materialize {
             *t = Some(basis::zeros_like(o)?);
@@ -145,17 +271,15 @@ pub fn backward(
     if !f.has(Rule::Jvp) {
         return Err(missing(f, Rule::Backward));
     }
+    let source = Source::Function(f, Rule::Backward);
     let map = Map::open(inputs.iter().enumerate().map(|(i, m)| (m.clone(), needs.has(i))))?;
-    let mut tangents: Values = Values::new();
     let mut given: SmallVec<[Option<Tensor>; 4]> = map.leaves.clone();
     for (t, m) in given.iter_mut().zip(inputs) {
         if t.is_none() && setup.materialize && m.dtype.is_differentiable() {
-            let zeros = basis::full(&m.shape, m.dtype, 0.0)?;
-            tangents.push(zeros.clone());
-            *t = Some(zeros);
+            *t = Some(basis::full(&m.shape, m.dtype, 0.0)?);
         }
     }
-    let results = f.jvp(setup, &given).map_err(|e| underivable(f, Rule::Backward, e.message()))?;
-    drop((given, tangents));
-    map.transpose(f, Rule::Backward, results, cotangents)
+    let results = f.jvp(setup, &given).map_err(|e| source.underivable(e.message()))?;
+    drop(given);
+    map.transpose(&source, results, cotangents)
 }

@@ -61,8 +61,13 @@ pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], nee
     Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())
 }
 
-/// Tangents of all outputs, as the operators of the forward give them.
-pub fn jvp(f: &dyn Function, args: &[Tensor], tangents: &[Option<Tensor>]) -> Result<Tangents> {
+/// Tangents of the `wanted` outputs, as the operators of the forward give them.
+pub fn jvp(
+    f: &dyn Function,
+    args: &[Tensor],
+    tangents: &[Option<Tensor>],
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Tangents> {
     let duals = Duals::open(Origin::UNKNOWN);
     let lift = |(a, t): (&Tensor, &Option<Tensor>)| match t {
         Some(t) if a.dtype().is_differentiable() => duals.lift(a, t),
@@ -70,7 +75,8 @@ pub fn jvp(f: &dyn Function, args: &[Tensor], tangents: &[Option<Tensor>]) -> Re
     };
     let xs = args.iter().zip(tangents).map(lift).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
     let (outs, drew) = rerun(f, &xs)?;
-    let lowered = outs.iter().map(|o| Ok(duals.lower(o)?.1)).collect::<Result<Tangents>>()?;
+    let lower = |(i, o): (usize, &Tensor)| if wanted(i) { Ok(duals.lower(o)?.1) } else { Ok(None) };
+    let lowered = outs.iter().enumerate().map(lower).collect::<Result<Tangents>>()?;
     if drew && lowered.iter().any(Option::is_some) {
         return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
     }

@@ -15,9 +15,10 @@ pub mod custom;
 mod derived;
 mod hidden;
 mod kept;
+mod linearity;
 
 use crate::bail;
-use crate::base::Result;
+use crate::base::{Result, Shape};
 use crate::core::node::Meta;
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
@@ -29,7 +30,9 @@ use std::any::Any;
 use std::sync::Arc;
 
 pub use custom::apply;
+pub use derived::{Source, transposed};
 pub use kept::kept;
+pub use linearity::{arrives, is_tried, pass_on};
 
 /// State of a custom function between its forward and its rules, without the tensors.
 pub type Context = Arc<dyn Any + Send + Sync>;
@@ -130,6 +133,11 @@ pub trait Function: Send + Sync + 'static {
         false
     }
 
+    /// What a trial of the function depends on besides shapes and dtypes; `None` if that is not known.
+    fn signature(&self) -> Option<String> {
+        None
+    }
+
     /// What error messages call argument `i`.
     fn argument(&self, i: usize) -> String {
         format!("argument {i}")
@@ -205,11 +213,15 @@ pub(crate) fn fitted(f: &dyn Function, i: usize, g: &Tensor, input: &Meta) -> Re
     if g.shape() == &input.shape { Ok(None) } else { summed(f, i, g, input).map(Some) }
 }
 
+/// Whether a shape broadcasts to another one.
+fn repeats(from: &Shape, to: &Shape) -> bool {
+    let trailing = to.len().checked_sub(from.len()).map(|lead| &to[lead..]);
+    trailing.is_some_and(|to| from.iter().zip(to).all(|(&a, &b)| a == b || a == 1))
+}
+
 #[cold]
 fn summed(f: &dyn Function, i: usize, g: &Tensor, input: &Meta) -> Result<Tensor> {
-    let (from, to) = (&input.shape, g.shape());
-    let trailing = to.len().checked_sub(from.len()).map(|lead| &to[lead..]);
-    if !trailing.is_some_and(|to| from.iter().zip(to).all(|(&a, &b)| a == b || a == 1)) {
+    if !repeats(&input.shape, g.shape()) {
         bail!(
             Runtime,
             "{}.backward: function returned an invalid gradient at index {i}, for {} - got {} but expected shape \

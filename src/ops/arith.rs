@@ -1,14 +1,15 @@
 //! Arithmetic of two and three arguments.
 
 use super::compare::{eq, ge, gt, logical_and, logical_not, lt, ne};
-use super::promote::{Rule, binary, common_dtype, convert};
+use super::promote::{Rule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal, trunc};
 use super::value::{Operand, Value};
 use crate::bail;
+use crate::base::dtype::Category;
 use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
-use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
-use crate::rules::{IntoPartial, Partial};
+use crate::rules::basis::{self, clear_where, mul as times, neg, number, scale, shift, sub as minus, where_};
+use crate::rules::{IntoPartial, Partial, Pointwise};
 
 binary! { PRIMITIVES:
     /// `input / other` of floats.
@@ -29,7 +30,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
     remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] wraps(&floor_divide_same(a, b)?);
+        da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
     ///
@@ -37,7 +38,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
     fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::One, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
+        da[] Partial::Piece, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
     ///
@@ -45,7 +46,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
     /// tensor([0.])
     atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, TENSORS, INPLACE]
-        da[a b] divide_floats(b, &norm2(a, b)?), db[a b] neg(&divide_floats(a, &norm2(a, b)?)?);
+        da[a b] times(b, &inverse_norm2(a, b)?), db[a b] neg(&times(a, &inverse_norm2(a, b)?)?);
 
     /// The larger of both; NaN if one is NaN. Ties share the derivative.
     ///
@@ -88,8 +89,12 @@ binary! { PRIMITIVES:
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
 }
 
-fn norm2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    basis::add(&times(a, a)?, &times(b, b)?)
+/// 1 / (a² + b²), 0 at the origin.
+fn inverse_norm2(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let norm2 = basis::add(&times(a, a)?, &times(b, b)?)?;
+    let origin = eq(&norm2, 0.0)?;
+    let safe = where_(&origin, &number(&norm2, 1.0), &norm2)?;
+    where_(&origin, &number(&norm2, 0.0), &reciprocal(&safe)?)
 }
 
 /// 1 for the larger, or for NaN; 1/2 for both of equals; the result is constant in the smaller.
@@ -127,19 +132,41 @@ fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'sta
     Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, times(y, &log(a)?)?))))
 }
 
-fn scaled<'a>(op: &str, other: Operand<'a>, alpha: Scalar, input: Operand<'_>) -> Result<Tensor> {
-    let integers = !common_dtype(input, other).is_differentiable();
-    if integers && matches!(alpha, Scalar::Float(_) | Scalar::Complex(_)) {
-        bail!(Runtime, "{op}(): for integral input tensors, argument 'alpha' must not be a floating point number");
+/// `input ± alpha * other`: the factor takes part in the common dtype of both, half precision in single.
+fn plus_scaled(op: &str, prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    let dtype = common_dtype(a, b);
+    if matches!(alpha, Scalar::Bool(_)) && dtype != DType::Bool {
+        bail!(Runtime, "{op}(): Boolean alpha only supported for Boolean results, but the result is {dtype}");
     }
-    let dtype = common_dtype(other, Operand::Number(alpha));
-    times(&convert(other, dtype)?, &super::promote::number(alpha, dtype)?)
+    if !dtype.is_differentiable() && alpha.category() > Category::Integer {
+        bail!(Runtime, "{op}(): For integral input tensors, argument alpha must not be a floating point number.");
+    }
+    if !dtype.is_complex() && matches!(alpha, Scalar::Complex(_)) {
+        bail!(Runtime, "{op}(): For non-complex input tensors, argument alpha must not be a complex number.");
+    }
+    let wide = if dtype.is_half() { DType::F32 } else { dtype };
+    match alpha {
+        // The factor of a difference is -alpha.
+        Scalar::Int(i) if op == "sub" && Scalar::Int(i.wrapping_neg()).fits(dtype) => {}
+        _ => drop(fitting(op, "alpha", alpha, dtype)?),
+    }
+    let alpha = Tensor::scalar(wide, alpha);
+    let scaled = times(&convert(b, wide)?, &alpha)?;
+    basis::cast(&binary(prim, Rule::Same, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
 }
 
 /// `a` where the condition holds, `b` elsewhere, after promotion.
 pub fn choose(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let c = super::compare::condition("where", condition)?;
     let dtype = common_dtype(a, b);
+    for x in [a, b] {
+        // Half precision rounds to infinity, as it does in arithmetic.
+        if let Operand::Number(n) = x
+            && !dtype.is_half()
+        {
+            fitting("where", "other", n, dtype)?;
+        }
+    }
     where_(&c, &convert(a, dtype)?, &convert(b, dtype)?)
 }
 
@@ -157,7 +184,7 @@ ops! { TABLE:
     fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] {
         match alpha {
             None => binary(&basis::ADD, Rule::Same, input, other),
-            Some(alpha) => binary(&basis::ADD, Rule::Same, input, (&scaled("add", other, alpha, input)?).into()),
+            Some(alpha) => plus_scaled("add", &basis::ADD, input, other, alpha),
         }
     }
 
@@ -177,7 +204,7 @@ ops! { TABLE:
         }
         match alpha {
             None => binary(&basis::SUB, Rule::Same, input, other),
-            Some(alpha) => binary(&basis::SUB, Rule::Same, input, (&scaled("sub", other, alpha, input)?).into()),
+            Some(alpha) => plus_scaled("sub", &basis::SUB, input, other, alpha),
         }
     }
 
@@ -239,10 +266,7 @@ ops! { TABLE:
     /// tensor([1., 4., 9.])
     fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
-            if let Scalar::Int(i) = n
-                && i < 0
-                && !x.dtype().is_differentiable()
-            {
+            if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 bail!(Runtime, "pow(): integers to negative integer powers are not allowed");
             }
             if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
@@ -284,8 +308,18 @@ ops! { TABLE:
         {
             bail!(Runtime, "lerp(): expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
         }
-        let span = minus(end, input)?;
-        basis::add(input, &mul((&span).into(), weight)?)
+        if !input.dtype().is_differentiable() {
+            bail!(NotImplemented, "lerp(): not implemented for {} tensors; convert them to a float dtype", input.dtype());
+        }
+        if !input.dtype().is_half() {
+            return interpolated(input, end, weight);
+        }
+        let wide = |x: &Tensor| basis::cast(x, DType::F32);
+        let out = match weight {
+            Operand::Tensor(w) => interpolated(&wide(input)?, &wide(end)?, (&wide(w)?).into()),
+            number => interpolated(&wide(input)?, &wide(end)?, number),
+        }?;
+        basis::cast(&out, input.dtype())
     }
 
     /// `input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
@@ -330,20 +364,52 @@ ops! { TABLE:
         }
         let mut x = basis::cast(input, dtype)?;
         if let Some(m) = min {
-            let m = convert(m, dtype)?;
+            let m = bound("min", m, dtype)?;
             x = limit(&x, &m, &lt(&x, &m)?)?;
         }
         if let Some(m) = max {
-            let m = convert(m, dtype)?;
+            let m = bound("max", m, dtype)?;
             x = limit(&x, &m, &gt(&x, &m)?)?;
         }
         Ok(x)
     }
 }
 
+/// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
+fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
+    let span = minus(b, a)?;
+    match weight {
+        Operand::Number(n) => {
+            let w = fitting("lerp", "weight", n, a.dtype())?.as_f64();
+            if w.abs() < 0.5 { basis::add(a, &scale(&span, w)?) } else { basis::add(b, &scale(&span, w - 1.0)?) }
+        }
+        Operand::Tensor(w) => {
+            let near = lt(&super::unary::abs(w)?, 0.5)?;
+            let from = where_(&near, a, b)?;
+            basis::add(&from, &times(&span, &where_(&near, w, &shift(w, -1.0)?)?)?)
+        }
+    }
+}
+
+/// A bound of `clamp`, which the dtype must have.
+fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
+    match value {
+        Operand::Number(n) if !n.is_held(dtype) => Err(n.overflow(&format!("clamp(): argument '{name}'"), dtype)),
+        value => convert(value, dtype),
+    }
+}
+
+/// Whether a bound must be looked at element by element.
+fn may_be_nan(bound: &Tensor) -> Result<bool> {
+    match bound.dense() {
+        Some(number) if number.rank() == 0 => Ok(number.item()?.as_f64().is_nan()),
+        _ => Ok(bound.dtype().is_float()),
+    }
+}
+
 /// The bound where it is passed or NaN.
 fn limit(x: &Tensor, bound: &Tensor, passed: &Tensor) -> Result<Tensor> {
-    let passed = if bound.dtype().is_float() && bound.rank() > 0 {
+    let passed = if may_be_nan(bound)? {
         super::compare::logical_or(passed, &super::compare::isnan(bound)?)?
     } else {
         passed.clone()

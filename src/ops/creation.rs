@@ -1,8 +1,10 @@
 //! New tensors.
 
+use super::promote::{fitted, fitting};
 use super::shape::sizes;
 use super::value::{Operand, Value};
 use crate::bail;
+use crate::base::dtype::Category;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
@@ -14,9 +16,14 @@ fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
     basis::full(shape, dtype, value)
 }
 
+/// A tensor filled with a number that the user gave.
+fn filled_with(op: &str, shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
+    filled(shape, dtype, fitting(op, "fill_value", value, dtype)?)
+}
+
 /// The number of elements of `start, start + step, … < end`.
 fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
-    if step == 0.0 {
+    if step == 0.0 || step.is_nan() {
         bail!(Runtime, "arange(): step must be nonzero");
     }
     if !(start.is_finite() && end.is_finite()) {
@@ -34,6 +41,53 @@ fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
         bail!(Runtime, "arange(): invalid size, possible overflow");
     }
     Ok(n as usize)
+}
+
+/// As [`arange_length`], in integers that cannot overflow.
+fn whole_length(start: i64, end: i64, step: i64) -> Result<usize> {
+    if step == 0 {
+        bail!(Runtime, "arange(): step must be nonzero");
+    }
+    let (span, step) = (i128::from(end) - i128::from(start), i128::from(step));
+    if span.signum() * step.signum() < 0 {
+        bail!(
+            Runtime,
+            "arange(): upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
+            step={step}"
+        );
+    }
+    let n = (span + step - step.signum()) / step;
+    match isize::try_from(n) {
+        Ok(n) => Ok(n as usize),
+        Err(_) => bail!(Runtime, "arange(): invalid size, possible overflow"),
+    }
+}
+
+/// The elements of `arange`. Of an integer dtype they are counted in 64-bit integers: of int64 between the truncated
+/// bounds, of the others as many as there are between the bounds as given.
+fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
+    if dtype == DType::Bool || dtype.is_complex() {
+        bail!(NotImplemented, "arange(): not implemented for {dtype} tensors");
+    }
+    for (name, n) in [("start", start), ("end", end), ("step", step)] {
+        fitting("arange", name, n, DType::F64)?;
+    }
+    let whole = |s: Scalar| s.category() <= Category::Integer;
+    let exact = whole(start) && whole(end) && whole(step);
+    let floats = || arange_length(start.as_f64(), end.as_f64(), step.as_f64());
+    if !dtype.is_integer() && !exact {
+        return Ok(index::arange(dtype, start, step, floats()?)?.into());
+    }
+    let roughly = if exact { 0 } else { floats()? };
+    for (name, n) in [("start", start), ("end", end), ("step", step)] {
+        fitting("arange", name, n, DType::I64)?;
+    }
+    let (a, b, s) = (start.as_i64(), end.as_i64(), step.as_i64());
+    let n = if exact || dtype == DType::I64 { whole_length(a, b, s)? } else { roughly };
+    if s == 0 {
+        bail!(Runtime, "arange(): step must be nonzero, but {step} is 0 in {dtype}");
+    }
+    Ok(index::arange(dtype, a.into(), s.into(), n)?.into())
 }
 
 fn natural(values: &[Scalar]) -> DType {
@@ -54,7 +108,7 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let dtype = dtype.unwrap_or(fill_value.dtype(default_float()));
-        filled(&sizes("full", size)?, dtype, fill_value)
+        filled_with("full", &sizes("full", size)?, dtype, fill_value)
     }
 
     /// A tensor of zeros.
@@ -131,7 +185,7 @@ ops! { TABLE:
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         memory_format: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
-        filled(input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
+        filled_with("full_like", input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
     }
 
     /// Zeros of the same dtype in another shape.
@@ -159,7 +213,7 @@ ops! { TABLE:
     fn new_full = "Tensor.new_full" (input: &Tensor, size: &[i64], fill_value: Scalar; dtype: Option<DType> = None,
         device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
         options!(device, requires_grad);
-        filled(&sizes("new_full", size)?, dtype.unwrap_or(input.dtype()), fill_value)
+        filled_with("new_full", &sizes("new_full", size)?, dtype.unwrap_or(input.dtype()), fill_value)
     }
 
     /// `start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
@@ -176,14 +230,7 @@ ops! { TABLE:
             None => (Scalar::Int(0), start),
         };
         let dtype = dtype.unwrap_or(natural(&[start, end, step]));
-        // Integer ranges are counted in integers, whatever the arguments are.
-        let whole = |s: Scalar| if dtype.is_integer() { Scalar::Int(s.as_i64()) } else { s };
-        let (start, end, step) = (whole(start), whole(end), whole(step));
-        let n = arange_length(start.as_f64(), end.as_f64(), step.as_f64())?;
-        if dtype == DType::Bool {
-            bail!(NotImplemented, "arange(): not implemented for bool tensors");
-        }
-        Ok(index::arange(dtype, start, step, n)?.into())
+        counted(dtype, [start, end, step])
     }
 
     /// `steps` evenly spaced values from `start` to `end`, both included.
@@ -198,9 +245,26 @@ ops! { TABLE:
         if steps < 0 {
             bail!(Runtime, "linspace(): number of steps must be non-negative, got {steps}");
         }
-        let dtype = dtype.unwrap_or(default_float());
-        match (start, end) {
-            (Operand::Number(a), Operand::Number(b)) => Ok(index::linspace(dtype, a, b, steps as usize)?.into()),
+        let complex = |o: Operand<'_>| matches!(o, Operand::Number(Scalar::Complex(_)));
+        let dtype = match dtype {
+            None if complex(start) || complex(end) => Scalar::Complex(Default::default()).dtype(default_float()),
+            d => d.unwrap_or(default_float()),
+        };
+        if !dtype.is_complex() && (complex(start) || complex(end)) {
+            bail!(Runtime, "linspace(): complex bounds cannot be cast to {dtype} safely; give a complex dtype");
+        }
+        if dtype == DType::Bool {
+            bail!(NotImplemented, "linspace(): not implemented for bool tensors");
+        }
+        match (constant(start)?, constant(end)?) {
+            (Operand::Number(a), Operand::Number(b)) => {
+                for (name, n, least) in [("start", a, 1), ("end", b, 2)] {
+                    if steps >= least {
+                        fitting("linspace", name, n, dtype)?;
+                    }
+                }
+                Ok(index::linspace(dtype, a, if steps > 1 { b } else { a }, steps as usize)?.into())
+            }
             _ => between(start, end, steps as usize, dtype),
         }
     }
@@ -225,8 +289,16 @@ ops! { TABLE:
     fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        Ok(Tensor::scalar(dtype.unwrap_or(default_float()), s))
+        fitted("scalar_tensor", "s", s, dtype.unwrap_or(default_float()))
     }
+}
+
+/// The number in a 0-d tensor that no derivative or batch follows.
+fn constant(x: Operand<'_>) -> Result<Operand<'_>> {
+    Ok(match x {
+        Operand::Tensor(t) if t.rank() == 0 => t.dense().map(Array::item).transpose()?.map_or(x, Operand::Number),
+        x => x,
+    })
 }
 
 /// Evenly spaced values between two numbers, either of which may be a 0-d tensor.

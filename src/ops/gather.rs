@@ -2,6 +2,7 @@
 
 use super::indexing;
 use super::products::scatter_multiply;
+use super::promote::fitting;
 use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
@@ -27,6 +28,14 @@ fn vector_index(op: &str, t: &Tensor) -> Result<Tensor> {
         bail!(Runtime, "{op}(): expected dtype int32 or int64 for argument 'index', but got {}", t.dtype());
     }
     basis::reshape(&cast(t, DType::I64)?, &[t.numel()].into())
+}
+
+/// A tensor without dimensions has one element, so one index.
+pub fn one_if_0d(op: &str, input: &Tensor, index: &Tensor) -> Result<()> {
+    if input.rank() == 0 && index.numel() != 1 {
+        bail!(Runtime, "{op}(): Index to scalar can have only 1 value, got {} value(s)", index.numel());
+    }
+    Ok(())
 }
 
 fn at_least_1d(x: &Tensor) -> Result<Tensor> {
@@ -102,14 +111,15 @@ fn scattered(
     src: Operand<'_>,
     reduce: Option<&str>,
 ) -> Result<Tensor> {
+    let d = wrap_dim(op, dim, input.rank())?;
     if idx.numel() == 0 {
-        int64(op, "index", idx)?;
         return Ok(input.clone());
     }
+    let dim = d as i64;
     let e = elementwise(op, input, dim, idx)?;
     let src = match src {
         Operand::Tensor(t) => source(op, &e, t)?,
-        Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), n)?,
+        Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), fitting(op, "value", n, e.x.dtype())?)?,
     };
     let out = match reduce {
         None => index::scatter(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
@@ -140,10 +150,11 @@ ops! { TABLE:
     ///         [4, 3]])
     fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD] {
         let _ = sparse_grad;
-        let e = elementwise("gather", input, dim, index)?;
+        let d = wrap_dim("gather", dim, input.rank())?;
         if index.numel() == 0 {
             return basis::full(index.shape(), input.dtype(), 0);
         }
+        let e = elementwise("gather", input, d as i64, index)?;
         basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())
     }
 
@@ -177,6 +188,7 @@ ops! { TABLE:
     fn index_select = "index_select" (input: &Tensor, dim: i64, index: &Tensor) -> Tensor [METHOD] {
         let d = wrap_dim("index_select", dim, input.rank())?;
         let i = vector_index("index_select", index)?;
+        one_if_0d("index_select", input, &i)?;
         let x = at_least_1d(input)?;
         if input.rank() == 0 && i.numel() != 1 {
             bail!(Runtime, "index_select(): Index to scalar can have only 1 value, got {} value(s)", i.numel());
@@ -200,6 +212,7 @@ ops! { TABLE:
             bail!(Runtime, "index_add(): self ({}) and source ({}) must have the same scalar type",
                 input.dtype(), source.dtype());
         }
+        one_if_0d("index_add", input, &i)?;
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(d, i.numel());
         if src.rank() != x.rank() || src.shape() != &want {
@@ -207,7 +220,8 @@ ops! { TABLE:
                 source.shape());
         }
         let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false }).map_err(|e| e.context("index_add()"))?;
-        let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &super::promote::number(alpha, x.dtype())?)? };
+        let alpha = fitting("index_add", "alpha", alpha, x.dtype())?;
+        let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &Tensor::scalar(x.dtype(), alpha))? };
         let front = basis::move_dim(&x, d, 0)?;
         let out = index::add_rows(&front, &i, &basis::move_dim(&src, d, 0)?)?;
         basis::reshape(&basis::move_dim(&out, 0, d)?, input.shape())
@@ -278,6 +292,9 @@ ops! { TABLE:
                 bail!(Runtime, "masked_fill(): only supports a 0-dimensional value tensor, but got tensor with {} \
                     dimension(s).", t.rank())
             }
+            Operand::Tensor(t) if let Some(number) = t.dense() => {
+                super::promote::fitted("masked_fill", "value", number.item()?, input.dtype())?
+            }
             Operand::Tensor(t) => {
                 if t.dtype().category() > input.dtype().category() {
                     bail!(Runtime, "masked_fill(): value of dtype {} cannot be converted to {} without loss",
@@ -285,13 +302,7 @@ ops! { TABLE:
                 }
                 cast(t, input.dtype())?
             }
-            Operand::Number(n) => {
-                if n.category() > input.dtype().category() && input.dtype() != DType::Bool {
-                    bail!(Runtime, "masked_fill(): value {n:?} cannot be converted to {} without overflow or loss",
-                        input.dtype());
-                }
-                super::promote::number(n, input.dtype())?
-            }
+            Operand::Number(n) => super::promote::fitted("masked_fill", "value", n, input.dtype())?,
         };
         basis::where_(mask, &v, input)
     }

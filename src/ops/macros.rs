@@ -359,7 +359,7 @@ macro_rules! compare {
                     eval: |_, args| $crate::ops::promote::eval_binary(&$name, args),
                     batching: $crate::rules::OpaqueBatch::Align,
                 };
-                $crate::ops::promote::opaque_binary(&PRIM, &$name, input.into(), other.into())
+                $crate::ops::promote::comparison(&PRIM, &$name, input.into(), other.into())
             }
         )*
 

@@ -39,16 +39,50 @@ fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// `beta * input + alpha * product`, where a zero `beta` ignores the input.
 fn combine(op: &str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
-    same_dtype(op, &[input, product])?;
-    let by = |x: &Tensor, s: Scalar| -> Result<Tensor> {
-        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::number(s, x.dtype())?) }
+    let by = |x: &Tensor, name: &str, s: Scalar| -> Result<Tensor> {
+        factor(op, name, s, x.dtype())?;
+        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::fitted(op, name, s, x.dtype())?) }
     };
-    let scaled = by(product, alpha)?;
+    let scaled = by(product, "alpha", alpha)?;
     if beta.is_zero() {
-        return Ok(scaled);
+        // What the input holds does not count; where it is followed, its derivative is 0.
+        let never = Tensor::scalar(DType::Bool, false);
+        return match input.dense() {
+            Some(_) => Ok(scaled),
+            None => basis::where_(&never, &basis::expand(input, product.shape())?, &scaled),
+        };
     }
     let input = basis::expand(input, product.shape()).map_err(|e| e.context(op))?;
-    basis::add(&by(&input, beta)?, &scaled)
+    basis::add(&by(&input, "beta", beta)?, &scaled)
+}
+
+/// Integers have no fractions to be multiplied with.
+fn factor(op: &str, name: &str, s: Scalar, dtype: DType) -> Result<()> {
+    if !dtype.is_differentiable() && s.as_complex() != num_complex::Complex::new(s.as_f64().trunc(), 0.0) {
+        bail!(Runtime, "{op}(): for integral input tensors, argument '{name}' must not be a fraction, but got {s}");
+    }
+    Ok(())
+}
+
+/// `beta * input + alpha * product(a, b)`, half precision in single.
+fn plus_product(
+    op: &str,
+    input: &Tensor,
+    product: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    [a, b]: [&Tensor; 2],
+    [beta, alpha]: [Scalar; 2],
+) -> Result<Tensor> {
+    let dtype = a.dtype();
+    let all = |x: &Tensor| x.dtype() == dtype;
+    if dtype.is_half() && all(b) && all(input) {
+        let wide = |x: &Tensor| basis::cast(x, DType::F32);
+        let out = plus_product(op, &wide(input)?, product, [&wide(a)?, &wide(b)?], [beta, alpha])?;
+        return basis::cast(&out, dtype);
+    }
+    let p = product(a, b)?;
+    expandable(op, input, p.shape())?;
+    same_dtype(op, &[input, &p])?;
+    combine(op, input, &p, beta, alpha)
 }
 
 fn expandable(op: &str, input: &Tensor, shape: &crate::Shape) -> Result<()> {
@@ -186,24 +220,21 @@ ops! { TABLE:
     /// `beta * input + alpha * (mat1 @ mat2)`.
     fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = mm(mat1, mat2).map_err(|e| e.of("mm", "addmm"))?;
-        expandable("addmm", input, p.shape())?;
-        combine("addmm", input, &p, beta, alpha)
+        let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", "addmm"));
+        plus_product("addmm", input, product, [mat1, mat2], [beta, alpha])
     }
 
     /// `beta * input + alpha * (mat @ vec)`.
     fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = mv(mat, vec).map_err(|e| e.of("mv", "addmv"))?;
-        expandable("addmv", input, p.shape())?;
-        combine("addmv", input, &p, beta, alpha)
+        let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", "addmv"));
+        plus_product("addmv", input, product, [mat, vec], [beta, alpha])
     }
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
     fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
-        let p = bmm(batch1, batch2).map_err(|e| e.of("bmm", "baddbmm"))?;
-        expandable("baddbmm", input, p.shape())?;
-        combine("baddbmm", input, &p, beta, alpha)
+        let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", "baddbmm"));
+        plus_product("baddbmm", input, product, [batch1, batch2], [beta, alpha])
     }
 }

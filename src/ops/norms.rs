@@ -75,7 +75,7 @@ fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Te
     let total = basis::sum(&terms, dims, keep)?;
     let none = eq(&total, 0.0)?;
     let rooted = pow_same(&where_(&none, &number(&total, 1.0), &total)?, 1.0 / p)?;
-    where_(&none, &number(&total, 0.0), &rooted)
+    where_(&none, &number(&total, if p > 0.0 { 0.0 } else { f64::INFINITY }), &rooted)
 }
 
 /// Order of a norm: a number or a name.

@@ -2,7 +2,7 @@
 
 use super::value::Operand;
 use crate::bail;
-use crate::base::promote::{default_float, result_type2, with_number};
+use crate::base::promote::{default_float, promote, result_type2, with_number};
 use crate::base::{DType, Result, Scalar};
 use crate::core::{LevelId, Outputs, Params, Prim, Tensor, call, level};
 use crate::dense::Array;
@@ -58,9 +58,7 @@ pub fn common_dtype(a: Operand<'_>, b: Operand<'_>) -> DType {
         (Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t)) => {
             with_number(t.dtype(), n)
         }
-        (Operand::Number(a), Operand::Number(b)) => {
-            crate::base::promote::promote(a.dtype(default_float()), b.dtype(default_float()))
-        }
+        (Operand::Number(a), Operand::Number(b)) => promote(a.dtype(default_float()), b.dtype(default_float())),
     }
 }
 
@@ -83,8 +81,58 @@ fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<
         return out;
     }
     let dtype = compute_dtype(prim, rule, common_dtype(a, b))?;
+    if dtype.is_integer() {
+        let (x, y) = integers(prim.name, dtype, a, b)?;
+        return basis::cast(&call(Prim::Static(prim), &Params::None, &[&x, &y])?, dtype);
+    }
     let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
     call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+/// Operands of an operator whose result is of this integer dtype. Sums, products and bits depend on the last bits of
+/// the operands only, which conversion keeps; for other operators, what the dtype does not have is computed in a wider
+/// one, so that results and not operands wrap.
+fn integers(name: &str, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
+    let wraps = match name {
+        "add" | "sub" | "mul" | "bitwise_and" | "bitwise_or" | "bitwise_xor" => [true, true],
+        "pow" | "bitwise_left_shift" => [true, false],
+        _ => [false, false],
+    };
+    let mut wide = dtype;
+    for (x, wraps) in [a, b].into_iter().zip(wraps) {
+        match x {
+            _ if wraps => {}
+            Operand::Tensor(t) => wide = promote(wide, t.dtype()),
+            Operand::Number(n) if n.is_held(dtype) => {}
+            Operand::Number(Scalar::Int(_)) => wide = DType::I64,
+            Operand::Number(n) => return Err(n.overflow(&format!("{}()", short(name)), dtype)),
+        }
+    }
+    Ok((convert(a, wide)?, convert(b, wide)?))
+}
+
+/// Operands of a comparison in one dtype. Integers are compared as the numbers that they are, also where the common
+/// dtype of arithmetic does not have one of them.
+fn compared(a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
+    let mut dtype = common_dtype(a, b);
+    if !dtype.is_differentiable() {
+        match (a, b) {
+            (Operand::Tensor(x), Operand::Tensor(y)) => dtype = promote(x.dtype(), y.dtype()),
+            (Operand::Tensor(t), Operand::Number(n)) if !n.is_held(dtype) => match n {
+                Scalar::Int(_) => dtype = DType::I64,
+                n => {
+                    let zero = basis::scale(&basis::cast(t, DType::I64)?, 0.0)?;
+                    return Ok((zero, Tensor::scalar(DType::I64, n.as_f64().signum() as i64)));
+                }
+            },
+            (Operand::Number(_), Operand::Tensor(_)) => {
+                let (y, x) = compared(b, a)?;
+                return Ok((x, y));
+            }
+            _ => {}
+        }
+    }
+    Ok((convert(a, dtype)?, convert(b, dtype)?))
 }
 
 /// A plain array of floats and a real number, whose dtype is then the array's: the number needs no tensor of its own.
@@ -94,7 +142,7 @@ fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) ->
         return None;
     };
     let dtype = t.dtype();
-    if !dtype.is_float() || matches!(n, Scalar::Complex(_)) || level::tracing() != LevelId::DENSE {
+    if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
         return None;
     }
     let (x, n) = (t.dense()?, Array::scalar(dtype, n));
@@ -129,7 +177,17 @@ pub fn opaque_binary(prim: &'static Opaque, kernel: &Kernel, a: Operand<'_>, b: 
     if !kernel.supports(dtype) {
         bail!(NotImplemented, "{}(): not implemented for {dtype} tensors", short(prim.name));
     }
-    let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
+    let (x, y) =
+        if dtype.is_integer() { integers(prim.name, dtype, a, b)? } else { (convert(a, dtype)?, convert(b, dtype)?) };
+    basis::cast(&call(Prim::Static(prim), &Params::None, &[&x, &y])?, dtype)
+}
+
+/// A comparison of tensors and numbers.
+pub fn comparison(prim: &'static Opaque, kernel: &Kernel, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let (x, y) = compared(a, b).map_err(|e| e.context(&format!("{}()", short(prim.name))))?;
+    if !kernel.supports(x.dtype()) {
+        bail!(NotImplemented, "{}(): not implemented for {} tensors", short(prim.name), x.dtype());
+    }
     call(Prim::Static(prim), &Params::None, &[&x, &y])
 }
 
@@ -142,7 +200,20 @@ pub fn convert(x: Operand<'_>, dtype: DType) -> Result<Tensor> {
     }
 }
 
-/// A number as a 0-d tensor; integers that the dtype cannot hold are an error, as in PyTorch.
+/// A number as a 0-d operand of arithmetic: integers wrap, unless they need more than 64 bits.
 pub fn number(n: Scalar, dtype: DType) -> Result<Tensor> {
-    Ok(Tensor::scalar(dtype, n))
+    match n {
+        Scalar::Huge(_) if !n.is_held(dtype) => Err(n.overflow("a number in arithmetic", dtype)),
+        n => Ok(Tensor::scalar(dtype, n)),
+    }
+}
+
+/// A number, if its conversion to the dtype is no overflow.
+pub fn fitting(op: &str, name: &str, n: Scalar, dtype: DType) -> Result<Scalar> {
+    if n.fits(dtype) { Ok(n) } else { Err(n.overflow(&format!("{op}(): argument '{name}'"), dtype)) }
+}
+
+/// A number as a 0-d tensor, if its conversion is no overflow.
+pub fn fitted(op: &str, name: &str, n: Scalar, dtype: DType) -> Result<Tensor> {
+    fitting(op, name, n, dtype).map(|n| Tensor::scalar(dtype, n))
 }

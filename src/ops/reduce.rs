@@ -1,7 +1,7 @@
 //! Reductions over dimensions.
 
 use super::arith::divide_floats;
-use super::compare::eq;
+use super::compare::{eq, logical_not};
 use super::unary::{exp, reciprocal};
 use super::value::Value;
 use crate::bail;
@@ -10,7 +10,7 @@ use crate::base::{DType, Result};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::{Array, pointwise, reduce as kernels};
+use crate::dense::{Array, convert, pointwise, reduce as kernels};
 use crate::rules::basis::{self, cast, mul, number, sub, where_};
 use crate::rules::{Opaque, OpaqueBatch, Reduction, Weight};
 use smallvec::smallvec;
@@ -57,6 +57,58 @@ static LOGSUMEXP: Reduction = Reduction {
         exp(&sub(point.input(0)?, &finite)?).map(Weight::Each)
     },
 };
+
+/// The mean squared deviation from the mean.
+static SPREAD: Reduction = Reduction {
+    name: "var",
+    eval: |dims, keep, a| convert::cast(&squared_deviation(a, dims, keep)?, a.dtype()),
+    saves: Saves { inputs: 1, outputs: 0 },
+    weight: |dims, point, _| {
+        let x = point.input(0)?;
+        basis::scale(&centred(x, dims)?, 2.0 / count(x, dims) as f64).map(Weight::Each)
+    },
+};
+/// Its square root, without overflow of the squares. Its derivative at constants is 0.
+static ROOT_SPREAD: Reduction = Reduction {
+    name: "std",
+    eval: |dims, keep, a| convert::cast(&pointwise::unary(&ROOT, &squared_deviation(a, dims, keep)?)?, a.dtype()),
+    saves: Saves { inputs: 1, outputs: 1 },
+    weight: |dims, point, y| {
+        let Some(y) = y else { bail!(Internal, "std(): its output was not saved") };
+        let x = point.input(0)?;
+        let zero = eq(y, 0.0)?;
+        let safe = where_(&zero, &number(y, 1.0), y)?;
+        let slope = divide_floats(&basis::scale(&centred(x, dims)?, 1.0 / count(x, dims) as f64)?, &safe)?;
+        Ok(Weight::Where { mask: logical_not(&zero)?, value: where_(&zero, &number(y, 0.0), &slope)? })
+    },
+};
+
+crate::pointwise_kernel! { DIFFERENCE(a, b) { float => a - b } }
+crate::pointwise_kernel! { SQUARED_DIFFERENCE(a, b) { float => (a - b) * (a - b) } }
+crate::pointwise_kernel! { QUOTIENT(a, b) { float => a / b } }
+crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
+
+/// Deviations from the mean, counted from the first element: those of constants are 0 whatever the mean is rounded to.
+fn centred(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
+    let first = dims.iter().try_fold(x.clone(), |f, &d| basis::slice(&f, d, 0, f.shape()[d].min(1), 1))?;
+    let x = if first.numel() > 0 { sub(x, &first)? } else { x.clone() };
+    sub(&x, &mean_over(&x, dims, true)?)
+}
+
+/// In float64, where squares of other dtypes neither overflow nor vanish, and sums of equal elements are exact. Elements
+/// that are float64 themselves are counted from the first one, so that the deviation of constants is 0.
+fn squared_deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    let n = dims.iter().map(|&d| a.shape()[d]).product::<usize>();
+    let mut x = convert::cast(a, DType::F64)?;
+    if a.dtype() == DType::F64 && n > 0 {
+        let first = dims.iter().try_fold(a.clone(), |f, &d| f.view(|l| l.slice(d, 0, 1, 1)))?;
+        x = pointwise::binary(&DIFFERENCE, &x, &first)?;
+    }
+    let n = Array::scalar(DType::F64, (n as f64).into());
+    let mean = pointwise::binary(&QUOTIENT, &kernels::sum(&x, dims, true)?, &n)?;
+    let squares = pointwise::binary(&SQUARED_DIFFERENCE, &x, &mean)?;
+    pointwise::binary(&QUOTIENT, &kernels::sum(&squares, dims, keep)?, &n)
+}
 
 static ALL: Opaque = Opaque {
     name: "all",
@@ -190,8 +242,8 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     basis::reshape(&y, &shape)
 }
 
-/// Variance with the divisor `n - correction`.
-fn variance(op: &str, input: &Tensor, a: Spread<'_>) -> Result<Tensor> {
+/// Variance with the divisor `n - correction`, or its square root.
+fn variance(op: &str, input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tensor> {
     let (mut unbiased, mut dims) = (a.unbiased, None);
     let ints;
     match a.dim {
@@ -215,9 +267,13 @@ fn variance(op: &str, input: &Tensor, a: Spread<'_>) -> Result<Tensor> {
         _ => 1.0,
     };
     let n = count(input, &dims) as f64;
-    let centred = sub(input, &mean_over(input, &dims, true)?)?;
-    let s = basis::sum(&mul(&centred, &centred)?, &dims, a.keepdim)?;
-    divide_floats(&s, &number(&s, (n - correction).max(0.0)))
+    let factor = n / (n - correction).max(0.0);
+    let scaled = |s: Tensor, factor: f64| if factor == 1.0 { Ok(s) } else { basis::scale(&s, factor) };
+    if root && factor.is_finite() {
+        return scaled(call_dims(&ROOT_SPREAD, input, dims, a.keepdim)?, factor.sqrt());
+    }
+    let variance = scaled(call_dims(&SPREAD, input, dims, a.keepdim)?, factor)?;
+    if root { super::unary::sqrt(&variance) } else { Ok(variance) }
 }
 
 /// Extremes of nothing do not exist.
@@ -336,7 +392,7 @@ ops! { TABLE:
     /// tensor(1.)
     fn var = "var" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
-        variance("var", input, Spread { dim, unbiased, keepdim, correction })
+        variance("var", input, Spread { dim, unbiased, keepdim, correction }, false)
     }
 
     /// Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
@@ -346,7 +402,7 @@ ops! { TABLE:
     /// tensor(1.)
     fn std = "std" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
-        super::unary::sqrt(&variance("std", input, Spread { dim, unbiased, keepdim, correction })?)
+        variance("std", input, Spread { dim, unbiased, keepdim, correction }, true)
     }
 
     /// `log(sum(exp(input)))` over the given dimensions, without overflow.

@@ -318,6 +318,7 @@ ops! { TABLE:
         no_complex("kthvalue", input)?;
         let d = wrap_dim("kthvalue", dim, input.rank())?;
         let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
+        nonempty("kthvalue", input, dim)?;
         if k < 1 || k > n {
             bail!(Runtime, "kthvalue(): selected number k out of range for dimension {d}: k is {k}, size {n}");
         }

@@ -114,7 +114,7 @@ impl Value {
             Value::None => "None",
             Value::Tensor(_) => "Tensor",
             Value::Number(Scalar::Bool(_)) | Value::Bool(_) => "bool",
-            Value::Number(Scalar::Int(_)) | Value::Int(_) => "int",
+            Value::Number(Scalar::Int(_) | Scalar::Unsigned(_) | Scalar::Huge(_)) | Value::Int(_) => "int",
             Value::Number(Scalar::Float(_)) | Value::Float(_) => "float",
             Value::Number(Scalar::Complex(_)) => "complex",
             Value::Str(_) => "str",

@@ -4,13 +4,15 @@ use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
 use crate::base::shape::wrap_dim;
-use crate::base::{DType, Layout, Result, Shape, size};
+use crate::base::{DType, Layout, Result, Scalar, Shape, size};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
 use crate::dense::region::Region;
-use crate::rules::{Batching, Linear, basis, part};
+use crate::rules::index::{Bounds, check_index};
+use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part};
+use smallvec::smallvec;
 
 /// Windows along a dimension.
 #[derive(Debug, Clone, Copy)]
@@ -142,6 +144,29 @@ fn put_along(x: &Tensor, d: usize, item: IndexItem, value: &Tensor) -> Result<Te
     items.push(item);
     indexing::put(x, &items, value)
 }
+
+/// Numbers of the elements that `masked_scatter` reads, checked against how many there are. An operator of its own, so
+/// that it also runs on batches, where each member has a mask or a source.
+static ENOUGH: Opaque = Opaque {
+    name: "masked_scatter",
+    eval: |p, args| {
+        let counts = args[0].array()?.contiguous()?;
+        let most = counts.as_slice::<i64>().unwrap_or(&[]).iter().copied().max().unwrap_or(0);
+        if most > p.dim() as i64 {
+            bail!(
+                Runtime,
+                "masked_scatter(): expected `source` to have at least {most} elements, one for each True of `mask`, but \
+                 it has {}",
+                p.dim()
+            );
+        }
+        Ok(smallvec![counts.into()])
+    },
+    batching: OpaqueBatch::With(|me, p, args, _| {
+        let Some(v) = batching::front(&args[0])? else { bail!(Internal, "masked_scatter(): nothing is batched") };
+        Ok(smallvec![(call(me, p, &[&v])?, Some(0))])
+    }),
+};
 
 fn check_part(op: &str, part: &Shape, src: &Tensor) -> Result<()> {
     if src.shape() != part {
@@ -332,16 +357,23 @@ ops! { TABLE:
         let v = match value {
             Operand::Tensor(t) if t.rank() > 0 => bail!(Runtime, "index_fill(): only supports a 0-dimensional value \
                 tensor, but got tensor with {} dimension(s).", t.rank()),
-            Operand::Tensor(t) => t.clone(),
-            Operand::Number(n) => super::promote::number(n, input.dtype())?,
+            Operand::Tensor(t) => match t.dense() {
+                Some(number) => super::promote::fitted("index_fill", "value", number.item()?, input.dtype())?,
+                None => t.clone(),
+            },
+            Operand::Number(Scalar::Complex(z)) if !input.dtype().is_complex() => bail!(Runtime, "index_fill(): Converting \
+                complex Scalar to non-complex type is not supported, got {z} for a tensor of {}", input.dtype()),
+            Operand::Number(n) => super::promote::fitted("index_fill", "value", n, input.dtype())?,
         };
         if index.dtype() != DType::I64 && index.dtype() != DType::I32 {
             bail!(Index, "index_fill(): Expected dtype int64 for index, but got {}", index.dtype());
         }
-        if input.rank() == 0 {
-            return basis::cast(&v, input.dtype());
+        if index.rank() > 1 {
+            bail!(Runtime, "index_fill(): Index has to be a vector/scalar, but it has {} dimensions", index.rank());
         }
-        put_along(input, d, IndexItem::Tensor(index.clone()), &v)
+        let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
+        let index = basis::reshape(index, &[index.numel()].into())?;
+        basis::reshape(&put_along(&x, d, IndexItem::Tensor(index), &v)?, input.shape())
     }
 
     /// A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
@@ -356,19 +388,17 @@ ops! { TABLE:
             bail!(Index, "index_copy(): Expected a vector of dtype int64 for index, got {} of shape {}", index.dtype(),
                 index.shape());
         }
-        if input.rank() == 0 {
-            if index.numel() != 1 || source.numel() != 1 {
-                bail!(Index, "index_copy(): a 0-d tensor takes one index and one element, got index of shape {} and source \
-                    of shape {}", index.shape(), source.shape());
-            }
-            return basis::reshape(source, input.shape());
-        }
-        let want = input.shape().with(d, index.numel());
-        if source.shape() != &want && !(source.rank() == 0 && want.numel() == 1) {
+        gather::one_if_0d("index_copy", input, index)?;
+        let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
+        let want = x.shape().with(d, index.numel());
+        if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {
             bail!(Index, "index_copy(): source of shape {} must match the shape {want} that input and index ask for",
                 source.shape());
         }
-        put_along(input, d, IndexItem::Tensor(basis::reshape(index, &[index.numel()].into())?), source)
+        let bounds = Bounds { size: x.shape()[d], dim: d, wrap: false };
+        let i = check_index(&basis::reshape(index, &[index.numel()].into())?, bounds).map_err(|e| e.context("index_copy()"))?;
+        let out = put_along(&x, d, IndexItem::Tensor(i), &basis::reshape(source, &want)?)?;
+        basis::reshape(&out, input.shape())
     }
 
     /// A copy of `input` with the first elements of `source`, in order, where `mask` is true.
@@ -386,13 +416,7 @@ ops! { TABLE:
         let (x, mask) = (&both[0], &both[1]);
         let rank = basis::cast(&basis::reshape(mask, &[mask.numel()].into())?, DType::I64)?;
         let before = super::sorting::cumsum(&rank, 0, None)?;
-        let needed = basis::sum_all(&rank)?;
-        if let Some(n) = needed.dense().map(Array::item).transpose()?
-            && n.as_i64() > source.numel() as i64
-        {
-            bail!(Runtime, "masked_scatter(): expected `source` to have at least {} elements, one for each True of \
-                `mask`, but it has {}", n.as_i64(), source.numel());
-        }
+        let before = call(Prim::Static(&ENOUGH), &Params::Dim(source.numel()), &[&before])?;
         if source.numel() == 0 {
             return Ok(x.clone());
         }

@@ -58,7 +58,7 @@ pub fn number(o: Any<'_, '_>) -> Option<Scalar> {
         return o.extract().ok().map(Scalar::Bool);
     }
     if o.is_instance_of::<PyInt>() {
-        return o.extract::<i64>().ok().map(Scalar::Int).or_else(|| o.extract::<f64>().ok().map(Scalar::Float));
+        return Some(o.extract::<i64>().map_or_else(|_| large_integer(o), Scalar::Int));
     }
     if o.is_instance_of::<PyFloat>() {
         return o.extract().ok().map(Scalar::Float);
@@ -67,6 +67,26 @@ pub fn number(o: Any<'_, '_>) -> Option<Scalar> {
         return o.extract::<Complex64>().ok().map(|z| Scalar::Complex(z.0));
     }
     foreign_number(o)
+}
+
+/// An integer beyond i64.
+#[cold]
+#[inline(never)]
+fn large_integer(o: Any<'_, '_>) -> Scalar {
+    match o.extract::<u64>() {
+        Ok(u) => Scalar::Unsigned(u),
+        Err(_) => Scalar::Huge(
+            o.extract().unwrap_or_else(|_| if o.lt(0).unwrap_or(false) { f64::NEG_INFINITY } else { f64::INFINITY }),
+        ),
+    }
+}
+
+/// A number as a float parameter.
+fn float(n: Scalar) -> Result<Value> {
+    match n {
+        Scalar::Huge(x) if x.is_infinite() => Err(Error::overflow("int too large to convert to float")),
+        n => Ok(Value::Float(n.as_f64())),
+    }
 }
 
 struct Complex64(Complex<f64>);
@@ -140,7 +160,7 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         Kind::Operand => tensor(o).map(Value::Tensor).or_else(|| number(o).map(Value::Number)),
         Kind::Number => number(o).or_else(|| item(o)).map(Value::Number),
         Kind::Int => integer(o).map(Value::Int),
-        Kind::Float => number(o).filter(|n| !matches!(n, Scalar::Complex(_))).map(|n| Value::Float(n.as_f64())),
+        Kind::Float => number(o).filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
         Kind::Bool => truth(o).map(Value::Bool),
         Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(s.to_string_lossy().into_owned())),
         Kind::Ints => integers(o).map(Value::Ints),
@@ -290,7 +310,8 @@ pub fn scalar(py: Python<'_>, s: Scalar) -> PyResult<Bound<'_, PyAny>> {
     Ok(match s {
         Scalar::Bool(b) => PyBool::new(py, b).to_owned().into_any(),
         Scalar::Int(i) => PyInt::new(py, i).into_any(),
-        Scalar::Float(x) => PyFloat::new(py, x).into_any(),
+        Scalar::Unsigned(u) => PyInt::new(py, u).into_any(),
+        Scalar::Huge(x) | Scalar::Float(x) => PyFloat::new(py, x).into_any(),
         Scalar::Complex(z) => PyComplex::from_doubles(py, z.re, z.im).into_any(),
     })
 }

@@ -1,7 +1,9 @@
 //! Errors across the border, and the user's line in the Python program.
 
 use crate::base::{Error, Kind};
-use pyo3::exceptions::{PyIndexError, PyNotImplementedError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyIndexError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyFrame, PyFrameMethods, PyString};
 use pyo3::{create_exception, ffi, intern};
@@ -45,6 +47,7 @@ impl From<Error> for PyErr {
             Kind::Type => PyTypeError::new_err(message),
             Kind::Index => PyIndexError::new_err(message),
             Kind::NotImplemented => PyNotImplementedError::new_err(message),
+            Kind::Overflow => PyOverflowError::new_err(message),
             Kind::LinAlg => LinAlgError::new_err(message),
             Kind::Internal => InternalError::new_err(message),
         }

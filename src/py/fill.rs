@@ -48,19 +48,21 @@ fn diagonal(shape: &crate::Shape, wrap: bool) -> Result<Region> {
 }
 
 /// A number, or a tensor of one element.
-fn value(o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
-    let Some(o) = o else { return Err(Error::type_("fill_(): argument 'value' must be Number or Tensor, not None")) };
+fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
+    let Some(o) = o else {
+        return Err(Error::type_(format!("{op}(): argument 'value' must be Number or Tensor, not None")));
+    };
     if let Some(n) = convert::number(&o) {
-        return promote::number(n, like.dtype());
+        return promote::fitted(op, "value", n, like.dtype());
     }
     match convert::tensor(&o) {
         Some(t) if t.rank() == 0 => Ok(t),
         Some(t) => Err(Error::runtime(format!(
-            "fill_(): only supports 0-dimension value tensor but got tensor with {} dimensions",
+            "{op}(): only supports 0-dimension value tensor but got tensor with {} dimensions",
             t.rank()
         ))),
         None => Err(Error::type_(format!(
-            "fill_(): argument 'value' must be Number or Tensor, not {}",
+            "{op}(): argument 'value' must be Number or Tensor, not {}",
             convert::type_name(&o)
         ))),
     }
@@ -68,7 +70,7 @@ fn value(o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
 
 native! { METHODS, ATTRIBUTES:
     /// Sets all elements to a number.
-    fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value(value, old)) }
+    fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value("fill_", value, old)) }
     /// Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
     /// columns.
     fn fill_diagonal_(slf, fill_value, wrap = False) {
@@ -78,7 +80,7 @@ native! { METHODS, ATTRIBUTES:
         let old = t.value();
         let wrap = super::conversion::flag(wrap, false)?;
         let region = diagonal(old.shape(), wrap)?;
-        let number = basis::cast(&value(fill_value, &old)?, old.dtype())?;
+        let number = basis::cast(&value(OP, fill_value, &old)?, old.dtype())?;
         let new = part::write(&old, &region, &basis::expand(&number, region.shape())?, false)?;
         drop(old);
         t.write(OP, &new)?;

@@ -2,9 +2,10 @@
 
 use super::native::{Out, Slf};
 use super::{convert, door, tensor, views};
-use crate::base::Result;
+use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
 use crate::ops::indexing;
+use crate::ops::promote::fitting;
 use crate::ops::value::IndexItem;
 use crate::rules::basis;
 use crate::skin::index;
@@ -37,11 +38,19 @@ fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
     let t = match convert::tensor(value) {
         Some(t) => t,
         None => match convert::number(value) {
-            Some(n) => return crate::ops::promote::number(n, target.dtype()),
+            Some(n) => return assigned_number(n, target.dtype()),
             None => super::data::tensor_from(value, Some(target.dtype()))?,
         },
     };
     basis::cast(&t, target.dtype())
+}
+
+/// PyTorch checks assigned numbers of every dtype but half precision, which rounds to infinity.
+fn assigned_number(n: Scalar, dtype: DType) -> Result<Tensor> {
+    let wide = if dtype.is_half() { DType::F64 } else { dtype };
+    super::nested::unpacked("__setitem__", n, dtype)?;
+    fitting("__setitem__", "value", n, wide)?;
+    Ok(Tensor::scalar(dtype, n))
 }
 
 pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {

@@ -1,10 +1,13 @@
 //! What the Python side may ask of values and the transforms that follow them.
 
-use super::tensor;
+use super::tensor::PyTensor;
+use super::{errors, tensor};
 use crate::core::level::GradMode;
+use crate::core::node::Meta;
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
-use crate::core::{LevelId, Tensor, level, watch};
+use crate::core::{LevelId, Tangents, Tensor, level, watch};
+use crate::function::{Rule, Source, arrives, transposed};
 use crate::ops::rewind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -66,6 +69,41 @@ fn _running(rule: &str) {
     });
 }
 
+/// The transpose of a rule that is linear in `vectors`, whose values do not matter, at `along`: one result for each
+/// vector. The rule returns a tensor or None for each of `along`. `names`: the function, the rule, and what to write for
+/// the other mode; `forward` says that this is forward mode.
+#[pyfunction]
+fn _transposed<'py>(
+    names: (String, String, String),
+    forward: bool,
+    rule: &Bound<'py, PyAny>,
+    vectors: Vec<Bound<'py, PyTensor>>,
+    along: Vec<Option<Bound<'py, PyTensor>>>,
+) -> PyResult<Vec<Option<Bound<'py, PyTensor>>>> {
+    let py = rule.py();
+    let metas: Vec<Meta> = vectors.iter().map(|v| Meta::of(&v.get().value())).collect();
+    let along: Vec<Option<Tensor>> = along.iter().map(|a| a.as_ref().map(|a| a.get().value())).collect();
+    let derived = if forward { Rule::Jvp } else { Rule::Backward };
+    let source = Source::Named { function: &names.0, rule: &names.1, derived, fix: &names.2 };
+    let run = |given: &[Option<Tensor>]| -> PyResult<Tangents> {
+        let given = given.iter().flatten().map(|t| tensor::wrap(py, t.clone())).collect::<PyResult<Vec<_>>>()?;
+        let found = rule.call1(PyTuple::new(py, given)?)?;
+        let value = |o: PyResult<Bound<'py, PyAny>>| {
+            let found: Option<Bound<'py, PyTensor>> = o?.extract()?;
+            Ok(found.map(|t| t.get().value()))
+        };
+        found.try_iter()?.map(value).collect()
+    };
+    let out = transposed(&source, &metas, &along, |given| run(given).map_err(errors::to_error))?;
+    out.into_iter().map(|t| t.map(|t| tensor::wrap(py, t)).transpose()).collect()
+}
+
+/// Whether the function that runs is tried only.
+#[pyfunction]
+fn _trying() -> bool {
+    arrives()
+}
+
 /// Runs kernels of an operator: nothing in them is recorded, and they must not use what they captured and is followed.
 #[pyclass(frozen, name = "_Kernels", module = "pullback._core")]
 struct Kernels {
@@ -109,6 +147,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
     autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
     autograd.add_function(wrap_pyfunction!(_running, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_transposed, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_trying, m)?)?;
     autograd.add_class::<Kernels>()?;
     autograd.add_function(wrap_pyfunction!(_moment, m)?)?;
     autograd.add_function(wrap_pyfunction!(_replay, m)?)

@@ -34,22 +34,30 @@ fn numpy_dtype(o: Any<'_, '_>) -> Option<DType> {
 
 /// The dtype, if it can hold the number.
 pub fn checked_dtype(op: &str, n: Scalar, dtype: DType) -> Result<DType> {
-    let range = match dtype {
-        DType::U8 => 0..=255,
-        DType::I8 => -128..=127,
-        DType::I16 => -32768..=32767,
-        DType::I32 => i64::from(i32::MIN)..=i64::from(i32::MAX),
-        _ => return Ok(dtype),
-    };
+    unpacked(op, n, dtype)?;
     match n {
-        Scalar::Int(i) if !range.contains(&i) => {
-            Err(Error::runtime(format!("{op}(): value {i} cannot be converted to type {dtype} without overflow")))
+        Scalar::Complex(_) if !dtype.is_complex() && dtype != DType::Bool => {
+            Err(Error::type_(format!("{op}(): a complex number cannot be converted to {dtype}")))
         }
-        Scalar::Complex(_) => {
-            Err(Error::type_(format!("{op}(): a complex number cannot be converted to type {dtype}")))
-        }
+        n if dtype.is_integer() && !n.fits(dtype) => Err(n.overflow(&format!("{op}()"), dtype)),
         _ => Ok(dtype),
     }
+}
+
+/// Integers of data need 64 bits or a float that is near; anything is true or false.
+pub fn unpacked(op: &str, n: Scalar, dtype: DType) -> Result<()> {
+    match n {
+        Scalar::Huge(x) if dtype.is_differentiable() && x.is_infinite() => {
+            Err(Error::overflow(format!("{op}(): int too large to convert to float")))
+        }
+        Scalar::Huge(_) | Scalar::Unsigned(_) if dtype.is_integer() => Err(too_large(op, dtype)),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn too_large(op: &str, dtype: DType) -> Error {
+    Error::value(format!("{op}(): Overflow: an integer beyond 64 bits does not fit into {dtype}"))
 }
 
 /// The category of an exact Python number.
@@ -158,13 +166,17 @@ unsafe fn element<T: Convert>(op: &str, o: Object) -> Result<T> {
     unsafe {
         let t = ffi::Py_TYPE(o);
         if t == &raw mut ffi::PyFloat_Type {
-            return Ok(T::of_f64(ffi::PyFloat_AS_DOUBLE(o)));
+            let x = ffi::PyFloat_AS_DOUBLE(o);
+            if T::DTYPE.is_integer() {
+                checked_dtype(op, Scalar::Float(x), T::DTYPE)?;
+            }
+            return Ok(T::of_f64(x));
         }
         if t == &raw mut ffi::PyBool_Type {
             return Ok(T::of_i64(i64::from(o == ffi::Py_True())));
         }
         if t == &raw mut ffi::PyComplex_Type {
-            if !T::DTYPE.is_complex() {
+            if !T::DTYPE.is_complex() && T::DTYPE != DType::Bool {
                 return Err(Error::type_(format!("{op}(): a complex number cannot be converted to {}", T::DTYPE)));
             }
             let z = num_complex::Complex::new(ffi::PyComplex_RealAsDouble(o), ffi::PyComplex_ImagAsDouble(o));
@@ -194,10 +206,12 @@ unsafe fn big_integer<T: Convert>(op: &str, o: Object) -> Result<T> {
         // SAFETY: attached; the error is replaced by ours.
         unsafe { ffi::PyErr_Clear() };
     }
-    if failed || !T::DTYPE.is_differentiable() {
-        return Err(Error::runtime(format!("{op}(): an integer does not fit into {}: overflow", T::DTYPE)));
+    match T::DTYPE {
+        DType::Bool => Ok(T::of_i64(1)),
+        d if d.is_integer() => Err(too_large(op, d)),
+        _ if failed => Err(Error::overflow(format!("{op}(): int too large to convert to float"))),
+        _ => Ok(T::of_f64(x)),
     }
-    Ok(T::of_f64(x))
 }
 
 /// Lists and tuples of Python numbers; `None` if there is anything else in them.

@@ -86,7 +86,8 @@ pub fn run<'py>(
     let op = entry.short_name();
     let targets = targets(op, out)?;
     check_gradients(op, &targets, args)?;
-    match super::door::call(py, entry, args)? {
+    let in_dtype = in_dtype_of(entry, args, &targets);
+    match super::door::call(py, entry, in_dtype.as_deref().unwrap_or(args))? {
         Value::Tensor(new) if targets.len() == 1 => {
             put(py, op, targets[0].get(), &new)?;
             Ok(targets[0].clone().into_ptr())
@@ -111,6 +112,18 @@ pub fn run<'py>(
             Err(Error::type_(format!("{op}(): argument 'out' must have {expected} tensors, got {got}")).into())
         }
     }
+}
+
+/// Makers of tensors make them in the dtype of `out` unless another one is given.
+fn in_dtype_of(entry: &Entry, args: &[Value], targets: &[Bound<'_, PyTensor>]) -> Option<Vec<Value>> {
+    let [target] = targets else { return None };
+    let at = entry.params.iter().position(|p| p.name == "dtype")?;
+    if !entry.flags.has(Flags::CREATION) || !matches!(args.get(at), Some(Value::Missing | Value::None)) {
+        return None;
+    }
+    let mut args = args.to_vec();
+    args[at] = Value::DType(target.get().value().dtype());
+    Some(args)
 }
 
 fn put_all(py: Python<'_>, op: &str, targets: &[Bound<'_, PyTensor>], items: &[Value]) -> PyResult<()> {

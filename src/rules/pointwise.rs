@@ -15,6 +15,8 @@ pub enum Partial<'a> {
     /// Constant almost everywhere.
     Zero,
     One,
+    /// One on each of pieces between which the function jumps.
+    Piece,
     MinusOne,
     Value(Tensor),
     /// One of the values that the rule read.
@@ -114,7 +116,7 @@ impl Pointwise {
 fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
     Ok(match partial {
         Partial::Zero => None,
-        Partial::One => Some(x.clone()),
+        Partial::One | Partial::Piece => Some(x.clone()),
         Partial::MinusOne => Some(basis::neg(x)?),
         Partial::Value(d) => Some(basis::mul(x, d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
@@ -167,6 +169,17 @@ impl Primitive for Pointwise {
             }
         }
         all
+    }
+
+    fn is_affine(&self, _: &Params, args: Mask) -> bool {
+        let nowhere = Point { inputs: &[], outputs: &[], node: None, residuals: &[], recording: false };
+        self.partials.iter().enumerate().filter(|(i, _)| args >> i & 1 == 1).all(|(_, p)| match p {
+            Some(p) if p.saves == Saves::default() => {
+                matches!((p.rule)(&nowhere), Ok(Partial::One | Partial::MinusOne | Partial::Value(_)))
+            }
+            Some(p) => p.saves.outputs == 0 && p.saves.inputs & args == 0,
+            None => false,
+        })
     }
 
     fn jvp(&self, _: Prim<'_>, _: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {

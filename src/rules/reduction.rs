@@ -54,6 +54,10 @@ impl Primitive for Reduction {
         self.saves
     }
 
+    fn is_affine(&self, _: &Params, _: Mask) -> bool {
+        false
+    }
+
     fn jvp(&self, _: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
         let [Some(t)] = tangents else { return Ok(smallvec![None]) };
         let (dims, keep) = params.dims();

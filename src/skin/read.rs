@@ -57,6 +57,16 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
         (Reading::Item, _) => "keep the 0-d tensor and compute with it; choose values with where()",
         (Reading::Elements, _) => "return the tensor from the function and convert it outside",
     };
+    if transform == "trace"
+        && let LevelKind::Trace(recorder) = &level.kind
+        && recorder.is_noting()
+    {
+        let (place, rule) = (origin::at_here(), crate::core::watch::running().unwrap_or_else(|| "the rule".into()));
+        return Error::runtime(format!(
+            "{rule} is being transposed, so it must be linear, and {what} looks at the data of what it is given{place}; \
+             {rewrite}, or write a rule for the other mode"
+        ));
+    }
     let problem = match (reading, transform) {
         (Reading::Truth, "vmap") => {
             "vmap: it looks like you're attempting to use a Tensor in some data-dependent control flow; \

@@ -18,7 +18,8 @@ from pullback.utils.pytree import broadcast_to_and_flatten, tree_flatten, tree_l
 
 Leaves = Sequence[Any]
 _running, _level_moment = pb._core.autograd._running, pb._core.autograd._moment
-_level_replay = pb._core.autograd._replay
+_level_replay, _transposed = pb._core.autograd._replay, pb._core.autograd._transposed
+_trying = pb._core.autograd._trying
 
 
 def is_differentiable(x: Any) -> bool:
@@ -135,6 +136,8 @@ class Call:
 
     # ------------------------------------------------------------ forward
     def run(self, tensors: Leaves) -> tuple[Any, ...]:
+        if _trying():
+            return self._tried(tensors)
         before = Generators(self.rest)
         out, residual = self._evaluate(tensors)
         self.random = None if before.unchanged() else before
@@ -145,6 +148,13 @@ class Call:
         self._note(residual, tensors, outputs)
         self.metas = [(x.shape, x.dtype) for x in outputs]
         return tuple(outputs)
+
+    def _tried(self, tensors: Leaves) -> tuple[Any, ...]:
+        """The results of a run that leaves the call as it is."""
+        out, residual = self._evaluate(tensors)
+        outputs = [x for x in tree_leaves(out) if isinstance(x, pb.Tensor)]
+        leaves = tree_leaves(residual)
+        return (*outputs, *(leaves[place] for place in self.computed))
 
     def _evaluate(self, tensors: Leaves) -> tuple[Any, Any]:
         arguments = self.arguments(tensors)
@@ -270,46 +280,37 @@ class Call:
         return function
 
     def transposed_rule(self, tensors: Leaves, grads: Leaves, needs: Sequence[bool]) -> list[Any]:
-        """Gradients by the transpose of the forward rule, which is linear in the tangents."""
+        """Gradients by the transpose of the forward rule, which must be linear in the tangents."""
         varied = [k for k, x in enumerate(tensors) if needs[k] and is_differentiable(x)]
-        given = [n for n, g in enumerate(grads) if g is not None]
-        reached: list[int] = []
 
-        def tangent_map(*directions: Any) -> tuple[Any, ...]:
+        def tangent_map(*directions: Any) -> list[Any]:
             tangents: list[Any] = [None] * len(tensors)
             for k, t in zip(varied, directions, strict=True):
                 tangents[k] = t
-            out = self.forward_rule(tensors, tangents)
-            reached[:] = [n for n in given if out[n] is not None]
-            return tuple(out[n] for n in reached)
+            return self.forward_rule(tensors, tangents)
 
-        _, pull = pb.func.vjp(tangent_map, *(pb.zeros_like(tensors[k]) for k in varied))
+        names = (self.owner.name, "the rule of defjvp()", "write a rule for reverse mode with defvjp()")
         result: list[Any] = [None] * len(tensors)
-        if reached:
-            for k, g in zip(varied, pull(tuple(grads[n] for n in reached)), strict=True):
-                result[k] = g
+        found = _transposed(names, False, tangent_map, [pb.zeros_like(tensors[k]) for k in varied], list(grads))
+        for k, g in zip(varied, found, strict=True):
+            result[k] = g
         return result
 
     def transposed_backward(self, inputs: Leaves, residual: Any, tangents: Leaves) -> list[Any]:
-        """Tangents by the transpose of the backward rule, which is linear in the cotangents."""
+        """Tangents by the transpose of the backward rule, which must be linear in the cotangents."""
         places = [n for n, (_, d) in enumerate(self.metas[: self.count]) if d.is_floating_point or d.is_complex]
-        given = [k for k, t in enumerate(tangents) if t is not None]
-        reached: list[int] = []
 
-        def pullback(*cotangents: Any) -> tuple[Any, ...]:
+        def pullback(*cotangents: Any) -> list[Any]:
             grads: list[Any] = [None] * self.count
             for n, g in zip(places, cotangents, strict=True):
                 grads[n] = g
-            found = self.backward_rule(inputs, residual, grads)
-            reached[:] = [k for k in given if found[k] is not None]
-            return tuple(found[k] for k in reached)
+            return self.backward_rule(inputs, residual, grads)
 
+        names = (self.owner.name, "the bwd of defvjp()", "write a rule for forward mode with defjvp()")
         points = [pb.zeros(self.metas[n][0], dtype=self.metas[n][1]) for n in places]
-        _, push = pb.func.vjp(pullback, *points)
         result: list[Any] = [None] * self.count
-        if reached:
-            for n, t in zip(places, push(tuple(tangents[k] for k in reached)), strict=True):
-                result[n] = t
+        for n, t in zip(places, _transposed(names, True, pullback, points, list(tangents)), strict=True):
+            result[n] = t
         return result
 
 

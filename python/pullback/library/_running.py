@@ -253,23 +253,19 @@ class CustomOperator(Function):
                 "registered. Please use register_autograd to add one."
             )
         places = [i for i, (_, d) in enumerate(ctx._result_types) if d.is_floating_point or d.is_complex]
-        given = [k for k, t in enumerate(tangents) if t is not None]
-        reached: list[int] = []
 
-        def pullback(*values: Any) -> tuple[Any, ...]:
+        def pullback(*values: Any) -> list[Any]:
             grads: list[Any] = [None] * len(ctx._result_types)
             for i, v in zip(places, values, strict=True):
                 grads[i] = v
-            found = call.backward(ctx, [t is not None for t in tangents], grads)
-            reached[:] = [k for k in given if found[k] is not None]
-            return tuple(found[k] for k in reached)
+            return call.backward(ctx, [t is not None for t in tangents], grads)
 
+        names = (call.op._qualname, "the backward of register_autograd()", "use reverse mode, or make it linear")
         points = [pb.zeros(ctx._result_types[i][0], dtype=ctx._result_types[i][1]) for i in places]
-        _, push = pb.func.vjp(pullback, *points)
         result: list[Any] = [None] * len(ctx._result_types)
-        if reached:
-            for i, t in zip(places, push(tuple(tangents[k] for k in reached)), strict=True):
-                result[i] = t
+        transposed = _core.autograd._transposed(names, True, pullback, points, list(tangents))
+        for i, t in zip(places, transposed, strict=True):
+            result[i] = t
         return tuple(result)
 
     @staticmethod

@@ -16,6 +16,12 @@ pub fn records(id: LevelId) -> bool {
     this(|t| t.grad.get() && id.depth() >= t.tape_cut.get())
 }
 
+/// Whether a tape right above level `id` records now. Where that tape is hidden it does: it runs something below it.
+pub fn records_above(id: LevelId) -> bool {
+    let above = 1 << (id.depth() + 1).min(127);
+    this(|t| t.hidden.get() & above != 0 || (t.grad.get() && id.depth() + 1 >= t.tape_cut.get()))
+}
+
 #[inline]
 pub fn grad_enabled() -> bool {
     this(|t| t.grad.get())

@@ -66,7 +66,9 @@ pub fn linspace(dtype: DType, start: Scalar, end: Scalar, n: usize) -> Result<Ar
             let x = |i: usize| if i < half { start + step * i as f64 } else { end - step * (n - 1 - i) as f64 };
             return counted::<T>(n, |i| T::of_complex(x(i)));
         }
-        let (start, end) = (start.as_f64(), end.as_f64());
+        // Bounds are converted first, as integers of the dtype are.
+        let (start, end): (T, T) = (from_scalar(start), from_scalar(end));
+        let (start, end) = (start.to_f64(), end.to_f64());
         let step = (end - start) / gaps;
         let (half, last) = (half as f64, n as f64 - 1.0);
         spaced::<T>(n, |i| if i < half { start + step * i } else { end - step * (last - i) })

@@ -63,6 +63,10 @@ pub fn lgamma(x: f64) -> f64 {
         if x == x.trunc() {
             return f64::INFINITY;
         }
+        if x > -1e-17 {
+            // Both are -log|x|, and the product below would vanish.
+            return lgamma(-x);
+        }
         return (PI / (x * sin_pi(x)).abs()).ln() - lgamma(-x);
     }
     let near_2 = |u: f64| u * horner::<f64, false, 19>(u, &LGAMMA_2);
@@ -180,6 +184,9 @@ pub fn zeta(s: f64, q: f64) -> f64 {
     }
     if s == 1.0 || (q <= 0.0 && q == q.trunc()) {
         return f64::INFINITY;
+    }
+    if q == f64::INFINITY {
+        return 0.0;
     }
     if q < 0.0 && s != s.trunc() {
         return f64::NAN;

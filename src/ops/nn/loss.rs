@@ -3,10 +3,10 @@
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
-use crate::ops::arith::{divide_floats, maximum};
+use crate::ops::arith::divide_floats;
 use crate::ops::reduce::mean_over;
 use crate::ops::softmax::log_softmax;
-use crate::ops::unary::{abs, exp, log1p};
+use crate::ops::unary::{abs, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
 use crate::rules::index::{Bounds, check_index};
 
@@ -161,6 +161,42 @@ fn soft_cross_entropy(
     }
 }
 
+binary! { UNITS:
+    /// The loss of one probability; logarithms are limited to -100.
+    cross_entropy_unit = "binary_cross_entropy" (x, t) { float => {
+        let (yes, no) = (x.log().max(x.lit(-100.0)), (-x).log1p().max(x.lit(-100.0)));
+        -(t * yes + (x.lit(1.0) - t) * no)
+    } } Same [INTERNAL] da[a b] cross_entropy_slope(a, b), db[a] odds(a);
+
+    /// The derivative by the probability, where the denominator has a lower limit.
+    cross_entropy_slope = "binary_cross_entropy" (x, t) { float => {
+        (x - t) / (x * (x.lit(1.0) - x)).max(x.lit(PROBABILITY_LIMIT))
+    } } Same [INTERNAL] da[a b] cross_entropy_bend(a, b), db[a] neg(&inverse_variance(a)?);
+}
+
+unary! { HELPERS:
+    /// The derivative by the target: `log(1 - x) - log(x)`, both limited.
+    odds = "binary_cross_entropy" (x) { float => {
+        (-x).log1p().max(x.lit(-100.0)) - x.log().max(x.lit(-100.0))
+    } } [INTERNAL] d[x] neg(&inverse_variance(x)?);
+
+    /// `1 / (x (1 - x))`, where the denominator has a lower limit.
+    inverse_variance = "binary_cross_entropy" (x) { float => {
+        (x * (x.lit(1.0) - x)).max(x.lit(PROBABILITY_LIMIT)).recip()
+    } } [INTERNAL] d[x y] mul(&basis::shift(&scale(x, 2.0)?, -1.0)?, &mul(y, y)?);
+}
+
+/// PyTorch's lower limit of `x (1 - x)` in the derivatives of binary_cross_entropy, which it has in single precision.
+const PROBABILITY_LIMIT: f64 = 1e-12f32 as f64;
+
+/// `(x² - 2 x t + t) / (x (1 - x))²`, the second derivative by the probability; both factors are kept from 0.
+fn cross_entropy_bend(x: &Tensor, t: &Tensor) -> Result<Tensor> {
+    const LIMIT: f64 = 1e-12;
+    let top = add(&mul(x, &sub(x, &scale(t, 2.0)?)?)?, t)?;
+    let variance = mul(&basis::shift(x, LIMIT)?, &basis::shift(&basis::shift(&neg(x)?, 1.0)?, LIMIT)?)?;
+    divide_floats(&top, &mul(&variance, &variance)?)
+}
+
 ops! { TABLE:
     /// Squared differences.
     ///
@@ -267,10 +303,7 @@ ops! { TABLE:
                 error", target.shape(), input.shape());
         }
         let t = cast(target, input.dtype())?;
-        let floor = number(input, -100.0);
-        let yes = maximum(&crate::ops::unary::log(input)?, &floor)?;
-        let no = maximum(&log1p(&neg(input)?)?, &floor)?;
-        let mut loss = neg(&add(&mul(&t, &yes)?, &mul(&sub(&number(&t, 1.0), &t)?, &no)?)?)?;
+        let mut loss = cross_entropy_unit(input, &t)?;
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, input.dtype())?)?;
         }

@@ -1,10 +1,11 @@
 //! Padding.
 
 use crate::bail;
-use crate::base::{DType, Result, size};
+use crate::base::{DType, Result, Scalar, size};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::memory::list;
+use crate::ops::promote::fitting;
 use crate::rules::basis::{self, where_};
 use crate::rules::{Batching, Linear, index};
 
@@ -59,14 +60,24 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     Ok(out)
 }
 
-fn constant(x: &Tensor, pads: &[(i64, i64)], value: f64) -> Result<Tensor> {
+fn constant(op: &str, x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
     let run = |t: &Tensor| call(Prim::Static(&PAD), &Params::other(Pads(pads.to_vec())), &[t]);
     let padded = run(x)?;
-    if value == 0.0 {
+    let value = fitting(op, "value", value, x.dtype())?;
+    if value.is_zero() {
         return Ok(padded);
     }
     let inside = run(&basis::full(x.shape(), DType::Bool, true)?)?;
     where_(&inside, &padded, &Tensor::scalar(x.dtype(), value))
+}
+
+/// The value of `pad`, where negative integers do not stand for unsigned ones.
+fn float_value(value: Option<Scalar>) -> Result<Scalar> {
+    match value.unwrap_or(Scalar::Int(0)) {
+        Scalar::Complex(z) => bail!(Type, "pad(): argument 'value' must be float, not complex ({z})"),
+        n @ Scalar::Int(i) if i < 0 => Ok(if n.is_held(DType::I32) { Scalar::Float(i as f64) } else { n }),
+        n => Ok(n),
+    }
 }
 
 /// Where each element of a padded dimension comes from.
@@ -116,13 +127,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
-    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<f64> = None)
+    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<Scalar> = None)
         -> Tensor [] {
         let pads = amounts(input, pad)?;
         match mode {
-            "constant" => constant(input, &pads, value.unwrap_or(0.0)),
+            "constant" => constant("pad", input, &pads, float_value(value)?),
             "reflect" | "replicate" | "circular" => {
-                if value.is_some_and(|v| v != 0.0) {
+                if value.is_some_and(|v| !v.is_zero()) {
                     bail!(Value, "pad(): padding mode '{mode}' doesn't take in value argument");
                 }
                 wrapped(input, &pads, mode)
@@ -133,7 +144,7 @@ ops! { TABLE:
     }
 
     /// Padding with a value.
-    fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: f64 = 0.0) -> Tensor [] {
-        constant(input, &amounts(input, pad)?, value)
+    fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: Scalar = Scalar::Int(0)) -> Tensor [] {
+        constant("constant_pad_nd", input, &amounts(input, pad)?, value)
     }
 }

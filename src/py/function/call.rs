@@ -13,7 +13,7 @@ use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::watch::{self, Levels, Running};
 use crate::core::{BatchInfo, Outputs, Randomness, Set, Tangents, Tensor, level};
-use crate::function::{BatchedOutputs, Context, Function, Rule, Setup};
+use crate::function::{BatchedOutputs, Context, Function, Rule, Setup, is_tried, pass_on};
 use crate::py::vectorcall::invoke_named;
 use crate::py::{errors, tensor};
 use pyo3::exceptions::PyRuntimeError;
@@ -298,9 +298,10 @@ impl Function for Call {
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
         let _mode = GradMode::set(false);
         let _running = self.running("forward", self.levels.tapes_and_hidden());
+        let record = !is_tried();
         python(|py| match self.methods.setup_context {
-            Some(_) => self.forward_separate(py, args, true),
-            None => self.forward_classic(py, args, true),
+            Some(_) => self.forward_separate(py, args, record),
+            None => self.forward_classic(py, args, record),
         })
     }
 
@@ -312,6 +313,10 @@ impl Function for Call {
         let Some(f) = &self.methods.further else { return 0 };
         let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return 0 };
         python(|py| f.bind(py).call1((first,))?.extract()).unwrap_or(0)
+    }
+
+    fn signature(&self) -> Option<String> {
+        python(|py| self.inputs.constants(py)).ok().flatten().map(|c| format!("{} {c} ", self.methods.serial))
     }
 
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
@@ -377,6 +382,7 @@ impl Function for Call {
             )));
         }
         let Some(f) = &self.methods.vmap else { return Ok(None) };
+        pass_on();
         let mut running = self.running("vmap", self.levels.hidden());
         if info.randomness == Randomness::Error {
             running.forbid_random();

@@ -54,6 +54,14 @@ pub type Saved = SmallVec<[Option<Tensor>; 4]>;
 pub struct Shown {
     pub saved: Saved,
     pub adopted: Vec<Tensor>,
+    /// Attributes that the running rule has deleted: for itself, not for those of other levels.
+    hidden: Vec<String>,
+}
+
+impl Shown {
+    pub fn new(saved: Saved, adopted: Vec<Tensor>) -> Shown {
+        Shown { saved, adopted, hidden: Vec::new() }
+    }
 }
 
 /// An attribute with tensors in it.
@@ -194,6 +202,9 @@ impl Ctx {
             let s = self.state();
             let Some(a) = s.adopted.iter().find(|a| a.name == name) else { return Ok(None) };
             let Some(shown) = &s.shown else { return Err(freed(&format!("ctx.{name}"))) };
+            if shown.hidden.iter().any(|h| h == name) {
+                return Ok(None);
+            }
             let mut tensors = shown.adopted.iter().skip(a.first).cloned();
             let mut out: Vec<Result<Py<PyAny>, Tensor>> = Vec::new();
             for o in &a.others {
@@ -366,12 +377,19 @@ impl Ctx {
             None => Err(PyAttributeError::new_err(format!("'FunctionCtx' object has no attribute '{name}'"))),
         }
     }
-    /// Takes away an attribute that holds saved tensors; False if there is none of this name.
+    /// Takes away an attribute that holds saved tensors; False if there is none of this name. A rule that runs loses it for
+    /// itself: other levels, whose rules have the same ctx, keep it.
     fn _forget(&self, name: &str) -> bool {
         let mut s = self.state();
-        let found = s.adopted.iter_mut().find(|a| a.name == name);
-        // The tensors behind it keep their numbers.
-        found.map(|a| a.name.clear()).is_some()
+        let s = &mut *s;
+        let Some(found) = s.adopted.iter_mut().find(|a| a.name == name) else { return false };
+        match &mut s.shown {
+            Some(shown) if shown.hidden.iter().any(|h| h == name) => return false,
+            Some(shown) => shown.hidden.push(name.to_owned()),
+            // The tensors behind it keep their numbers.
+            None => found.name.clear(),
+        }
+        true
     }
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Ok(s) = self.state.try_lock() else { return Ok(()) };

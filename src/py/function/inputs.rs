@@ -12,7 +12,7 @@ use crate::py::tensor;
 use crate::py::vectorcall::invoke_named;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyString, PyTuple};
 use smallvec::SmallVec;
 
 /// A leaf of the arguments.
@@ -171,6 +171,25 @@ impl Inputs {
             }));
         }
         out
+    }
+
+    /// The leaves that are no tensors, as text; `None` if that does not say all about them.
+    pub fn constants(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let mut text = String::new();
+        for leaf in &self.leaves {
+            let Leaf::Other(o) = leaf else { continue };
+            let o = o.bind(py);
+            let simple = o.is_none()
+                || o.is_exact_instance_of::<PyBool>()
+                || o.is_exact_instance_of::<PyInt>()
+                || o.is_exact_instance_of::<PyFloat>()
+                || o.is_exact_instance_of::<PyString>();
+            if !simple {
+                return Ok(None);
+            }
+            text = format!("{text}{}, ", o.repr()?);
+        }
+        Ok(Some(text))
     }
 
     /// What error messages call tensor `i`.

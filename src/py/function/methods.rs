@@ -5,7 +5,9 @@ use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+static SERIAL: AtomicU64 = AtomicU64::new(1);
 
 /// A parameter of `forward`, without the ctx.
 pub struct Parameter {
@@ -26,6 +28,8 @@ struct Signature {
 pub struct Methods {
     pub class: Py<PyType>,
     pub name: String,
+    /// A number of its own.
+    pub serial: u64,
     /// The name, where it must be quick to pass on.
     pub origin: Origin,
     pub forward: Py<PyAny>,
@@ -93,6 +97,7 @@ impl Methods {
         };
         Ok(Methods {
             class: class.clone().unbind(),
+            serial: SERIAL.fetch_add(1, Relaxed),
             origin: Origin::intern(name.clone()),
             ambiguous: flag && vmap.is_some(),
             name,
@@ -112,6 +117,7 @@ impl Methods {
     pub fn none(py: Python<'_>) -> Methods {
         Methods {
             class: py.get_type::<PyAny>().unbind(),
+            serial: 0,
             name: String::new(),
             origin: Origin::UNKNOWN,
             forward: py.None(),

@@ -54,7 +54,7 @@ impl Context {
     fn shown(&self, setup: &Setup) -> Shown {
         let mut values = setup.saved.iter().cloned();
         let saved = self.present.iter().map(|&p| if p { values.next() } else { None }).collect();
-        Shown { saved, adopted: values.collect() }
+        Shown::new(saved, values.collect())
     }
 }
 

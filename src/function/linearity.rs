@@ -1,0 +1,294 @@
+//! Whether a rule is linear, which its transpose takes for granted.
+//!
+//! NOTE. A rule that is transposed runs under a partial trace, which writes down each operator that depends on the rule's
+//! (co)tangents, comparisons too. Of what its results need, every step must be linear by its category, whatever the
+//! values were. The rule runs at zero: constants that are added along the way must leave zero in the end. Of a custom
+//! function's step no category says anything, so it is tried.
+
+use super::custom::CustomPrimitive;
+use crate::base::{DType, Result, Scalar, Shape};
+use crate::core::level::GradMode;
+use crate::core::node::Meta;
+use crate::core::tensor::Payload;
+use crate::core::trace::{Atom, Instruction, Recording};
+use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
+use crate::dense::random::default_generator;
+use crate::dense::{Array, copy};
+use crate::rules::basis;
+use smallvec::SmallVec;
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+/// What an operator is in those of its arguments that depend on the (co)tangents.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Linear,
+    /// Linear, and its other arguments are added.
+    Affine,
+    /// A custom function.
+    Unknown,
+    Other,
+}
+
+fn kind(prim: Prim<'_>, params: &Params, args: &[Atom]) -> Kind {
+    if prim.custom().is_some() {
+        return Kind::Unknown;
+    }
+    let (mut vars, mut others): (Mask, Mask) = (0, 0);
+    for (i, a) in args.iter().enumerate() {
+        match a {
+            Atom::Var(_) => vars |= 1 << i.min(63),
+            Atom::Const(t) if t.dtype().is_differentiable() => others |= 1 << i.min(63),
+            Atom::Const(_) => {}
+        }
+    }
+    match prim.is_affine(params, vars) {
+        false => Kind::Other,
+        true if others != 0 && prim.is_affine(params, vars | others) => Kind::Affine,
+        true => Kind::Linear,
+    }
+}
+
+/// Whether an error may have to name the line of this step.
+pub fn is_notable(prim: Prim<'_>, params: &Params, args: &[Atom], outs: &[Tensor]) -> bool {
+    kind(prim, params, args) != Kind::Linear || outs.iter().any(|o| !o.dtype().is_differentiable())
+}
+
+/// A step that is not linear, or may not be.
+pub struct Fault(String);
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn fault(i: &Instruction, what: &str) -> Fault {
+    let line = i.line.as_ref().map(|l| format!(" (at {l})")).unwrap_or_default();
+    Fault(format!("{}(){line} {what}", i.prim.name()))
+}
+
+/// What a look at a recording found.
+#[derive(Default)]
+pub struct Findings {
+    pub fault: Option<Fault>,
+    /// Something that is not zero is added, which another step may undo.
+    pub added: Option<Fault>,
+}
+
+/// Looks at the steps that these variables need.
+pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
+    let mut wanted = vec![false; recording.vars.len()];
+    results.iter().for_each(|&v| wanted[v as usize] = true);
+    let mut found = Findings::default();
+    for i in recording.instructions.iter().rev() {
+        let mut used = i.outs.iter().filter(|&&v| wanted[v as usize]).peekable();
+        if used.peek().is_none() {
+            continue;
+        }
+        let smooth = used.all(|&v| recording.vars[v as usize].dtype.is_differentiable());
+        let vars = i.args.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v as usize) } else { None });
+        vars.for_each(|v| wanted[v] = true);
+        let added = |a: &Atom| matches!(a, Atom::Const(t) if t.dtype().is_differentiable() && !is_zero(t));
+        match kind(i.prim.as_prim(), &i.params, &i.args) {
+            _ if i.modes.describe().is_some() => found.fault = Some(fault(i, "runs where nothing is recorded")),
+            _ if !smooth => found.fault = Some(fault(i, "gives what has no derivative")),
+            Kind::Other => found.fault = Some(fault(i, "is not linear")),
+            Kind::Unknown if !passes(i, &recording.vars)? => {
+                found.fault = Some(fault(i, "was tried and is not linear"))
+            }
+            Kind::Affine if i.args.iter().any(added) => found.added = Some(fault(i, "takes a constant besides")),
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a value is zero, with its tangents.
+pub fn is_zero(t: &Tensor) -> bool {
+    match t.payload() {
+        Some(Payload::Dual { primal, tangent }) => is_zero(primal) && is_zero(tangent),
+        Some(_) => t.below().is_some_and(is_zero),
+        None => t.dense().is_some_and(|a| is_zero_array(a).unwrap_or(false)),
+    }
+}
+
+fn is_zero_array(a: &Array) -> Result<bool> {
+    let flat = a.contiguous()?;
+    if let Some(x) = flat.as_slice::<f32>() {
+        return Ok(x.iter().all(|&x| x == 0.0));
+    }
+    if let Some(x) = flat.as_slice::<f64>() {
+        return Ok(x.iter().all(|&x| x == 0.0));
+    }
+    let flat = flat.reshape(&Shape::new(&[a.numel()]))?;
+    for i in 0..a.numel() {
+        let zero = match flat.get(&[i])? {
+            Scalar::Float(x) => x == 0.0,
+            Scalar::Complex(z) => z.re == 0.0 && z.im == 0.0,
+            _ => false,
+        };
+        if !zero {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What was tried and found linear, by signature.
+static TRIED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+const KEPT: usize = 4096;
+
+/// Whether a custom function is linear in its arguments that are variables: by a trial, once for each signature.
+fn passes(i: &Instruction, vars: &[Meta]) -> Result<bool> {
+    let prim = i.prim.as_prim();
+    let own = prim.custom().and_then(|c| c.as_any().downcast_ref::<CustomPrimitive>()).and_then(|c| c.signature());
+    let arg = |a: &Atom| match a {
+        Atom::Var(v) => format!("%{}", vars[*v as usize]),
+        Atom::Const(t) => Meta::of(t).to_string(),
+    };
+    let key = own.map(|own| own + &i.args.iter().map(arg).collect::<Vec<_>>().join(";"));
+    let known =
+        |key: &String| TRIED.lock().unwrap_or_else(|e| e.into_inner()).as_ref().is_some_and(|t| t.contains(key));
+    if key.as_ref().is_some_and(known) {
+        return Ok(true);
+    }
+    let linear = stands_trial(i, vars);
+    if let (Some(key), Ok(true)) = (key, &linear) {
+        let mut tried = TRIED.lock().unwrap_or_else(|e| e.into_inner());
+        let tried = tried.get_or_insert_default();
+        if tried.len() >= KEPT {
+            tried.clear();
+        }
+        tried.insert(key);
+    }
+    linear
+}
+
+/// How far a trial is on its way to the function that is tried; other functions may run on the way.
+#[derive(Clone, Copy, PartialEq)]
+enum Trial {
+    None,
+    Begun,
+    Arrived,
+}
+
+thread_local! {
+    static TRIAL: Cell<Trial> = const { Cell::new(Trial::None) };
+}
+
+/// A function's forward begins: whether it is tried, and must not change what it knows of its call.
+#[inline]
+pub fn is_tried() -> bool {
+    let tried = TRIAL.get() == Trial::Begun;
+    TRIAL.set(if tried { Trial::Arrived } else { Trial::None });
+    tried
+}
+
+/// The same for what the forward of the function that is tried calls first.
+pub fn arrives() -> bool {
+    TRIAL.replace(Trial::None) == Trial::Arrived
+}
+
+/// The function that is tried runs other functions instead of its forward.
+pub fn pass_on() {
+    TRIAL.set(Trial::None);
+}
+
+/// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed.
+fn stands_trial(i: &Instruction, vars: &[Meta]) -> Result<bool> {
+    let _mode = GradMode::set(false);
+    let mut count = 0;
+    let mut points: [Vec<(u32, Tensor)>; 4] = Default::default();
+    for v in i.args.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v) } else { None }) {
+        if points[0].iter().any(|(known, _)| *known == v) {
+            continue;
+        }
+        let m = &vars[v as usize];
+        let (a, b) = (numbers(&mut count, m)?, numbers(&mut count, m)?);
+        points[3].push((v, basis::sub(&b, &basis::scale(&a, factor(m.dtype))?)?));
+        points[0].push((v, basis::full(&m.shape, m.dtype, 0.0)?));
+        points[1].push((v, a));
+        points[2].push((v, b));
+    }
+    let draws = default_generator().get_state();
+    let run = |at: &Vec<(u32, Tensor)>| -> Result<Option<Outputs>> {
+        let value = |a: &Atom| match a {
+            Atom::Const(t) => t.clone(),
+            Atom::Var(v) => {
+                at.iter().find(|p| p.0 == *v).map_or_else(|| Tensor::scalar(DType::F32, 0.0), |p| p.1.clone())
+            }
+        };
+        let args: SmallVec<[Tensor; 4]> = i.args.iter().map(value).collect();
+        let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
+        let before = TRIAL.replace(Trial::Begun);
+        let outs = call_many(i.prim.as_prim(), &i.params, &refs);
+        TRIAL.set(before);
+        default_generator().set_state(&draws)?;
+        Ok(outs.ok())
+    };
+    let mut outs = Vec::new();
+    for at in &points {
+        match run(at)? {
+            Some(o) => outs.push(o),
+            None => return Ok(false),
+        }
+    }
+    for k in 0..outs[0].len() {
+        if outs[0][k].dtype().is_differentiable() && !agree([&outs[0][k], &outs[1][k], &outs[2][k], &outs[3][k]])? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn factor(dtype: DType) -> f64 {
+    if matches!(dtype, DType::F16 | DType::BF16) { 256.0 } else { 1048576.0 }
+}
+
+/// Numbers from -1 to 1, none of them small; `count` is how many were made before.
+fn numbers(count: &mut u64, m: &Meta) -> Result<Tensor> {
+    let mut number = || {
+        *count += 1;
+        let word = count.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let word = (word ^ word >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = 0.1 + 0.9 * ((word >> 11) as f64 / (1u64 << 53) as f64);
+        if word & 1 == 1 { -x } else { x }
+    };
+    let values: Vec<f64> = (0..m.shape.numel()).map(|_| number()).collect();
+    let t = Tensor::from_slice([values.len()], &values)?;
+    basis::cast(&basis::reshape(&t, &m.shape)?, m.dtype)
+}
+
+fn elements(t: &Tensor) -> Result<Vec<f64>> {
+    let Some(a) = t.innermost() else { return Ok(Vec::new()) };
+    copy::cast(a, DType::F64)?.contiguous()?.to_vec::<f64>()
+}
+
+fn agree(outs: [&Tensor; 4]) -> Result<bool> {
+    let dtype = outs[0].dtype();
+    let slack = match dtype {
+        DType::F16 => 16.0 * 9.8e-4,
+        DType::BF16 => 16.0 * 7.8e-3,
+        DType::F64 => 1024.0 * f64::EPSILON,
+        _ => 1024.0 * f64::from(f32::EPSILON),
+    };
+    let [zero, a, b, c] = [elements(outs[0])?, elements(outs[1])?, elements(outs[2])?, elements(outs[3])?];
+    if [&a, &b, &c].iter().any(|x| x.len() != zero.len()) {
+        return Ok(false);
+    }
+    let k = factor(dtype);
+    let largest = a
+        .iter()
+        .map(|x| k * x)
+        .chain(b.iter().copied())
+        .filter(|x| x.is_finite())
+        .fold(0.0, |m: f64, x| m.max(x.abs()));
+    // An infinite residual gives NaN whether the map is linear or not.
+    let same = |(j, &c): (usize, &f64)| {
+        let expected = b[j] - k * a[j];
+        !expected.is_finite() || (c - expected).abs() <= slack * largest
+    };
+    Ok(zero.iter().all(|&z| z == 0.0 || z.is_nan()) && c.iter().enumerate().all(same))
+}
