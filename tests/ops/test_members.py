@@ -1,8 +1,12 @@
-"""Operators along a dimension where there is none, or one of size 1 or 0; batches of such members."""
+"""Operators along a dimension where there is none, or one of size 1 or 0; batches of such members.
+
+`PULLBACK_FUZZ_CALLS` sets how many random shapes are tried; failures name the seed.
+"""
 
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,6 +17,7 @@ import pullback as pb
 from pullback.func import vmap
 
 SEED = 20261122
+CALLS = int(os.environ.get("PULLBACK_FUZZ_CALLS", "200"))
 same = pb.testing.assert_close
 
 
@@ -77,7 +82,7 @@ def test_batches_of_members_without_dimensions(name: str) -> None:
 
 def test_order_statistics_of_any_shape() -> None:
     rng = random.Random(SEED)
-    for _ in range(200):
+    for _ in range(CALLS):
         shape = [rng.choice([1, 1, 2, 3]) for _ in range(rng.randint(1, 4))]
         x = pb.tensor([rng.random() for _ in range(pb.zeros(shape).numel())]).reshape(shape)
         d = rng.randrange(-len(shape), len(shape))
