@@ -20,6 +20,8 @@ pub enum Kind {
     Overflow,
     /// A decomposition failed (singular or non-convergent input).
     LinAlg,
+    /// Calls or structures are nested too deep.
+    Recursion,
     /// A bug in this library.
     Internal,
     /// An exception of another language, carried through unchanged.

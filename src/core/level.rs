@@ -20,6 +20,7 @@ pub use super::thread::Kind;
 use super::thread::{NEAR, this};
 use super::trace::Recorder;
 use crate::base::{Error, Result};
+use crate::dense::stack;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -123,6 +124,27 @@ fn new_serial() -> u32 {
             return s;
         }
     }
+}
+
+/// Levels that may be live on one thread at a time. Sets of depths are words of this many bits.
+pub const MAX_LEVELS: usize = 127;
+
+/// An error if no further level can be opened on this thread.
+#[inline]
+pub fn check_room() -> Result<()> {
+    stack::check()?;
+    if this(|t| t.height.get()) < MAX_LEVELS { Ok(()) } else { Err(no_room()) }
+}
+
+#[cold]
+fn no_room() -> Error {
+    Error::new(
+        crate::base::Kind::Recursion,
+        format!(
+            "transforms are nested deeper than {MAX_LEVELS} levels{}; does a function transform itself without end?",
+            origin::at_here()
+        ),
+    )
 }
 
 /// A live level; closes when dropped, also while unwinding. Dropping never closes another level.

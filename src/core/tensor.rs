@@ -44,11 +44,15 @@ pub enum Payload {
 }
 
 impl Content {
-    fn is_bare(&self) -> bool {
+    /// Looks `depth` levels deep: the parts of nested dual numbers may be shared, so that there are more ways than parts.
+    fn is_bare(&self, depth: u32) -> bool {
         match self {
-            Content::Nest(n) => n.base().is_bare(),
-            Content::One(Payload::Batched { value, .. }) => value.is_bare(),
-            Content::One(Payload::Dual { primal, tangent }) => primal.is_bare() && tangent.is_bare(),
+            _ if depth == 0 => false,
+            Content::Nest(n) => n.base().is_bare_within(depth),
+            Content::One(Payload::Batched { value, .. }) => value.is_bare_within(depth - 1),
+            Content::One(Payload::Dual { primal, tangent }) => {
+                primal.is_bare_within(depth - 1) && tangent.is_bare_within(depth - 1)
+            }
             Content::One(Payload::Taped { .. } | Payload::Traced { .. }) => false,
         }
     }
@@ -216,6 +220,15 @@ impl Tensor {
         t.dense()
     }
 
+    /// How many elements there are in memory: those of all members of a batch.
+    #[inline]
+    pub fn stored(&self) -> usize {
+        match &*self.0 {
+            Repr::Dense(a) => a.numel(),
+            Repr::Wrapped(_) => self.innermost().map_or(0, Array::numel),
+        }
+    }
+
     /// Whether both handles are the same value.
     #[inline]
     pub fn same(&self, other: &Tensor) -> bool {
@@ -264,11 +277,17 @@ impl Tensor {
     }
 
     /// Whether there is no node and no program in it at any level, so that dropping it frees memory and nothing else.
+    /// Says no where that takes long to find out.
     #[inline]
     pub fn is_bare(&self) -> bool {
+        self.is_bare_within(8)
+    }
+
+    #[inline]
+    fn is_bare_within(&self, depth: u32) -> bool {
         match &*self.0 {
             Repr::Dense(_) => true,
-            Repr::Wrapped(w) => w.content.is_bare(),
+            Repr::Wrapped(w) => w.content.is_bare(depth),
         }
     }
 

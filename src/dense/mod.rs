@@ -22,6 +22,7 @@ pub mod region;
 pub(crate) mod samples;
 pub mod scan;
 pub mod sort;
+pub mod stack;
 pub mod threads;
 pub mod window;
 

@@ -61,8 +61,9 @@ impl Batched {
         }
     }
 
-    fn open(&self) -> Guard {
-        level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN)
+    fn open(&self) -> Result<Guard> {
+        level::check_room()?;
+        Ok(level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN))
     }
 }
 
@@ -113,7 +114,7 @@ impl Function for Batched {
     }
 
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
-        let guard = self.open();
+        let guard = self.open()?;
         let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
         let unseen = if self.followed { self.inner.hidden() + self.inner.further() } else { outs.len() };
         let shown = outs.len().saturating_sub(unseen);
@@ -141,7 +142,7 @@ impl Function for Batched {
     }
 
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
-        let guard = self.open();
+        let guard = self.open()?;
         let outs = self.inner.rerun(&lift(guard.id(), args, &self.in_dims))?;
         let dims = self.out_dims()?;
         let back = |(o, d): (&Tensor, &Option<usize>)| match d {
@@ -183,7 +184,7 @@ impl Function for Batched {
     }
 
     fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
-        let guard = self.open();
+        let guard = self.open()?;
         let ins = lift(guard.id(), inputs, &self.in_dims);
         let outs = lift(guard.id(), outputs, &self.out_dims()?);
         let setup = self.inner.setup(&ins, &outs, needs)?;
@@ -234,7 +235,7 @@ impl Function for Batched {
     }
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
-        let guard = self.open();
+        let guard = self.open()?;
         let (inner, _) = self.inner_setup(&guard, setup)?;
         let lifted: Tangents = tangents
             .iter()
@@ -268,7 +269,7 @@ impl Function for Batched {
 impl Batched {
     /// Cotangents of the inputs in `needs` from those of the outputs, all of which are `given` so.
     fn pull(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set, given: Given) -> Result<Tangents> {
-        let guard = self.open();
+        let guard = self.open()?;
         let (inner, inputs) = self.inner_setup(&guard, setup)?;
         let lifted: Tangents = cotangents
             .iter()

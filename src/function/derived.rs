@@ -152,7 +152,7 @@ impl Map {
     fn open(metas: impl Iterator<Item = (Meta, bool)>) -> Result<Map> {
         let recorder = Arc::new(Recorder::noting(linearity::is_notable));
         let trace = level::push_trace(recorder.clone(), Origin::UNKNOWN);
-        let mut tape = Tape::open(Origin::UNKNOWN);
+        let mut tape = Tape::open(Origin::UNKNOWN)?;
         let mut leaves = SmallVec::new();
         for (m, wanted) in metas {
             leaves.push(match wanted {

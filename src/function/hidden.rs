@@ -34,7 +34,7 @@ fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
 
 /// Cotangents of the inputs in `needs` from those of outputs without a rule.
 pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
-    let mut tape = Tape::open(Origin::UNKNOWN);
+    let mut tape = Tape::open(Origin::UNKNOWN)?;
     let mut places: SmallVec<[bool; 4]> = SmallVec::new();
     let xs: SmallVec<[Tensor; 4]> = args
         .iter()
@@ -68,7 +68,7 @@ pub fn jvp(
     tangents: &[Option<Tensor>],
     wanted: &dyn Fn(usize) -> bool,
 ) -> Result<Tangents> {
-    let duals = Duals::open(Origin::UNKNOWN);
+    let duals = Duals::open(Origin::UNKNOWN)?;
     let lift = |(a, t): (&Tensor, &Option<Tensor>)| match t {
         Some(t) if a.dtype().is_differentiable() => duals.lift(a, t),
         _ => Ok(a.clone()),

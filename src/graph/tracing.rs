@@ -23,12 +23,16 @@ pub struct Tracing {
 
 impl Tracing {
     /// Opens the level; also returns the inputs to call the function with.
-    pub fn open(args: &[Tensor], origin: Origin) -> (Tracing, Vec<Tensor>) {
+    ///
+    /// # Errors
+    /// `Recursion` if too many levels are open.
+    pub fn open(args: &[Tensor], origin: Origin) -> Result<(Tracing, Vec<Tensor>)> {
+        level::check_room()?;
         let recorder = Arc::new(Recorder::default());
         let trace = level::push_trace(recorder.clone(), origin);
         let lift = |a: &Tensor| Tensor::traced(trace.id(), a.clone(), recorder.new_var(Meta::of(a)));
         let lifted = args.iter().map(lift).collect();
-        (Tracing { trace, recorder, inputs: args.len(), _modes: Modes::all_on() }, lifted)
+        Ok((Tracing { trace, recorder, inputs: args.len(), _modes: Modes::all_on() }, lifted))
     }
 
     /// Closes the level: the program that computes `outputs`.
@@ -64,7 +68,7 @@ impl Tracing {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn trace(f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>, args: &[Tensor]) -> Result<Program> {
-    let (run, lifted) = Tracing::open(args, Origin::UNKNOWN);
+    let (run, lifted) = Tracing::open(args, Origin::UNKNOWN)?;
     let outputs = f(&lifted)?;
     drop(lifted);
     run.close(&outputs)

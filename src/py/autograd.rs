@@ -8,6 +8,7 @@ use super::tensor::{self, PyTensor};
 use super::{conversion, convert, native, seeds};
 use crate::core::node::{Sink, locked};
 use crate::core::{Edge, Tensor};
+use crate::dense::stack;
 use crate::native;
 use crate::rules::basis;
 use crate::skin::{history, tape};
@@ -133,6 +134,7 @@ fn backward_of(
     grad_variables: Option<&Bound<'_, PyAny>>,
     inputs: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
+    stack::check()?;
     if grad_tensors.is_some() && grad_variables.is_some() {
         return Err(PyRuntimeError::new_err(
             "backward(): `grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(). Please \
@@ -177,6 +179,7 @@ fn grad<'py>(
     is_grads_batched: bool,
     materialize_grads: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    stack::check()?;
     let py = outputs.py();
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(

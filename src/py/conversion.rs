@@ -3,7 +3,7 @@
 use super::native::{Arg, Out, Slf};
 use super::options::{self, Order};
 use super::tensor::{self, PyTensor};
-use super::{convert, data, device, door, dtype, memory};
+use super::{convert, data, device, door, dtype, memory, nested};
 use crate::base::{DType, Error, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::core::tensor::Payload;
@@ -128,6 +128,9 @@ pub fn construct(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyRe
     Ok(PyTensor::new(value))
 }
 
+/// What an empty list takes.
+const LIST_BYTES: usize = 56;
+
 /// Nested lists of a contiguous array's elements.
 fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
     if a.rank() == 0 {
@@ -140,15 +143,22 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
     }
     let mut items: Vec<Bound<'py, PyAny>> = match_dtype!(a.dtype(), T => {
         let elements = a.as_slice::<T>().ok_or_else(|| Error::internal("tolist(): the elements are not contiguous"))?;
-        elements
-            .iter()
-            .map(|&x| convert::scalar(py, crate::dense::copy::to_scalar(x)))
-            .collect::<PyResult<_>>()?
+        let item = |(i, &x): (usize, &T)| -> PyResult<_> {
+            nested::listen(py, i)?;
+            convert::scalar(py, crate::dense::copy::to_scalar(x))
+        };
+        elements.iter().enumerate().map(item).collect::<PyResult<_>>()?
     });
     for k in (1..a.rank()).rev() {
         let n = a.shape()[k];
         let outer: usize = a.shape()[..k].iter().product();
-        let rows = (0..outer).map(|i| PyList::new(py, &items[i * n..(i + 1) * n]).map(Bound::into_any));
+        // Rows without elements take memory, too.
+        crate::dense::memory::check_available(outer.saturating_mul(LIST_BYTES))?;
+        let row = |i: usize| -> PyResult<_> {
+            nested::listen(py, i)?;
+            Ok(PyList::new(py, &items[i * n..(i + 1) * n])?.into_any())
+        };
+        let rows = (0..outer).map(row);
         items = rows.collect::<PyResult<_>>()?;
     }
     Ok(PyList::new(py, items)?.into_any())

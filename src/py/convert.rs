@@ -3,6 +3,7 @@
 use super::tensor;
 use crate::base::{DType, Error, Result, Scalar};
 use crate::core::Tensor;
+use crate::dense::stack;
 use crate::ops::value::IndexItem;
 use crate::ops::{Kind, Value};
 use num_complex::Complex;
@@ -120,6 +121,8 @@ fn integer(o: Any<'_, '_>) -> Option<i64> {
     if o.is_instance_of::<PyBool>() || o.is_instance_of::<PyFloat>() {
         return None;
     }
+    // Its method may come back here.
+    stack::check().ok()?;
     // SAFETY: PyNumber_Index returns a new reference or sets an error, which is cleared.
     let i = unsafe { Bound::from_owned_ptr_or_opt(o.py(), ffi::PyNumber_Index(o.as_ptr())) };
     match i {
@@ -171,7 +174,7 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         Kind::Operands => items(o).and_then(|v| v.iter().map(operand).collect()).map(Value::List),
         Kind::Index => return index(o).map(Value::Index),
         Kind::Generator => super::object(o).map(Value::Object),
-        Kind::Any => any(o),
+        Kind::Any => any(o, 0)?,
     };
     value.ok_or_else(|| mismatch(kind, o))
 }
@@ -192,23 +195,35 @@ fn truth(o: Any<'_, '_>) -> Option<bool> {
     integer(o).map(|i| i != 0)
 }
 
+/// No operator has an argument that is nested deeper.
+const MAX_DEPTH: usize = 16;
+
 /// Whatever the object is.
-fn any(o: Any<'_, '_>) -> Option<Value> {
+fn any(o: Any<'_, '_>, depth: usize) -> Result<Option<Value>> {
     if let Some(v) = operand(o) {
-        return Some(v);
+        return Ok(Some(v));
     }
     if let Some(d) = super::dtype::dtype_of(o.as_ptr()) {
-        return Some(Value::DType(d));
+        return Ok(Some(Value::DType(d)));
     }
     if let Ok(s) = o.cast::<PyString>() {
-        return Some(Value::Str(s.to_string_lossy().into_owned()));
+        return Ok(Some(Value::Str(s.to_string_lossy().into_owned())));
     }
     let Some(parts) = items(o) else {
         // Options that the entry only looks at by name: memory formats, layouts, devices.
-        return Some(Value::Str(o.to_string()));
+        let text = if o.hasattr("__iter__").unwrap_or(true) { type_name(o) } else { o.to_string() };
+        return Ok(Some(Value::Str(text)));
     };
-    let parts = parts.iter().map(|x| if x.is_none() { Some(Value::None) } else { any(x) }).collect::<Option<_>>()?;
-    Some(if o.is_instance_of::<PyTuple>() { Value::Tuple(parts) } else { Value::List(parts) })
+    if depth == MAX_DEPTH {
+        let class = type_name(o);
+        return Err(Error::type_(format!(
+            "must be numbers, tensors, names or short sequences of them, got '{class}' nested deeper than {MAX_DEPTH} \
+             levels"
+        )));
+    }
+    let part = |x: &Bound<'_, PyAny>| if x.is_none() { Ok(Some(Value::None)) } else { any(x, depth + 1) };
+    let parts = parts.iter().map(part).collect::<Result<Option<_>>>()?;
+    Ok(parts.map(|parts| if o.is_instance_of::<PyTuple>() { Value::Tuple(parts) } else { Value::List(parts) }))
 }
 
 /// An index expression, as `__getitem__` gets it.
@@ -255,6 +270,8 @@ fn index_item(o: Any<'_, '_>) -> Result<IndexItem> {
     // Lists, ranges and NumPy arrays index like tensors.
     match super::data::tensor_from(o, None) {
         Ok(t) => Ok(IndexItem::Tensor(index_tensor(t)?)),
+        // What the object's own methods raise, and a wish to stop.
+        Err(e) if e.kind() == crate::base::Kind::Foreign => Err(e),
         Err(_) => Err(Error::index(format!(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
              (got {})",

@@ -7,7 +7,7 @@ use super::{autograd, device, dlpack, dtype};
 use super::{nested, stacked};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
-use crate::dense::{Array, copy};
+use crate::dense::{Array, copy, stack};
 use crate::rules::basis;
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::ffi;
@@ -29,6 +29,8 @@ pub fn tensor_from(o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
 }
 
 fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
+    // The object's own methods may come back here.
+    stack::check()?;
     let array = if let Some(t) = convert::tensor(o) {
         return detached_copy(&t, dtype);
     } else if let Some(array) = nested::from_lists(op, o, dtype)? {
@@ -39,7 +41,7 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
         Foreign::of(&at_least_1d(o)?, op)?.copy()?.reshape(&shape_of(o)?)?
     } else if o.is_instance_of::<PyString>() {
         return Err(Error::type_(format!("{op}(): invalid data type 'str'")));
-    } else if let Some(array) = foreign_array(o) {
+    } else if let Some(array) = foreign_array(o)? {
         Foreign::of(&at_least_1d(&array)?, op)?.copy()?.reshape(&shape_of(&array)?)?
     } else if let Some(t) = stacked::from_sequence(op, o, dtype)? {
         return Ok(t);
@@ -55,9 +57,9 @@ fn detached_copy(t: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
 }
 
 /// What `__array__` gives, for objects of other libraries.
-fn foreign_array<'py>(o: Any<'_, 'py>) -> Option<Bound<'py, PyAny>> {
-    let method = o.getattr_opt("__array__").ok()??;
-    method.call0().ok()
+fn foreign_array<'py>(o: Any<'_, 'py>) -> Result<Option<Bound<'py, PyAny>>> {
+    let found = o.getattr_opt("__array__").and_then(|m| m.map(|m| m.call0()).transpose());
+    found.map_err(super::errors::to_error)
 }
 
 /// Buffer views of 0-d arrays have no shape.

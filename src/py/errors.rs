@@ -2,7 +2,7 @@
 
 use crate::base::{Error, Kind};
 use pyo3::exceptions::{
-    PyIndexError, PyNotImplementedError, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError,
+    PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyFrame, PyFrameMethods, PyString};
@@ -40,7 +40,7 @@ impl From<Error> for PyErr {
             }
             Err(error) => error,
         };
-        let message = error.message().to_owned();
+        let message = super::brief::message(error.message());
         match kind {
             Kind::Runtime | Kind::Foreign => PyRuntimeError::new_err(message),
             Kind::Value => PyValueError::new_err(message),
@@ -49,6 +49,7 @@ impl From<Error> for PyErr {
             Kind::NotImplemented => PyNotImplementedError::new_err(message),
             Kind::Overflow => PyOverflowError::new_err(message),
             Kind::LinAlg => LinAlgError::new_err(message),
+            Kind::Recursion => PyRecursionError::new_err(message),
             Kind::Internal => InternalError::new_err(message),
         }
     }

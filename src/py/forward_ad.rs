@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Enters a level of dual tensors and returns its number, from 0 on.
 #[pyfunction]
-fn enter_dual_level() -> usize {
-    dual::enter(Origin::UNKNOWN)
+fn enter_dual_level() -> PyResult<usize> {
+    Ok(dual::enter(Origin::UNKNOWN)?)
 }
 
 /// Leaves the innermost level: its dual tensors are their primals from now on. Raises RuntimeError for another level.

@@ -12,7 +12,8 @@ use crate::skin::history;
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 use std::any::Any;
-use std::sync::{Arc, Mutex, Weak};
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A hook that gets the tensor after accumulation, with an id for removal.
 pub type PostHook = (u64, Arc<Py<PyAny>>);
@@ -21,6 +22,41 @@ pub type PostHook = (u64, Arc<Py<PyAny>>);
 #[derive(Default)]
 pub struct GradBox {
     grad: Mutex<Option<Py<PyTensor>>>,
+}
+
+thread_local! {
+    /// Gradients that wait to be dropped, while another one is: a gradient may have a gradient, and so on.
+    static WAITING: RefCell<Option<Vec<Py<PyTensor>>>> = const { RefCell::new(None) };
+}
+
+impl Drop for GradBox {
+    fn drop(&mut self) {
+        let grad = self.grad.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(grad) = grad {
+            drop_flat(grad);
+        }
+    }
+}
+
+/// Drops a gradient without recursion.
+fn drop_flat(grad: Py<PyTensor>) {
+    let mut next = Some(grad);
+    let outermost = WAITING.try_with(|w| match w.borrow_mut().as_mut() {
+        Some(waiting) => {
+            waiting.extend(next.take());
+            false
+        }
+        None => true,
+    });
+    if !matches!(outermost, Ok(true)) {
+        return drop(next);
+    }
+    WAITING.set(Some(Vec::new()));
+    while let Some(grad) = next {
+        drop(grad);
+        next = WAITING.with_borrow_mut(|w| w.as_mut().and_then(Vec::pop));
+    }
+    WAITING.set(None);
 }
 
 impl GradBox {

@@ -6,7 +6,8 @@
 
 pub mod attributes;
 pub mod autograd;
-pub mod comparison;
+pub mod brief;
+mod comparison;
 pub mod conversion;
 pub mod convert;
 pub mod data;

@@ -3,13 +3,13 @@
 use super::convert::{self, type_name};
 use crate::base::promote::{default_float, promote};
 use crate::base::{DType, Element, Error, Result, Scalar, Shape};
-use crate::dense::Array;
 use crate::dense::copy::{self, Convert};
+use crate::dense::{Array, memory};
 use crate::match_dtype;
 use crate::skin::read::{self, Reading};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyIterator, PyString};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Object = *mut ffi::PyObject;
@@ -76,12 +76,36 @@ struct Leaves {
     class: Class,
 }
 
+/// Sequences nested deeper than this are taken for ones that contain themselves.
+const MAX_DEPTH: usize = 128;
+
+/// An error for sequences that are nested too deep to be data.
+pub fn check_depth(op: &str, o: Any<'_, '_>, depth: usize) -> Result<()> {
+    if depth < MAX_DEPTH { Ok(()) } else { Err(too_deep(op, &type_name(o))) }
+}
+
+#[cold]
+fn too_deep(op: &str, class: &str) -> Error {
+    Error::value(format!(
+        "{op}(): too many dimensions '{class}': expected sequences nested at most {MAX_DEPTH} deep, got deeper ones; do \
+         they contain themselves?"
+    ))
+}
+
+/// An error if there is no memory for what the first branch promises: sequences that hold one sequence several times
+/// may stand for more elements than anything could hold.
+fn check_size(op: &str, shape: &Shape) -> Result<()> {
+    let count = shape.iter().fold(1usize, |n, &d| n.saturating_mul(d.max(1)));
+    memory::check_available(count.saturating_mul(size_of::<Object>()))
+        .map_err(|_| Error::runtime(format!("{op}(): not enough memory for nested sequences of {count} elements")))
+}
+
 /// What a scan of nested lists came to.
 enum Scan {
     Done,
     /// Something that only the slow path knows.
     Unusual,
-    Ragged(Error),
+    Refused(Error),
 }
 
 impl Leaves {
@@ -107,7 +131,7 @@ impl Leaves {
                 return Scan::Unusual;
             };
             if self.shape.rank() > depth {
-                return Scan::Ragged(ragged(op, depth, self.shape[depth], "a number"));
+                return Scan::Refused(ragged(op, depth, Some(self.shape[depth]), "a number"));
             }
             self.class = self.class.max(class);
             self.objects.push(o);
@@ -120,14 +144,20 @@ impl Leaves {
     unsafe fn scan_items(&mut self, op: &str, o: Object, depth: usize) -> Scan {
         // SAFETY: by the contract.
         unsafe {
-            let n = ffi::PyObject_Size(o) as usize;
+            let is_list = ffi::Py_TYPE(o) == &raw mut ffi::PyList_Type;
+            let n = if is_list { ffi::PyList_GET_SIZE(o) } else { ffi::PyTuple_GET_SIZE(o) } as usize;
             if self.objects.is_empty() && self.shape.rank() == depth {
+                if depth == MAX_DEPTH {
+                    return Scan::Refused(too_deep(op, if is_list { "list" } else { "tuple" }));
+                }
                 self.shape.push(n);
+                if let Err(e) = check_size(op, &self.shape) {
+                    return Scan::Refused(e);
+                }
             } else if self.shape.rank() <= depth || self.shape[depth] != n {
                 let expected = self.shape.get(depth).copied();
-                return Scan::Ragged(ragged(op, depth, expected.unwrap_or(0), &n.to_string()));
+                return Scan::Refused(ragged(op, depth, expected, &n.to_string()));
             }
-            let is_list = ffi::Py_TYPE(o) == &raw mut ffi::PyList_Type;
             self.objects.reserve(n);
             for i in 0..n as isize {
                 let item = if is_list { ffi::PyList_GET_ITEM(o, i) } else { ffi::PyTuple_GET_ITEM(o, i) };
@@ -152,8 +182,11 @@ impl Leaves {
 }
 
 #[cold]
-fn ragged(op: &str, depth: usize, expected: usize, got: &str) -> Error {
-    Error::value(format!("{op}(): expected sequence of length {expected} at dim {depth} (got {got})"))
+fn ragged(op: &str, depth: usize, expected: Option<usize>, got: &str) -> Error {
+    Error::value(match expected {
+        Some(n) => format!("{op}(): expected sequence of length {n} at dim {depth} (got {got})"),
+        None => format!("{op}(): expected numbers at dim {depth} (got a sequence of length {got})"),
+    })
 }
 
 /// One Python number as an element.
@@ -220,7 +253,7 @@ pub fn from_lists(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Opti
     // SAFETY: attached, and `o` is alive.
     match unsafe { leaves.scan(op, o.as_ptr(), 0) } {
         Scan::Unusual => return Ok(None),
-        Scan::Ragged(e) => return Err(e),
+        Scan::Refused(e) => return Err(e),
         Scan::Done => {}
     }
     let dtype = dtype.unwrap_or(leaves.natural());
@@ -236,7 +269,7 @@ pub fn from_lists(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Opti
 
 /// Any other iterables of numbers and of tensors with one array behind them.
 pub fn from_sequence(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Array> {
-    let mut s = Slow { op, shape: Shape::scalar(), numbers: Vec::new(), dtype: None };
+    let mut s = Slow { op, shape: Shape::scalar(), numbers: Vec::new(), dtype: None, seen: 0 };
     s.collect(o, 0)?;
     let dtype = dtype.or(s.dtype).unwrap_or(default_float());
     for n in &s.numbers {
@@ -249,11 +282,42 @@ pub fn from_sequence(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<A
     }))
 }
 
+/// All that an iterator gives, as long as there is memory for it.
+fn collected<'py>(op: &str, items: Bound<'py, PyIterator>) -> Result<Vec<Bound<'py, PyAny>>> {
+    let py = items.py();
+    let mut all = Vec::new();
+    for item in items {
+        all.push(item.map_err(super::errors::to_error)?);
+        if all.len().is_multiple_of(ROUND) {
+            listen(py, all.len())?;
+            check_size(op, &[all.len() * 2].into())?;
+        }
+    }
+    Ok(all)
+}
+
+/// Elements between which long loops over Python objects look for signals.
+const ROUND: usize = 1 << 14;
+
+/// Lets signal handlers run now and then in a loop over Python objects.
+#[inline]
+pub fn listen(py: Python<'_>, i: usize) -> Result<()> {
+    if i.is_multiple_of(ROUND) && i > 0 { heard(py) } else { Ok(()) }
+}
+
+#[cold]
+#[inline(never)]
+fn heard(py: Python<'_>) -> Result<()> {
+    py.check_signals().map_err(super::errors::to_error)
+}
+
 struct Slow<'a> {
     op: &'a str,
     shape: Shape,
     numbers: Vec<Scalar>,
     dtype: Option<DType>,
+    /// Objects that were looked at.
+    seen: usize,
 }
 
 impl Slow<'_> {
@@ -264,7 +328,7 @@ impl Slow<'_> {
         }
         if let Some((n, dtype)) = number(o) {
             if self.shape.rank() > depth {
-                return Err(ragged(self.op, depth, self.shape[depth], "a number"));
+                return Err(ragged(self.op, depth, Some(self.shape[depth]), "a number"));
             }
             self.push(n, dtype);
             return Ok(());
@@ -273,9 +337,15 @@ impl Slow<'_> {
             Ok(it) if !o.is_instance_of::<PyString>() && !o.is_instance_of::<PyDict>() => it,
             _ => return Err(Error::runtime(format!("{}(): Could not infer dtype of {}", self.op, type_name(o)))),
         };
-        let items: Vec<Bound<'_, PyAny>> = items.collect::<PyResult<_>>().map_err(super::errors::to_error)?;
+        check_depth(self.op, o, depth)?;
+        let items = collected(self.op, items)?;
         self.enter(depth, items.len())?;
-        items.iter().try_for_each(|x| self.collect(x, depth + 1))
+        for x in &items {
+            self.seen += 1;
+            listen(o.py(), self.seen)?;
+            self.collect(x, depth + 1)?;
+        }
+        Ok(())
     }
 
     fn collect_array(&mut self, a: &Array, depth: usize) -> Result<()> {
@@ -283,7 +353,7 @@ impl Slow<'_> {
             self.enter(depth + i, n)?;
         }
         if self.shape.rank() > depth + a.rank() {
-            return Err(ragged(self.op, depth, self.shape[depth + a.rank()], "a tensor"));
+            return Err(ragged(self.op, depth, Some(self.shape[depth + a.rank()]), "a tensor"));
         }
         let flat = a.contiguous()?.reshape(&Shape::new(&[a.numel()]))?;
         for i in 0..a.numel() {
@@ -296,8 +366,9 @@ impl Slow<'_> {
     fn enter(&mut self, depth: usize, n: usize) -> Result<()> {
         if self.numbers.is_empty() && self.shape.rank() == depth {
             self.shape.push(n);
+            check_size(self.op, &self.shape)?;
         } else if self.shape.get(depth) != Some(&n) {
-            return Err(ragged(self.op, depth, self.shape.get(depth).copied().unwrap_or(0), &n.to_string()));
+            return Err(ragged(self.op, depth, self.shape.get(depth).copied(), &n.to_string()));
         }
         Ok(())
     }

@@ -20,26 +20,35 @@ fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
 
 /// Whether a value of a live transform is somewhere in nested lists and tuples. What only `requires_grad` follows is
 /// copied without its history, as PyTorch does.
-fn has_followed(o: Any<'_, '_>) -> bool {
+fn has_followed(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<bool> {
     if let Some(t) = convert::tensor(o) {
-        return t.level() > LevelId::AMBIENT && level::is_live(t.level());
+        return Ok(t.level() > LevelId::AMBIENT && level::is_live(t.level()));
     }
-    items(o).is_some_and(|all| all.iter().any(has_followed))
+    let Some(all) = items(o) else { return Ok(false) };
+    nested::check_depth(op, o, depth)?;
+    for x in &all {
+        *seen += 1;
+        nested::listen(o.py(), *seen)?;
+        if has_followed(op, x, depth + 1, seen)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The tensor of nested sequences with values of transforms in them; `None` if there are none.
 ///
 /// # Errors
-/// `Value` if the sequences are not all of one length.
+/// `Value` if the sequences are not all of one length, or nested too deep.
 pub fn from_sequence(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Option<Tensor>> {
-    if items(o).is_none() || !has_followed(o) {
+    if items(o).is_none() || !has_followed(op, o, 0, &mut 0)? {
         return Ok(None);
     }
-    let out = build(op, o)?;
+    let out = build(op, o, 0)?;
     basis::cast(&out, dtype.unwrap_or(out.dtype())).map(Some)
 }
 
-fn build(op: &str, o: Any<'_, '_>) -> Result<Tensor> {
+fn build(op: &str, o: Any<'_, '_>, depth: usize) -> Result<Tensor> {
     if let Some(t) = convert::tensor(o) {
         return Ok(t);
     }
@@ -49,7 +58,8 @@ fn build(op: &str, o: Any<'_, '_>) -> Result<Tensor> {
             None => Err(Error::runtime(format!("{op}(): Could not infer dtype of {}", convert::type_name(o)))),
         };
     };
-    let parts = all.iter().map(|x| build(op, x)).collect::<Result<Vec<_>>>()?;
+    nested::check_depth(op, o, depth)?;
+    let parts = all.iter().map(|x| build(op, x, depth + 1)).collect::<Result<Vec<_>>>()?;
     let Some(first) = parts.first() else {
         return basis::full(&[0].into(), crate::base::promote::default_float(), 0.0);
     };

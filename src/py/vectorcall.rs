@@ -1,6 +1,7 @@
 //! Calls as the interpreter passes them, without a tuple and a dict.
 
 use super::door;
+use crate::dense::stack;
 use pyo3::PyClass;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -156,6 +157,8 @@ pub unsafe extern "C" fn entry<T: Callable>(
     names: Object,
 ) -> Object {
     door::enter(|py| {
+        // What is called may call it again.
+        stack::check()?;
         // SAFETY: as the caller promises, who holds the object too.
         unsafe {
             let me = Borrowed::from_ptr(py, callable).cast_unchecked::<T>();

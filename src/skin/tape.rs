@@ -200,7 +200,7 @@ pub fn batched_gradients(
     if sizes.iter().any(|s| *s != size) {
         bail!(Runtime, "grad(): is_grads_batched=True needs grad_outputs of one batch size, got {sizes:?}");
     }
-    let batch = Batch::open(size, Randomness::Error, Origin::UNKNOWN);
+    let batch = Batch::open(size, Randomness::Error, Origin::UNKNOWN)?;
     let lifted: Vec<_> = cotangents.iter().map(|c| c.as_ref().map(|c| batch.lift(c, 0))).collect();
     let roots = roots("grad", outputs, &lifted).map_err(|e| {
         let text =

@@ -16,12 +16,16 @@ thread_local! {
 }
 
 /// Opens a level and returns its number on this thread.
-pub fn enter(origin: Origin) -> usize {
+///
+/// # Errors
+/// `Recursion` if too many levels are open.
+pub fn enter(origin: Origin) -> Result<usize> {
+    level::check_room()?;
     let guard = ManuallyDrop::new(level::push_forward_ad(origin));
-    ENTERED.with_borrow_mut(|e| {
+    Ok(ENTERED.with_borrow_mut(|e| {
         e.push(guard);
         e.len() - 1
-    })
+    }))
 }
 
 /// How many levels are open on this thread.
@@ -207,8 +211,8 @@ mod tests {
 
     #[test]
     fn duals_of_two_levels_hold_the_second_derivative() {
-        let outer = numbered(enter(Origin::UNKNOWN)).unwrap();
-        let inner = numbered(enter(Origin::UNKNOWN)).unwrap();
+        let outer = numbered(enter(Origin::UNKNOWN).unwrap()).unwrap();
+        let inner = numbered(enter(Origin::UNKNOWN).unwrap()).unwrap();
         let x = pack(inner, &pack(outer, &number(2.0), &number(1.0)).unwrap(), &number(1.0)).unwrap();
         let y = x.mul(&x).unwrap().mul(&x).unwrap();
         let (_, slope) = unpack(inner, &y).unwrap();

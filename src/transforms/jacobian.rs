@@ -101,7 +101,7 @@ fn block_shape(y: &Tensor, x: &Tensor) -> Shape {
 pub fn jacrev_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<Jacobians> {
     check_real("jacrev", xs, "inputs")?;
     xs.iter().try_for_each(|x| check_differentiable("jacrev", x))?;
-    let mut tape = Tape::open(options.origin);
+    let mut tape = Tape::open(options.origin)?;
     let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
     let Returned { outputs, aux } = f(&leaves)?;
     drop(leaves);
@@ -129,7 +129,9 @@ fn rows_of(
     for (start, len) in chunks(y.numel(), options.chunk_size) {
         let rows = basis_rows(&[(y.shape().clone(), y.dtype())], start, len)?;
         // A single row needs no batch: then rules may draw random numbers and read data.
-        let batch = (options.chunk_size != Some(1)).then(|| Batch::open(len, options.randomness, options.origin));
+        let batch = (options.chunk_size != Some(1))
+            .then(|| Batch::open(len, options.randomness, options.origin))
+            .transpose()?;
         let seed = |r: &Tensor| match &batch {
             Some(batch) => Ok(batch.lift(r, 0)),
             None => basis::reshape(r, y.shape()),
@@ -200,8 +202,8 @@ impl Columns {
         len: usize,
         options: JacobianOptions,
     ) -> Result<()> {
-        let batch = Batch::open(len, options.randomness, options.origin);
-        let duals = Duals::open(options.origin);
+        let batch = Batch::open(len, options.randomness, options.origin)?;
+        let duals = Duals::open(options.origin)?;
         let lift = |(x, seed): (&Tensor, Option<Tensor>)| match seed {
             Some(s) => duals.lift(x, &batch.lift(&s, 0)),
             None => Ok(x.clone()),

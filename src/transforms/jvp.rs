@@ -14,8 +14,11 @@ use std::borrow::Cow;
 pub struct Duals(Guard);
 
 impl Duals {
-    pub fn open(origin: Origin) -> Duals {
-        Duals(level::push_dual(origin))
+    /// # Errors
+    /// `Recursion` if too many levels are open.
+    pub fn open(origin: Origin) -> Result<Duals> {
+        level::check_room()?;
+        Ok(Duals(level::push_dual(origin)))
     }
     pub fn level(&self) -> LevelId {
         self.0.id()
@@ -103,7 +106,7 @@ pub fn jvp(
     if primals.len() != tangents.len() {
         bail!(Runtime, "jvp(): got {} primals and {} tangents", primals.len(), tangents.len());
     }
-    let duals = Duals::open(Origin::UNKNOWN);
+    let duals = Duals::open(Origin::UNKNOWN)?;
     let lifted: Vec<Tensor> = primals.iter().zip(tangents).map(|(p, t)| duals.lift(p, t)).collect::<Result<_>>()?;
     let outputs = f(&lifted)?;
     drop(lifted);

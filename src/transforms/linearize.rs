@@ -90,9 +90,10 @@ impl Linearizing {
     /// `Value` if a primal is not of a floating point or complex dtype.
     pub fn open(primals: &[Tensor], origin: Origin) -> Result<(Linearizing, Vec<Tensor>)> {
         primals.iter().try_for_each(|p| check_dual("primal", p))?;
+        level::check_room()?;
         let recorder = Arc::new(Recorder::partial());
         let trace = level::push_trace(recorder.clone(), origin);
-        let duals = Duals::open(origin);
+        let duals = Duals::open(origin)?;
         let mut lifted = Vec::with_capacity(primals.len());
         for p in primals {
             // The value stands for the tangent while the program is recorded; no result depends on it.

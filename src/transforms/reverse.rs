@@ -21,8 +21,11 @@ pub struct Tape {
 }
 
 impl Tape {
-    pub fn open(origin: Origin) -> Tape {
-        Tape { guard: level::push_tape(origin), leaves: Leaves::new() }
+    /// # Errors
+    /// `Recursion` if too many levels are open.
+    pub fn open(origin: Origin) -> Result<Tape> {
+        level::check_room()?;
+        Ok(Tape { guard: level::push_tape(origin), leaves: Leaves::new() })
     }
     pub fn level(&self) -> LevelId {
         self.guard.id()
@@ -138,7 +141,7 @@ impl Pullback {
 /// ```
 pub fn grad_many(f: impl Fn(&[Tensor]) -> Result<Tensor>, xs: &[Tensor]) -> Result<(Vec<Tensor>, Tensor)> {
     xs.iter().try_for_each(|x| check_differentiable("grad", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN);
+    let mut tape = Tape::open(Origin::UNKNOWN)?;
     let leaves: SmallVec<[Tensor; 2]> = xs.iter().map(|x| tape.leaf(x)).collect();
     let y = f(&leaves)?;
     drop(leaves);
@@ -209,7 +212,7 @@ where
     F: Fn(&[Tensor]) -> Result<Vec<Tensor>>,
 {
     xs.iter().try_for_each(|x| check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN);
+    let mut tape = Tape::open(Origin::UNKNOWN)?;
     let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
     let outputs = f(&leaves)?;
     drop(leaves);

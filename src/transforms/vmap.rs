@@ -16,8 +16,11 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub fn open(size: usize, randomness: Randomness, origin: Origin) -> Batch {
-        Batch { guard: level::push_batch(size, randomness, origin), size }
+    /// # Errors
+    /// `Recursion` if too many levels are open.
+    pub fn open(size: usize, randomness: Randomness, origin: Origin) -> Result<Batch> {
+        level::check_room()?;
+        Ok(Batch { guard: level::push_batch(size, randomness, origin), size })
     }
     pub fn level(&self) -> LevelId {
         self.guard.id()
@@ -97,7 +100,7 @@ pub fn vmap_many(
             ),
         }
     }
-    let batch = Batch::open(common_size(&sizes)?, randomness, Origin::UNKNOWN);
+    let batch = Batch::open(common_size(&sizes)?, randomness, Origin::UNKNOWN)?;
     let lift = |(x, dim): (&Tensor, &Option<usize>)| dim.map_or_else(|| x.clone(), |d| batch.lift(x, d));
     let lifted: Vec<Tensor> = xs.iter().zip(in_dims).map(lift).collect();
     let outputs = f(&lifted)?;

@@ -46,7 +46,7 @@ impl Argnums {
         }
         match obj.cast::<PyTuple>().ok().and_then(|t| t.iter().map(|o| integer(&o)).collect()) {
             Some(all) => Argnums::Many(all),
-            None => Argnums::Wrong(format!("{} of type {}", obj, type_name(obj))),
+            None => Argnums::Wrong(format!("{} of type {}", crate::py::brief::brief(obj), type_name(obj))),
         }
     }
 

@@ -3,6 +3,7 @@
 use super::callable::Transform;
 use super::fail;
 use crate::base::Kind;
+use crate::py::brief::brief;
 use crate::py::convert::type_name;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
@@ -55,9 +56,10 @@ pub fn out_dimension(t: &Transform, obj: &Bound<'_, PyAny>) -> PyResult<Option<i
 #[cold]
 pub fn wrong_in_dims(t: &Transform, got: &Bound<'_, PyAny>) -> PyErr {
     let message = format!(
-        "{}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got {got} \
+        "{}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got {} \
          of type {}",
         t.label(got.py()),
+        brief(got),
         type_name(got)
     );
     fail(Kind::Value, message)

@@ -87,7 +87,7 @@ impl Grad {
         let py = call.py();
         let inputs = Inputs::collect(self.name(), &self.argnums, call)?;
         inputs.values.iter().try_for_each(|x| reverse::check_differentiable(self.name(), x))?;
-        let mut tape = Tape::open(t.origin);
+        let mut tape = Tape::open(t.origin)?;
         let new = inputs.replaced(call, inputs.values.iter().map(|x| tape.leaf(x)))?;
         let out = call.invoke(t.func(py), &new)?;
         drop(new);

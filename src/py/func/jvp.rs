@@ -41,7 +41,7 @@ pub fn jvp<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
     let pairs = Pairs::collect(primals, tangents)?;
-    let duals = Duals::open(place::origin("jvp", func));
+    let duals = Duals::open(place::origin("jvp", func))?;
     let args = pairs.lift(py, &duals)?;
     let out = vectorcall::invoke(func, &args)?;
     drop(args);

@@ -123,7 +123,7 @@ pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> 
     let py = call.py();
     let (args, kwargs) = call.arguments()?;
     let (inputs, values) = Structure::of(PyTuple::new(py, [args.as_any(), kwargs.as_any()])?.as_any())?;
-    let (run, lifted) = Tracing::open(&values, t.origin);
+    let (run, lifted) = Tracing::open(&values, t.origin)?;
     let objects = inputs.objects(py, lifted)?;
     // Read back: an object keeps a copy of elements that NumPy sees too.
     let given: Vec<Tensor> = objects.iter().filter_map(tensor_value).collect();

@@ -45,7 +45,7 @@ pub fn vjp<'py>(
         })?);
     }
     values.iter().try_for_each(|x| reverse::check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(place::origin("vjp", func));
+    let mut tape = Tape::open(place::origin("vjp", func))?;
     let mut lifted = values.iter().map(|x| tape.leaf(x));
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
     let out = vectorcall::invoke(func, &args)?;

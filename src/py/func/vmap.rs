@@ -227,7 +227,7 @@ impl Vmap {
         size: usize,
     ) -> PyResult<(Outs<'py>, Tree)> {
         let py = call.py();
-        let batch = Batch::open(size, self.randomness, t.origin);
+        let batch = Batch::open(size, self.randomness, t.origin)?;
         let mut new: SmallVec<[(usize, Bound<'py, PyAny>); 4]> = SmallVec::new();
         for (i, tree, range) in &args.trees {
             let leaves = args.leaves[range.clone()].iter().map(|leaf| match leaf {

@@ -4,6 +4,7 @@ use super::face::{PyTreeSpec, spec_argument};
 use super::paths::{Paths, pairs};
 use super::spec::{Leaves, TreeSpec};
 use super::{ByType, Predicate, flatten_with};
+use crate::dense::stack;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyList, PyTuple, PyType};
@@ -70,6 +71,7 @@ fn for_each<'py>(
     is_leaf: Optional<'_, 'py>,
     mut take: impl FnMut(Object<'py>),
 ) -> PyResult<TreeSpec> {
+    stack::check()?;
     let (leaves, spec) = flatten_with(tree, is_leaf)?;
     let rests = rests.iter().map(|r| spec.flatten_up_to(&r)).collect::<PyResult<Vec<_>>>()?;
     for (i, leaf) in leaves.iter().enumerate() {

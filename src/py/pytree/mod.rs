@@ -17,6 +17,8 @@ pub use open::{flatten_like, flatten_open, is_plain};
 pub use prefix::broadcast_to_and_flatten;
 pub use spec::{Leaves, TreeSpec};
 
+use super::nested;
+use crate::dense::stack;
 use node::Class;
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
@@ -126,6 +128,8 @@ fn visit<'py>(
             inner(Kind::Dict(keys), values, leaves, test, depth)
         }
         Class::Registered(entry) => {
+            // Its own function runs, which may come back here.
+            stack::check()?;
             let (kind, children) = node::take_apart(obj, entry)?;
             inner(kind, children, leaves, test, depth)
         }
@@ -146,6 +150,7 @@ fn sequence<'py>(
     let mut children: Option<Children> = None;
     for item in items {
         let spec = visit(&item, leaves, test, depth + 1)?;
+        nested::listen(item.py(), leaves.len())?;
         match &mut children {
             None if spec.is_leaf() => plain += 1,
             None => {
@@ -173,11 +178,13 @@ fn inner<'py>(
     let mut children = Children::new();
     for item in &items {
         children.push(visit(item, leaves, test, depth + 1)?);
+        nested::listen(item.py(), leaves.len())?;
     }
     Ok(TreeSpec::node(kind, children))
 }
 
 fn check_depth(depth: usize) -> PyResult<()> {
+    stack::check()?;
     if depth < MAX_DEPTH {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use super::{Cell, distinct};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::core::level::GradMode;
+use crate::dense::stack;
 use crate::rules::part;
 use std::sync::Arc;
 
@@ -55,6 +56,7 @@ impl Cell {
     }
 
     fn read_through(self: &Arc<Cell>, seen: u32, value: Option<Tensor>) -> Result<Tensor> {
+        stack::check()?;
         let link = self.state().link.clone();
         match link {
             Link::Root => value.ok_or_else(|| Error::internal("a cell has lost its value")),

@@ -1,0 +1,72 @@
+//! Users' objects in messages: short, whatever they hold.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+/// Levels and items of containers that are shown.
+const DEPTH: usize = 3;
+const ITEMS: usize = 6;
+/// Characters of a name or a number that are shown.
+const CHARACTERS: usize = 200;
+/// Characters of a message.
+const MESSAGE: usize = 8000;
+
+/// What an object looks like. Containers are shown in part, other objects that are read item by item by their class: their
+/// own text may be longer than any memory.
+pub fn brief(o: &Bound<'_, PyAny>) -> String {
+    describe(o, 0)
+}
+
+fn describe(o: &Bound<'_, PyAny>, depth: usize) -> String {
+    if let Ok(list) = o.cast_exact::<PyList>() {
+        return joined("[", list.iter(), list.len(), "]", depth);
+    }
+    if let Ok(tuple) = o.cast_exact::<PyTuple>() {
+        return joined("(", tuple.iter(), tuple.len(), if tuple.len() == 1 { ",)" } else { ")" }, depth);
+    }
+    let plain = o.is_none()
+        || o.is_instance_of::<PyBool>()
+        || o.is_instance_of::<PyInt>()
+        || o.is_instance_of::<PyFloat>()
+        || o.is_instance_of::<PyString>();
+    let readable = o.is_instance_of::<PyDict>() || o.hasattr("__iter__").unwrap_or(true);
+    if !plain && readable {
+        return format!("a {}", super::convert::type_name(o));
+    }
+    match o.repr() {
+        Ok(text) => shortened(text.to_string_lossy().into_owned(), CHARACTERS),
+        Err(_) => format!("a {}", super::convert::type_name(o)),
+    }
+}
+
+fn joined<'py>(
+    open: &str,
+    items: impl Iterator<Item = Bound<'py, PyAny>>,
+    len: usize,
+    close: &str,
+    depth: usize,
+) -> String {
+    if depth == DEPTH {
+        return format!("{open}...{close}");
+    }
+    let mut parts: Vec<String> = items.take(ITEMS).map(|x| describe(&x, depth + 1)).collect();
+    if len > ITEMS {
+        parts.push("...".into());
+    }
+    format!("{open}{}{close}", parts.join(", "))
+}
+
+/// A message of a length that can be read.
+pub fn message(text: &str) -> String {
+    shortened(text.to_owned(), MESSAGE)
+}
+
+fn shortened(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let all = text.len();
+        let end = (0..=most).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+        text.truncate(end);
+        text += &format!("... ({} more characters)", all - end);
+    }
+    text
+}
