@@ -7,7 +7,7 @@ use super::params::Params;
 use super::primitive::{Outputs, Point, Prim};
 use super::set::Set;
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, tape, trace, watch};
+use super::{batch, forward, host, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
@@ -36,6 +36,9 @@ pub trait Custom: Send + Sync {
 fn top_level(args: &[&Tensor]) -> LevelId {
     args.iter().fold(level::tracing(), |top, a| top.max(a.level()))
 }
+
+/// Levels from which on a single operator may take long.
+const DEEP: usize = 12;
 
 /// Runs an operator with one output.
 #[inline]
@@ -95,6 +98,10 @@ pub(super) fn stripped<'a>(level: LevelId, args: &[&'a Tensor]) -> SmallVec<[&'a
 
 #[inline(never)]
 fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Tensor> {
+    if top.depth() >= DEEP {
+        // Each level of dual numbers may double what there is to do.
+        host::poll()?;
+    }
     let look = Look::at(top);
     let Some(kind) = interpreter(top, look, prim, args)? else {
         return call(prim, params, &stripped(top, args));

@@ -1,6 +1,7 @@
 //! What long work asks of the host language: whether to stop, to let others run, and where the user's program is.
 
 use crate::base::Result;
+use crate::dense::threads;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -30,12 +31,13 @@ pub fn warn(text: &str) -> Result<()> {
     HOST.get().map_or(Ok(()), |h| (h.warn)(text))
 }
 
-/// Runs `f` while other threads of the host may run.
-pub fn released<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+/// Runs `f` while other threads of the host may run. It may be given up if the user asks for that, so it must not write
+/// into what others see.
+pub fn released<R: Send>(f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
     let Some(host) = HOST.get() else { return f() };
     let mut f = Some(f);
     let mut out = None;
-    (host.released)(&mut || out = f.take().map(|f| f()));
+    (host.released)(&mut || out = f.take().map(threads::giving_up));
     match (out, f) {
         (Some(out), _) => out,
         (None, Some(f)) => f(),

@@ -135,6 +135,14 @@ pub fn is_zero_bits(dtype: DType, value: Scalar) -> bool {
     }
 }
 
+/// The elements in memory that may be let go of at any time, for work that may outlive the host language.
+pub fn own(a: &Array) -> Result<Array> {
+    match a.buffer() {
+        Some(b) if b.is_foreign() => gather(a),
+        _ => Ok(a.clone()),
+    }
+}
+
 /// A contiguous copy of a strided array.
 pub fn gather(a: &Array) -> Result<Array> {
     let mut layout = a.layout();

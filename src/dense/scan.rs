@@ -4,6 +4,7 @@ use super::array::Array;
 use super::copy::Convert;
 use super::index;
 use super::parallel::{self, Shared};
+use super::threads;
 use crate::base::dtype::Category;
 use crate::base::{Element, Result};
 use crate::{bail, match_dtype};
@@ -43,6 +44,9 @@ fn scan<T: Element, S: Copy + Send + Sync, O: Element>(
                 let width = TILE.min(inner - item % tiles * TILE);
                 states.fill(start);
                 for i in 0..n {
+                    if i % (STEPS / TILE) == 0 {
+                        rest(i);
+                    }
                     let at = first + i * inner;
                     // SAFETY: the part of a row lies inside; parts differ between tasks.
                     let out = unsafe { std::slice::from_raw_parts_mut(out.at(at), width) };
@@ -64,17 +68,34 @@ fn lines<T: Copy, S: Copy, O>(x: &[T], out: &mut [O], n: usize, start: S, f: &im
     let mut outs = out.chunks_exact_mut(LINES * n);
     for (x, out) in groups.by_ref().zip(outs.by_ref()) {
         let mut states = [start; LINES];
-        for i in 0..n {
-            for (l, s) in states.iter_mut().enumerate() {
-                out[l * n + i] = f(s, x[l * n + i]);
+        for from in (0..n).step_by(STEPS) {
+            rest(from);
+            for i in from..n.min(from + STEPS) {
+                for (l, s) in states.iter_mut().enumerate() {
+                    out[l * n + i] = f(s, x[l * n + i]);
+                }
             }
         }
     }
     for (x, out) in groups.remainder().chunks_exact(n).zip(outs.into_remainder().chunks_exact_mut(n)) {
         let mut state = start;
-        for (o, &v) in out.iter_mut().zip(x) {
-            *o = f(&mut state, v);
+        for (i, (x, out)) in x.chunks(STEPS).zip(out.chunks_mut(STEPS)).enumerate() {
+            rest(i);
+            for (o, &v) in out.iter_mut().zip(x) {
+                *o = f(&mut state, v);
+            }
         }
+    }
+}
+
+/// Steps of a line between which it may be given up.
+const STEPS: usize = 1 << 16;
+
+/// A pause, but for short lines, which end before it.
+#[inline]
+fn rest(done: usize) {
+    if done > 0 {
+        threads::pause();
     }
 }
 

@@ -4,6 +4,14 @@
 //! nobody's business, so results are the same bits for any thread count. The calling thread works too. Helpers are
 //! jobs on a lazily built rayon pool that claim tasks from a shared counter; the caller waits for claimed tasks only,
 //! never for a helper that has not woken up, so a late (or, after a fork, missing) worker costs nothing.
+//!
+//! Between tasks a loop looks whether its result is still wanted ([`pause`]).
+
+mod apart;
+mod stop;
+
+pub use apart::{apart, is_short};
+pub use stop::{Ears, giving_up, install, pause};
 
 use crate::bail;
 use crate::base::Result;
@@ -14,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
+use stop::Stop;
 
 /// Work expected to take at least this long is worth releasing the GIL for, and worth a second thread.
 pub const RELEASE_NS: usize = 20_000;
@@ -101,10 +110,21 @@ pub fn after_fork() {
 /// panic, those not yet begun are skipped and the first panic continues here.
 #[inline]
 pub fn run(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
-    if tasks < 2 || BUSY.get() || get_num_threads() < 2 {
+    if tasks < 2 {
         return (0..tasks).for_each(f);
     }
+    if BUSY.get() || get_num_threads() < 2 {
+        return run_serial(tasks, f);
+    }
     run_parallel(tasks, f);
+}
+
+fn run_serial(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
+    f(0);
+    for i in 1..tasks {
+        pause();
+        f(i);
+    }
 }
 
 /// Runs `f` on consecutive ranges of `0..n`, each of `chunk` elements (the last may be shorter).
@@ -116,7 +136,7 @@ pub fn run_chunks(n: usize, chunk: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
 fn run_parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
     let helpers = (get_num_threads().min(tasks) - 1).min(MAX_WORKERS);
     let Some(pool) = pool() else {
-        return (0..tasks).for_each(f);
+        return run_serial(tasks, f);
     };
     // SAFETY: only the lifetime changes. `f` is called for claimed tasks only, all are claimed when `work` returns
     // here, and `wait` returns when all claimed ones are done; so nobody calls `f` after this function.
@@ -126,7 +146,7 @@ fn run_parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
         tasks,
         next: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
-        panicked: AtomicBool::new(false),
+        stop: Stop::new(),
         payload: Mutex::new(None),
         caller: std::thread::current(),
     });
@@ -147,7 +167,8 @@ struct Job {
     tasks: usize,
     next: AtomicUsize,
     done: AtomicUsize,
-    panicked: AtomicBool,
+    /// Set when a task panics: those not yet begun are skipped.
+    stop: Stop,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
     caller: Thread,
 }
@@ -156,25 +177,44 @@ impl Job {
     /// Claims tasks and runs them until none is left.
     fn work(&self) {
         let outer = BUSY.replace(true);
+        let before = self.stop.enter();
+        let mut first = true;
         loop {
             let i = self.next.fetch_add(1, Ordering::Relaxed);
             if i >= self.tasks {
                 break;
             }
-            if !self.panicked.load(Ordering::Relaxed)
-                && let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.f)(i)))
-            {
-                self.panicked.store(true, Ordering::Relaxed);
-                lock(&self.payload).get_or_insert(payload);
+            if !self.stop.is_set() {
+                let task = || {
+                    if !std::mem::take(&mut first) {
+                        pause();
+                    }
+                    (self.f)(i);
+                };
+                if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
+                    self.fail(payload);
+                }
             }
             if self.done.fetch_add(1, Ordering::AcqRel) + 1 == self.tasks {
                 self.caller.unpark();
             }
         }
+        Stop::leave(before);
         BUSY.set(outer);
     }
 
-    /// Waits until all tasks are done: a little while awake, then asleep.
+    /// Keeps the first panic that says why the loop ends early.
+    #[cold]
+    fn fail(&self, payload: Box<dyn Any + Send>) {
+        let mut first = lock(&self.payload);
+        if first.as_ref().is_none_or(|p| stop::is_abandoned(&**p)) {
+            *first = Some(payload);
+        }
+        drop(first);
+        self.stop.set();
+    }
+
+    /// Waits until all tasks are done: a little while awake, then asleep, listening now and then.
     fn wait(&self) {
         for _ in 0..SPINS {
             if self.done.load(Ordering::Acquire) == self.tasks {
@@ -183,7 +223,10 @@ impl Job {
             std::hint::spin_loop();
         }
         while self.done.load(Ordering::Acquire) != self.tasks {
-            std::thread::park();
+            std::thread::park_timeout(stop::TURN);
+            if let Err(payload) = catch_unwind(pause) {
+                self.fail(payload);
+            }
         }
     }
 }

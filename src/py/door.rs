@@ -3,8 +3,9 @@
 use super::errors;
 use super::parse::{Bindable, MAX_PARAMS, OUT, Slots};
 use super::tensor;
-use crate::base::Result;
+use crate::base::{Result, Scalar};
 use crate::core::Tensor;
+use crate::dense::threads;
 use crate::ops::entry::Fast;
 use crate::ops::{self, Entry, Flags, Value};
 use pyo3::ffi;
@@ -151,41 +152,64 @@ fn fast(py: Python<'_>, entry: &Entry, slots: &Slots) -> Option<Result<Tensor>> 
         Fast::No => None,
         Fast::Unary(f) => {
             let x = tensor::cell(py, slots[0])?.value();
-            (x.numel() < RELEASE_ABOVE).then(|| f(&x))
+            (x.stored() < RELEASE_ABOVE).then(|| f(&x))
         }
         Fast::Binary(f) => {
             let x = tensor::cell(py, slots[0])?.value();
             let y = tensor::cell(py, slots[1])?.value();
-            (x.numel() < RELEASE_ABOVE && y.numel() < RELEASE_ABOVE).then(|| f(&x, &y))
+            (x.stored() < RELEASE_ABOVE && y.stored() < RELEASE_ABOVE).then(|| f(&x, &y))
         }
     }
 }
 
 fn is_big(v: &Value) -> bool {
     match v {
-        Value::Tensor(t) => t.numel() >= RELEASE_ABOVE,
+        Value::Tensor(t) => t.stored() >= RELEASE_ABOVE,
         Value::List(items) | Value::Tuple(items) => items.iter().any(is_big),
+        // A count, as in `arange(n)` and `randperm(n)`.
+        Value::Int(n) => *n >= RELEASE_ABOVE as i64,
+        Value::Number(Scalar::Int(n)) => *n >= RELEASE_ABOVE as i64,
         Value::Ints(shape) => shape.iter().fold(1i64, |n, &d| n.saturating_mul(d.max(1))) >= RELEASE_ABOVE as i64,
         _ => false,
     }
 }
 
+/// Elements that two operands make together, if they broadcast, from which their sizes alone say nothing.
+const OUTER: usize = 10_000;
+
+/// Whether a call with tensors of these sizes may take long: one is big, or several span a big result.
+#[cold]
+fn is_outer(values: &[Value]) -> bool {
+    let spanning = |v: &&Value| matches!(v, Value::Tensor(t) if t.stored() >= OUTER);
+    values.iter().filter(spanning).count() > 1
+}
+
 /// Runs an entry, without the GIL if there is much to do.
 pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
-    if values.iter().any(is_big) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
+    if values.iter().any(is_big) || (values.len() > 1 && is_outer(values)) {
+        return without_gil(py, || (entry.run)(values));
+    }
+    (entry.run)(values)
 }
 
-/// Runs `f`, without the GIL if one of its tensors is big.
+/// Runs `f`, without the GIL if one of its tensors is big, or if two of them may span a big result.
 #[inline(always)]
-pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> R + Send) -> R {
-    if tensors.iter().any(|t| t.numel() >= RELEASE_ABOVE) { without_gil(py, f) } else { f() }
+pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    let big = |t: &&Tensor| t.stored() >= RELEASE_ABOVE;
+    let outer = |a: &Tensor, b: &Tensor| a.numel() >= OUTER && b.numel() >= OUTER && a.shape() != b.shape();
+    let long = match tensors {
+        [a, b] => big(a) || big(b) || outer(a, b),
+        all => all.iter().any(big),
+    };
+    if long { without_gil(py, f) } else { f() }
 }
 
-/// Not inlined, so that the path of small tensors stays short.
+/// Not inlined, so that the path of small tensors stays short. Without the GIL, work listens to signals, and may be
+/// given up: what it writes must not be seen by anyone before it returns.
 #[cold]
 #[inline(never)]
-fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> R + Send) -> R {
-    py.detach(f)
+fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    py.detach(|| threads::giving_up(f))
 }
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.

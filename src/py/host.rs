@@ -3,11 +3,14 @@
 use super::errors::to_error;
 use crate::base::Result;
 use crate::core::host::{self, Anomaly, Host};
+use crate::dense::threads::{self, Ears};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::ffi::CString;
+use std::sync::OnceLock;
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 /// How often a sweep gives way to other threads. A thread that waits for the interpreter insists after 5 ms in which
@@ -30,6 +33,30 @@ fn poll() -> Result<()> {
         Ok(())
     });
     polled.unwrap_or(Ok(())).map_err(to_error)
+}
+
+/// The thread whose calls run signal handlers.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Long work listens on the main thread, and only while it has let go of the interpreter: whoever did that ([`released`],
+/// the door) turns the unwinding into an exception.
+fn hears() -> bool {
+    // SAFETY: the call only looks at the state of this thread.
+    MAIN.get().is_none_or(|main| *main == thread::current().id()) && unsafe { ffi::PyGILState_Check() } == 0
+}
+
+/// Signal handlers run.
+fn listen() -> Result<()> {
+    Python::try_attach(|py| py.check_signals()).unwrap_or(Ok(())).map_err(to_error)
+}
+
+fn remember_main(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let ident = |name: &str| threading.call_method0(name)?.getattr("ident")?.extract::<u64>();
+    if ident("main_thread")? == ident("current_thread")? {
+        let _ = MAIN.set(thread::current().id());
+    }
+    Ok(())
 }
 
 fn released(f: &mut (dyn FnMut() + Send)) {
@@ -79,6 +106,8 @@ fn is_anomaly_check_nan_enabled() -> bool {
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     host::install(Host { poll, released, traceback, warn });
+    remember_main(m.py())?;
+    threads::install(Ears { hears, poll: listen });
     let autograd = super::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_set_anomaly, &autograd)?)?;
     m.add_function(wrap_pyfunction!(is_anomaly_enabled, m)?)?;

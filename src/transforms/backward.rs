@@ -325,7 +325,7 @@ fn rule(
     }
     let point = Point { inputs, outputs, node: Some(node), residuals, recording };
     let sizes = cotangents.iter().flatten().chain(residuals.iter().map(Residual::opened));
-    if sizes.map(Tensor::numel).max() < Some(HEAVY) {
+    if sizes.map(Tensor::stored).max() < Some(HEAVY) {
         return prim.vjp(prim, params, &point, cotangents, needs);
     }
     let grads = host::released(|| prim.vjp(prim, params, &point, cotangents, needs))?;

@@ -7,6 +7,7 @@ mod blocks;
 mod gather;
 mod join;
 mod last;
+mod long;
 mod make;
 mod mask;
 mod moves;
@@ -15,13 +16,14 @@ mod scatter;
 mod tests;
 mod window;
 
-pub use blocks::{add_at, put_at, put_many, select, take_many};
+pub use blocks::{select, take_many};
 pub use gather::gather;
 pub use join::cat;
 pub use last::last_writes;
+pub use long::{add_at, nonzero, put_at, put_many, scatter, scatter_add, scatter_reduce};
 pub use make::{arange, eye, linspace, one_hot};
-pub use mask::{masked_scatter, masked_select, nonzero};
-pub use scatter::{Fold, scatter, scatter_add, scatter_reduce};
+pub use mask::{masked_scatter, masked_select};
+pub use scatter::Fold;
 pub use window::{pad, roll, tri};
 
 use super::array::Array;

@@ -27,6 +27,8 @@ use std::ops::Range;
 const TASK_NS: usize = 40_000;
 /// Rows and columns of a block of a large product: the first that gives two blocks to each thread, or the last.
 const BLOCKS: [usize; 3] = [512, 256, 128];
+/// What a block may take before it looks whether its result is still wanted.
+const LONGEST_NS: usize = 50_000_000;
 /// Rows and columns of blocks are multiples of this, but for the last.
 const UNIT: usize = 16;
 
@@ -125,6 +127,16 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     let out = out.checked("matmul")?;
     super::memory::check_walk(a.shape()[a.rank() - 1])?;
     let plan = Plan::new(a, b);
+    // What cannot be cut into blocks that end soon.
+    let ns = plan.m.min(2 * BLOCKS[2]).saturating_mul(plan.n.min(2 * BLOCKS[2])).saturating_mul(plan.k) / T::PER_NS;
+    if !threads::is_short(ns) {
+        let (a, b) = (copy::own(a)?, copy::own(b)?);
+        return threads::apart(ns, move || planned::<T>(&a, &b, out, plan));
+    }
+    planned::<T>(a, b, out, plan)
+}
+
+fn planned<T: Kernel>(a: &Array, b: &Array, out: Shape, plan: Plan) -> Result<Array> {
     Array::build::<T>(out, |c| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
         let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
@@ -164,13 +176,17 @@ impl<T: Kernel> Job<T> {
         }
         let threads = threads::get_num_threads();
         let blocks = |size: usize| (p.m / size).max(1) * (p.n / size).max(1);
-        let (row_blocks, col_blocks) = match BLOCKS.into_iter().find(|&b| blocks(b) * count >= 2 * threads) {
+        let (mut row_blocks, mut col_blocks) = match BLOCKS.into_iter().find(|&b| blocks(b) * count >= 2 * threads) {
             _ if threads == 1 || count >= 8 * threads => (1, 1),
             size => {
                 let size = size.unwrap_or(BLOCKS[2]);
                 ((p.m / size).max(1), (p.n / size).max(1))
             }
         };
+        let least = work / T::PER_NS / LONGEST_NS;
+        while row_blocks * col_blocks < least && p.m / row_blocks + p.n / col_blocks > BLOCKS[2] {
+            if p.m / row_blocks >= p.n / col_blocks { row_blocks *= 2 } else { col_blocks *= 2 }
+        }
         threads::run(count * row_blocks * col_blocks, &|t| {
             let (i, t) = (t / (row_blocks * col_blocks), t % (row_blocks * col_blocks));
             let rows = share(p.m, row_blocks, t / col_blocks);

@@ -7,7 +7,7 @@ use super::kernels::{Body, Exponential, Words32, Words64, fill_groups};
 use super::math::Real;
 use crate::base::{DType, Element, Result, Shape};
 use crate::dense::copy::Convert;
-use crate::dense::{Array, Buffer, memory};
+use crate::dense::{Array, Buffer, memory, threads};
 use crate::{bail, match_dtype};
 
 /// Ranges up to this size take 32 bits per element: probabilities are then off by `2^-16` of themselves at most.
@@ -130,6 +130,9 @@ fn permutation<I: Copy, T: Element>(
         let stream = rng.reserve(groups::<Words64>(n));
         let mut words = [0; 512];
         for i in 0..n {
+            if i % (1 << 14) == 0 && i > 0 {
+                threads::pause();
+            }
             if i % words.len() == 0 {
                 fill_groups(stream.key, stream.first.wrapping_add(groups::<Words64>(i)), &Words64, &mut words);
             }

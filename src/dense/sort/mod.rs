@@ -13,6 +13,7 @@ pub use search::searchsorted;
 
 use super::array::Array;
 use super::parallel::{self, Shared};
+use super::{copy, threads};
 use crate::bail;
 use crate::base::{DType, Layout, Result, Shape};
 use half::{bf16, f16};
@@ -66,9 +67,29 @@ fn from_last(l: &Layout, dim: usize) -> Layout {
     l.permute(&(0..dim).chain([rank - 1]).chain(dim..rank - 1).collect::<Vec<_>>())
 }
 
-/// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.
+/// Nanoseconds that an element of a long line takes.
+const ELEMENT_NS: usize = 60;
+
+/// [`order_here`]; a line that takes long is ordered while the caller listens.
 fn order(
-    op: &str,
+    op: &'static str,
+    a: &Array,
+    dim: usize,
+    descending: bool,
+    take: Take,
+    values: bool,
+) -> Result<(Option<Array>, Array)> {
+    let ns = a.shape().get(dim).map_or(0, |n| n.saturating_mul(ELEMENT_NS));
+    if threads::is_short(ns) {
+        return order_here(op, a, dim, descending, take, values);
+    }
+    let a = copy::own(a)?;
+    threads::apart(ns, move || order_here(op, &a, dim, descending, take, values))
+}
+
+/// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.
+fn order_here(
+    op: &'static str,
     a: &Array,
     dim: usize,
     descending: bool,
@@ -76,7 +97,7 @@ fn order(
     values: bool,
 ) -> Result<(Option<Array>, Array)> {
     if a.rank() == 0 {
-        let (v, i) = order(op, &a.reshape(&[1].into())?, 0, descending, take, values)?;
+        let (v, i) = order_here(op, &a.reshape(&[1].into())?, 0, descending, take, values)?;
         let back = |x: Array| if x.numel() == 1 { x.reshape(&Shape::scalar()) } else { Ok(x) };
         return Ok((v.map(back).transpose()?, back(i)?));
     }
@@ -174,7 +195,7 @@ impl<T: Sortable> Job<'_, T> {
     }
 }
 
-fn both(op: &str, a: &Array, dim: usize, descending: bool, take: Take) -> Result<(Array, Array)> {
+fn both(op: &'static str, a: &Array, dim: usize, descending: bool, take: Take) -> Result<(Array, Array)> {
     match order(op, a, dim, descending, take, true)? {
         (Some(values), indices) => Ok((values, indices)),
         _ => bail!(Internal, "{op}(): the values are missing"),

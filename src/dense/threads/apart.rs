@@ -1,0 +1,98 @@
+//! Work that cannot look up from what it does: it runs on a thread of its own while the caller waits and listens.
+
+use super::stop::{self, Stop};
+use super::{BUSY, lock};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Work that is expected to take less is done by the caller: nobody minds waiting for it.
+const LONG_NS: usize = 200_000_000;
+
+/// Whether [`apart`] leaves work of `ns` nanoseconds to the caller.
+#[inline]
+pub const fn is_short(ns: usize) -> bool {
+    ns < LONG_NS
+}
+
+/// Runs `work`, which is expected to take `ns` nanoseconds. If the user wants to stop meanwhile, it is left behind: it
+/// owns all that it reads and writes, ends at its next [`super::pause`] or when it is done, and nobody waits for it, not
+/// even the end of the process.
+pub fn apart<R: Send + 'static>(ns: usize, work: impl FnOnce() -> R + Send + 'static) -> R {
+    if is_short(ns) || BUSY.get() || !stop::hears() {
+        return work();
+    }
+    beside(work)
+}
+
+#[cold]
+#[inline(never)]
+fn beside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    let (done, result) = sync_channel(1);
+    let stop = Arc::new(Stop::alone());
+    // The work stays within reach in case the system gives us no thread.
+    let work = Arc::new(Mutex::new(Some(work)));
+    let (theirs, their_work) = (stop.clone(), work.clone());
+    let started = thread::Builder::new().name("pullback-apart".into()).stack_size(16 << 20).spawn(move || {
+        let before = theirs.enter();
+        let taken = lock(&their_work).take();
+        if let Some(work) = taken {
+            let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
+        }
+        Stop::leave(before);
+    });
+    if started.is_err() {
+        let mine = lock(&work).take();
+        return match mine {
+            Some(work) => work(),
+            None => unreachable!("a thread that did not start took the work"),
+        };
+    }
+    /// Tells the work when the caller no longer waits.
+    struct Leaving(Arc<Stop>);
+    impl Drop for Leaving {
+        fn drop(&mut self) {
+            self.0.set();
+        }
+    }
+    let _leaving = Leaving(stop);
+    loop {
+        match result.recv_timeout(stop::TURN) {
+            Ok(Ok(out)) => return out,
+            Ok(Err(payload)) => resume_unwind(payload),
+            Err(RecvTimeoutError::Timeout) => stop::ask(),
+            Err(RecvTimeoutError::Disconnected) => unreachable!("work on a thread of its own ended without a result"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_beside_the_caller_gives_its_result_or_its_panic() {
+        assert_eq!(beside(|| 6 * 7), 42);
+        let caught = catch_unwind(|| beside(|| assert!(std::hint::black_box(false), "no"))).unwrap_err();
+        assert_eq!(*caught.downcast_ref::<&str>().unwrap(), "no");
+    }
+
+    #[test]
+    fn work_that_was_left_behind_ends_at_its_next_pause() {
+        let stop = Arc::new(Stop::alone());
+        let theirs = stop.clone();
+        let worker = thread::spawn(move || {
+            let before = theirs.enter();
+            let ended = catch_unwind(|| {
+                loop {
+                    super::super::run(4, &|_| super::super::pause());
+                }
+            });
+            Stop::leave(before);
+            stop::is_abandoned(&*ended.map(|never: std::convert::Infallible| never).unwrap_err())
+        });
+        stop.set();
+        assert!(worker.join().unwrap());
+    }
+}
