@@ -59,7 +59,7 @@ pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> 
     let value = assigned(&target, value)?;
     // The write may reuse the memory only if nobody else holds the value.
     drop(target);
-    Ok(views::write_part(slf.get(), items, &value)?)
+    Ok(views::write_part(slf.py(), slf.get(), items, &value)?)
 }
 
 /// The rows, as views.

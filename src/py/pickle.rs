@@ -2,26 +2,53 @@
 
 use super::autograd;
 use super::native::{Out, Slf};
-use super::tensor;
-use crate::base::{DType, Shape};
-use crate::core::Tensor;
-use crate::dense::Array;
-use crate::rules::basis;
+use super::tensor::{self, PyTensor};
+use crate::base::{DType, Result, Shape};
+use crate::core::origin::at_here;
+use crate::core::{LevelId, Tensor, level};
+use crate::dense::{Array, stack};
+use crate::skin::cell::{Copies, deep_copy};
 use crate::skin::read::{self, Reading};
+use crate::skin::{Cell, history};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Only what a program made itself can be copied or saved: other tensors are parts of a graph.
-fn check_leaf(slf: Slf<'_, '_>, op: &str) -> PyResult<Tensor> {
-    let value = slf.get().value();
-    if !autograd::is_leaf(&value) {
-        return Err(PyRuntimeError::new_err(format!(
-            "{op}: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the \
-             moment; use .detach() first to copy the values alone"
-        )));
+/// Only what a program made itself can be copied deeply: other tensors are parts of a graph.
+fn check_leaf(value: &Tensor) -> PyResult<()> {
+    if autograd::is_leaf(value) {
+        return Ok(());
     }
-    Ok(value)
+    Err(PyRuntimeError::new_err(
+        "deepcopy: Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the \
+         moment; use .detach() first to copy the values alone, or .clone() to copy them with their history",
+    ))
+}
+
+/// The live level that follows the value, if it is not the tape of `requires_grad`.
+fn followed(value: &Tensor) -> PyResult<Option<LevelId>> {
+    let level = history::settle(value.clone())?.level();
+    Ok((level > LevelId::AMBIENT).then_some(level))
+}
+
+/// An error for values of transforms: a pickle would lose what follows them.
+fn check_outside(value: &Tensor) -> PyResult<()> {
+    let Some(level) = followed(value)? else { return Ok(()) };
+    let place = level::find(level).and_then(|l| l.origin.describe().or_else(|| Some(l.transform().into())));
+    let place = place.unwrap_or_else(|| level.to_string());
+    let text = if level::is_forward_ad(level) {
+        "pickle: the tensor carries a tangent of a dual level, which a pickle cannot hold; pickle the primal and the \
+         tangent that forward_ad.unpack_dual() gives, or .detach() it first to save the values alone"
+            .to_string()
+    } else {
+        format!(
+            "pickle: the tensor is a value of {place}, which means nothing outside of it; return it and pickle the \
+             result. copy.copy() and copy.deepcopy() work here"
+        )
+    };
+    Err(PyRuntimeError::new_err(text + &at_here()))
 }
 
 /// Attributes that a subclass or the user put on the object.
@@ -35,10 +62,8 @@ fn attributes<'py>(slf: Slf<'_, 'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
 pub fn reduce<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     let value = slf.get().value();
+    check_outside(&value)?;
     let array = read::array(&value, "pickle", Reading::Elements)?;
-    if !autograd::is_leaf(&value) {
-        check_leaf(slf, "pickle")?;
-    }
     let contiguous = array.contiguous()?;
     let bytes = PyBytes::new(py, contiguous.bytes()?);
     let shape = PyTuple::new(py, contiguous.shape().iter())?;
@@ -67,13 +92,51 @@ fn _rebuild_tensor<'py>(
     Ok(out.into_any())
 }
 
-/// Another object over the same memory, with the same history.
+/// A new object of the class of `like` for a cell.
+fn object_like<'py>(like: Slf<'_, 'py>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
+    let class = like.get_type();
+    if class.as_ptr() == tensor::type_object().cast() {
+        return tensor::wrap_cell(like, cell);
+    }
+    let out = class.call_method1("__new__", (&class,))?.cast_into::<PyTensor>()?;
+    out.get().refer(cell);
+    Ok(out)
+}
+
+/// Another object over the same memory. A value of a transform or a dual number keeps what follows it; otherwise the
+/// object is a leaf that requires grad if this one does.
 pub fn copy<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    let out = super::views::alias(slf)?;
+    let value = slf.get().value();
+    let cell = slf.get().cell();
+    let follows = followed(&value)?.is_some();
+    let out = object_like(slf, if follows { cell.with_history(value.clone())? } else { cell.detached()? })?;
+    if !follows && autograd::requires_grad(&value) {
+        autograd::set_requires_grad(&out, true)?;
+    }
     if let Some(d) = attributes(slf)? {
         out.setattr("__dict__", d.copy()?)?;
     }
-    Ok(out)
+    Ok(out.into_any())
+}
+
+/// The memory that one `copy.deepcopy` has copied so far: an entry of its memo.
+#[pyclass(frozen)]
+struct Memory(Mutex<Copies>);
+
+/// Calls `f` with what this deep copy has copied.
+fn with_copies<R>(memo: &Bound<'_, PyAny>, f: impl FnOnce(&mut Copies) -> Result<R>) -> PyResult<R> {
+    let key = intern!(memo.py(), "memory of pullback");
+    let known = memo.call_method1("get", (key,))?;
+    let memory = match known.cast_into::<Memory>() {
+        Ok(memory) => memory,
+        Err(_) => {
+            let fresh = Bound::new(memo.py(), Memory(Mutex::default()))?;
+            memo.set_item(key, &fresh)?;
+            fresh
+        }
+    };
+    let mut copies = memory.get().0.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(f(&mut copies)?)
 }
 
 pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
@@ -84,10 +147,18 @@ pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
     {
         return Ok(known);
     }
-    let value = check_leaf(slf, "deepcopy")?;
-    let plain = crate::ops::shape::detach(&value)?;
-    let out = tensor::wrap_as(slf.get_type().as_any(), basis::copy(&plain)?)?;
-    if autograd::requires_grad(&value) {
+    stack::check()?;
+    let value = slf.get().value();
+    let follows = followed(&value)?.is_some();
+    if !follows {
+        check_leaf(&value)?;
+    }
+    // Only a cell can have others beside it that show the same elements.
+    let out = match slf.get().shared_cell() {
+        Some(cell) => object_like(slf, with_copies(memo, |copies| cell.deep_copy(copies))?)?,
+        None => tensor::wrap_as(slf.get_type().as_any(), deep_copy(&value)?)?,
+    };
+    if !follows && autograd::requires_grad(&value) {
         autograd::set_requires_grad(&out, true)?;
     }
     memo.set_item(id, &out)?;
@@ -100,6 +171,12 @@ pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
         out.setattr("__dict__", deep)?;
     }
     Ok(out.into_any())
+}
+
+/// A tensor that shows the copy of the memory of a storage.
+pub fn deepcopy_memory<'py>(memory: &Arc<Cell>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
+    let copy = with_copies(memo, |copies| memory.copy_memory(copies))?;
+    tensor::of_cell(memo.py(), copy)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -11,7 +11,7 @@ use crate::skin::{Cell, read};
 use pyo3::exceptions::PyIndexError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -108,6 +108,13 @@ impl Storage {
         let bytes: Vec<u8> = (0..self.nbytes()? as i64).map(|i| self.__getitem__(i)).collect::<PyResult<_>>()?;
         PyList::new(py, bytes)
     }
+    /// A storage with the same bytes in memory of its own.
+    fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {
+        self.__deepcopy__(PyDict::new(py).as_any())
+    }
+    fn __deepcopy__<'py>(&self, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Storage>> {
+        storage(&super::pickle::deepcopy_memory(self.memory()?, memo)?)
+    }
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Storage>() else { return Ok(false) };
         Ok(self.data_ptr()? == other.get().data_ptr()?)
@@ -118,6 +125,11 @@ impl Storage {
     fn __repr__(&self) -> PyResult<String> {
         Ok(format!("UntypedStorage(data_ptr={:#x}, nbytes={})", self.data_ptr()?, self.nbytes()?))
     }
+}
+
+fn storage<'py>(slf: Slf<'_, 'py>) -> PyResult<Bound<'py, Storage>> {
+    let memory = Some(slf.get().cell().memory()?);
+    Bound::new(slf.py(), Storage { memory, ..Storage::of(slf.get())? })
 }
 
 fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
@@ -131,8 +143,7 @@ fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
 native! { METHODS, ATTRIBUTES:
     /// The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held.
     fn untyped_storage(slf) {
-        let memory = Some(slf.get().cell().memory()?);
-        Ok(Bound::new(slf.py(), Storage { memory, ..Storage::of(slf.get())? })?.into_any())
+        Ok(storage(slf)?.into_any())
     }
     /// Whether this is a view of another tensor.
     fn _is_view(slf) {

@@ -366,6 +366,11 @@ pub fn wrap_cell<'py>(base: &Bound<'py, PyTensor>, cell: Arc<Cell>) -> PyResult<
     object::make(base.py(), PyTensor::of_slot(Slot::Shared(cell), base.get().inference))
 }
 
+/// A new object for a cell.
+pub fn of_cell(py: Python<'_>, cell: Arc<Cell>) -> PyResult<Bound<'_, PyTensor>> {
+    object::make(py, PyTensor::of_slot(Slot::Shared(cell), Birth::now().inference))
+}
+
 /// The argument of a function under `vmap` or `jvp`: `value` is `caller`'s value at that level, and writes to the new
 /// object reach `caller`.
 #[inline]

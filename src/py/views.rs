@@ -2,7 +2,7 @@
 
 use super::native::{Out, Slf};
 use super::tensor::{self, PyTensor};
-use super::{autograd, convert, dtype, storage};
+use super::{autograd, convert, door, dtype, storage};
 use crate::base::{DType, Error, Layout, Result};
 use crate::core::Tensor;
 use crate::dense::region::Region;
@@ -204,11 +204,13 @@ pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
 }
 
 /// `x[items] = value`
-pub fn write_part(cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
+pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
     const OP: &str = "__setitem__";
     cell.check_writable(OP)?;
     if !index::is_basic(&items) {
-        let new = indexing::put(&cell.value(), &items, value)?;
+        let old = cell.value();
+        let new = door::released(py, &[&old, value], || indexing::put(&old, &items, value))?;
+        drop(old);
         return cell.write(OP, &new);
     }
     let items = index::plain(items);
@@ -241,15 +243,6 @@ fn broadcast(value: &Tensor, shape: &crate::Shape) -> Result<Tensor> {
         )));
     }
     basis::expand(&basis::reshape(value, &trimmed)?, shape)
-}
-
-/// Another object over the same elements, which requires grad if this one does.
-pub fn alias<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    let out = detached(slf)?.cast_into::<PyTensor>()?;
-    if autograd::requires_grad(&slf.get().value()) {
-        autograd::set_requires_grad(&out, true)?;
-    }
-    Ok(out.into_any())
 }
 
 /// The same elements without history.

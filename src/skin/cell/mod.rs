@@ -14,6 +14,7 @@
 //! ```
 //! Values of dependents are dropped before a write, so that the memory is not shared and can be written in place.
 
+mod copying;
 mod lift;
 mod link;
 mod memory;
@@ -21,6 +22,7 @@ mod reach;
 mod reading;
 mod writing;
 
+pub use copying::{Copies, deep_copy};
 pub use lift::{Companion, Face};
 
 use super::history::{self, strip};
@@ -208,6 +210,17 @@ impl Cell {
 
     /// Another face of this cell, with its present value.
     pub fn face(self: &Arc<Cell>, face: Face, value: Tensor) -> Arc<Cell> {
+        // What is the same face of a face is one of the cell below: chains stay short.
+        let below = match (&self.state().link, &face) {
+            (Link::Lift { parent, face: Face::Bits }, Face::Bits) => Some(parent.clone()),
+            (Link::Lift { parent, face: Face::Primal { level: a } }, Face::Primal { level: b }) if a == b => {
+                Some(parent.clone())
+            }
+            _ => None,
+        };
+        if let Some(below) = below {
+            return below.face(face, value);
+        }
         self.lift(face, value, level::current())
     }
 
