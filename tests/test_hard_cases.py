@@ -378,6 +378,90 @@ def test_a_gradient_that_is_larger_by_broadcasting() -> None:
     same(jvp(lambda x: Product.apply(x, y), (x,), (x,))[1], y)
 
 
+def test_backward_differentiates_what_was_saved() -> None:
+    """PyTorch's second derivative is 0."""
+
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            with pb.enable_grad():
+                y = x**3
+            return pb.autograd.grad(y, x, g)[0]
+
+    x, leaf = numbers(1.0, 2.0), numbers(1.0, 2.0).requires_grad_()
+    Cube.apply(leaf).sum().backward()
+    same(leaf.grad, 3 * x**2)
+    same(grad(lambda x: Cube.apply(x).sum())(x), 3 * x**2)
+    same(vmap(grad(lambda x: Cube.apply(x).sum()))(pb.stack([x, x]))[1], 3 * x**2)
+    with pytest.raises(RuntimeError, match=r"test_hard_cases\.py:\d+.*create_graph=True"):
+        grad(lambda x: grad(lambda x: Cube.apply(x).sum())(x).sum())(x)
+
+
+def test_an_argument_may_be_captured_too() -> None:
+    class Apply(Function):
+        @staticmethod
+        def forward(ctx: Any, f: Any, x: Any, k: Any) -> Any:
+            ctx.save_for_backward(x, k)
+            return f(x)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, k = ctx.saved_tensors
+            return None, g * k, g * x
+
+    x, k = numbers(1.0, 2.0), numbers(3.0, 4.0)
+    same(grad(lambda k: Apply.apply(lambda x: x * k, x, k).sum())(k), x)
+
+
+def test_scratch_arguments() -> None:
+    class Fill(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, scratch: Any, secretly: bool) -> Any:
+            (scratch if secretly else scratch.data)[0] = 7.0
+            return scratch
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, None, None
+
+    x = numbers(1.0, 2.0).requires_grad_()
+    scratch = pb.zeros(2)
+    y = Fill.apply(x, scratch, False)
+    same(y, numbers(7.0, 0.0))
+    same(scratch, numbers(7.0, 0.0))
+    y.sum().backward()
+    same(x.grad, pb.ones(2))
+    followed = x * 1
+    Fill.apply(x, followed, True)
+    with pytest.raises(RuntimeError, match="mark_dirty"):
+        followed + 1
+
+
+def test_a_forward_that_draws_is_not_run_again() -> None:
+    """PyTorch takes the saved value for a constant."""
+    import random
+
+    class Noisy(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            slope = 2 * (random.random() + 1) * x
+            ctx.save_for_backward(slope)
+            return x * slope / 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * ctx.saved_tensors[0]
+
+    with pytest.raises(RuntimeError, match="Noisy.*than the first time"):
+        grad(lambda x: grad(lambda x: Noisy.apply(x).sum())(x).sum())(numbers(1.0, 2.0))
+
+
 # ---------------------------------------------------------------- traced programs
 def test_trace_reads_captured_tensors_when_called() -> None:
     w, x = scalar(1.0), numbers(1.0, 2.0)

@@ -1421,7 +1421,9 @@ class FunctionCtx:
     def _adopted(self, /, name: Any) -> Any:
         """An attribute that holds saved tensors."""
     def _forget(self, /, name: Any) -> Any:
-        """Takes away an attribute that holds saved tensors; False if there is none of this name."""
+        """Takes away an attribute that holds saved tensors; False if there is none of this name. A rule that runs loses it for
+        itself: other levels, whose rules have the same ctx, keep it.
+        """
     @builtins.property
     def _history(self) -> Any:
         """All tensors that the running rule can read."""

@@ -60,21 +60,25 @@ pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Ou
     interpret_many(prim, params, args, top)
 }
 
-/// Which interpreter runs a call at `top`, or `None` if that level is dead and its values count as what they wrap.
+/// The arguments to use instead, where those of a live level have reached a method of a custom function behind its own.
 #[inline(always)]
-fn interpreter(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Kind>> {
-    if look.forbidden {
-        watch::check(top, prim, args)?;
-    }
-    match look.kind {
-        None => check_dead(top, args).map(|()| None),
-        live => Ok(live),
+fn instead(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<watch::Instead>> {
+    match look {
+        Look { forbidden: false, kind: Some(_), .. } => Ok(None),
+        Look { forbidden: true, kind: Some(_), .. } => watch::check(prim, args),
+        _ => dead(top, prim, args).map(Some),
     }
 }
 
-/// An error if values of a level that is not live here mean nothing without it.
+/// Values of a level that is not live here count as what they wrap; an error if they mean nothing without it.
 #[cold]
-fn check_dead(top: LevelId, args: &[&Tensor]) -> Result<()> {
+fn dead(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<watch::Instead> {
+    if top == LevelId::SPOILT && !prim.is_constant() {
+        watch::check_spoilt(args)?;
+    }
+    if let Some(instead) = watch::revived(top, args) {
+        return Ok(instead);
+    }
     for a in args {
         match a.payload_at(top) {
             Some(Payload::Batched { .. }) => return Err(level::escaped(top, "vmap")),
@@ -83,7 +87,7 @@ fn check_dead(top: LevelId, args: &[&Tensor]) -> Result<()> {
             _ => {}
         }
     }
-    Ok(())
+    Ok(stripped(top, args).into_iter().cloned().collect())
 }
 
 /// Arguments with the wrappers of `level` taken off.
@@ -103,9 +107,10 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         host::poll()?;
     }
     let look = Look::at(top);
-    let Some(kind) = interpreter(top, look, prim, args)? else {
-        return call(prim, params, &stripped(top, args));
-    };
+    if let Some(args) = instead(top, look, prim, args)? {
+        return call(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
+    }
+    let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
     if matches!(prim, Prim::Shared(_)) && prim.custom().is_some() {
         return only(prim, interpret_many(prim, params, args, top)?);
     }
@@ -128,9 +133,10 @@ fn only(prim: Prim<'_>, mut outs: Outputs) -> Result<Tensor> {
 #[inline(never)]
 fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Outputs> {
     let look = Look::at(top);
-    let Some(kind) = interpreter(top, look, prim, args)? else {
-        return call_many(prim, params, &stripped(top, args));
-    };
+    if let Some(args) = instead(top, look, prim, args)? {
+        return call_many(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
+    }
+    let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
     if let Some(custom) = prim.custom() {
         return interpret_custom(custom, kind, prim, params, args, top);
     }

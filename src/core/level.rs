@@ -35,6 +35,9 @@ impl LevelId {
     pub const DENSE: LevelId = LevelId(0);
     /// The tape of `requires_grad`, always live, below every other level.
     pub const AMBIENT: LevelId = LevelId(1);
+    /// Never live: around values that were changed behind the back of the levels that follow them. They count as what
+    /// they wrap, except for what these levels would record.
+    pub const SPOILT: LevelId = LevelId(u64::MAX);
 
     #[inline]
     fn new(depth: usize, serial: u32) -> LevelId {
@@ -79,8 +82,10 @@ pub enum LevelKind {
         prev: bool,
         ambient: bool,
     },
+    /// `method`: opened for values that a running method of a custom function differentiates itself.
     Tape {
         prev: bool,
+        method: bool,
     },
     Trace(Arc<Recorder>),
 }
@@ -176,7 +181,11 @@ pub fn push_forward_ad(origin: Origin) -> Guard {
 }
 /// Opens a tape and turns grad mode on.
 pub fn push_tape(origin: Origin) -> Guard {
-    push(LevelKind::Tape { prev: this(|t| t.grad.replace(true)) }, origin)
+    push(LevelKind::Tape { prev: this(|t| t.grad.replace(true)), method: false }, origin)
+}
+/// Opens a tape in the middle of a method of a custom function. Grad mode stays, and means the tapes below as well.
+pub fn push_method_tape(origin: Origin) -> Guard {
+    push(LevelKind::Tape { prev: true, method: true }, origin)
 }
 /// Opens a trace level.
 pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
@@ -189,8 +198,10 @@ fn push(kind: LevelKind, origin: Origin) -> Guard {
     origin::remember(serial, origin);
     let brief = Kind::from(&kind);
     // What changes nothing but the top.
-    let plain =
-        matches!(kind, LevelKind::Batch { .. } | LevelKind::Dual { prev: true, .. } | LevelKind::Tape { prev: true });
+    let plain = matches!(
+        kind,
+        LevelKind::Batch { .. } | LevelKind::Dual { prev: true, .. } | LevelKind::Tape { prev: true, .. }
+    );
     let id = STACK.with_borrow_mut(|stack| {
         let id = LevelId::new(stack.len() + 1, serial);
         stack.push(Some(Level { id, kind, origin }));
@@ -229,7 +240,7 @@ impl Drop for Guard {
             }
             t.changed(height);
             match closed.map(|l| l.kind) {
-                Some(LevelKind::Tape { prev }) => t.grad.set(prev),
+                Some(LevelKind::Tape { prev, method: false }) => t.grad.set(prev),
                 Some(LevelKind::Dual { prev, ambient: false }) => t.forward.set(prev),
                 _ => {}
             }
@@ -246,7 +257,7 @@ fn refresh() {
         for l in stack.iter().flatten() {
             let visible = hidden & bit(l.id) == 0;
             match &l.kind {
-                LevelKind::Tape { prev: false } if visible => tape_cut = l.id.depth(),
+                LevelKind::Tape { prev: false, .. } if visible => tape_cut = l.id.depth(),
                 LevelKind::Dual { prev: false, .. } => dual_cut = l.id.depth(),
                 LevelKind::Trace(r) if visible && !r.is_partial() => trace = l.id,
                 _ => {}
@@ -385,6 +396,11 @@ pub fn is_followed(id: LevelId) -> bool {
     height() > id.depth()
         && STACK
             .with_borrow(|s| s.iter().skip(id.depth()).flatten().any(|l| !matches!(l.kind, LevelKind::Batch { .. })))
+}
+
+/// Whether this is a live tape that a method of a custom function opened for itself.
+pub fn is_method_tape(id: LevelId) -> bool {
+    with(id, |l| matches!(l.kind, LevelKind::Tape { method: true, .. })) == Some(true)
 }
 
 /// Whether this is a live level of `forward_ad`.

@@ -39,6 +39,8 @@ pub struct Thread {
     pub hidden: Cell<u128>,
     /// Depths of the levels whose values the running method of a custom function must not use.
     pub forbidden: Cell<u128>,
+    /// The same where values of all levels need a look.
+    pub always: Cell<u128>,
     /// Number of slots of the stack of levels.
     pub height: Cell<usize>,
     /// Counts levels that open and close.
@@ -79,6 +81,7 @@ thread_local! {
             near: [const { Cell::new((LevelId::DENSE, Kind::Tape)) }; NEAR],
             hidden: Cell::new(0),
             forbidden: Cell::new(0),
+            always: Cell::new(0),
             height: Cell::new(0),
             changes: Cell::new(0),
             trace: Cell::new(LevelId::DENSE),

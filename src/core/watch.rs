@@ -2,12 +2,16 @@
 //! whose derivative or batch would be lost without a word.
 
 use super::level::{self, LevelId, LevelKind};
-use super::node::present_seq;
+use super::node::{Edges, Meta, Node, Residuals, present_seq};
 use super::origin::{Origin, at_here};
-use super::primitive::Prim;
+use super::params::Params;
+use super::primitive::{BatchArg, BatchInfo, BatchOut, Mask, Point, Prim, Primitive, Tangents};
 use super::tensor::{Payload, Tensor};
 use super::thread::this;
 use crate::base::{Error, Result};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
 
 /// Levels by depth, as bits.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,14 +74,21 @@ pub(super) struct Frame {
     /// Nodes from this one on were made by the method.
     seq: u64,
     no_random: bool,
+    /// Levels whose values count as what the method gets if they are arguments, and may be used if not.
+    soft: u128,
 }
 
 impl Frame {
     pub const NOBODY: Frame =
-        Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false };
+        Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false, soft: 0 };
 
     fn current() -> Frame {
         this(|t| t.frame.get())
+    }
+
+    /// The levels whose values must not be used.
+    fn bits(&self) -> u128 {
+        self.levels.tapes | self.levels.others
     }
 }
 
@@ -97,13 +108,23 @@ pub fn enter(function: Origin, method: &'static str, mut levels: Levels) -> Runn
         if !own {
             levels.tapes |= before.levels.tapes;
         }
-        t.forbidden.set(levels.tapes | levels.others);
-        t.frame.set(Frame { function, method, levels, seq, no_random: before.no_random });
+        t.forbidden.set(levels.tapes | levels.others | t.always.get());
+        t.frame.set(Frame { function, method, levels, seq, no_random: before.no_random, soft: 0 });
         Running { before, own }
     })
 }
 
 impl Running {
+    /// Arguments of the call that carry these levels count as what the method gets of them.
+    pub fn soften(&mut self, levels: Levels) {
+        this(|t| {
+            let frame = t.frame.get();
+            let soft = (levels.tapes | levels.others) & !frame.bits();
+            t.forbidden.set(t.forbidden.get() | soft);
+            t.frame.set(Frame { soft, ..frame });
+        });
+    }
+
     /// Random operators raise while the method runs.
     pub fn forbid_random(&mut self) {
         this(|t| t.frame.set(Frame { no_random: true, ..t.frame.get() }));
@@ -145,7 +166,7 @@ pub fn check_random(op: &str) -> Result<()> {
 impl Drop for Running {
     fn drop(&mut self) {
         this(|t| {
-            t.forbidden.set(self.before.levels.tapes | self.before.levels.others);
+            t.forbidden.set(self.before.bits() | self.before.soft | t.always.get());
             t.frame.set(self.before);
             t.own.set(self.own);
         });
@@ -158,18 +179,126 @@ pub(super) fn forbids(id: LevelId) -> bool {
     this(|t| t.forbidden.get()) & level::bit(id) != 0
 }
 
-/// An error if the operator uses a value that the running method must not use. Reading under the program's own grad
-/// mode, and without a derivative, is allowed on tapes.
-#[cold]
-pub(super) fn check(id: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<()> {
-    let frame = Frame::current();
-    if !level::is_live(id) {
-        return Ok(());
+/// Whether the running method must not use values of a level.
+pub fn is_forbidden(id: LevelId) -> bool {
+    Frame::current().bits() & level::bit(id) != 0
+}
+
+/// Arguments of the running call count as what its method differentiates in their place, until this is dropped.
+pub struct Closely(u128);
+
+pub fn look_closely() -> Closely {
+    closely(u128::MAX)
+}
+
+fn closely(bits: u128) -> Closely {
+    this(|t| {
+        t.forbidden.set(t.forbidden.get() | bits);
+        Closely(t.always.replace(t.always.get() | bits))
+    })
+}
+
+impl Drop for Closely {
+    fn drop(&mut self) {
+        this(|t| {
+            t.always.set(self.0);
+            let frame = t.frame.get();
+            t.forbidden.set(frame.bits() | frame.soft | self.0);
+        });
     }
-    for a in args {
+}
+
+/// The number of the first node that the running method can have made.
+pub fn began() -> u64 {
+    Frame::current().seq
+}
+
+/// Arguments of an operator, some of them in another form.
+pub(super) type Instead = SmallVec<[Tensor; 4]>;
+
+/// What a value is to the running method that it reached behind its arguments.
+pub enum Captured {
+    /// None of them.
+    Stranger,
+    Argument,
+    /// An argument that the method differentiates itself, as this value.
+    Twin(Tensor),
+}
+
+static ARGUMENT: OnceLock<fn(&Tensor) -> Captured> = OnceLock::new();
+static LEADS_OUT: OnceLock<fn(&Arc<Node>) -> bool> = OnceLock::new();
+
+/// Installs the functions that know which values are arguments, and whether a graph leads to what is none and older than
+/// the running method.
+pub fn set_arguments(which: fn(&Tensor) -> Captured, leads_out: fn(&Arc<Node>) -> bool) {
+    let _ = ARGUMENT.set(which);
+    let _ = LEADS_OUT.set(leads_out);
+}
+
+/// Whether the method recorded the node, also under the program's own grad mode, and from nothing that is captured.
+fn is_inner(node: &Arc<Node>, frame: &Frame) -> bool {
+    node.seq >= frame.seq && !LEADS_OUT.get().is_some_and(|f| f(node))
+}
+
+thread_local! {
+    /// Batch levels, and those that methods get the members under meanwhile.
+    static LIFTED: RefCell<Vec<(LevelId, LevelId)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A batch level stands for another one until this is dropped.
+pub struct Lifted {
+    _look: Closely,
+}
+
+pub fn lift(from: LevelId, to: LevelId) -> Lifted {
+    LIFTED.with_borrow_mut(|l| l.push((from, to)));
+    // Operators at the new level meet captured members of the old one: these are looked at before a rule runs.
+    Lifted { _look: closely(level::bit(to)) }
+}
+
+impl Drop for Lifted {
+    fn drop(&mut self) {
+        LIFTED.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// A captured value as the running method gets it, if it is an argument of the call.
+#[cold]
+pub fn as_argument(a: &Tensor) -> Option<Tensor> {
+    match ARGUMENT.get().map(|f| f(a))? {
+        Captured::Stranger => return None,
+        Captured::Twin(twin) => return Some(twin),
+        Captured::Argument => {}
+    }
+    match a.payload()? {
+        Payload::Taped { value, .. } | Payload::Dual { primal: value, .. } => Some(value.clone()),
+        Payload::Batched { value, dim } => {
+            let to = LIFTED.with_borrow(|l| l.iter().rfind(|(from, _)| *from == a.level()).map(|l| l.1))?;
+            level::is_live(to).then(|| Tensor::batched(to, value.clone(), *dim))
+        }
+        Payload::Traced { .. } => None,
+    }
+}
+
+/// An error if the operator uses a value that the running method must not use; the arguments to use instead, where it
+/// is an argument of the method's call. Reading under the program's own grad mode, and without a derivative, is allowed
+/// on tapes.
+#[cold]
+pub(super) fn check(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
+    if let Some(twins) = twins(args) {
+        return Ok(Some(twins));
+    }
+    let frame = Frame::current();
+    let mut instead: Option<Instead> = None;
+    for (i, a) in args.iter().enumerate() {
+        let id = a.level();
+        let watched = (frame.bits() | frame.soft) & level::bit(id) != 0 && level::is_live(id);
+        if id == LevelId::DENSE || !(watched || is_lifted(id)) {
+            continue;
+        }
         let what = match a.payload_at(id) {
             Some(Payload::Taped { node, .. }) => {
-                if node.seq >= frame.seq || level::is_own_mode() || prim.is_constant() {
+                if level::is_own_mode() || prim.is_constant() || is_inner(node, &frame) {
                     continue;
                 }
                 "that requires grad, or depends on an input of grad or vjp"
@@ -179,9 +308,123 @@ pub(super) fn check(id: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<()>
             Some(Payload::Batched { .. }) => "that is batched by vmap",
             _ => continue,
         };
-        return Err(captured(&frame, id, prim.name(), what));
+        let Some(value) = as_argument(a) else {
+            if !watched || frame.soft & level::bit(id) != 0 {
+                continue;
+            }
+            return Err(captured(&frame, id, prim.name(), what));
+        };
+        instead.get_or_insert_with(|| args.iter().map(|a| (*a).clone()).collect())[i] = value;
+    }
+    Ok(instead)
+}
+
+/// Whether another level stands for this one.
+fn is_lifted(id: LevelId) -> bool {
+    LIFTED.with_borrow(|l| l.iter().any(|(from, _)| *from == id))
+}
+
+/// The arguments to use instead, where some are what the running method differentiates in another form.
+fn twins(args: &[&Tensor]) -> Option<Instead> {
+    if this(|t| t.always.get()) != u128::MAX {
+        return None;
+    }
+    let found = ARGUMENT.get()?;
+    let mut any = false;
+    let twin = |a: &&Tensor| match a.payload().map(|_| found(a)) {
+        Some(Captured::Twin(twin)) => {
+            any = true;
+            twin
+        }
+        _ => (*a).clone(),
+    };
+    let instead = args.iter().map(twin).collect();
+    any.then_some(instead)
+}
+
+/// The arguments to use instead of these, where a batch that has ended came with an argument of the running call.
+#[cold]
+pub(super) fn revived(top: LevelId, args: &[&Tensor]) -> Option<Instead> {
+    if let Some(twins) = twins(args) {
+        return Some(twins);
+    }
+    let ended = |a: &&&Tensor| matches!(a.payload_at(top), Some(Payload::Batched { .. }));
+    args.iter().find(ended)?;
+    let value = |a: &&Tensor| match a.payload_at(top) {
+        Some(Payload::Batched { .. }) => as_argument(a),
+        _ => Some((*a).clone()),
+    };
+    args.iter().map(value).collect()
+}
+
+/// Around a value that a forward changed without telling: `why` is the error for whoever goes on to differentiate it.
+pub fn spoil(value: Tensor, why: String) -> Tensor {
+    let prim: Arc<dyn Primitive> = Arc::new(Spoilt(why));
+    let metas = std::iter::once(Meta::of(&value)).collect();
+    let node = Node::op(LevelId::SPOILT, Prim::Shared(&prim), &Params::None, metas, Edges::None, Residuals::None);
+    Tensor::taped(LevelId::SPOILT, value, node, 0)
+}
+
+/// Whether a level follows the value and would record what is done with it now.
+fn is_followed_now(t: &Tensor) -> bool {
+    let mut next = Some(t);
+    while let Some(t) = next {
+        let id = t.level();
+        let follows = match t.payload() {
+            Some(Payload::Taped { .. }) => level::is_live(id) && level::records(id),
+            Some(Payload::Dual { .. }) => level::is_live(id) && level::propagates(id),
+            _ => false,
+        };
+        if follows {
+            return true;
+        }
+        next = t.below();
+    }
+    false
+}
+
+pub(super) fn check_spoilt(args: &[&Tensor]) -> Result<()> {
+    for a in args {
+        if let Some(Payload::Taped { value, node, .. }) = a.payload_at(LevelId::SPOILT)
+            && is_followed_now(value)
+        {
+            return Err(Error::runtime(format!("{}{}", node.name(), at_here())));
+        }
     }
     Ok(())
+}
+
+/// What the node of a spoilt value holds: the error.
+struct Spoilt(String);
+
+impl Primitive for Spoilt {
+    fn name(&self) -> &str {
+        &self.0
+    }
+    fn eval(&self, _: &Params, _: &[&Tensor]) -> Result<Tensor> {
+        Err(Error::runtime(self.0.clone()))
+    }
+    fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {
+        Err(Error::runtime(self.0.clone()))
+    }
+    fn vjp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
+        Err(Error::runtime(self.0.clone()))
+    }
+    fn batch(&self, _: Prim<'_>, _: &Params, _: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
+        Err(Error::runtime(self.0.clone()))
+    }
+}
+
+/// The error for an output of the running method that carries what it captured.
+#[cold]
+pub fn returned(i: usize, id: LevelId, what: &str) -> Error {
+    let (rule, call) = names(&Frame::current());
+    let place = level::with(id, |l| l.origin.describe()).flatten().map(|p| format!(" in {p}")).unwrap_or_default();
+    Error::runtime(format!(
+        "{rule}: output {i} depends on a captured tensor {what}; it is not an argument of {call}, so its derivative or \
+         batch{place} would be lost: pass it to {call} as an argument, or detach() what does not depend on it{}",
+        at_here()
+    ))
 }
 
 #[cold]

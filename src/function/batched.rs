@@ -6,7 +6,7 @@
 //! without a copy. Values that only the rules see keep their one value; their cotangent comes once, for all members, and
 //! is pulled apart from those that each member has.
 
-use super::{Context, Function, Rule, Setup, Values, checked_gradients};
+use super::{Context, Function, History, Rule, Setup, Values, checked_gradients};
 use crate::bail;
 use crate::base::Result;
 use crate::core::level::Guard;
@@ -14,7 +14,7 @@ use crate::core::node::{Meta, Metas};
 use crate::core::origin::Origin;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
-use crate::core::{BatchInfo, LevelId, Outputs, Set, Tangents, Tensor, level};
+use crate::core::{BatchInfo, LevelId, Outputs, Set, Tangents, Tensor, level, watch};
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
@@ -61,9 +61,23 @@ impl Batched {
         }
     }
 
-    fn open(&self) -> Result<Guard> {
+    fn open(&self) -> Result<Opened> {
         level::check_room()?;
-        Ok(level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN))
+        let guard = level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN);
+        Ok(Opened { _members: watch::lift(self.info.level, guard.id()), guard })
+    }
+}
+
+/// The level that the methods run under, in place of the one that was called.
+struct Opened {
+    _members: watch::Lifted,
+    guard: Guard,
+}
+
+impl std::ops::Deref for Opened {
+    type Target = Guard;
+    fn deref(&self) -> &Guard {
+        &self.guard
     }
 }
 
@@ -307,6 +321,7 @@ impl Batched {
             saved: lift(guard.id(), &setup.saved, &context.dims),
             non_differentiable: setup.non_differentiable.clone(),
             materialize: setup.materialize,
+            history: setup.history.as_ref().map(History::in_batch),
         };
         Ok((inner, &context.inputs))
     }

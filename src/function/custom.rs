@@ -6,7 +6,7 @@
 
 use super::batched::Batched;
 use super::kept::Kept;
-use super::{Function, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
+use super::{Function, History, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
 use crate::bail;
 use crate::base::Result;
 use crate::core::call::Custom;
@@ -28,8 +28,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Runs a custom function on any values.
 pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
-    let (mut outs, constant) = run(f, args)?;
+    let mut outs = apply_all(f, args)?;
     outs.truncate(outs.len() - f.hidden().min(outs.len()));
+    Ok(outs)
+}
+
+/// The same, with the hidden outputs behind the results.
+pub fn apply_all(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
+    let (mut outs, constant) = run(f, args)?;
     if !constant.is_empty() {
         for (i, o) in outs.iter_mut().enumerate() {
             if constant.has(i) && o.level() != LevelId::DENSE {
@@ -166,8 +172,11 @@ impl Custom for CustomPrimitive {
             .collect();
         let _below = Below::enter(level);
         let needs = if self.f.has(Rule::Jvp) { Set::NONE } else { derived::present(&given) };
-        let setup = self.setup(&primals, &outs, &needs)?;
+        let mut setup = self.setup(&primals, &outs, &needs)?;
         let results = self.results(&outs);
+        if !self.f.has(Rule::Jvp) {
+            setup.history = Some(History::derived(&setup, &primals, &outs[..results], &needs));
+        }
         let mut tangents = self.tangents(&setup, &outs[..results], &primals, &given)?;
         let without_rule =
             |i: usize| (i >= results || setup.non_differentiable.has(i)) && outs[i].dtype().is_differentiable();
@@ -175,7 +184,7 @@ impl Custom for CustomPrimitive {
         let may_be_saved = level::is_followed(level) || (forward::is_recorded(&outs) && level::is_forward_ad(level));
         if may_be_saved && (0..outs.len()).any(without_rule) {
             tangents.resize(outs.len(), None);
-            let all = hidden::jvp(&*self.f, &primals, &given, &without_rule)?;
+            let all = hidden::jvp(&*self.f, &primals, &outs, &given, &without_rule)?;
             for (i, t) in all.into_iter().enumerate().filter(|(i, _)| without_rule(*i)) {
                 tangents[i] = t;
             }
@@ -355,7 +364,9 @@ impl Primitive for CustomPrimitive {
         let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
         let edges = &node.edges;
         let needs = &Set::of_mask(needs, edges.len(), |i| edges[i].is_some());
-        let setup = kept.setup(point.residuals[..kept.saved].iter().map(|r| r.opened().clone()).collect());
+        let residuals = &point.residuals[..kept.saved];
+        let mut setup = kept.setup(residuals.iter().map(|r| r.opened().clone()).collect());
+        setup.history = Some(History::of(node, residuals, kept));
         let results = &cotangents[..kept.results.min(cotangents.len())];
         if results.len() == cotangents.len()
             && setup.non_differentiable.is_empty()
@@ -374,7 +385,14 @@ impl Primitive for CustomPrimitive {
             let other = |(i, c): (usize, &Option<Tensor>)| if without_rule(i) { c.clone() } else { None };
             let others: SmallVec<[Option<Tensor>; 2]> = cotangents.iter().enumerate().map(other).collect();
             let inputs: Values = point.residuals[kept.saved..].iter().map(|r| r.opened().clone()).collect();
-            let more = hidden::vjp(&*self.f, &inputs, &others, needs)?;
+            let known: SmallVec<[(usize, Tensor); 2]> = residuals
+                .iter()
+                .filter_map(|r| match r.link() {
+                    Link::Output(i) => Some((*i as usize, r.opened().clone())),
+                    _ => None,
+                })
+                .collect();
+            let more = hidden::vjp(&*self.f, &inputs, &known, &others, needs)?;
             for (g, m) in grads.iter_mut().zip(more) {
                 *g = match (g.take(), m) {
                     (Some(a), Some(b)) => Some(basis::add(&a, &b)?),

@@ -1,7 +1,7 @@
 //! Derivatives through values of a forward that are no results: what it saved besides inputs and outputs, and outputs
 //! that were declared to have no derivative. Nobody gave rules for these, so the forward runs once more, recorded.
 
-use super::Function;
+use super::{Function, agree};
 use crate::base::{Error, Result};
 use crate::core::origin::{Origin, at_here};
 use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
@@ -32,8 +32,28 @@ fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
     Ok((outs?, drew))
 }
 
-/// Cotangents of the inputs in `needs` from those of outputs without a rule.
-pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
+/// An error if an output is not what the first run gave.
+fn check(f: &dyn Function, i: usize, first: &Tensor, again: &Tensor) -> Result<()> {
+    match agree(first, again)? {
+        true => Ok(()),
+        false => Err(intermediate(
+            f,
+            &format!(
+                "and its output {i} then has other values than the first time, because it draws random numbers of \
+                 NumPy, random or a generator, or keeps a state"
+            ),
+        )),
+    }
+}
+
+/// Cotangents of the inputs in `needs` from those of outputs without a rule. `known` are outputs of the first run.
+pub fn vjp(
+    f: &dyn Function,
+    args: &[Tensor],
+    known: &[(usize, Tensor)],
+    cotangents: &[Option<Tensor>],
+    needs: &Set,
+) -> Result<Tangents> {
     let mut tape = Tape::open(Origin::UNKNOWN)?;
     let mut places: SmallVec<[bool; 4]> = SmallVec::new();
     let xs: SmallVec<[Tensor; 4]> = args
@@ -47,8 +67,12 @@ pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], nee
         .collect();
     let (outs, drew) = rerun(f, &xs)?;
     let mut roots: SmallVec<[(Edge, Tensor); 4]> = SmallVec::new();
-    for (o, c) in outs.iter().zip(cotangents) {
-        if let (Some(c), (_, Some(edge))) = (c, tape.detach(o)?) {
+    for (i, (o, c)) in outs.iter().zip(cotangents).enumerate() {
+        let (value, edge) = tape.detach(o)?;
+        if !drew && let Some((_, first)) = known.iter().find(|k| k.0 == i) {
+            check(f, i, first, &value)?;
+        }
+        if let (Some(c), Some(edge)) = (c, edge) {
             roots.push((edge, c.clone()));
         }
     }
@@ -61,10 +85,11 @@ pub fn vjp(f: &dyn Function, args: &[Tensor], cotangents: &[Option<Tensor>], nee
     Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())
 }
 
-/// Tangents of the `wanted` outputs, as the operators of the forward give them.
+/// Tangents of the `wanted` outputs, all of which are `known`, as the operators of the forward give them.
 pub fn jvp(
     f: &dyn Function,
     args: &[Tensor],
+    known: &[Tensor],
     tangents: &[Option<Tensor>],
     wanted: &dyn Fn(usize) -> bool,
 ) -> Result<Tangents> {
@@ -75,8 +100,14 @@ pub fn jvp(
     };
     let xs = args.iter().zip(tangents).map(lift).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
     let (outs, drew) = rerun(f, &xs)?;
-    let lower = |(i, o): (usize, &Tensor)| if wanted(i) { Ok(duals.lower(o)?.1) } else { Ok(None) };
-    let lowered = outs.iter().enumerate().map(lower).collect::<Result<Tangents>>()?;
+    let mut lowered = Tangents::new();
+    for (i, (o, first)) in outs.iter().zip(known).enumerate() {
+        let (value, tangent) = duals.lower(o)?;
+        if !drew {
+            check(f, i, first, &value)?;
+        }
+        lowered.push(if wanted(i) { tangent } else { None });
+    }
     if drew && lowered.iter().any(Option::is_some) {
         return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
     }

@@ -23,6 +23,7 @@ impl Kept {
             saved,
             non_differentiable: self.setup.non_differentiable.clone(),
             materialize: self.setup.materialize,
+            history: None,
         }
     }
 }

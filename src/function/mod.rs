@@ -10,12 +10,15 @@
 //! sweep of 2: backward on values of 1, which records on tape 1; sweep of 1: backward on arrays
 //! ```
 
+mod agree;
 pub mod batched;
 pub mod custom;
 mod derived;
 mod hidden;
+mod history;
 mod kept;
 mod linearity;
+mod lost;
 
 use crate::bail;
 use crate::base::{Result, Shape};
@@ -29,10 +32,13 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-pub use custom::apply;
+pub use agree::agree;
+pub use custom::{apply, apply_all};
 pub use derived::{Source, transposed};
+pub use history::History;
 pub use kept::kept;
 pub use linearity::{arrives, is_tried, pass_on};
+pub use lost::lost;
 
 /// State of a custom function between its forward and its rules, without the tensors.
 pub type Context = Arc<dyn Any + Send + Sync>;
@@ -47,6 +53,8 @@ pub struct Setup {
     pub non_differentiable: Set,
     /// Whether missing (co)tangents are given to the rules as zeros.
     pub materialize: bool,
+    /// In a backward, where the saved tensors hang on the tape that is swept.
+    pub history: Option<History>,
 }
 
 impl Setup {
@@ -57,6 +65,7 @@ impl Setup {
             saved: saved.into_iter().collect(),
             non_differentiable: Set::NONE,
             materialize: true,
+            history: None,
         }
     }
 }

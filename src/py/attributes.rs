@@ -146,7 +146,7 @@ native! { METHODS, ATTRIBUTES:
     }
     ~
     /// Whether gradients are recorded for this tensor.
-    get requires_grad(slf) { truth(slf.py(), autograd::requires_grad(&slf.get().value())) }
+    get requires_grad(slf) { truth(slf.py(), autograd::is_required(slf)?) }
     set(slf, value) { autograd::set_requires_grad(slf, flag(value)?) }
     ~
     /// Whether this tensor was made by the user and not by a recorded operator.

@@ -5,7 +5,7 @@ use super::graph;
 use super::hooks::Removable;
 use super::native::{Arg, Slf};
 use super::tensor::{self, PyTensor};
-use super::{conversion, convert, native, seeds};
+use super::{conversion, convert, function, native, seeds};
 use crate::core::node::{Sink, locked};
 use crate::core::{Edge, Tensor};
 use crate::dense::stack;
@@ -23,6 +23,9 @@ pub use crate::skin::tape::{is_leaf, requires_grad};
 /// `requires_grad_(on)`
 pub fn set_requires_grad(slf: Slf<'_, '_>, on: bool) -> PyResult<()> {
     let t = slf.get();
+    if on {
+        function::look(slf.py())?;
+    }
     let value = t.value();
     if requires_grad(&value) == on {
         if on {
@@ -30,8 +33,23 @@ pub fn set_requires_grad(slf: Slf<'_, '_>, on: bool) -> PyResult<()> {
         }
         return Ok(());
     }
-    let new = if on { tape::leaf(&value, Accumulator::new(slf)?)? } else { tape::unleaf(&value)? };
+    if !on {
+        return Ok(t.adopt(tape::unleaf(&value)?)?);
+    }
+    let new = match function::leaf(slf.py(), &value, || Ok(Accumulator::new(slf)?))? {
+        Some(new) => new,
+        None => tape::leaf(&value, Accumulator::new(slf)?)?,
+    };
     Ok(t.adopt(new)?)
+}
+
+/// Whether gradients are recorded for a tensor.
+pub fn is_required(slf: Slf<'_, '_>) -> PyResult<bool> {
+    if requires_grad(&slf.get().value()) {
+        return Ok(true);
+    }
+    function::look(slf.py())?;
+    Ok(requires_grad(&slf.get().value()))
 }
 
 /// Makes a tensor whose elements were replaced by others of another shape the leaf that it was.
@@ -85,8 +103,20 @@ fn options(retain: Option<bool>, create_graph: bool) -> Options {
     Options { retain: retain.unwrap_or(create_graph), create_graph }
 }
 
+/// How a sweep runs inside of a custom function's backward, which says so or is told.
+fn traced(o: Options, outputs: &[Tensor]) -> Options {
+    if o.create_graph {
+        return o;
+    }
+    function::computed(outputs);
+    Options { create_graph: function::is_derived(), ..o }
+}
+
 fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, inputs: Arg<'_, '_>) -> PyResult<()> {
-    tape::check_outside("Tensor.backward()")?;
+    if !function::check_reach(&outputs)? {
+        tape::check_outside("Tensor.backward()")?;
+    }
+    let o = traced(o, &outputs);
     let roots = tape::roots("backward", &outputs, &seeds)?;
     drop((outputs, seeds));
     let Some(inputs) = inputs else { return Ok(tape::backward(roots, o)?) };
@@ -141,6 +171,7 @@ fn backward_of(
              only use `grad_tensors`.",
         ));
     }
+    function::look(tensors.py())?;
     let outputs = seeds::tensors(tensors, "backward", "tensors")?;
     let given = grad_tensors.or(grad_variables).map(|g| g.as_borrowed());
     let seeds = seeds::optional_tensors(given, "backward", "grad_tensors")?;
@@ -192,6 +223,7 @@ fn grad<'py>(
             other parts of the graph, please use autograd.backward.";
         PyErr::warn(py, &py.get_type::<PyFutureWarning>(), text, 1)?;
     }
+    function::look(py)?;
     let ys = seeds::tensors(outputs, "grad", "outputs")?;
     let given = seeds::optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
     if !given.is_empty() && given.len() != ys.len() {
@@ -200,8 +232,11 @@ fn grad<'py>(
     let targets = seeds::targets(inputs, "grad")?;
     let edges = targets.iter().map(|t| t.edge("grad")).collect::<PyResult<Vec<_>>>()?;
     let o = options(retain_graph, create_graph);
+    let o = traced(o, &ys);
     let grads = if is_grads_batched {
         tape::batched_gradients(&ys, &given, &edges, o)?
+    } else if function::open_tape().is_some() {
+        tape::gradients_of_tapes(&ys, &given, &edges, o)?
     } else {
         tape::gradients(tape::roots("grad", &ys, &given)?, &edges, o)?
     };
@@ -250,6 +285,7 @@ pub fn keep_retaining(sink: &Arc<GradBox>, old: Option<Edge>, new: &Tensor) {
 
 /// Where the value hangs on a tape, for something that only makes sense there.
 fn need_edge(slf: Slf<'_, '_>, problem: &str) -> PyResult<Edge> {
+    function::look(slf.py())?;
     tape::edge(&slf.get().value()).ok_or_else(|| PyRuntimeError::new_err(problem.to_string()))
 }
 
@@ -262,6 +298,7 @@ native! { METHODS, ATTRIBUTES:
     /// Accumulates the gradients of this tensor in the leaves that it depends on.
     fn backward(slf, gradient = None, retain_graph = None, create_graph = False, inputs = None) {
         let py = slf.py();
+        function::look(py)?;
         let seeds = seeds::optional_tensors(gradient, "backward", "gradient")?;
         let retain = retain_graph.map(|r| r.is_truthy()).transpose()?;
         let o = options(retain, conversion::flag(create_graph, false)?);
@@ -369,6 +406,7 @@ native! { METHODS, ATTRIBUTES:
 
 fn node_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
     let py = slf.py();
+    function::look(slf.py())?;
     match tape::edge(&slf.get().value()) {
         Some(e) if !e.node.is_leaf() => graph::object(py, &e.node),
         _ => Ok(py.None().into_bound(py)),

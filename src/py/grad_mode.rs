@@ -1,6 +1,7 @@
 //! Whether tapes record: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`, as context managers and
 //! decorators.
 
+use super::function;
 use super::native::Out;
 use super::tensor::PyTensor;
 use crate::core::level;
@@ -19,9 +20,10 @@ fn allowed(on: bool) -> bool {
 struct Before(Mutex<Vec<level::Mode>>);
 
 impl Before {
-    fn enter(&self, on: bool) {
+    fn enter(&self, py: Python<'_>, on: bool) -> PyResult<()> {
         let before = level::set_grad_enabled(allowed(on));
         self.0.lock().unwrap_or_else(|e| e.into_inner()).push(before);
+        if on { function::look(py) } else { Ok(()) }
     }
     fn exit(&self) {
         if let Some(before) = self.0.lock().unwrap_or_else(|e| e.into_inner()).pop() {
@@ -53,8 +55,8 @@ macro_rules! switch {
                     None => Ok(Bound::new(py, $class(Before::default()))?.into_any()),
                 }
             }
-            fn __enter__(&self) {
-                self.0.enter($on);
+            fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
+                self.0.enter(py, $on)
             }
             #[pyo3(signature = (*_args))]
             fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
@@ -91,11 +93,16 @@ pub struct SetGradEnabled {
 #[pymethods]
 impl SetGradEnabled {
     #[new]
-    fn new(mode: bool) -> Self {
-        SetGradEnabled { mode, before: level::set_grad_enabled(allowed(mode)) }
+    fn new(py: Python<'_>, mode: bool) -> PyResult<Self> {
+        let before = level::set_grad_enabled(allowed(mode));
+        if mode {
+            function::look(py)?;
+        }
+        Ok(SetGradEnabled { mode, before })
     }
-    fn __enter__(&self) {
+    fn __enter__(&self, py: Python<'_>) -> PyResult<()> {
         level::set_grad_enabled(allowed(self.mode));
+        if self.mode { function::look(py) } else { Ok(()) }
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {

@@ -4,10 +4,10 @@ use super::tensor::PyTensor;
 use super::{errors, tensor};
 use crate::core::level::GradMode;
 use crate::core::node::Meta;
-use crate::core::origin::Origin;
+use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tangents, Tensor, level, watch};
-use crate::function::{Rule, Source, arrives, transposed};
+use crate::function::{self, Rule, Source, arrives, transposed};
 use crate::ops::rewind;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -47,6 +47,18 @@ fn _followers(tensors: &Bound<'_, PyTuple>) -> (usize, usize, bool) {
         }
     }
     (tapes.len(), duals.len(), level::tracing() != LevelId::DENSE)
+}
+
+/// Whether two runs of a function gave this value, up to rounding.
+#[pyfunction]
+fn _agree(first: &Bound<'_, PyTensor>, again: &Bound<'_, PyTensor>) -> PyResult<bool> {
+    Ok(function::agree(&first.get().value(), &again.get().value())?)
+}
+
+/// The user's line, for the end of an error.
+#[pyfunction]
+fn _at_here() -> String {
+    at_here()
 }
 
 /// Whether these tensors are plain arrays and no transform would notice an operator on them.
@@ -145,6 +157,8 @@ fn _replay(span: rewind::Span) -> rewind::Span {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let autograd = super::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_agree, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_at_here, m)?)?;
     autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
     autograd.add_function(wrap_pyfunction!(_running, m)?)?;
     autograd.add_function(wrap_pyfunction!(_transposed, m)?)?;

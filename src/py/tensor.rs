@@ -295,6 +295,7 @@ impl PyTensor {
         let Some((mut value, _)) = self.with(Slot::take) else { return Ok(self.value()) };
         let made = slot::make_exportable(&mut value);
         drop(self.with(|s| s.put(value.clone(), false)));
+        self.with(Slot::show);
         made.map(|()| value)
     }
 }

@@ -22,12 +22,14 @@ pub struct Owned {
     /// The level where the cell was made: values of higher levels may not be written into it.
     birth: LevelId,
     version: u32,
+    /// Whether the memory was shown to others, who may have written to it.
+    shown: bool,
 }
 
 impl Slot {
     #[inline]
     pub fn new(value: Tensor, birth: LevelId) -> Slot {
-        Slot::Owned(Owned { value, birth, version: 0 })
+        Slot::Owned(Owned { value, birth, version: 0, shown: false })
     }
 
     /// The value, unless reading it takes more than a look.
@@ -51,6 +53,9 @@ impl Slot {
             Slot::Shared(cell) => cell.clone(),
             Slot::Owned(o) => {
                 let cell = Cell::root(o.value.clone(), o.birth, o.version);
+                if o.shown {
+                    cell.show();
+                }
                 *self = Slot::Shared(cell.clone());
                 cell
             }
@@ -81,6 +86,21 @@ impl Slot {
         }
     }
 
+    /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
+    pub fn is_written(&self) -> bool {
+        match self {
+            Slot::Owned(o) => o.version > 0 || o.shown,
+            Slot::Shared(cell) => cell.is_written(),
+        }
+    }
+
+    /// The memory is shown to others, for writing too.
+    pub fn show(&mut self) {
+        if let Slot::Owned(o) = self {
+            o.shown = true;
+        }
+    }
+
     /// Takes the value out of a cell that is not shared, so that a write may reuse its memory. The caller puts one back.
     pub fn take(&mut self) -> Option<(Tensor, LevelId)> {
         match self {
@@ -107,7 +127,7 @@ impl Slot {
     /// read the new one from now on, its views do not.
     pub fn set(&mut self, value: Tensor) -> Slot {
         let new = match self {
-            Slot::Owned(o) => Slot::Owned(Owned { value, birth: o.birth, version: o.version + 1 }),
+            Slot::Owned(o) => Slot::Owned(Owned { value, birth: o.birth, version: o.version + 1, shown: o.shown }),
             Slot::Shared(c) => {
                 let cell = Cell::root(value, c.birth(), 0);
                 c.succeed(&cell);

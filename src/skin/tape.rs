@@ -42,11 +42,7 @@ pub fn is_leaf(t: &Tensor) -> bool {
 
 /// An error inside of functions that are being transformed, where the ambient tape is out of reach.
 pub fn check_outside(op: &str) -> Result<()> {
-    if level::current() == LevelId::DENSE {
-        return Ok(());
-    }
-    let functional = |l: &level::Level| !matches!(l.kind, LevelKind::Dual { ambient: true, .. });
-    let Some(l) = level::visible().into_iter().find(functional) else { return Ok(()) };
+    let Some(l) = outermost() else { return Ok(()) };
     let place = l.origin.describe().unwrap_or_else(|| l.transform().into());
     bail!(
         Runtime,
@@ -54,6 +50,22 @@ pub fn check_outside(op: &str) -> Result<()> {
          use the transforms of pullback.func (grad, vjp, jacrev, …) inside, or call {op} outside",
         origin::at_here()
     )
+}
+
+/// Whether no function is being transformed.
+pub fn is_outside() -> bool {
+    outermost().is_none()
+}
+
+/// The highest visible level of a transform of a function.
+fn outermost() -> Option<level::Level> {
+    if level::current() == LevelId::DENSE {
+        return None;
+    }
+    let own = |l: &level::Level| {
+        matches!(l.kind, LevelKind::Dual { ambient: true, .. } | LevelKind::Tape { method: true, .. })
+    };
+    level::visible().into_iter().find(|l| !own(l))
 }
 
 /// The value as a leaf of the ambient tape, whose gradients go to `sink`.
@@ -184,6 +196,63 @@ pub fn gradients(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Options)
     let _mode = GradMode::set(options.create_graph);
     backward::sweep(roots, options, Some(within), &mut visit)?;
     Ok(found)
+}
+
+/// As [`gradients`], where targets may be on several tapes: each is swept for its own.
+///
+/// # Errors
+/// `Runtime` if an output is on a target's tape under a level that this would sum over.
+pub fn gradients_of_tapes(
+    outputs: &[Tensor],
+    cotangents: &[Option<Tensor>],
+    targets: &[Edge],
+    options: Options,
+) -> Result<Vec<Option<Tensor>>> {
+    let given = roots("grad", outputs, cotangents)?;
+    let level = |e: &Edge| e.node.level;
+    if given.iter().all(|(e, _)| targets.iter().all(|t| level(t) == level(e))) {
+        return gradients(given, targets, options);
+    }
+    let mut found = vec![None; targets.len()];
+    let mut tapes: Vec<LevelId> = targets.iter().map(level).collect();
+    tapes.sort();
+    tapes.dedup();
+    for tape in tapes {
+        let mut seeded = Vec::new();
+        for (y, (_, seed)) in outputs.iter().zip(&given) {
+            if let Some(edge) = edge_at(y, tape)? {
+                seeded.push((edge, seed.clone()));
+            }
+        }
+        let which: Vec<usize> = (0..targets.len()).filter(|&i| level(&targets[i]) == tape).collect();
+        let own: Vec<Edge> = which.iter().map(|&i| targets[i].clone()).collect();
+        for (i, g) in which.into_iter().zip(gradients(seeded, &own, options)?) {
+            found[i] = g;
+        }
+    }
+    Ok(found)
+}
+
+/// Where a value hangs on a tape below others.
+fn edge_at(y: &Tensor, tape: LevelId) -> Result<Option<Edge>> {
+    let mut t = y;
+    while t.level() > tape {
+        match t.payload() {
+            Some(Payload::Taped { value, .. }) => t = value,
+            Some(Payload::Dual { primal, .. }) if !level::is_live(t.level()) || level::is_forward_ad(t.level()) => {
+                t = primal;
+            }
+            _ if super::read::has_level(t, tape) => bail!(
+                Runtime,
+                "grad(): an input is on the tape below {}, which it cannot be swept through{}; save the tensor, and use \
+                 what ctx.saved_tensors gives",
+                t.level(),
+                origin::at_here()
+            ),
+            _ => return Ok(None),
+        }
+    }
+    Ok(t.node_at(tape).map(|(node, slot)| Edge { node: node.clone(), slot }))
 }
 
 /// Gradients for a batch of cotangents, along their dimension 0, which is also that of the results.

@@ -58,9 +58,9 @@ pub fn check_overlap(op: &str, region: &Region) -> Result<()> {
     Ok(())
 }
 
-/// Whether values of this level may be written into any cell: those of `forward_ad` levels, which know no capture.
+/// Whether values of this level may be written into any cell: those of levels that are no transform of a function.
 fn is_free(id: LevelId) -> bool {
-    id <= LevelId::AMBIENT || level::is_forward_ad(id)
+    id <= LevelId::AMBIENT || level::is_forward_ad(id) || level::is_method_tape(id)
 }
 
 /// An error if `new` belongs to a transform that began after the cell was made: it would keep a value of that

@@ -20,6 +20,7 @@ Leaves = Sequence[Any]
 _running, _level_moment = pb._core.autograd._running, pb._core.autograd._moment
 _level_replay, _transposed = pb._core.autograd._replay, pb._core.autograd._transposed
 _trying = pb._core.autograd._trying
+_agree, _at_here = pb._core.autograd._agree, pb._core.autograd._at_here
 
 
 def is_differentiable(x: Any) -> bool:
@@ -265,8 +266,11 @@ class Call:
         return [t for t, x in zip(leaves, self.out_rest, strict=True) if x is _TENSOR]
 
     # ------------------------------------------------------------ derivatives of what there is no rule for
-    def residuals_of(self, tensors: Leaves, chosen: Sequence[int], varied: Sequence[int]) -> Callable[..., Any]:
-        """Computed residuals as a function of some of the inputs."""
+    def residuals_of(
+        self, tensors: Leaves, first: Any, chosen: Sequence[int], varied: Sequence[int]
+    ) -> Callable[..., Any]:
+        """Computed residuals as a function of some of the inputs. `first`: the residuals of the first run."""
+        known = tree_leaves(first)
 
         def function(*values: Any) -> tuple[Any, ...]:
             changed = list(tensors)
@@ -275,6 +279,13 @@ class Call:
             with self.again():
                 _, residual = self._evaluate(changed)
             leaves = tree_leaves(residual)
+            if len(leaves) != len(known) or not all(_agree(known[place], leaves[place]) for place in self.computed):
+                raise RuntimeError(
+                    f"{self.owner.name}: the fwd of defvjp() runs once more, to differentiate the residuals that it "
+                    "computes, and then gives other residuals than the first time, because it draws random numbers of "
+                    "NumPy, random or a generator, or keeps a state. Draw with pullback, or pass what was drawn as an "
+                    f"argument{_at_here()}"
+                )
             return tuple(leaves[place] for place in chosen)
 
         return function
@@ -361,7 +372,7 @@ class CustomDerivative(Function):
         chosen = [n for n, g in enumerate(further) if g is not None]
         varied = [k for k, x in enumerate(inputs) if needs[k] and is_differentiable(x)]
         if chosen and varied:
-            function = call.residuals_of(inputs, [call.computed[n] for n in chosen], varied)
+            function = call.residuals_of(inputs, residual, [call.computed[n] for n in chosen], varied)
             _, pull = pb.func.vjp(function, *(inputs[k] for k in varied))
             for k, g in zip(varied, pull(tuple(further[n] for n in chosen)), strict=True):
                 found[k] = g if found[k] is None else found[k] + g
@@ -384,7 +395,7 @@ class CustomDerivative(Function):
         # Levels above this one may differentiate the residuals; the highest has no use for their tangents.
         below = sum(pb._core.autograd._followers(*inputs, *tangents)[:2])
         if below + 1 < call.levels and chosen and varied:
-            function = call.residuals_of(inputs, [call.computed[n] for n in chosen], varied)
+            function = call.residuals_of(inputs, residual, [call.computed[n] for n in chosen], varied)
             points, directions = (tuple(values[k] for k in varied) for values in (inputs, tangents))
             for n, t in zip(chosen, pb.func.jvp(function, points, directions)[1], strict=True):
                 further[n] = t

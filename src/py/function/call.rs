@@ -1,18 +1,21 @@
 //! One call of a Function class, as a function of the core.
 
+use super::captured::{self, Active};
 use super::ctx::{Ctx, VmapInfo};
 use super::inputs::{Inputs, Leaf};
+use super::method::Method;
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, pair};
 use super::saved::{Classic, Place, Sorter};
+use super::written::Written;
 use super::{Objects, optional, reach};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
 use crate::core::origin::at_here;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
-use crate::core::watch::{self, Levels, Running};
-use crate::core::{BatchInfo, Outputs, Randomness, Set, Tangents, Tensor, level};
+use crate::core::watch::{self, Levels};
+use crate::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
 use crate::function::{BatchedOutputs, Context, Function, Rule, Setup, is_tried, pass_on};
 use crate::py::vectorcall::invoke_named;
 use crate::py::{errors, tensor};
@@ -33,8 +36,12 @@ pub(super) struct State {
     pub(super) hidden: usize,
     /// Leaves that were returned as they are, and the outputs that they are.
     pub(super) returned: Pairs,
-    /// Those among them that were changed.
+    /// Those among them that were changed, as the Function says.
     pub(super) dirty: Pairs,
+    /// What was changed and not declared.
+    pub(super) written: Vec<Written>,
+    /// The leaves among them whose values are the first hidden outputs.
+    pub(super) extra: Vec<usize>,
     /// The outputs as the last setup saw them, while the call waits for its result.
     pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
 }
@@ -126,16 +133,30 @@ impl Call {
         PyRuntimeError::new_err(format!("{}: {text}{}", self.methods.name, at_here()))
     }
 
-    fn running(&self, method: &'static str, levels: Levels) -> Running {
-        watch::enter(self.methods.origin, method, levels)
+    fn running(&self, method: &'static str, levels: Levels) -> Active<'_> {
+        captured::enter(self, watch::enter(self.methods.origin, method, levels))
+    }
+
+    /// The outputs of a forward, of which nothing may depend that nobody passed.
+    fn lower(tensors: &mut Outputs) -> PyResult<()> {
+        for (i, t) in tensors.iter_mut().enumerate() {
+            if t.level() != LevelId::DENSE {
+                *t = captured::lowered(i, t)?;
+            }
+        }
+        Ok(())
     }
 
     /// The result of the call as Python objects; changed arguments get their new values.
     pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let (shown, structure, dirty) = {
+        let (shown, structure, dirty, written, hidden) = {
             let mut s = self.state();
-            (s.shown.take(), s.structure.clone(), s.dirty.clone())
+            (s.shown.take(), s.structure.clone(), s.dirty.clone(), s.written.clone(), s.hidden)
         };
+        if !written.is_empty() {
+            self.write_back(py, outs, &written)?;
+        }
+        let outs = &outs[..outs.len() - hidden.min(outs.len())];
         let mut shown = shown.unwrap_or_default().into_iter();
         let mut objects = Objects::new();
         for v in outs {
@@ -158,75 +179,60 @@ impl Call {
         structure.ok_or_else(|| self.has_not_run())?.build(py, &objects)
     }
 
-    /// Which leaves the forward changed, of those that are not the caller's own objects. Showing the memory to NumPy
-    /// counts as a write only if something was written.
-    fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<usize> {
-        let identical = |a: &Tensor, b: &Tensor| match (a.innermost(), b.innermost()) {
-            (Some(a), Some(b)) => a.is_identical(b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        let mut changed = Vec::new();
-        for (i, leaf) in self.inputs.leaves.iter().enumerate() {
-            if let Leaf::Tensor { object, index, .. } = leaf
-                && !objects[i].is(object)
-                && let Some(cell) = tensor::cell(py, objects[i].as_ptr())
-            {
-                let value = cell.value();
-                if !value.same(&values[*index]) && !identical(&value, &values[*index]) {
-                    changed.push(i);
-                }
-            }
-        }
-        changed
-    }
-
-    /// Notes the structure of the results, which arguments come back, and which of them were changed. `marked`: what
-    /// the ctx says.
+    /// Notes the structure of the results, which arguments come back, and which were changed. `declared`: those that
+    /// the forward itself says it changed.
     fn note(
         &self,
         py: Python<'_>,
         objects: &[Bound<'_, PyAny>],
         values: &[Tensor],
-        p: &Parsed<'_>,
-        marked: Option<&[usize]>,
+        p: &mut Parsed<'_>,
+        declared: &[usize],
     ) -> PyResult<()> {
-        let place = |i: usize| p.objects.iter().position(|o| o.is(&objects[i]));
-        let (mut returned, mut dirty) = (Pairs::new(), Vec::new());
+        let mut returned = Pairs::new();
         for (i, leaf) in self.inputs.leaves.iter().enumerate() {
-            if let (Leaf::Tensor { .. }, Some(o)) = (leaf, place(i)) {
+            if let (Leaf::Tensor { .. }, Some(o)) = (leaf, p.place(&objects[i])) {
                 returned.push((i, o));
             }
         }
-        for i in self.changed(py, objects, values) {
-            let known = marked.is_none_or(|m| m.contains(&i)) && (marked.is_some() || place(i).is_some());
-            if !known {
-                return Err(self.error(&format!(
-                    "its forward changed {} in place, which is part of a derivative or a batch, without telling: call \
-                     ctx.mark_dirty() on it and return it, or change a clone() of it",
-                    self.methods.argument(i)
-                )));
-            }
-            dirty.push(i);
+        let mut dirty = Pairs::new();
+        for &i in declared {
+            dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
         }
-        for i in marked.unwrap_or_default() {
-            if !dirty.contains(i) {
-                dirty.push(*i);
-            }
-        }
-        let mut pairs = Pairs::new();
-        for i in dirty {
-            match place(i) {
-                Some(o) => pairs.push((i, o)),
-                None => return Err(self.not_returned()),
-            }
-        }
+        let mut changed = self.changed(py, objects, values);
+        changed.retain(|(i, _)| !declared.contains(i));
+        let (written, extra) = match changed.is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => self.note_written(objects, p, changed),
+        };
         let old = {
             let mut s = self.state();
-            (s.returned, s.dirty) = (returned, pairs);
+            (s.returned, s.dirty) = (returned, dirty);
+            s.hidden = extra.len();
+            (s.written, s.extra) = (written, extra);
             s.structure.replace(p.structure.clone())
         };
         drop(old);
         Ok(())
+    }
+
+    /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
+    fn note_batched(
+        &self,
+        py: Python<'_>,
+        objects: &[Bound<'_, PyAny>],
+        values: &[Tensor],
+        p: &mut Parsed<'_>,
+    ) -> PyResult<()> {
+        let changed: Vec<usize> = self.changed(py, objects, values).into_iter().map(|(i, _)| i).collect();
+        if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
+            return Err(self.error(&format!(
+                "its vmap staticmethod changed {} in place, which is part of a derivative or a batch, and did not return \
+                 it: change a clone() of it",
+                self.methods.argument(*i)
+            )));
+        }
+        self.note(py, objects, values, p, &changed)
     }
 
     #[cold]
@@ -240,9 +246,12 @@ impl Call {
     fn forward_separate(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
         let objects = self.inputs.objects(py, values, record)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
-        let parsed = Structure::parse(&out)?;
+        let mut parsed = Structure::parse(&out)?;
         if record {
-            self.note(py, &objects, values, &parsed, None)?;
+            Call::lower(&mut parsed.tensors)?;
+            self.note(py, &objects, values, &mut parsed, &[])?;
+        } else {
+            self.append_written(&objects, &mut parsed.tensors);
         }
         Ok(parsed.tensors)
     }
@@ -255,27 +264,33 @@ impl Call {
         let mut parsed = Structure::parse(&out)?;
         let taken = Ctx::take(&ctx)?;
         if !record {
+            self.append_written(&objects, &mut parsed.tensors);
             return self.with_hidden(py, parsed.tensors, &taken);
         }
+        Call::lower(&mut parsed.tensors)?;
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        self.note(py, &objects, values, &parsed, Some(&dirty))?;
+        self.note(py, &objects, values, &mut parsed, &dirty)?;
         let constant = taken.constants(&parsed.objects);
-        let mut sorter = Sorter { call: self, values, objects: &objects, parsed: &mut parsed, hidden: Vec::new() };
+        let mut sorter = Sorter::new(self, values, &objects, &mut parsed);
+        let backward = sorter.list(py, taken.backward.as_deref(), Place::Backward);
+        let forward = sorter.list(py, taken.forward.as_deref(), Place::Forward);
+        let adopted = taken.adopted.iter().enumerate();
+        let adopted = adopted.map(|(k, o)| sorter.origin(o.bind(py), Place::Adopted(k))).collect();
+        let spoilt = sorter.spoilt;
         let classic = Classic {
-            backward: sorter.list(py, taken.backward.as_deref(), Place::Backward),
-            forward: sorter.list(py, taken.forward.as_deref(), Place::Forward),
-            adopted: taken
-                .adopted
-                .iter()
-                .enumerate()
-                .map(|(k, o)| sorter.origin(o.bind(py), Place::Adopted(k)))
-                .collect(),
+            backward,
+            forward,
+            adopted,
+            recorded: sorter.recorded,
             hidden: sorter.hidden,
             constant,
             ctx: ctx.unbind(),
         };
+        if let Some(i) = spoilt {
+            classic.ctx.get().spoil(self.why_spoilt(i));
+        }
         let mut s = self.state();
-        s.hidden = classic.hidden.len();
+        s.hidden += classic.hidden.len();
         let old = s.classic.replace(Arc::new(classic));
         drop(s);
         drop(old);
@@ -343,7 +358,10 @@ impl Function for Call {
     }
 
     fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
-        let _running = self.running("setup_context", Levels::NONE);
+        let mut active = self.running("setup_context", Levels::NONE);
+        if level::hidden() != 0 {
+            active.running.soften(self.levels.hidden());
+        }
         python(|py| match self.methods.setup_context {
             Some(_) => self.setup_separate(py, inputs, outputs, needs),
             None => self.setup_classic(py, inputs, outputs, needs),
@@ -352,13 +370,20 @@ impl Function for Call {
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let _running = self.running("backward", Levels::NONE);
-        self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
-            let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };
-            let grads = cotangents.iter().map(|c| optional(py, c.clone()));
-            let grads = self.structure()?.gradients(py, grads)?;
-            let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
-            self.inputs.gradients(&self.methods, &out)
-        })
+        let method = Method::new(self, self.context(setup)?, setup, cotangents);
+        if self.state().classic.as_ref().is_some_and(|c| c.recorded) {
+            method.reads_recorded();
+        }
+        let grads = method.run(|| {
+            self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
+                let Some(f) = &self.methods.backward else { return Err(self.error("has no backward")) };
+                let grads = cotangents.iter().map(|c| optional(py, c.clone()));
+                let grads = self.structure()?.gradients(py, grads)?;
+                let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
+                self.inputs.gradients(&self.methods, &out)
+            })
+        })?;
+        method.close(&self.methods, grads)
     }
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
@@ -385,7 +410,7 @@ impl Function for Call {
         pass_on();
         let mut running = self.running("vmap", self.levels.hidden());
         if info.randomness == Randomness::Error {
-            running.forbid_random();
+            running.running.forbid_random();
         }
         python(|py| {
             let dim = |leaf: &Leaf| match leaf {
@@ -398,8 +423,8 @@ impl Function for Call {
             let first = [Bound::new(py, VmapInfo::new(info))?.into_any(), dims];
             let result = self.inputs.call(f.bind(py), &first, &objects)?;
             let (out, out_dims) = pair(&self.methods, &result)?;
-            let parsed = Structure::parse(&out)?;
-            self.note(py, &objects, args, &parsed, None)?;
+            let mut parsed = Structure::parse(&out)?;
+            self.note_batched(py, &objects, args, &mut parsed)?;
             parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size).map(Some)
         })
     }

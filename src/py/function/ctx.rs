@@ -2,9 +2,10 @@
 
 use super::Objects;
 use crate::core::origin::at_here;
-use crate::core::{BatchInfo, Randomness, Set, Tensor};
+use crate::core::{BatchInfo, Edge, Randomness, Set, Tensor};
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
+use crate::py::tensor::PyTensor;
 use crate::py::{door, native, object, tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -43,6 +44,8 @@ struct State {
     taken: bool,
     /// Values for the rule that runs now.
     shown: Option<Shown>,
+    /// Why no rule may read what was saved.
+    spoilt: Option<String>,
     adopted: Vec<Adopted>,
 }
 
@@ -50,17 +53,24 @@ struct State {
 pub type Saved = SmallVec<[Option<Tensor>; 4]>;
 
 /// Values that the rules may read: saved tensors, and the tensors among the attributes.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Shown {
     pub saved: Saved,
     pub adopted: Vec<Tensor>,
     /// Attributes that the running rule has deleted: for itself, not for those of other levels.
     hidden: Vec<String>,
+    /// The objects that were made for the running rule, and the numbers of their values.
+    given: SmallVec<[Py<PyTuple>; 1]>,
+    parts: Vec<(usize, Py<PyTensor>)>,
 }
 
 impl Shown {
     pub fn new(saved: Saved, adopted: Vec<Tensor>) -> Shown {
-        Shown { saved, adopted, hidden: Vec::new() }
+        Shown { saved, adopted, ..Shown::default() }
+    }
+    /// All tensors in the order of their numbers.
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        self.saved.iter().flatten().chain(&self.adopted)
     }
 }
 
@@ -87,6 +97,12 @@ pub struct Taken {
 }
 
 impl Taken {
+    /// Whether this object was saved.
+    pub fn has(&self, object: &Bound<'_, PyAny>) -> bool {
+        let lists = self.backward.iter().chain(&self.forward).flatten().flatten();
+        lists.chain(&self.adopted).any(|o| o.is(object))
+    }
+
     /// Those of the outputs that were marked as non-differentiable.
     pub fn constants(&self, outputs: &[Bound<'_, PyAny>]) -> Set {
         if self.non_differentiable.is_empty() {
@@ -123,6 +139,10 @@ impl Ctx {
     /// A new ctx.
     pub fn make(py: Python<'_>, needs: Needs) -> PyResult<Bound<'_, Ctx>> {
         object::make(py, Ctx { state: Mutex::new(State { needs, ..State::default() }) })
+    }
+    /// Says why no rule may read what was saved.
+    pub fn spoil(&self, why: String) {
+        self.state().spoilt = Some(why);
     }
     pub fn materialize(&self) -> bool {
         !self.state().keep_missing
@@ -197,13 +217,54 @@ impl Ctx {
         s.shown.replace(values)
     }
 
+    /// Gives the values that are shown, and the objects that were made of them, a place on a tape where there is one.
+    pub fn link(
+        &self,
+        py: Python<'_>,
+        edges: &[Option<Edge>],
+        hang: impl Fn(&Tensor, &Edge) -> Tensor,
+    ) -> PyResult<()> {
+        let mut objects: Vec<(Edge, Py<PyAny>)> = Vec::new();
+        {
+            let mut s = self.state();
+            let Some(shown) = &mut s.shown else { return Ok(()) };
+            let numbers: Vec<Option<usize>> = {
+                let mut n = 0..;
+                shown.saved.iter().map(|v| v.as_ref().and_then(|_| n.next())).collect()
+            };
+            let edge = |k: usize| edges.get(k).and_then(Option::as_ref);
+            for tuple in &shown.given {
+                for (o, k) in tuple.bind_borrowed(py).iter_borrowed().zip(&numbers) {
+                    objects.extend(k.and_then(edge).map(|e| (e.clone(), o.to_owned().unbind())));
+                }
+            }
+            for (k, o) in &shown.parts {
+                objects.extend(edge(*k).map(|e| (e.clone(), o.clone_ref(py).into_any())));
+            }
+            for (k, value) in shown.saved.iter_mut().flatten().chain(&mut shown.adopted).enumerate() {
+                if let Some(e) = edge(k) {
+                    *value = hang(value, e);
+                }
+            }
+        }
+        for (edge, object) in objects {
+            if let Some(cell) = tensor::cell(py, object.as_ptr()) {
+                cell.adopt(hang(&cell.value(), &edge))?;
+            }
+        }
+        Ok(())
+    }
+
     fn find_adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (tree, leaves) = {
+        let (tree, first, leaves) = {
             let s = self.state();
             let Some(a) = s.adopted.iter().find(|a| a.name == name) else { return Ok(None) };
             let Some(shown) = &s.shown else { return Err(freed(&format!("ctx.{name}"))) };
             if shown.hidden.iter().any(|h| h == name) {
                 return Ok(None);
+            }
+            if let Some(why) = &s.spoilt {
+                return Err(PyRuntimeError::new_err(format!("{why}{}", at_here())));
             }
             let mut tensors = shown.adopted.iter().skip(a.first).cloned();
             let mut out: Vec<Result<Py<PyAny>, Tensor>> = Vec::new();
@@ -213,15 +274,23 @@ impl Ctx {
                     None => out.extend(tensors.next().map(Err)),
                 }
             }
-            (a.tree.clone(), out)
+            (a.tree.clone(), shown.saved.iter().flatten().count() + a.first, out)
         };
+        let mut made: Vec<Py<PyTensor>> = Vec::new();
         let leaves: Leaves<'py> = leaves
             .into_iter()
             .map(|o| match o {
                 Ok(o) => Ok(o.into_bound(py)),
-                Err(t) => Ok(tensor::wrap(py, t)?.into_any()),
+                Err(t) => {
+                    let object = tensor::wrap(py, t)?;
+                    made.push(object.clone().unbind());
+                    Ok(object.into_any())
+                }
             })
             .collect::<PyResult<_>>()?;
+        if let Some(shown) = &mut self.state().shown {
+            shown.parts.extend((first..).zip(made));
+        }
         tree.unflatten(py, leaves).map(Some)
     }
 }
@@ -320,6 +389,9 @@ impl Ctx {
             let s = self.state();
             let objects = s.backward.as_ref().or(s.forward.as_ref());
             let objects = objects.map(|l| l.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect::<Vec<_>>());
+            if let (Some(why), Some(_)) = (&s.spoilt, &s.shown) {
+                return Err(PyRuntimeError::new_err(format!("{why}{}", at_here())));
+            }
             match &s.shown {
                 Some(shown) => (shown.saved.clone(), objects),
                 None if objects.is_some() || !s.taken => (Saved::new(), Some(objects.unwrap_or_default())),
@@ -333,7 +405,11 @@ impl Ctx {
         for v in values {
             wrapped.push(super::optional(py, v)?);
         }
-        PyTuple::new(py, wrapped)
+        let tuple = PyTuple::new(py, wrapped)?;
+        if let Some(shown) = &mut self.state().shown {
+            shown.given.push(tuple.clone().unbind());
+        }
+        Ok(tuple)
     }
     /// For each argument of the function, whether a gradient is asked for.
     #[getter]
@@ -343,9 +419,9 @@ impl Ctx {
     /// All tensors that the running rule can read.
     #[getter]
     fn _history<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let shown = self.state().shown.clone().unwrap_or_default();
-        let all = shown.saved.into_iter().flatten().chain(shown.adopted);
-        let wrapped: Vec<Bound<'py, PyAny>> = all.map(|v| super::optional(py, Some(v))).collect::<PyResult<_>>()?;
+        let all: Vec<Tensor> = self.state().shown.iter().flat_map(Shown::tensors).cloned().collect();
+        let wrapped: Vec<Bound<'py, PyAny>> =
+            all.into_iter().map(|v| super::optional(py, Some(v))).collect::<PyResult<_>>()?;
         PyTuple::new(py, wrapped)
     }
     /// Declares inputs that the forward changed in place; it must return them.

@@ -154,6 +154,11 @@ impl Inputs {
         }
     }
 
+    /// How many tensors there are.
+    pub fn tensors(&self) -> usize {
+        self.leaves.iter().filter(|l| matches!(l, Leaf::Tensor { .. })).count()
+    }
+
     fn count(&self) -> usize {
         self.trees.as_ref().map_or(self.leaves.len(), Vec::len)
     }

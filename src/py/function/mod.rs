@@ -1,12 +1,15 @@
 //! `autograd.Function`: Python staticmethods as a [`Function`] of the core.
 
 mod call;
+mod captured;
 mod ctx;
 mod inputs;
+mod method;
 mod methods;
 mod outputs;
 mod reach;
 mod saved;
+mod written;
 
 use crate::core::level::GradMode;
 use crate::core::watch::{self, Levels};
@@ -18,6 +21,7 @@ use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
 use inputs::Inputs;
+pub use method::{check_reach, computed, is_derived, leaf, look, open_tape};
 use methods::{Bindings, Methods};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -167,7 +171,7 @@ impl Apply {
         call: impl FnOnce(&Bound<'py, PyAny>, Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let levels = Levels::live();
-        let quiet = level::height() == 0 && level::grad_enabled();
+        let quiet = level::records(LevelId::AMBIENT);
         let _mode = GradMode::set(false);
         let _running = watch::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
         let ctx = match self.methods.setup_context {
@@ -188,7 +192,7 @@ impl Apply {
         let (inputs, values) = Inputs::collect(args, keywords)?;
         let call = Arc::new(Call::new(self.methods.clone(), inputs, &values));
         let f: Arc<dyn Function> = call.clone();
-        match function::apply(&f, &values) {
+        match function::apply_all(&f, &values) {
             Ok(outs) => call.finish(py, &outs),
             Err(e) => {
                 call.abandon();
@@ -224,6 +228,7 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 /// Adds the classes, and tells the interpreter that `apply` is called by its entry point.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
+    watch::set_arguments(captured::what, captured::leads_out);
     m.add_class::<Apply>()?;
     let sample =
         Bound::new(py, Apply { vectorcall: vectorcall::entry::<Apply>, methods: Arc::new(Methods::none(py)) })?;

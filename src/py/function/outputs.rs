@@ -43,6 +43,13 @@ pub struct Parsed<'py> {
     pub objects: Objects<'py>,
 }
 
+impl Parsed<'_> {
+    /// Which result an object is.
+    pub fn place(&self, object: &Bound<'_, PyAny>) -> Option<usize> {
+        self.objects.iter().position(|o| o.is(object))
+    }
+}
+
 impl Structure {
     pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
         if let Some(t) = value_of(out) {
@@ -68,7 +75,7 @@ impl Structure {
     /// The result with these tensors.
     pub fn build<'py>(&self, py: Python<'py>, objects: &[Bound<'py, PyAny>]) -> PyResult<Bound<'py, PyAny>> {
         if self.is_tensor() {
-            return Ok(objects.last().map_or_else(|| py.None().into_bound(py), Bound::clone));
+            return Ok(objects.first().map_or_else(|| py.None().into_bound(py), Bound::clone));
         }
         let mut objects = objects.iter().cloned();
         let items = self.items(py, || objects.next(), |c| c.clone_ref(py))?;

@@ -1,6 +1,7 @@
 //! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
 
 use super::call::{Call, Pairs, State, python};
+use super::captured;
 use super::ctx::{Ctx, Needs, Shown, Taken};
 use super::inputs::Leaf;
 use super::outputs::{Parsed, Structure};
@@ -40,6 +41,8 @@ pub struct Classic {
     pub forward: Option<Vec<Origin>>,
     pub adopted: Vec<Origin>,
     pub hidden: Vec<Place>,
+    /// Whether some of it is what the forward recorded itself, under `enable_grad`.
+    pub recorded: bool,
     pub constant: Set,
 }
 
@@ -86,7 +89,8 @@ impl Call {
         }
         let (structure, known) = {
             let s = self.state();
-            (s.structure.clone(), s.dirty.clone())
+            let written = s.written.iter().map(|w| (w.leaf, w.output));
+            (s.structure.clone(), s.dirty.iter().copied().chain(written).collect::<Pairs>())
         };
         for &(i, o) in &known {
             inputs[i] = outputs[o].clone();
@@ -101,8 +105,13 @@ impl Call {
         let mut shown = outputs.into_iter().map(Bound::unbind).collect();
         {
             let mut s = self.state();
-            if !(s.dirty.is_empty() && taken.dirty.is_empty()) {
+            if !taken.dirty.is_empty() {
                 s.dirty = self.marked(&s, &taken, &inputs)?;
+                let dirty = s.dirty.clone();
+                s.written.retain(|w| !dirty.iter().any(|(i, _)| *i == w.leaf));
+            }
+            if let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(&s, i) && taken.has(&inputs[i])) {
+                ctx.get().spoil(self.why_spoilt(i));
             }
             if let Some(old) = &mut s.shown {
                 std::mem::swap(old, &mut shown);
@@ -119,12 +128,6 @@ impl Call {
     fn marked(&self, state: &State, taken: &Taken, inputs: &[Bound<'_, PyAny>]) -> PyResult<Pairs> {
         let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
-        if let Some((i, _)) = state.dirty.iter().find(|(i, _)| !dirty.contains(i)) {
-            return Err(self.error(&format!(
-                "its forward changed {} in place, and setup_context did not call ctx.mark_dirty() on it",
-                self.methods.argument(*i)
-            )));
-        }
         let pair = |i: &usize| state.returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
         dirty.iter().map(pair).collect()
     }
@@ -141,7 +144,9 @@ impl Call {
         };
         let list = self.chosen(needs, classic.backward.as_ref(), classic.forward.as_ref());
         let saved = list.into_iter().flatten().map(value);
-        let adopted = classic.adopted.iter().filter_map(value);
+        // What the forward recorded for itself does not lead to the arguments: whoever differentiates it must be told.
+        let beside = classic.recorded.then_some(ins).into_iter().flatten().cloned();
+        let adopted = classic.adopted.iter().filter_map(value).chain(beside);
         let ctx = classic.ctx.bind(py);
         Ok(setup_from(ctx, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
     }
@@ -168,6 +173,11 @@ impl Call {
         if parsed.tensors.len() != outs.len() || !taken.dirty.is_empty() {
             return Err(why("it gives other results, or changes its arguments"));
         }
+        for (first, again) in outs.iter().zip(&parsed.tensors) {
+            if !function::agree(first, again)? {
+                return Err(why("it gives other values than the vmap staticmethod"));
+            }
+        }
         let constant = taken.constants(&parsed.objects);
         let value = |o: &Py<PyAny>| {
             let o = o.bind(py);
@@ -190,6 +200,12 @@ impl Call {
         if jvp { forward.or(backward) } else { backward.or(forward) }
     }
 
+    /// The context of a setup of this call.
+    pub fn context<'a>(&self, setup: &'a Setup) -> Result<&'a Context> {
+        let foreign = || Error::internal(format!("{}: foreign context", self.methods.name));
+        setup.context.downcast_ref::<Context>().ok_or_else(foreign)
+    }
+
     /// Calls a rule with the saved tensors in place.
     pub fn with_saved<R>(
         &self,
@@ -197,9 +213,7 @@ impl Call {
         needs: Option<Needs>,
         f: impl FnOnce(Python<'_>, &Bound<'_, Ctx>) -> PyResult<R>,
     ) -> Result<R> {
-        let Some(context) = setup.context.downcast_ref::<Context>() else {
-            return Err(Error::internal(format!("{}: foreign context", self.methods.name)));
-        };
+        let context = self.context(setup)?;
         python(|py| {
             let ctx = context.ctx.bind(py);
             let before = ctx.get().show_for(needs, context.shown(setup));
@@ -237,20 +251,34 @@ fn setup_from(
         }
     }
     saved.extend(adopted);
-    Setup { context: Arc::new(Context { ctx: ctx.clone().unbind(), present }), saved, non_differentiable, materialize }
+    let context = Arc::new(Context { ctx: ctx.clone().unbind(), present });
+    Setup { context, saved, non_differentiable, materialize, history: None }
 }
 
 /// Finds out what each saved tensor of a classic forward is. By object where it is one of the call's: two arguments may
 /// have the same value.
 pub struct Sorter<'a, 'py> {
-    pub call: &'a Call,
-    pub values: &'a [Tensor],
-    pub objects: &'a [Bound<'py, PyAny>],
-    pub parsed: &'a mut Parsed<'py>,
+    call: &'a Call,
+    values: &'a [Tensor],
+    objects: &'a [Bound<'py, PyAny>],
+    parsed: &'a mut Parsed<'py>,
     pub hidden: Vec<Place>,
+    /// Whether the forward recorded some of it itself.
+    pub recorded: bool,
+    /// A changed argument among it that a backward must not read.
+    pub spoilt: Option<usize>,
 }
 
-impl Sorter<'_, '_> {
+impl<'a, 'py> Sorter<'a, 'py> {
+    pub fn new(
+        call: &'a Call,
+        values: &'a [Tensor],
+        objects: &'a [Bound<'py, PyAny>],
+        parsed: &'a mut Parsed<'py>,
+    ) -> Sorter<'a, 'py> {
+        Sorter { call, values, objects, parsed, hidden: Vec::new(), recorded: false, spoilt: None }
+    }
+
     pub fn list(
         &mut self,
         py: Python<'_>,
@@ -269,7 +297,14 @@ impl Sorter<'_, '_> {
         if let Some(i) = self.objects.iter().position(|x| x.is(o))
             && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]
         {
-            let dirty = self.call.state().dirty.iter().any(|d| d.0 == i);
+            let s = self.call.state();
+            if let Some(w) = s.written.iter().find(|w| w.leaf == i) {
+                if Call::spoilt(&s, i) {
+                    self.spoilt = Some(i);
+                }
+                return Origin::Output(w.output);
+            }
+            let dirty = s.dirty.iter().any(|d| d.0 == i);
             return output.filter(|_| dirty).map_or(Origin::Input(index), Origin::Output);
         }
         if let Some(i) = output {
@@ -283,6 +318,7 @@ impl Sorter<'_, '_> {
             return Origin::Output(i);
         }
         if self.call.levels.touch(&value) {
+            self.recorded |= captured::is_recorded(&value);
             return Origin::Constant(value);
         }
         self.hidden.push(place);

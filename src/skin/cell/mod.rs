@@ -51,6 +51,10 @@ struct State {
     birth: LevelId,
     /// Counts writes.
     version: u32,
+    /// How many of them came by handles that share the elements and not the history.
+    beside: u32,
+    /// Whether the memory was shown to others, who may have written to it.
+    shown: bool,
     /// The version of the root or parent that the value was made from.
     seen: u32,
     /// Cells whose values share memory with this one.
@@ -67,8 +71,19 @@ impl Cell {
     }
 
     fn make(value: Option<Tensor>, link: Link, birth: LevelId, version: u32, seen: u32) -> Arc<Cell> {
-        let state =
-            State { value, shell: None, link, birth, version, seen, dependents: Vec::new(), successor: None, host: 0 };
+        let state = State {
+            value,
+            shell: None,
+            link,
+            birth,
+            version,
+            beside: 0,
+            shown: false,
+            seen,
+            dependents: Vec::new(),
+            successor: None,
+            host: 0,
+        };
         Arc::new(Cell { state: Mutex::new(state) })
     }
 
@@ -307,6 +322,16 @@ impl Cell {
         below.map_or_else(|| self.state().version, |cell| cell.version())
     }
 
+    /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
+    pub fn is_written(&self) -> bool {
+        let s = self.state();
+        s.shown || s.version != s.beside
+    }
+    /// The memory is shown to others, for writing too.
+    pub fn show(&self) {
+        self.state().shown = true;
+    }
+
     /// What changes with each write that this cell's dependents must see.
     fn stamp(self: &Arc<Cell>) -> u32 {
         let root = match &self.state().link {
@@ -390,7 +415,12 @@ impl Cell {
         let (data, _) = self.data_root()?;
         let link = data.state().link.clone();
         match link {
-            Link::Root => data.settle_memory()?,
+            Link::Root => {
+                data.settle_memory()?;
+                if matches!(self.state().link, Link::Alias { .. }) {
+                    data.state().beside += 1;
+                }
+            }
             Link::Lift { parent, face: Face::Bits } => drop(parent.export()?),
             _ => {}
         }

@@ -178,7 +178,9 @@ impl Cell {
         match written {
             Ok(data) => {
                 let new = around(data)?;
-                self.install(op, new)
+                self.install(op, new)?;
+                self.state().beside += 1;
+                Ok(())
             }
             Err((data, e)) => {
                 let old = around(data)?;

@@ -1,0 +1,153 @@
+//! What reaches a method behind its arguments: a callable argument may hold tensors that are arguments too, and an
+//! output may carry what nobody passed.
+
+use super::call::Call;
+use super::inputs::Leaf;
+use super::method;
+use crate::base::Result;
+use crate::core::tensor::Payload;
+use crate::core::watch::{self, Captured, Running};
+use crate::core::{LevelId, Node, Tensor, level};
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+thread_local! {
+    /// The calls whose methods run on this thread, innermost last.
+    static CALLS: RefCell<Vec<*const Call>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A method of a call that runs until this is dropped.
+pub struct Active<'a> {
+    pub running: Running,
+    _call: std::marker::PhantomData<&'a Call>,
+}
+
+pub fn enter(call: &Call, running: Running) -> Active<'_> {
+    CALLS.with_borrow_mut(|c| c.push(call));
+    Active { running, _call: std::marker::PhantomData }
+}
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        CALLS.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// A tensor argument of a call that runs.
+struct Argument {
+    call: *const Call,
+    index: usize,
+    /// Whether it is the argument as the caller has it, and not as a level below does.
+    whole: bool,
+}
+
+/// The argument that something is true of, at some level of its value.
+fn find_argument(mut f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
+    let calls = CALLS.with_borrow(Clone::clone);
+    for call in calls.iter().rev() {
+        // SAFETY: what `enter` returned borrows the call, and takes the pointer off the list when it is dropped.
+        let inputs = unsafe { &(**call).inputs };
+        for leaf in &inputs.leaves {
+            let Leaf::Tensor { index, value, .. } = leaf else { continue };
+            let mut next = Some(value);
+            while let Some(t) = next {
+                if f(t) {
+                    return Some(Argument { call: *call, index: *index, whole: t.same(value) });
+                }
+                next = t.below();
+            }
+        }
+    }
+    None
+}
+
+/// Whether two values are one, whichever objects hold them.
+fn is_same(a: &Tensor, b: &Tensor) -> bool {
+    let nodes = |a: &Arc<Node>, b: &Arc<Node>| Arc::ptr_eq(a, b);
+    a.same(b)
+        || (a.level() == b.level()
+            && match (a.payload(), b.payload()) {
+                (Some(Payload::Taped { node, slot, .. }), Some(Payload::Taped { node: other, slot: place, .. })) => {
+                    nodes(node, other) && slot == place
+                }
+                (Some(Payload::Dual { primal, tangent }), Some(Payload::Dual { primal: p, tangent: t })) => {
+                    is_same(primal, p) && tangent.same(t)
+                }
+                (Some(Payload::Batched { value, dim }), Some(Payload::Batched { value: v, dim: d })) => {
+                    dim == d && is_same(value, v)
+                }
+                _ => false,
+            })
+}
+
+/// What a value is to the method that runs.
+pub fn what(t: &Tensor) -> Captured {
+    match find_argument(|a| a.level() != LevelId::DENSE && is_same(a, t)) {
+        None => Captured::Stranger,
+        // What a level below has is also what the tape of the twin calls operators on.
+        Some(Argument { whole: false, .. }) => Captured::Argument,
+        Some(a) => method::twin(a.call, a.index).map_or(Captured::Argument, Captured::Twin),
+    }
+}
+
+fn is_argument(t: &Tensor) -> bool {
+    !matches!(what(t), Captured::Stranger)
+}
+
+/// Whether the running method recorded the value itself.
+pub fn is_recorded(t: &Tensor) -> bool {
+    let mut next = Some(t);
+    while let Some(t) = next {
+        if t.node_at(t.level()).is_some_and(|(node, _)| node.seq >= watch::began()) {
+            return true;
+        }
+        next = t.below();
+    }
+    false
+}
+
+/// Whether a graph leads to something that is older than the running method and no argument of it.
+pub fn leads_out(node: &Arc<Node>) -> bool {
+    let began = watch::began();
+    let mut seen = HashSet::new();
+    let mut rest = vec![node];
+    while let Some(n) = rest.pop() {
+        if !seen.insert(n.seq) {
+            continue;
+        }
+        if n.seq >= began {
+            rest.extend(n.edges.iter().flatten().map(|e| &e.node));
+        } else if find_argument(|a| a.node_at(n.level).is_some_and(|(known, _)| Arc::ptr_eq(known, n))).is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+/// An output of a forward as a value of the levels that it runs at: what it recorded for itself ends here.
+///
+/// # Errors
+/// `Runtime` if it depends on a tensor that is followed, and that nobody passed.
+pub fn lowered(i: usize, t: &Tensor) -> Result<Tensor> {
+    let (id, lost) = (t.level(), watch::is_forbidden(t.level()) && level::is_live(t.level()));
+    match t.payload() {
+        None | Some(Payload::Traced { .. }) => Ok(t.clone()),
+        Some(Payload::Taped { value, node, .. }) if lost => match !is_argument(t) && leads_out(node) {
+            true => Err(watch::returned(i, id, "that requires grad, or depends on an input of grad or vjp")),
+            false => lowered(i, value),
+        },
+        Some(_) if lost => match watch::as_argument(t) {
+            Some(value) => lowered(i, &value),
+            None if matches!(t.payload(), Some(Payload::Dual { .. })) => {
+                Err(watch::returned(i, id, "that carries a tangent"))
+            }
+            None => Err(watch::returned(i, id, "that is batched by vmap")),
+        },
+        Some(Payload::Batched { value, dim }) => {
+            let inner = lowered(i, value)?;
+            Ok(if inner.same(value) { t.clone() } else { Tensor::batched(id, inner, *dim) })
+        }
+        Some(Payload::Taped { .. } | Payload::Dual { .. }) => Ok(t.clone()),
+    }
+}

@@ -1,0 +1,331 @@
+//! A backward that differentiates what was saved itself: `with enable_grad(): y = f(x)`, then `autograd.grad(y, x, g)`.
+//!
+//! NOTE saved values require grad as the arguments that they are did, but only where a program looks: most backwards do
+//! not, and pay nothing. On the first look they get their nodes back. In a sweep of the ambient tape that is all, and a
+//! saved parameter is the parameter. The tapes of transforms have closed by then, so there the values become leaves of a
+//! tape above all levels that the method sees, which closes with the method.
+
+use super::call::Call;
+use super::ctx::Ctx;
+use super::methods::Methods;
+use super::saved::Context;
+use crate::base::{Error, Result};
+use crate::core::level::{self, Guard};
+use crate::core::node::{Meta, Sink};
+use crate::core::origin::{Origin, at_here};
+use crate::core::tensor::Payload;
+use crate::core::watch::{self, Closely};
+use crate::core::{Edge, LevelId, Node, Tangents, Tensor};
+use crate::function::{self, History, Setup};
+use crate::skin::tape;
+use pyo3::prelude::*;
+use std::cell::{Cell, RefCell};
+use std::ptr::null;
+use std::sync::Arc;
+
+/// A backward that runs.
+pub struct Method<'a> {
+    call: &'a Call,
+    ctx: &'a Ctx,
+    setup: &'a Setup,
+    cotangents: &'a [Option<Tensor>],
+    /// Whether the method is recorded, where a tape follows what it gets.
+    recorded: bool,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    linked: bool,
+    /// The tape that the method differentiates its saved values on, if it has one of its own.
+    tape: Option<(Closely, Guard)>,
+    /// Where the saved values hang on it.
+    edges: Vec<Option<Edge>>,
+    /// Where it computed gradients first without recording how, and what these depend on.
+    lost: Option<String>,
+    through: Vec<Tensor>,
+    /// It reads what its forward recorded.
+    recorded: bool,
+    /// Where it took a leaf of a value without the tangent that saved values carry.
+    cut: Option<String>,
+}
+
+/// How many results of gradients are looked at: a method may compute many in a loop.
+const ROOTS: usize = 64;
+
+thread_local! {
+    static RUNNING: Cell<*const ()> = const { Cell::new(null()) };
+}
+
+/// Puts back what ran before.
+struct Before(*const ());
+impl Drop for Before {
+    fn drop(&mut self) {
+        RUNNING.set(self.0);
+    }
+}
+
+/// Shows the method that runs on this thread to `f`, if there is one.
+#[inline(always)]
+fn running<R>(f: impl FnOnce(&Method<'_>) -> R) -> Option<R> {
+    let method = RUNNING.get().cast::<Method<'_>>();
+    if method.is_null() {
+        return None;
+    }
+    // SAFETY: `Method::run` keeps its method in place for as long as this thread's pointer is there.
+    Some(f(unsafe { &*method }))
+}
+
+/// The value as one of a tape: below the levels of forward mode that lie above that.
+fn hang(value: &Tensor, level: LevelId, edge: &Edge) -> Tensor {
+    match value.payload() {
+        Some(Payload::Dual { primal, tangent }) if value.level() > level => {
+            Tensor::dual(value.level(), hang(primal, level, edge), tangent.clone())
+        }
+        _ => Tensor::taped(level, value.clone(), edge.node.clone(), edge.slot),
+    }
+}
+
+/// The value without the tape `level`.
+fn unhung(value: Tensor, level: LevelId) -> Tensor {
+    match value.payload() {
+        Some(Payload::Taped { value: below, .. }) if value.level() == level => below.clone(),
+        Some(Payload::Dual { primal, tangent }) if value.level() > level => {
+            Tensor::dual(value.level(), unhung(primal.clone(), level), tangent.clone())
+        }
+        _ => value,
+    }
+}
+
+impl<'a> Method<'a> {
+    pub fn new(call: &'a Call, context: &'a Context, setup: &'a Setup, cotangents: &'a [Option<Tensor>]) -> Method<'a> {
+        let recorded = level::grad_enabled();
+        Method { call, ctx: context.ctx.get(), setup, cotangents, recorded, state: RefCell::default() }
+    }
+
+    /// The method reads what its forward recorded for itself, which does not lead to the arguments.
+    pub fn reads_recorded(&self) {
+        if self.recorded && !self.is_derived() {
+            let mut s = self.state.borrow_mut();
+            (s.lost, s.recorded) = (Some(String::new()), true);
+        }
+    }
+
+    fn is_derived(&self) -> bool {
+        self.setup.history.as_ref().is_some_and(History::is_derived)
+    }
+
+    /// Runs `f` as the method.
+    #[inline]
+    pub fn run<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _before = Before(RUNNING.replace(std::ptr::from_ref(self).cast()));
+        f()
+    }
+
+    /// Whether saved values are differentiated on the ambient tape, which is the one that is being swept.
+    fn is_ambient(&self) -> bool {
+        self.setup.history.as_ref().is_some_and(History::is_ambient) && tape::is_outside()
+    }
+
+    /// The program makes a leaf of a value; a tangent that `detach()` left behind is missing from what follows.
+    fn cut(&self, value: &Tensor) {
+        let tangent = |t: &Tensor| matches!(t.payload(), Some(Payload::Dual { .. })) && level::is_live(t.level());
+        let carries = |t: &Tensor| std::iter::successors(Some(t), |t| t.below()).any(tangent);
+        if !carries(value) && self.setup.saved.iter().any(carries) {
+            self.state.borrow_mut().cut.get_or_insert_with(at_here);
+        }
+    }
+
+    /// The tape of the method's own, if it is open.
+    fn own(&self) -> Option<LevelId> {
+        self.state.borrow().tape.as_ref().map(|t| t.1.id())
+    }
+
+    /// The tape of the method's own, which opens when it is first asked for.
+    fn tape(&self) -> LevelId {
+        let open = || (watch::look_closely(), level::push_method_tape(Origin::UNKNOWN));
+        self.state.borrow_mut().tape.get_or_insert_with(open).1.id()
+    }
+
+    /// Gives the saved values their nodes back.
+    #[cold]
+    #[inline(never)]
+    fn link(&self, py: Python<'_>) -> PyResult<()> {
+        if std::mem::replace(&mut self.state.borrow_mut().linked, true) {
+            return Ok(());
+        }
+        let Some(history) = &self.setup.history else { return Ok(()) };
+        level::check_room()?;
+        let ambient = self.is_ambient();
+        let mut edges: Vec<Option<Edge>> = Vec::new();
+        for (i, value) in self.setup.saved.iter().enumerate() {
+            let level = match ambient {
+                _ if !history.follows(i) || !value.dtype().is_differentiable() => LevelId::DENSE,
+                true if tape::requires_grad(value) => LevelId::DENSE,
+                true => LevelId::AMBIENT,
+                false => self.tape(),
+            };
+            let leaf = || Edge { node: Node::leaf(level, Meta::of(value), None), slot: 0 };
+            edges.push(match level {
+                LevelId::DENSE => None,
+                LevelId::AMBIENT if !history.is_shared(i) => history.edge(i),
+                _ => Some(leaf()),
+            });
+        }
+        self.state.borrow_mut().edges.clone_from(&edges);
+        self.ctx.link(py, &edges, |value, edge| hang(value, edge.node.level, edge))
+    }
+
+    /// The gradients as the sweep gets them: without what the method recorded for itself, and such that whoever goes on
+    /// to differentiate what it did not record is told so.
+    #[inline]
+    pub fn close(self, methods: &Methods, grads: Tangents) -> Result<Tangents> {
+        let s = self.state.borrow();
+        if !s.linked && s.tape.is_none() && s.lost.is_none() && s.cut.is_none() {
+            return Ok(grads);
+        }
+        drop(s);
+        self.close_used(methods, grads)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn close_used(self, methods: &Methods, grads: Tangents) -> Result<Tangents> {
+        let ambient = self.state.borrow().linked && self.is_ambient();
+        let Method { call, setup, cotangents, state, .. } = self;
+        let State { tape, lost, through, recorded, cut, .. } = state.into_inner();
+        if let Some(place) = cut {
+            return Err(Error::runtime(format!(
+                "{}.backward: its result has a tangent, and it computed gradients from a leaf that it made of a detached \
+                 tensor, whose tangent is lost{place}: use what ctx.saved_tensors gives under enable_grad(), without \
+                 detach()",
+                methods.name
+            )));
+        }
+        let own = tape.as_ref().map(|t| t.1.id());
+        drop(tape);
+        // A backward that must not be differentiated says so itself.
+        let lost = lost.filter(|_| !methods.once).map(|place| match place.is_empty() {
+            true => format!(
+                "{}.backward: its result is being differentiated, and it reads what its forward recorded for itself, \
+                 which does not lead to the arguments, so that derivatives would be lost; compute it in backward, with \
+                 create_graph=True",
+                methods.name
+            ),
+            false => format!(
+                "{}.backward: its result is being differentiated, and it computed gradients without recording how, so \
+                 that their derivatives would be lost{place}: give create_graph=True to autograd.grad() there",
+                methods.name
+            ),
+        });
+        // What a forward recorded hangs on leaves of its own; the arguments, saved last, are what matters.
+        let (saved, through) = match recorded {
+            true => (&setup.saved[setup.saved.len() - call.inputs.tensors().min(setup.saved.len())..], Vec::new()),
+            false => (&setup.saved[..], through),
+        };
+        let all = saved.iter().chain(cotangents.iter().flatten()).chain(&through);
+        let through: Vec<&Tensor> = all.filter(|t| t.level() != LevelId::DENSE).collect();
+        let finish = |g: Tensor| {
+            let g = match own {
+                Some(own) => unhung(g, own),
+                None if ambient && !level::records(LevelId::AMBIENT) => unhung(g, LevelId::AMBIENT),
+                None => g,
+            };
+            match &lost {
+                Some(why) => function::lost(why, &g, &through),
+                None => Ok(g),
+            }
+        };
+        grads.into_iter().map(|g| g.map(finish).transpose()).collect()
+    }
+}
+
+/// The program turns grad mode on, or asks whether a tensor requires grad.
+#[inline]
+pub fn look(py: Python<'_>) -> PyResult<()> {
+    running(|m| if m.state.borrow().linked { Ok(()) } else { m.link(py) }).unwrap_or(Ok(()))
+}
+
+/// The value as a leaf of the running method's own tape, if it is to have one: under transforms the ambient one is out of
+/// reach.
+pub fn leaf(
+    py: Python<'_>,
+    value: &Tensor,
+    sink: impl FnOnce() -> PyResult<Arc<dyn Sink>>,
+) -> PyResult<Option<Tensor>> {
+    let made = running(|m| {
+        m.cut(value);
+        if m.is_ambient() {
+            return Ok(None);
+        }
+        m.link(py)?;
+        level::check_room()?;
+        let level = m.tape();
+        if value.level() > level || !value.dtype().is_differentiable() {
+            return Ok(None);
+        }
+        let node = Node::leaf(level, Meta::of(value), Some(sink()?));
+        Ok(Some(Tensor::taped(level, value.clone(), node, 0)))
+    });
+    made.unwrap_or(Ok(None))
+}
+
+/// An argument of the call of the running method, as the saved value that the method differentiates.
+pub fn twin(call: *const Call, argument: usize) -> Option<Tensor> {
+    running(|m| {
+        if !std::ptr::eq(m.call, call) {
+            return None;
+        }
+        let own = m.own()?;
+        let place = m.setup.history.as_ref()?.place_of(argument)?;
+        let state = m.state.borrow();
+        let edge = state.edges.get(place)?.as_ref()?;
+        Some(hang(&m.setup.saved[place], own, edge))
+    })
+    .flatten()
+}
+
+/// Whether what the running method computes is followed for the sake of another rule, whatever it asks for.
+pub fn is_derived() -> bool {
+    running(|m| m.is_derived()) == Some(true)
+}
+
+/// The running method's own tape, if it has opened one.
+pub fn open_tape() -> Option<LevelId> {
+    running(|m| m.own()).flatten()
+}
+
+/// The method computed gradients of these without recording how.
+pub fn computed(outputs: &[Tensor]) {
+    running(|m| {
+        if !m.recorded || m.is_derived() {
+            return;
+        }
+        let own = m.own();
+        let mut s = m.state.borrow_mut();
+        if s.lost.as_ref().is_none_or(String::is_empty) {
+            s.lost = Some(at_here());
+        }
+        let below = |y: &Tensor| own.map_or_else(|| y.clone(), |own| unhung(y.clone(), own));
+        let followed = outputs.iter().map(below).filter(|y| y.level() != LevelId::DENSE);
+        let room = ROOTS.saturating_sub(s.through.len());
+        s.through.extend(followed.take(room));
+    });
+}
+
+/// Whether `.backward()` of these stays on the running method's own tape.
+///
+/// # Errors
+/// `Runtime` if it would stop there, and tensors that the method captured went without their gradients.
+pub fn check_reach(outputs: &[Tensor]) -> Result<bool> {
+    let Some(own) = open_tape() else { return Ok(false) };
+    let followed = |y: &Tensor| y.level() == own && y.below().is_some_and(tape::requires_grad);
+    if !outputs.iter().any(followed) {
+        return Ok(outputs.iter().all(|y| y.level() == own));
+    }
+    Err(Error::runtime(format!(
+        "backward(): called in the backward of a custom function under a transform, it would not reach the tensors \
+         outside of it that require grad; use autograd.grad() with the tensors that you want gradients of{}",
+        at_here()
+    )))
+}
