@@ -155,10 +155,9 @@ def _column(a: Any, b: Any) -> Any:
 
 
 def _reduced(name: str, a: Tensor, axis: Any, keepdims: bool) -> Tensor:
-    axes = axis if isinstance(axis, tuple) else range(a.ndim) if axis is None else (axis,)
-    axes = sorted((k % max(a.ndim, 1) for k in axes), reverse=True)
+    given = axis if isinstance(axis, tuple) else range(a.ndim) if axis is None else (axis,)
     run = _core.functions[_REDUCTIONS[name]]
-    for k in axes:
+    for k in sorted((k % max(a.ndim, 1) for k in given), reverse=True):
         a = run(a, k, keepdims)
     return a
 

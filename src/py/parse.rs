@@ -22,6 +22,8 @@ pub struct Bindable {
     pub names: Vec<Py<PyString>>,
     /// Number of parameters that can be given by position.
     pub positional: usize,
+    /// Which parameters are options with few values, as bits.
+    options: u32,
     /// Where the parameter `memory_format` is.
     pub memory_format: Option<usize>,
 }
@@ -32,6 +34,7 @@ impl Bindable {
             entry,
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+            options: (0..).zip(entry.params).fold(0, |m, (i, p)| m | u32::from(options::is_option(p.name)) << i),
             memory_format: entry.params.iter().position(|p| p.name == "memory_format"),
         }
     }
@@ -172,7 +175,7 @@ impl Bindable {
             }
             // SAFETY: slots hold objects that the caller's frame keeps alive.
             let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
-            if options::is_option(p.name) {
+            if self.options >> i & 1 != 0 {
                 options::check(self.entry.short_name(), p.name, &o)?;
             }
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.

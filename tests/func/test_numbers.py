@@ -108,8 +108,9 @@ def test_directions_are_of_the_dtype_of_what_they_belong_to() -> None:
     assert vjp(lambda v: v.sum(), x)[1](1)[0].tolist() == [1, 1]
     exactly(jvp(square, (x,), (np.array([1, 0]),))[1], pb.tensor([2.0, 0.0], dtype=pb.float64))
     exactly(linearize(square, x)[1](np.array([1, 0], dtype="f4")), pb.tensor([2.0, 0.0], dtype=pb.float64))
-    with pytest.raises(RuntimeError, match="shape"):
-        jvp(square, (x,), (1.0,))
+    for primal, tangent in [(x, 1.0), (1.0, x), (np.ones(3), x), (x, np.ones(3))]:
+        with pytest.raises(RuntimeError, match="only contain Tensors, or numbers and arrays of the same shape"):
+            jvp(square, (primal,), (tangent,))
 
 
 @pytest.mark.parametrize("bad", [3, True, np.array([1, 2]), np.int64(3), [1, 2.0], {"a": 1}])

@@ -346,3 +346,20 @@ def test_without_tensors() -> None:
 
     same(ramp(3), pb.tensor([0.0, 1.0, 2.0]))
     same(vmap(lambda x: x * ramp(3, dtype=pb.float64))(pb.stack([X, Y])), pb.stack([X, Y]) * ramp(3).double())
+
+
+def test_keywords_of_registrations() -> None:
+    @custom_op("tests::keywords", mutates_args=())
+    def keywords(x: Tensor) -> Tensor:
+        return pb.from_numpy(numpy(x) * 2)
+
+    pb.library.register_fake(keywords, lambda x: pb.empty_like(x), lib=None, allow_override=False)
+    pb.library.register_fake("tests::keywords", lambda x: pb.empty_like(x))
+    with pytest.raises(RuntimeError, match="has a fake already; allow_override=True"):
+        pb.library.register_fake("tests::keywords", lambda x: x, allow_override=False)
+    pb.library.register_autograd(keywords, lambda ctx, g: g * 2, lib=None)
+    pb.library.register_vmap(keywords, lambda info, in_dims, x: (keywords(x), in_dims[0]), lib=None)
+    same(vmap(pb.func.grad(lambda x: keywords(x).sum()))(pb.stack([X, Y])), pb.full_like(pb.stack([X, Y]), 2.0))
+    for register in (pb.library.register_fake, pb.library.register_autograd, pb.library.register_vmap):
+        with pytest.raises(NotImplementedError, match=rf"{register.__name__}\(\): argument 'lib' must be None"):
+            register(keywords, lambda *args: None, lib=object())

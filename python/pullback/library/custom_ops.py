@@ -235,24 +235,54 @@ def _found(op: CustomOpDef | str, what: str) -> CustomOpDef:
     return OPERATORS[op]
 
 
-def register_kernel(op: CustomOpDef | str, device_types: Devices, func: Callable[..., Any] | None = None, /) -> Any:
+def _no_library(lib: Any, what: str) -> None:
+    """`lib` is there for programs that pass None on."""
+    if lib is not None:
+        raise NotImplementedError(f"{what}(): argument 'lib' must be None: rules live as long as their operator")
+
+
+def register_kernel(
+    op: CustomOpDef | str, device_types: Devices, func: Callable[..., Any] | None = None, /, *, lib: Any = None
+) -> Any:
     """`CustomOpDef.register_kernel` of an operator or its name."""
+    _no_library(lib, "register_kernel")
     return _found(op, "register_kernel").register_kernel(device_types, func)
 
 
-def register_fake(op: CustomOpDef | str, func: Callable[..., Any] | None = None, /) -> Any:
-    """`CustomOpDef.register_fake` of an operator or its name; also a decorator."""
+def register_fake(
+    op: CustomOpDef | str,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Any = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
+) -> Any:
+    """`CustomOpDef.register_fake` of an operator or its name; also a decorator.
+
+    With `allow_override=False`, an operator that has one raises RuntimeError.
+    """
+    _no_library(lib, "register_fake")
     found = _found(op, "register_fake")
+    if not allow_override and found._fake is not None and found._schema.returns:
+        raise RuntimeError(f"register_fake(): {found._qualname} has a fake already; allow_override=True replaces it")
     return found.register_fake if func is None else found.register_fake(func)
 
 
 def register_autograd(
-    op: CustomOpDef | str, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    op: CustomOpDef | str,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Any = None,
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator or its name."""
+    _no_library(lib, "register_autograd")
     _found(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
 
 
-def register_vmap(op: CustomOpDef | str, func: Callable[..., Any] | None = None, /) -> Any:
+def register_vmap(op: CustomOpDef | str, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
     """`CustomOpDef.register_vmap` of an operator or its name; also a decorator."""
+    _no_library(lib, "register_vmap")
     return _found(op, "register_vmap").register_vmap(func)

@@ -77,12 +77,15 @@ fn primal_of<'py>(duals: &Duals, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 }
 
 /// Primals with their tangents, taken apart.
+#[derive(Default)]
 struct Pairs<'py> {
     trees: SmallVec<[Tree; 2]>,
     /// The caller's tensors, which writes to the arguments reach.
     callers: SmallVec<[Bound<'py, PyTensor>; 2]>,
     primals: Values,
     tangents: Values,
+    /// Numbers of those that were no tensors.
+    converted: SmallVec<[usize; 2]>,
 }
 
 impl<'py> Pairs<'py> {
@@ -94,8 +97,7 @@ impl<'py> Pairs<'py> {
             );
             return Err(fail(Kind::Runtime, message));
         };
-        let mut pairs =
-            Pairs { trees: SmallVec::new(), callers: SmallVec::new(), primals: Values::new(), tangents: Values::new() };
+        let mut pairs = Pairs::default();
         for p in list.iter_borrowed() {
             let tree = Tree::collect(&p, |leaf| pairs.push(leaf))?;
             pairs.trees.push(tree);
@@ -107,6 +109,7 @@ impl<'py> Pairs<'py> {
         if !same {
             return Err(different(primals, tangents)?);
         }
+        pairs.check_converted()?;
         if pairs.primals.is_empty() {
             return Err(fail(Kind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()));
         }
@@ -128,6 +131,16 @@ impl<'py> Pairs<'py> {
     #[cold]
     fn push_converted(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
         let value = converted(leaf).unwrap_or_else(|| Err(not_tensors("primals", leaf)))?;
+        if !value.dtype().is_differentiable() {
+            let message = format!(
+                "jvp(): Expected primals to only contain Tensors or numbers of floating point or complex dtype, got {} \
+                 of {}; give a float, as in 3.0",
+                type_name(leaf),
+                value.dtype()
+            );
+            return Err(fail(Kind::Runtime, message));
+        }
+        self.converted.push(self.primals.len());
         self.callers.push(tensor::wrap(leaf.py(), value.clone())?);
         self.primals.push(value);
         Ok(())
@@ -138,10 +151,29 @@ impl<'py> Pairs<'py> {
             Some(value) => value,
             None => {
                 let like = self.primals.get(self.tangents.len()).map(Tensor::dtype);
+                self.converted.push(self.tangents.len());
                 converted_like(leaf, like).unwrap_or_else(|| Err(not_tensors("tangents", leaf)))?
             }
         };
         self.tangents.push(value);
+        Ok(())
+    }
+
+    /// An error where a number or an array does not go with its tangent, or with its primal.
+    fn check_converted(&self) -> PyResult<()> {
+        for &i in &self.converted {
+            if let (Some(p), Some(t)) = (self.primals.get(i), self.tangents.get(i))
+                && p.shape() != t.shape()
+            {
+                let message = format!(
+                    "jvp(): Expected primals and tangents to only contain Tensors, or numbers and arrays of the same \
+                     shape, got a primal of shape {} with a tangent of shape {}",
+                    p.shape(),
+                    t.shape()
+                );
+                return Err(fail(Kind::Runtime, message));
+            }
+        }
         Ok(())
     }
 

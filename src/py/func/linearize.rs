@@ -3,8 +3,9 @@
 use super::tree::{Tree, direction};
 use super::vjp::outputs_of;
 use super::{fail, place};
-use crate::base::{DType, Kind};
+use crate::base::Kind;
 use crate::core::Tensor;
+use crate::core::node::Meta;
 use crate::py::vectorcall;
 use crate::transforms::linearize::{LinearMap, Linearizing};
 use pyo3::prelude::*;
@@ -43,12 +44,12 @@ pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -
 }
 
 /// The tensors of the arguments; numbers count in the dtypes of `like`.
-fn tensors(op: &str, args: &Bound<'_, PyTuple>, like: &[DType]) -> PyResult<(Vec<Tensor>, Vec<Tree>)> {
+fn tensors(op: &str, args: &Bound<'_, PyTuple>, like: &[Meta]) -> PyResult<(Vec<Tensor>, Vec<Tree>)> {
     let mut values = Vec::with_capacity(args.len());
     let mut trees = Vec::with_capacity(args.len());
     for arg in args.iter_borrowed() {
         trees.push(Tree::collect(&arg, |leaf| {
-            values.push(direction(op, leaf, like.get(values.len()).copied())?);
+            values.push(direction(op, leaf, like.get(values.len()).map(|m| m.dtype))?);
             Ok(())
         })?);
     }
@@ -68,8 +69,7 @@ impl JvpFunction {
     #[pyo3(signature = (*tangents))]
     fn __call__<'py>(&self, tangents: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = tangents.py();
-        let like: Vec<DType> = self.map.inputs().iter().map(|m| m.dtype).collect();
-        let (values, trees) = tensors("jvp_fn", tangents, &like)?;
+        let (values, trees) = tensors("jvp_fn", tangents, self.map.inputs())?;
         let mut same = trees.len() == self.inputs.len();
         for (a, b) in trees.iter().zip(&self.inputs) {
             same &= a.same(py, b)?;
