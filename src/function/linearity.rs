@@ -87,6 +87,7 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
         if used.peek().is_none() {
             continue;
         }
+        let needed: Vec<bool> = i.outs.iter().map(|&v| wanted[v as usize]).collect();
         let smooth = used.all(|&v| recording.vars[v as usize].dtype.is_differentiable());
         let vars = i.args.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v as usize) } else { None });
         vars.for_each(|v| wanted[v] = true);
@@ -95,7 +96,7 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
             _ if i.modes.describe().is_some() => found.fault = Some(fault(i, "runs where nothing is recorded")),
             _ if !smooth => found.fault = Some(fault(i, "gives what has no derivative")),
             Kind::Other => found.fault = Some(fault(i, "is not linear")),
-            Kind::Unknown if !passes(i, &recording.vars)? => {
+            Kind::Unknown if !passes(i, &recording.vars, &needed)? => {
                 found.fault = Some(fault(i, "was tried and is not linear"))
             }
             Kind::Affine if i.args.iter().any(added) => found.added = Some(fault(i, "takes a constant besides")),
@@ -140,21 +141,23 @@ fn is_zero_array(a: &Array) -> Result<bool> {
 static TRIED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 const KEPT: usize = 4096;
 
-/// Whether a custom function is linear in its arguments that are variables: by a trial, once for each signature.
-fn passes(i: &Instruction, vars: &[Meta]) -> Result<bool> {
+/// Whether the `needed` results of a custom function are linear in its arguments that are variables: by a trial, once for
+/// each signature.
+fn passes(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
     let prim = i.prim.as_prim();
     let own = prim.custom().and_then(|c| c.as_any().downcast_ref::<CustomPrimitive>()).and_then(|c| c.signature());
     let arg = |a: &Atom| match a {
         Atom::Var(v) => format!("%{}", vars[*v as usize]),
         Atom::Const(t) => Meta::of(t).to_string(),
     };
-    let key = own.map(|own| own + &i.args.iter().map(arg).collect::<Vec<_>>().join(";"));
+    let args = || i.args.iter().map(arg).collect::<Vec<_>>().join(";");
+    let key = own.map(|own| format!("{own} {} {needed:?}", args()));
     let known =
         |key: &String| TRIED.lock().unwrap_or_else(|e| e.into_inner()).as_ref().is_some_and(|t| t.contains(key));
     if key.as_ref().is_some_and(known) {
         return Ok(true);
     }
-    let linear = stands_trial(i, vars);
+    let linear = stands_trial(i, vars, needed);
     if let (Some(key), Ok(true)) = (key, &linear) {
         let mut tried = TRIED.lock().unwrap_or_else(|e| e.into_inner());
         let tried = tried.get_or_insert_default();
@@ -197,7 +200,7 @@ pub fn pass_on() {
 }
 
 /// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed.
-fn stands_trial(i: &Instruction, vars: &[Meta]) -> Result<bool> {
+fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
     let _mode = GradMode::set(false);
     let mut count = 0;
     let mut points: [Vec<(u32, Tensor)>; 4] = Default::default();
@@ -235,8 +238,11 @@ fn stands_trial(i: &Instruction, vars: &[Meta]) -> Result<bool> {
             None => return Ok(false),
         }
     }
-    for k in 0..outs[0].len() {
-        if outs[0][k].dtype().is_differentiable() && !agree([&outs[0][k], &outs[1][k], &outs[2][k], &outs[3][k]])? {
+    for (k, _) in needed.iter().enumerate().filter(|(_, needed)| **needed) {
+        let [Some(a), Some(b), Some(c), Some(d)] = [0, 1, 2, 3].map(|run: usize| outs[run].get(k)) else {
+            return Ok(false);
+        };
+        if !agree([a, b, c, d])? {
             return Ok(false);
         }
     }

@@ -310,6 +310,20 @@ def test_trials_leave_no_trace() -> None:
     assert len(runs) == first
 
 
+def test_only_what_is_used_is_tried() -> None:
+    """A mask that the step drew is a result of it too, and no linear one."""
+    masked = custom_vjp(lambda g: g * (pb.rand(3) > 0.5))
+
+    def fwd(g: Any) -> Any:
+        mask = (pb.rand(3) > 0.5).float()
+        return g * mask, mask
+
+    masked.defvjp(fwd, lambda mask, h: (h * mask,))
+    f = function(lambda x, g: masked(g), "new")
+    t = jvp(f, (X,), (T,))[1]
+    same(t, T * (t != 0))
+
+
 def test_infinite_residuals() -> None:
     inf = pb.tensor([float("inf"), 1.0])
     f = function(lambda x, g: g * x + pb.zeros(2), "new")
