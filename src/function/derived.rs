@@ -1,7 +1,7 @@
 //! Rules that a function does not give, derived from those that it gives. Both rules are linear, so each is the
 //! transpose of the other: it is taped at zero and swept. That it is linear is checked on the way.
 
-use super::linearity::{self, is_zero};
+use super::linearity::{self, is_zero, vanishes};
 use super::{Function, Rule, Setup, Values, fitted};
 use crate::base::{Error, Result};
 use crate::core::level::{self, Guard};
@@ -194,10 +194,9 @@ impl Map {
         if let Some(fault) = found.fault {
             return Err(source.not_linear(&fault.to_string()));
         }
-        if let Some(added) = found.added
-            && !values.iter().all(is_zero)
-        {
-            return Err(source.not_linear(&added.to_string()));
+        if !values.iter().all(|v| vanishes(v, found.added.is_none())) {
+            let added = found.added.map(|a| a.to_string());
+            return Err(source.not_linear(&added.unwrap_or_else(|| "it is not zero where they are".into())));
         }
         if cut {
             return Err(source.underivable("its result does not depend on its arguments by operators"));
@@ -206,9 +205,10 @@ impl Map {
         drop((leaves, results, values));
         let nodes: SmallVec<[Arc<Node>; 2]> = tape.close();
         let pulled = pull(&nodes, roots, false)?;
-        if pulled.iter().flatten().any(|t| t.level() == trace.id()) {
-            return Err(source.not_linear("its transpose depends on their values"));
-        }
+        // What a custom function among the steps saved counts as following the vectors; what is linear has a transpose that
+        // does not depend on them.
+        let settled = |t: Tensor| if t.level() == trace.id() { t.below().cloned().unwrap_or(t) } else { t };
+        let pulled: Tangents = pulled.into_iter().map(|t| t.map(settled)).collect();
         drop(trace);
         let mut pulled = pulled.into_iter();
         Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())

@@ -108,25 +108,30 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
 
 /// Whether a value is zero, with its tangents.
 pub fn is_zero(t: &Tensor) -> bool {
+    vanishes(t, false)
+}
+
+/// The same; with `nan`, zero times infinity counts too.
+pub fn vanishes(t: &Tensor, nan: bool) -> bool {
     match t.payload() {
-        Some(Payload::Dual { primal, tangent }) => is_zero(primal) && is_zero(tangent),
-        Some(_) => t.below().is_some_and(is_zero),
-        None => t.dense().is_some_and(|a| is_zero_array(a).unwrap_or(false)),
+        Some(Payload::Dual { primal, tangent }) => vanishes(primal, nan) && vanishes(tangent, nan),
+        Some(_) => t.below().is_some_and(|t| vanishes(t, nan)),
+        None => t.dense().is_some_and(|a| is_zero_array(a, nan).unwrap_or(false)),
     }
 }
 
-fn is_zero_array(a: &Array) -> Result<bool> {
+fn is_zero_array(a: &Array, nan: bool) -> Result<bool> {
     let flat = a.contiguous()?;
     if let Some(x) = flat.as_slice::<f32>() {
-        return Ok(x.iter().all(|&x| x == 0.0));
+        return Ok(x.iter().all(|&x| x == 0.0 || (nan && x.is_nan())));
     }
     if let Some(x) = flat.as_slice::<f64>() {
-        return Ok(x.iter().all(|&x| x == 0.0));
+        return Ok(x.iter().all(|&x| x == 0.0 || (nan && x.is_nan())));
     }
     let flat = flat.reshape(&Shape::new(&[a.numel()]))?;
     for i in 0..a.numel() {
         let zero = match flat.get(&[i])? {
-            Scalar::Float(x) => x == 0.0,
+            Scalar::Float(x) => x == 0.0 || (nan && x.is_nan()),
             Scalar::Complex(z) => z.re == 0.0 && z.im == 0.0,
             _ => false,
         };

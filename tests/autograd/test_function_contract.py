@@ -349,6 +349,7 @@ def test_many_contexts_with_tensors_in_lists() -> None:
         def backward(ctx: Any, g: Any) -> Any:
             return g * ctx.cache[0] / ctx.cache[0]
 
+    gc.collect()
     x = pb.tensor(2.0, requires_grad=True)
     y, deadline = x * 1, time.monotonic() + 20
     for n in range(1_000_000):

@@ -324,6 +324,15 @@ def test_only_what_is_used_is_tried() -> None:
     same(t, T * (t != 0))
 
 
+def test_residuals_of_the_steps() -> None:
+    """What a step saved counts as following its arguments, but its rule does not depend on them."""
+    scaled = custom_vjp(lambda g, x: g * x.cos())
+    scaled.defvjp(lambda g, x: (g * x.cos(), (g, x.cos())), lambda r, h: (h * r[1], h * r[0]))
+    f = function(lambda x, g: scaled(g, x), "new")
+    same(jvp(f, (X,), (T,))[1], T * X.cos())
+    same(vmap(lambda t: jvp(f, (X,), (t,))[1])(T.expand(2, 3))[1], T * X.cos())
+
+
 def test_infinite_residuals() -> None:
     inf = pb.tensor([float("inf"), 1.0])
     f = function(lambda x, g: g * x + pb.zeros(2), "new")
