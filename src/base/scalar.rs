@@ -97,7 +97,7 @@ impl Scalar {
     pub fn is_held(self, dtype: DType) -> bool {
         let real = |x: f64| match (integer_range(dtype), dtype.largest()) {
             // 2^63 itself, which the largest i64 rounds to, is out of range.
-            (Some((_, i64::MAX)), _) => x >= -TWO_63 && x < TWO_63,
+            (Some((_, i64::MAX)), _) => (-TWO_63..TWO_63).contains(&x),
             (Some((low, high)), _) => x >= low as f64 && x <= high as f64,
             (None, Some(most)) => !x.is_finite() || x.abs() <= most,
             (None, None) => true,
