@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib
 import re
 import types
 from collections.abc import Iterator
@@ -57,8 +58,9 @@ PLACEHOLDERS = {
     "vjp_fn": "what vjp() gives",
     "jvp_fn": "what linearize() gives",
     "program": "what trace() gives",
-    "warnings.catch_warnings": "a module of Python",
 }
+# Modules of Python that messages send people to.
+STANDARD = ("copy", "pickle", "warnings")
 
 
 def in_strings(path: Path) -> Iterator[tuple[int, str]]:
@@ -85,6 +87,8 @@ def exists(name: str) -> bool:
     if name in PLACEHOLDERS:
         return True
     parts = name.split(".")
+    if parts[0] in STANDARD and len(parts) == 2:
+        return hasattr(importlib.import_module(parts[0]), parts[1])
     if parts[0] in ("pullback", "pb"):
         parts = parts[1:]
     for holder in (*MODULES, *CLASSES):

@@ -6,7 +6,7 @@ use super::primitive::Mask;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Set {
     low: u64,
-    high: Option<Box<Vec<u64>>>,
+    high: Option<Box<[u64]>>,
 }
 
 impl Set {
@@ -30,11 +30,9 @@ impl Set {
 
     #[cold]
     fn word(&mut self, k: usize) -> &mut u64 {
-        let high = self.high.get_or_insert_default();
-        if high.len() <= k {
-            high.resize(k + 1, 0);
-        }
-        &mut high[k]
+        let mut words = self.high.take().unwrap_or_default().into_vec();
+        words.resize(words.len().max(k + 1), 0);
+        &mut self.high.insert(words.into_boxed_slice())[k]
     }
 
     #[inline]
