@@ -1,5 +1,6 @@
 use super::*;
 use crate::base::{DType, Element, Kind, Shape};
+use crate::dense::Array;
 use crate::dense::copy;
 use num_complex::Complex;
 
