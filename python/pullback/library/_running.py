@@ -258,7 +258,8 @@ class CustomOperator(Function):
             grads: list[Any] = [None] * len(ctx._result_types)
             for i, v in zip(places, values, strict=True):
                 grads[i] = v
-            return call.backward(ctx, [t is not None for t in tangents], grads)
+            pulled: list[Any] = call.backward(ctx, [t is not None for t in tangents], grads)
+            return pulled
 
         names = (call.op._qualname, "the backward of register_autograd()", "use reverse mode, or make it linear")
         points = [pb.zeros(ctx._result_types[i][0], dtype=ctx._result_types[i][1]) for i in places]
