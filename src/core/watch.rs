@@ -291,32 +291,67 @@ pub(super) fn check(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>>
     let frame = Frame::current();
     let mut instead: Option<Instead> = None;
     for (i, a) in args.iter().enumerate() {
-        let id = a.level();
-        let watched = (frame.bits() | frame.soft) & level::bit(id) != 0 && level::is_live(id);
-        if id == LevelId::DENSE || !(watched || is_lifted(id)) {
+        if a.level() == LevelId::DENSE {
             continue;
         }
-        let what = match a.payload_at(id) {
-            Some(Payload::Taped { node, .. }) => {
-                if level::is_own_mode() || prim.is_constant() || is_inner(node, &frame) {
-                    continue;
-                }
-                "that requires grad, or depends on an input of grad or vjp"
-            }
-            Some(Payload::Dual { .. }) if prim.is_constant() => continue,
-            Some(Payload::Dual { .. }) => "that carries a tangent",
-            Some(Payload::Batched { .. }) => "that is batched by vmap",
-            _ => continue,
-        };
-        let Some(value) = as_argument(a) else {
-            if !watched || frame.soft & level::bit(id) != 0 {
-                continue;
-            }
-            return Err(captured(&frame, id, prim.name(), what));
+        let Some(what) = watched(prim, a, &frame) else { continue };
+        let value = match as_argument(a) {
+            Some(value) => value,
+            None => match what {
+                Watched::Soft => continue,
+                Watched::Lost(id, what) => return Err(captured(&frame, id, prim.name(), what)),
+            },
         };
         instead.get_or_insert_with(|| args.iter().map(|a| (*a).clone()).collect())[i] = value;
     }
     Ok(instead)
+}
+
+/// What would become of an operator's value that is no argument of the running method's call.
+enum Watched {
+    /// The operator may use it.
+    Soft,
+    /// It belongs to this level, and what it is would be lost.
+    Lost(LevelId, &'static str),
+}
+
+/// Whether the value counts as what the running method gets of it, if it is an argument.
+fn watched(prim: Prim<'_>, a: &Tensor, frame: &Frame) -> Option<Watched> {
+    const BATCHED: &str = "that is batched by vmap";
+    let id = a.level();
+    let hard = |id: LevelId| frame.bits() & level::bit(id) != 0;
+    let is_watched = (hard(id) || frame.soft & level::bit(id) != 0) && level::is_live(id);
+    // Members below a tape or a tangent meet those of the method's own arguments, whatever the mode.
+    if let Some(batch) = batch_below(a, frame) {
+        return Some(if hard(batch) { Watched::Lost(batch, BATCHED) } else { Watched::Soft });
+    }
+    let what = match a.payload_at(id)? {
+        Payload::Taped { node, .. } if is_watched => {
+            if level::is_own_mode() || prim.is_constant() || is_inner(node, frame) {
+                return None;
+            }
+            "that requires grad, or depends on an input of grad or vjp"
+        }
+        Payload::Dual { .. } if is_watched && !prim.is_constant() => "that carries a tangent",
+        Payload::Batched { .. } if is_watched || is_lifted(id) => BATCHED,
+        _ => return None,
+    };
+    Some(if is_watched && hard(id) { Watched::Lost(id, what) } else { Watched::Soft })
+}
+
+/// The batch level of a value below other levels, where the running method has another one in its place.
+fn batch_below(a: &Tensor, frame: &Frame) -> Option<LevelId> {
+    let is_batch = |t: &&Tensor| {
+        let id = t.level();
+        let watched = (frame.bits() | frame.soft) & level::bit(id) != 0 && level::is_live(id);
+        matches!(t.payload(), Some(Payload::Batched { .. })) && (watched || is_lifted(id))
+    };
+    match a.payload() {
+        Some(Payload::Taped { .. } | Payload::Dual { .. }) => {
+            std::iter::successors(a.below(), |t| t.below()).find(is_batch).map(Tensor::level)
+        }
+        _ => None,
+    }
 }
 
 /// Whether another level stands for this one.

@@ -142,6 +142,76 @@ def test_a_stranger_that_is_captured_raises(function: str) -> None:
             call()
 
 
+@pytest.mark.parametrize("mode", [pb.no_grad, pb.enable_grad, None])
+def test_members_meet_members_whatever_the_mode(mode: Any) -> None:
+    """Below a tape or a tangent, what is captured is as much a member as what is passed, also where it is compared."""
+
+    def around(f: Any) -> Any:
+        return f() if mode is None else mode()(f)()
+
+    class Chosen(Function):
+        @staticmethod
+        def forward(f: Any, x: Any, k: Any) -> Any:
+            return around(lambda: f(x))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.f, x, k = inputs
+            ctx.mask = around(lambda: ctx.f(x) != x)
+            ctx.save_for_backward(x, k)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            x, k = ctx.saved_tensors
+            mask = around(lambda: ctx.f(x) != x) & ctx.mask
+            return None, pb.where(mask, g * k, g), pb.where(mask, g * x, 0 * g)
+
+    plain = lambda x, k: pb.where(k < 2, x * k, x)
+    loss = lambda f: lambda x, k: (f(x, k) ** 2).sum()
+    chosen = lambda x, k: Chosen.apply(lambda x: pb.where(x * k < 2 * x, x * k, x), x, k)
+    xs, ks = pb.stack([X, X + 1]), pb.stack([K, 2 * K + 1])
+    derivatives: dict[str, Any] = {
+        "vmap": lambda f: vmap(f)(xs, ks),
+        "vmap of vmap": lambda f: vmap(vmap(f))(xs, ks),
+        "grad of vmap": lambda f: grad(lambda x, k: vmap(loss(f))(x, k).sum(), (0, 1))(xs, ks),
+        "vmap of grad": lambda f: vmap(grad(loss(f), (0, 1)))(xs, ks),
+        "vmap of vmap of grad": lambda f: vmap(vmap(grad(loss(f), (0, 1))))(xs, ks),
+        "vmap of grad of vmap": lambda f: vmap(grad(lambda x, k: vmap(loss(f))(x, k).sum(), (0, 1)))(xs, ks),
+        "vmap of grad of one": lambda f: vmap(lambda k: grad(lambda x: loss(f)(x, k))(xs[0]))(ks),
+        "vmap of grad of the other": lambda f: vmap(lambda x: grad(lambda k: loss(f)(x, k))(ks[0]))(xs),
+        "grad of vmap of grad": lambda f: grad(lambda k: vmap(grad(loss(f)))(xs, k).sum())(ks),
+        "vmap of hessian": lambda f: vmap(hessian(loss(f), (0, 1)))(xs, ks),
+        "jvp of vmap": lambda f: jvp(vmap(f), (xs, ks), (xs, ks)),
+        "vmap of jvp": lambda f: vmap(lambda *a: jvp(f, a, a))(xs, ks),
+    }
+    for name, derivative in derivatives.items():
+        same(derivative(chosen), derivative(plain), msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_members_of_strangers_raise_in_every_mode() -> None:
+    """no_grad() makes a constant for the tape of what is captured; its batch would be lost all the same."""
+    for mode in (pb.no_grad, pb.enable_grad):
+        for operator in (lambda x, c: x * c, lambda x, c: x > c):
+
+            class Stranger(Function):
+                @staticmethod
+                def forward(f: Any, x: Any) -> Any:
+                    with mode():  # noqa: B023
+                        return f(x) * 1.0
+
+                @staticmethod
+                def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...
+
+                @staticmethod
+                def backward(ctx: Any, g: Any) -> Any:
+                    return None, g
+
+            of = lambda x, k: Stranger.apply(lambda x: operator(x, 2 * k), x).sum()  # noqa: B023
+            for run in (vmap(grad(of, (0, 1))), vmap(of)):
+                with pytest.raises(RuntimeError, match=rf"captured tensor.*batched by vmap.*{HERE}:\d+"):
+                    run(ROWS, ROWS + 1)
+
+
 def test_an_argument_of_the_function_around() -> None:
     """What the outer function has as an argument is a constant for an inner one."""
 
