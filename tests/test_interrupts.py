@@ -48,7 +48,9 @@ CASES = {
     "random numbers": ("", "[pb.randn(60_000_000) for _ in range(99)]"),
     "reduction": ("a = pb.rand(60_000_000)", "[a.var() for _ in range(999)]"),
     "tolist": ("a = pb.rand(30_000_000)", "a.tolist()"),
-    "nested numbers": ("a = [[1.0] * 1000] * 60_000", "[pb.tensor(a) for _ in range(99)]"),
+    "nested objects": ("import numpy as np; a = [[np.float32(1)] * 1000] * 30_000", "pb.tensor(a)"),
+    "nested numbers": ("a = [[1.0] * 1000] * 100_000; b = [a, a]", "pb.tensor([b, b, b])"),
+    "einsum": ("n = 600_000; a = pb.ones(8, 8)", "pb.einsum(','.join(['ij'] * n) + '->ij', *[a] * n)"),
     "chunks of vmap": ("a = pb.rand(1_000_000, 4)", "func.vmap(lambda v: v.sin().sum(), chunk_size=1)(a)"),
     "pytree": ("t = [1.0]\nfor _ in range(60): t = [t, t]", "pytree.tree_leaves(t)"),
     "nested duals": (

@@ -96,6 +96,15 @@ impl Error {
             None => Err(Error(inner)),
         }
     }
+    /// Whether this is an exception of another language that is no ordinary error: a wish to stop, or the program's own.
+    pub fn has_no_text(&self) -> bool {
+        self.0.kind == Kind::Foreign && self.0.message.is_empty()
+    }
+    /// The error that `f` makes of this one's text, or this one if it has none.
+    #[cold]
+    pub fn quoted(self, f: impl FnOnce(&str) -> Error) -> Error {
+        if self.has_no_text() { self } else { f(&self.0.message) }
+    }
     /// The error of the operator `inner` as one of `outer`, which is made of it.
     pub fn of(mut self, inner: &str, outer: &str) -> Self {
         if let Some(rest) = self.0.message.strip_prefix(inner).and_then(|m| m.strip_prefix("(): ")) {
@@ -143,6 +152,15 @@ mod tests {
         let e = Error::foreign("boom", Box::new(7_i32)).context("add()");
         assert_eq!(e.message(), "boom");
         assert_eq!(*e.into_foreign().unwrap().downcast::<i32>().unwrap(), 7);
+    }
+
+    #[test]
+    fn only_ordinary_errors_are_quoted() {
+        let other = |why: &str| Error::value(format!("no: {why}"));
+        assert_eq!(Error::runtime("boom").quoted(other).message(), "no: boom");
+        assert_eq!(Error::foreign("boom", Box::new(7_i32)).quoted(other).message(), "no: boom");
+        let stop = Error::foreign("", Box::new(7_i32)).quoted(other);
+        assert_eq!(*stop.into_foreign().unwrap().downcast::<i32>().unwrap(), 7);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod apart;
 mod stop;
 
 pub use apart::{apart, is_short};
-pub use stop::{Ears, giving_up, install, pause};
+pub use stop::{Ears, TURN, giving_up, install, pause};
 
 use crate::bail;
 use crate::base::Result;

@@ -130,7 +130,7 @@ impl Function for Batched {
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
         let guard = self.open()?;
         let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
-        let unseen = if self.followed { self.inner.hidden() + self.inner.further() } else { outs.len() };
+        let unseen = if self.followed { self.inner.hidden() + self.inner.further()? } else { outs.len() };
         let shown = outs.len().saturating_sub(unseen);
         let (mut values, mut dims) = (Outputs::new(), Dims::new());
         for (i, o) in outs.iter().enumerate() {
@@ -151,7 +151,7 @@ impl Function for Batched {
         self.inner.hidden()
     }
 
-    fn further(&self) -> usize {
+    fn further(&self) -> Result<usize> {
         self.inner.further()
     }
 

@@ -249,7 +249,7 @@ pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<
             *c = Some(basis::zeros_like(o)?);
         }
     }
-    let grads = f.backward(setup, &cotangents, &needs).map_err(|e| source.underivable(e.message()))?;
+    let grads = f.backward(setup, &cotangents, &needs).map_err(|e| e.quoted(|why| source.underivable(why)))?;
     drop(cotangents);
     let mut out = map.transpose(&source, grads, tangents)?;
     for (t, o) in out.iter_mut().zip(outs) {
@@ -279,7 +279,7 @@ pub fn backward(
             *t = Some(basis::full(&m.shape, m.dtype, 0.0)?);
         }
     }
-    let results = f.jvp(setup, &given).map_err(|e| source.underivable(e.message()))?;
+    let results = f.jvp(setup, &given).map_err(|e| e.quoted(|why| source.underivable(why)))?;
     drop(given);
     map.transpose(&source, results, cotangents)
 }

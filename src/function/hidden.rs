@@ -24,7 +24,7 @@ fn intermediate(f: &dyn Function, why: &str) -> Error {
 /// Runs the forward again; also whether it drew random numbers, which are put back.
 fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
     let before = default_generator().get_state();
-    let outs = f.rerun(args).map_err(|e| intermediate(f, &format!("it ended with: {}", e.message())));
+    let outs = f.rerun(args).map_err(|e| e.quoted(|why| intermediate(f, &format!("it ended with: {why}"))));
     let drew = default_generator().get_state() != before;
     if drew {
         default_generator().set_state(&before)?;

@@ -234,7 +234,12 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool>
         let outs = call_many(i.prim.as_prim(), &i.params, &refs);
         TRIAL.set(before);
         default_generator().set_state(&draws)?;
-        Ok(outs.ok())
+        match outs {
+            Ok(outs) => Ok(Some(outs)),
+            // An ordinary error says that it does not stand the trial; others are the program's own.
+            Err(e) if e.has_no_text() => Err(e),
+            Err(_) => Ok(None),
+        }
     };
     let mut outs = Vec::new();
     for at in &points {

@@ -123,8 +123,8 @@ pub trait Function: Send + Sync + 'static {
 
     /// How many of the results, the last ones before the hidden outputs, only `setup` sees. The rules take them as they
     /// take results, but nobody uses them otherwise. Known after `forward`.
-    fn further(&self) -> usize {
-        0
+    fn further(&self) -> Result<usize> {
+        Ok(0)
     }
 
     /// The outputs once more, from values of any level that records.

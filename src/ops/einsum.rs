@@ -4,13 +4,16 @@ use super::matmul::same_dtype;
 use super::value::Value;
 use crate::bail;
 use crate::base::{Result, Shape};
-use crate::core::Tensor;
 use crate::core::params::Dims;
+use crate::core::{Tensor, host};
 use crate::rules::basis;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Letters are themselves; the dimensions of an ellipsis count from here, aligned at the right.
 const ELLIPSIS: u32 = 1 << 20;
+
+/// Operands between which a long equation looks for signals.
+const ROUND: usize = 256;
 
 type Labels = Vec<u32>;
 
@@ -223,9 +226,15 @@ fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
         operands.iter().zip(&eq.inputs).map(|(t, l)| Term::new(t, l)).collect::<Result<Vec<_>>>()?;
     terms.reverse();
     let Some(mut acc) = terms.pop() else { return Ok((*first).clone()) };
+    // How many of the terms that are left have each label.
+    let mut left: HashMap<u32, usize> = HashMap::new();
+    terms.iter().flat_map(|t| &t.labels).for_each(|&l| *left.entry(l).or_default() += 1);
     while let Some(next) = terms.pop() {
-        let rest: Vec<u32> = terms.iter().flat_map(|t| t.labels.iter().copied()).collect();
-        acc = contract(acc, next, |l| eq.output.contains(&l) || rest.contains(&l))?;
+        next.labels.iter().for_each(|l| *left.entry(*l).or_default() -= 1);
+        acc = contract(acc, next, |l| eq.output.contains(&l) || left.get(&l).is_some_and(|&n| n > 0))?;
+        if terms.len().is_multiple_of(ROUND) {
+            host::poll()?;
+        }
     }
     acc.sum_out(|l| eq.output.contains(&l))?;
     acc.arranged(&eq.output)

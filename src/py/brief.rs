@@ -1,5 +1,6 @@
 //! Users' objects in messages: short, whatever they hold.
 
+use super::raised;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -13,11 +14,14 @@ const MESSAGE: usize = 8000;
 
 /// What an object looks like. Containers are shown in part, other objects that are read item by item by their class: their
 /// own text may be longer than any memory.
-pub fn brief(o: &Bound<'_, PyAny>) -> String {
+///
+/// # Errors
+/// What the program's own `__repr__` raises.
+pub fn brief(o: &Bound<'_, PyAny>) -> PyResult<String> {
     describe(o, 0)
 }
 
-fn describe(o: &Bound<'_, PyAny>, depth: usize) -> String {
+fn describe(o: &Bound<'_, PyAny>, depth: usize) -> PyResult<String> {
     if let Ok(list) = o.cast_exact::<PyList>() {
         return joined("[", list.iter(), list.len(), "]", depth);
     }
@@ -29,14 +33,10 @@ fn describe(o: &Bound<'_, PyAny>, depth: usize) -> String {
         || o.is_instance_of::<PyInt>()
         || o.is_instance_of::<PyFloat>()
         || o.is_instance_of::<PyString>();
-    let readable = o.is_instance_of::<PyDict>() || o.hasattr("__iter__").unwrap_or(true);
-    if !plain && readable {
-        return format!("a {}", super::convert::type_name(o));
+    if !plain && (o.is_instance_of::<PyDict>() || o.hasattr("__iter__")?) {
+        return Ok(format!("a {}", super::convert::type_name(o)));
     }
-    match o.repr() {
-        Ok(text) => shortened(text.to_string_lossy().into_owned(), CHARACTERS),
-        Err(_) => format!("a {}", super::convert::type_name(o)),
-    }
+    Ok(shortened(raised::repr_of(o)?, CHARACTERS))
 }
 
 fn joined<'py>(
@@ -45,15 +45,15 @@ fn joined<'py>(
     len: usize,
     close: &str,
     depth: usize,
-) -> String {
+) -> PyResult<String> {
     if depth == DEPTH {
-        return format!("{open}...{close}");
+        return Ok(format!("{open}...{close}"));
     }
-    let mut parts: Vec<String> = items.take(ITEMS).map(|x| describe(&x, depth + 1)).collect();
+    let mut parts = items.take(ITEMS).map(|x| describe(&x, depth + 1)).collect::<PyResult<Vec<String>>>()?;
     if len > ITEMS {
         parts.push("...".into());
     }
-    format!("{open}{}{close}", parts.join(", "))
+    Ok(format!("{open}{}{close}", parts.join(", ")))
 }
 
 /// A message of a length that can be read.

@@ -2,6 +2,7 @@
 
 use super::native::{Arg, Out, Slf};
 use super::options::{self, Order};
+use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{convert, data, device, door, dtype, memory, nested};
 use crate::base::{DType, Error, Result, Scalar, Shape};
@@ -81,10 +82,10 @@ pub fn to_complex<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
 }
 
 pub fn contains(slf: Slf<'_, '_>, element: Any<'_, '_>) -> PyResult<bool> {
-    if convert::tensor(element).is_none() && convert::number(element).is_none() {
+    if convert::tensor(element).is_none() && convert::number(element)?.is_none() {
         return Err(PyRuntimeError::new_err(format!(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a {}",
-            element.get_type().str()?
+            raised::str_of(&element.get_type())?
         )));
     }
     let equal = slf.eq_elements(element)?;
@@ -98,12 +99,18 @@ trait Elementwise {
 impl Elementwise for Bound<'_, PyTensor> {
     fn eq_elements(&self, other: Any<'_, '_>) -> Result<Tensor> {
         let a = self.get().value();
-        match (convert::tensor(other), convert::number(other)) {
+        match (convert::tensor(other), convert::number(other)?) {
             (Some(b), _) => crate::ops::compare::eq(&a, &b),
             (None, Some(n)) => crate::ops::compare::eq(&a, crate::ops::value::Operand::Number(n)),
             (None, None) => Err(Error::type_("eq(): expected Tensor or Number")),
         }
     }
+}
+
+/// The arguments as sizes, if all of them are.
+fn sizes_of(args: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<usize>>> {
+    let size = |a| PyResult::Ok(raised::whole(&a)?.and_then(|i| usize::try_from(i).ok()));
+    args.iter().map(size).collect()
 }
 
 /// `Tensor(2, 3)`, `Tensor([1, 2])`: the class called, as PyTorch's older programs do.
@@ -118,7 +125,7 @@ pub fn construct(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyRe
     let zeros = |shape: Shape| Ok::<_, Error>(Tensor::from(Array::zeros(float, shape)?));
     let value = if args.is_empty() {
         zeros(Shape::new(&[0]))?
-    } else if let Ok(sizes) = args.iter().map(|a| a.extract::<usize>()).collect::<PyResult<Vec<_>>>() {
+    } else if let Some(sizes) = sizes_of(args)? {
         zeros(sizes.into())?
     } else if let Some(t) = convert::tensor(&args.get_item(0)?) {
         t

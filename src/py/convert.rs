@@ -1,6 +1,6 @@
 //! Arguments and results between Python objects and [`Value`]s.
 
-use super::tensor;
+use super::{raised, tensor};
 use crate::base::{DType, Error, Result, Scalar};
 use crate::core::Tensor;
 use crate::dense::stack;
@@ -8,10 +8,11 @@ use crate::ops::value::IndexItem;
 use crate::ops::{Kind, Value};
 use num_complex::Complex;
 use pyo3::exceptions::PyTypeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::{ffi, intern};
 use smallvec::SmallVec;
+use std::ffi::CStr;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
@@ -19,10 +20,14 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 #[cold]
 fn mismatch(kind: Kind, o: Any<'_, '_>) -> Error {
     let wrong = match kind {
-        Kind::Ints => first_misfit(o, |x| integer(x).is_some()),
-        Kind::Tensors => first_misfit(o, |x| tensor(x).is_some()),
-        Kind::Operands => first_misfit(o, |x| operand(x).is_some()),
-        _ => None,
+        Kind::Ints => first_misfit(o, |x| Ok(integer(x)?.is_some())),
+        Kind::Tensors => first_misfit(o, |x| Ok(tensor(x).is_some())),
+        Kind::Operands => first_misfit(o, |x| Ok(operand(x)?.is_some())),
+        _ => Ok(None),
+    };
+    let wrong = match wrong {
+        Ok(wrong) => wrong,
+        Err(e) => return e,
     };
     match wrong {
         Some((i, x)) => Error::type_(format!("must be {}, but found element of type {x} at pos {i}", kind_text(kind))),
@@ -31,13 +36,22 @@ fn mismatch(kind: Kind, o: Any<'_, '_>) -> Error {
 }
 
 /// The place and type of the first element of a sequence that does not fit.
-fn first_misfit(o: Any<'_, '_>, fits: impl Fn(Any<'_, '_>) -> bool) -> Option<(usize, String)> {
-    let items = items(o)?;
-    items.iter().position(|x| !fits(x)).map(|i| (i, type_name(&items[i])))
+fn first_misfit(o: Any<'_, '_>, fits: impl Fn(Any<'_, '_>) -> Result<bool>) -> Result<Option<(usize, String)>> {
+    for (i, x) in items(o).into_iter().flatten().enumerate() {
+        if !fits(&x)? {
+            return Ok(Some((i, type_name(&x))));
+        }
+    }
+    Ok(None)
 }
 
 pub fn type_name(o: Any<'_, '_>) -> String {
-    o.get_type().name().map(|n| n.to_string()).unwrap_or_else(|_| "object".into())
+    class_name(&o.get_type())
+}
+
+pub fn class_name(class: &Bound<'_, PyType>) -> String {
+    // Reading it runs no code of the program.
+    class.name().map_or_else(|_| "object".into(), |n| raised::text(&n))
 }
 
 fn kind_text(kind: Kind) -> &'static str {
@@ -51,35 +65,38 @@ fn kind_text(kind: Kind) -> &'static str {
 }
 
 /// A Python number; NumPy scalars count, tensors do not.
-pub fn number(o: Any<'_, '_>) -> Option<Scalar> {
-    if o.is_exact_instance_of::<PyFloat>() {
-        return o.extract().ok().map(Scalar::Float);
-    }
-    if o.is_instance_of::<PyBool>() {
-        return o.extract().ok().map(Scalar::Bool);
-    }
-    if o.is_instance_of::<PyInt>() {
-        return Some(o.extract::<i64>().map_or_else(|_| large_integer(o), Scalar::Int));
-    }
-    if o.is_instance_of::<PyFloat>() {
-        return o.extract().ok().map(Scalar::Float);
-    }
-    if o.is_instance_of::<PyComplex>() {
-        return o.extract::<Complex64>().ok().map(|z| Scalar::Complex(z.0));
-    }
-    foreign_number(o)
+pub fn number(o: Any<'_, '_>) -> Result<Option<Scalar>> {
+    Ok(Some(if let Ok(x) = o.cast_exact::<PyFloat>() {
+        Scalar::Float(x.value())
+    } else if let Ok(b) = o.cast::<PyBool>() {
+        Scalar::Bool(b.is_true())
+    } else if let Ok(i) = o.cast::<PyInt>() {
+        // An int runs no code of its class here: it can only be too large.
+        i.extract::<i64>().map_or_else(|_| large_integer(i), Scalar::Int)
+    } else if let Ok(x) = o.cast::<PyFloat>() {
+        Scalar::Float(x.value())
+    } else if let Ok(z) = o.cast::<PyComplex>() {
+        Scalar::Complex(Complex::new(z.real(), z.imag()))
+    } else {
+        return foreign_number(o);
+    }))
 }
 
 /// An integer beyond i64.
 #[cold]
 #[inline(never)]
-fn large_integer(o: Any<'_, '_>) -> Scalar {
-    match o.extract::<u64>() {
-        Ok(u) => Scalar::Unsigned(u),
-        Err(_) => Scalar::Huge(
-            o.extract().unwrap_or_else(|_| if o.lt(0).unwrap_or(false) { f64::NEG_INFINITY } else { f64::INFINITY }),
-        ),
+fn large_integer(i: &Bound<'_, PyInt>) -> Scalar {
+    if let Ok(u) = i.extract::<u64>() {
+        return Scalar::Unsigned(u);
     }
+    let mut sign = 0;
+    // SAFETY: a live int. Neither call runs code of its class; the only error, too large an int, is taken away.
+    let x = unsafe {
+        ffi::PyLong_AsLongLongAndOverflow(i.as_ptr(), &mut sign);
+        ffi::PyLong_AsDouble(i.as_ptr())
+    };
+    let too_large = PyErr::take(i.py()).is_some();
+    Scalar::Huge(if too_large { f64::from(sign) * f64::INFINITY } else { x })
 }
 
 /// A number as a float parameter.
@@ -90,48 +107,46 @@ fn float(n: Scalar) -> Result<Value> {
     }
 }
 
-struct Complex64(Complex<f64>);
-impl<'py> FromPyObject<'_, 'py> for Complex64 {
-    type Error = PyErr;
-    fn extract(o: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let c = o.cast::<PyComplex>()?;
-        Ok(Complex64(Complex::new(c.real(), c.imag())))
-    }
-}
-
-/// NumPy scalars: anything that is no tensor, has `dtype` and `item`, and no dimensions.
+/// NumPy scalars: anything of its classes without dimensions that is no array.
 #[cold]
-fn foreign_number(o: Any<'_, '_>) -> Option<Scalar> {
-    let module = o.get_type().module().ok()?.to_string();
-    if module != "numpy" || o.getattr("ndim").ok()?.extract::<usize>().ok()? != 0 {
-        return None;
+fn foreign_number(o: Any<'_, '_>) -> Result<Option<Scalar>> {
+    let class = o.get_type();
+    // SAFETY: the name of a live class.
+    let name = unsafe { CStr::from_ptr((*class.as_type_ptr()).tp_name) };
+    // The classes of NumPy's scalars are written in C, so that their names hold the module.
+    if !name.to_bytes().starts_with(b"numpy.") || name == c"numpy.ndarray" {
+        return Ok(None);
     }
-    if o.hasattr("__array_finalize__").unwrap_or(false) {
-        return None;
-    }
-    let item = o.call_method0("item").ok()?;
-    // The item of a NumPy scalar without a Python counterpart, such as longdouble, is itself.
-    if item.get_type().is(o.get_type()) { o.extract().ok().map(Scalar::Float) } else { number(&item) }
+    numpy_number(o, &class).map_err(super::errors::to_error)
 }
 
-fn integer(o: Any<'_, '_>) -> Option<i64> {
+fn numpy_number(o: Any<'_, '_>, class: &Bound<'_, PyType>) -> PyResult<Option<Scalar>> {
+    let py = o.py();
+    let is_scalar = match o.getattr_opt(intern!(py, "ndim"))? {
+        Some(n) => raised::whole(&n)? == Some(0) && !o.hasattr(intern!(py, "__array_finalize__"))?,
+        None => false,
+    };
+    if !is_scalar {
+        return Ok(None);
+    }
+    let Some(item) = raised::fitting(py, o.call_method0(intern!(py, "item")))? else { return Ok(None) };
+    // The item of a NumPy scalar without a Python counterpart, such as longdouble, is itself.
+    if item.get_type().is(class) {
+        return Ok(raised::fitting(py, o.extract())?.map(Scalar::Float));
+    }
+    Ok(number(&item)?)
+}
+
+fn integer(o: Any<'_, '_>) -> Result<Option<i64>> {
     if o.is_exact_instance_of::<PyInt>() {
-        return o.extract().ok();
+        return Ok(o.extract().ok());
     }
     if o.is_instance_of::<PyBool>() || o.is_instance_of::<PyFloat>() {
-        return None;
+        return Ok(None);
     }
     // Its method may come back here.
-    stack::check().ok()?;
-    // SAFETY: PyNumber_Index returns a new reference or sets an error, which is cleared.
-    let i = unsafe { Bound::from_owned_ptr_or_opt(o.py(), ffi::PyNumber_Index(o.as_ptr())) };
-    match i {
-        Some(i) => i.extract().ok(),
-        None => {
-            PyErr::take(o.py());
-            None
-        }
-    }
+    stack::check()?;
+    raised::whole(o).map_err(super::errors::to_error)
 }
 
 fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
@@ -141,11 +156,14 @@ fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
     o.cast::<PyList>().ok().map(|l| l.iter().collect())
 }
 
-fn integers(o: Any<'_, '_>) -> Option<SmallVec<[i64; 6]>> {
-    if let Some(i) = integer(o) {
-        return Some(SmallVec::from_elem(i, 1));
+fn integers(o: Any<'_, '_>) -> Result<Option<SmallVec<[i64; 6]>>> {
+    if let Some(i) = integer(o)? {
+        return Ok(Some(SmallVec::from_elem(i, 1)));
     }
-    items(o)?.iter().map(integer).collect()
+    match items(o) {
+        Some(items) => items.iter().map(integer).collect(),
+        None => Ok(None),
+    }
 }
 
 #[inline]
@@ -160,18 +178,21 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
     }
     let value = match kind {
         Kind::Tensor => tensor(o).map(Value::Tensor),
-        Kind::Operand => tensor(o).map(Value::Tensor).or_else(|| number(o).map(Value::Number)),
-        Kind::Number => number(o).or_else(|| item(o)).map(Value::Number),
-        Kind::Int => integer(o).map(Value::Int),
-        Kind::Float => number(o).filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
-        Kind::Bool => truth(o).map(Value::Bool),
-        Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(s.to_string_lossy().into_owned())),
-        Kind::Ints => integers(o).map(Value::Ints),
+        Kind::Operand => operand(o)?,
+        Kind::Number => number(o)?.or_else(|| item(o)).map(Value::Number),
+        Kind::Int => integer(o)?.map(Value::Int),
+        Kind::Float => number(o)?.filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
+        Kind::Bool => truth(o)?.map(Value::Bool),
+        Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(raised::text(s))),
+        Kind::Ints => integers(o)?.map(Value::Ints),
         Kind::DType => super::dtype::dtype_or_number_type(o).map(Value::DType),
         Kind::Tensors => {
             items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List)
         }
-        Kind::Operands => items(o).and_then(|v| v.iter().map(operand).collect()).map(Value::List),
+        Kind::Operands => match items(o) {
+            Some(v) => v.iter().map(operand).collect::<Result<Option<_>>>()?.map(Value::List),
+            None => None,
+        },
         Kind::Index => return index(o).map(Value::Index),
         Kind::Generator => super::object(o).map(Value::Object),
         Kind::Any => any(o, 0)?,
@@ -184,15 +205,18 @@ fn item(o: Any<'_, '_>) -> Option<Scalar> {
     tensor(o)?.dense()?.item().ok()
 }
 
-fn operand(o: Any<'_, '_>) -> Option<Value> {
-    tensor(o).map(Value::Tensor).or_else(|| number(o).map(Value::Number))
+fn operand(o: Any<'_, '_>) -> Result<Option<Value>> {
+    match tensor(o) {
+        Some(t) => Ok(Some(Value::Tensor(t))),
+        None => Ok(number(o)?.map(Value::Number)),
+    }
 }
 
-fn truth(o: Any<'_, '_>) -> Option<bool> {
+fn truth(o: Any<'_, '_>) -> Result<Option<bool>> {
     if let Ok(b) = o.cast::<PyBool>() {
-        return Some(b.is_true());
+        return Ok(Some(b.is_true()));
     }
-    integer(o).map(|i| i != 0)
+    Ok(integer(o)?.map(|i| i != 0))
 }
 
 /// No operator has an argument that is nested deeper.
@@ -200,19 +224,19 @@ const MAX_DEPTH: usize = 16;
 
 /// Whatever the object is.
 fn any(o: Any<'_, '_>, depth: usize) -> Result<Option<Value>> {
-    if let Some(v) = operand(o) {
+    if let Some(v) = operand(o)? {
         return Ok(Some(v));
     }
     if let Some(d) = super::dtype::dtype_of(o.as_ptr()) {
         return Ok(Some(Value::DType(d)));
     }
     if let Ok(s) = o.cast::<PyString>() {
-        return Ok(Some(Value::Str(s.to_string_lossy().into_owned())));
+        return Ok(Some(Value::Str(raised::text(s))));
     }
     let Some(parts) = items(o) else {
         // Options that the entry only looks at by name: memory formats, layouts, devices.
-        let text = if o.hasattr("__iter__").unwrap_or(true) { type_name(o) } else { o.to_string() };
-        return Ok(Some(Value::Str(text)));
+        let named = o.hasattr("__iter__").and_then(|i| if i { Ok(type_name(o)) } else { raised::str_of(o) });
+        return named.map(|text| Some(Value::Str(text))).map_err(super::errors::to_error);
     };
     if depth == MAX_DEPTH {
         let class = type_name(o);
@@ -238,7 +262,7 @@ fn bound(o: Any<'_, '_>) -> Result<Option<i64>> {
     if o.is_none() {
         return Ok(None);
     }
-    match integer(o) {
+    match integer(o)? {
         Some(i) => Ok(Some(i)),
         None => Err(Error::type_(format!("slice indices must be integers or None, not {}", type_name(o)))),
     }
@@ -264,7 +288,7 @@ fn index_item(o: Any<'_, '_>) -> Result<IndexItem> {
     if let Some(t) = tensor(o) {
         return Ok(IndexItem::Tensor(t));
     }
-    if let Some(i) = integer(o) {
+    if let Some(i) = integer(o)? {
         return Ok(IndexItem::Int(i));
     }
     // Lists, ranges and NumPy arrays index like tensors.

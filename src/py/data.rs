@@ -2,9 +2,10 @@
 
 use super::convert::{self, type_name};
 use super::foreign::Foreign;
+use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{autograd, device, dlpack, dtype};
-use super::{nested, stacked};
+use super::{lists, nested, stacked};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::dense::{Array, copy, stack};
@@ -33,9 +34,9 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
     stack::check()?;
     let array = if let Some(t) = convert::tensor(o) {
         return detached_copy(&t, dtype);
-    } else if let Some(array) = nested::from_lists(op, o, dtype)? {
+    } else if let Some(array) = lists::from_lists(op, o, dtype)? {
         return Ok(array.into());
-    } else if let Some((n, natural)) = nested::number(o) {
+    } else if let Some((n, natural)) = nested::number(o)? {
         Array::scalar(nested::checked_dtype(op, n, dtype.unwrap_or(natural))?, n)
     } else if has_buffer(o) {
         Foreign::of(&at_least_1d(o)?, op)?.copy()?.reshape(&shape_of(o)?)?
@@ -64,20 +65,21 @@ fn foreign_array<'py>(o: Any<'_, 'py>) -> Result<Option<Bound<'py, PyAny>>> {
 
 /// Buffer views of 0-d arrays have no shape.
 fn at_least_1d<'py>(o: Any<'_, 'py>) -> Result<Bound<'py, PyAny>> {
-    match o.getattr_opt("ndim") {
-        Ok(Some(n)) if n.extract().is_ok_and(|n: usize| n == 0) => {
-            o.call_method1("reshape", (1,)).map_err(super::errors::to_error)
-        }
+    let seen = || match o.getattr_opt("ndim")? {
+        Some(n) if raised::whole(&n)? == Some(0) => o.call_method1("reshape", (1,)),
         _ => Ok(o.clone()),
-    }
+    };
+    seen().map_err(super::errors::to_error)
 }
 
 fn shape_of(o: Any<'_, '_>) -> Result<crate::base::Shape> {
-    let dims: Vec<usize> = match o.getattr_opt("shape") {
-        Ok(Some(s)) => s.extract().map_err(super::errors::to_error)?,
-        _ => vec![pyo3::buffer::PyUntypedBuffer::get(o).map_err(super::errors::to_error)?.item_count()],
+    let dims = || -> PyResult<Vec<usize>> {
+        match o.getattr_opt("shape")? {
+            Some(s) => raised::items(&s)?.map(|n| n?.extract()).collect(),
+            None => Ok(vec![pyo3::buffer::PyUntypedBuffer::get(o)?.item_count()]),
+        }
     };
-    Ok(dims.into())
+    Ok(dims().map_err(super::errors::to_error)?.into())
 }
 
 /// A tensor over the memory of a NumPy array or another buffer. Memory that cannot be shared is copied.
@@ -188,7 +190,7 @@ fn convert_sharing<'py>(op: &str, o: Any<'_, 'py>, opts: Options, copy: Option<b
             return Ok(o.clone());
         }
         Some(value)
-    } else if nested::number(o).is_some() {
+    } else if nested::number(o)?.is_some() {
         None
     } else if has_buffer(o) {
         Some(share(op, o)?)

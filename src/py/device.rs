@@ -1,5 +1,7 @@
 //! `device`, `layout` and `memory_format`: values that programs pass around. There is one device and one layout.
 
+use super::convert::type_name;
+use super::raised;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
@@ -26,10 +28,10 @@ impl Device {
         if let Ok(name) = obj.cast::<PyString>() {
             return parse(name.to_str()?, function);
         }
-        if obj.extract::<i64>().is_ok() {
-            return Err(not_cpu(function, &obj.str()?.to_string()));
+        if let Some(index) = raised::index(obj)? {
+            return Err(not_cpu(function, &raised::repr_of(&index)?));
         }
-        let got = obj.get_type().name()?;
+        let got = type_name(obj);
         Err(PyTypeError::new_err(format!("{function}(): argument 'device' expected a device or a str, got {got}")))
     }
 }

@@ -4,7 +4,9 @@
 //! `dltensor_versioned`) belongs to whoever renames it to `used_…`, and calls its deleter once.
 
 use super::convert::type_name;
+use super::errors;
 use super::native::{Out, Slf};
+use super::raised;
 use super::{conversion, tensor};
 use crate::base::size::Whole;
 use crate::base::{DType, Error, Layout, Result, Shape};
@@ -297,7 +299,8 @@ native! { METHODS, ATTRIBUTES:
     /// The memory as a DLPack capsule.
     fn __dlpack__(slf; stream = None, max_version = None, dl_device = None, copy = None) {
         let py = slf.py();
-        if stream.is_some_and(|s| s.extract::<i64>().is_ok_and(|s| s != -1 && s != 1 && s != 0)) {
+        let stream = stream.map(|s| raised::whole(&s)).transpose()?.flatten();
+        if stream.is_some_and(|s| s != -1 && s != 1 && s != 0) {
             return Err(PyBufferError::new_err("__dlpack__(): the cpu has no streams"));
         }
         if let Some(d) = dl_device
@@ -309,7 +312,7 @@ native! { METHODS, ATTRIBUTES:
             Some(v) => v.extract::<(u32, u32)>()?.0 >= 1,
             None => false,
         };
-        let array = conversion::exported(slf.get(), "__dlpack__()").map_err(|e| PyBufferError::new_err(e.to_string()))?;
+        let array = conversion::exported(slf.get(), "__dlpack__()").map_err(errors::as_buffer_error)?;
         let writable = array.buffer().is_some_and(|b| b.is_writable());
         if conversion::flag(copy, false)? {
             return capsule(py, copy::gather(&array)?.to_buffer()?, versioned, IS_COPIED);

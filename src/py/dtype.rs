@@ -53,7 +53,7 @@ pub(crate) fn dtype_of(obj: *mut ffi::PyObject) -> Option<DType> {
 /// TypeError that names the function and the argument.
 pub fn dtype_argument(obj: &Bound<'_, PyAny>, function: &str, argument: &str) -> PyResult<DType> {
     dtype_or_number_type(obj).ok_or_else(|| {
-        let got = obj.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        let got = super::convert::type_name(obj);
         PyTypeError::new_err(format!("{function}(): argument '{argument}' expected a pullback.dtype, got {got}"))
     })
 }

@@ -2,7 +2,8 @@
 
 use crate::base::{Error, Kind};
 use pyo3::exceptions::{
-    PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError, PyValueError,
+    PyBufferError, PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError,
+    PyValueError,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyFrame, PyFrameMethods, PyString};
@@ -55,10 +56,41 @@ impl From<Error> for PyErr {
     }
 }
 
-/// Wraps a Python exception so that Rust code can carry it; turning it back gives the same object.
+/// Wraps a Python exception so that Rust code can carry it; turning it back gives the same object. Ordinary errors show
+/// their text, which others may quote; exceptions of other classes have none, and pass through whatever they meet.
 #[cold]
 pub fn to_error(error: PyErr) -> Error {
-    Error::foreign(error.to_string(), Box::new(error))
+    let text = Python::attach(|py| -> PyResult<String> {
+        let class = error.get_type(py);
+        let ordinary = class.is(py.get_type::<PyRuntimeError>())
+            || class.is(py.get_type::<PyNotImplementedError>())
+            || class.is(py.get_type::<PyTypeError>())
+            || class.is(py.get_type::<PyValueError>())
+            || class.is(py.get_type::<PyIndexError>());
+        if !ordinary {
+            return Ok(String::new());
+        }
+        let text = super::raised::str_of(error.value(py).as_any())?;
+        Ok(format!("{}: {text}", super::convert::class_name(&class)))
+    });
+    match text {
+        Ok(text) => Error::foreign(text, Box::new(error)),
+        Err(other) => Error::foreign("", Box::new(other)),
+    }
+}
+
+/// An error of this package as a BufferError; other exceptions stay what they are.
+#[cold]
+pub fn as_buffer_error(error: PyErr) -> PyErr {
+    Python::attach(|py| {
+        let class = error.get_type(py);
+        let ours = class.is(py.get_type::<PyRuntimeError>()) || class.is(py.get_type::<PyTypeError>());
+        match ours.then(|| super::raised::str_of(error.value(py).as_any())) {
+            Some(Ok(text)) => PyBufferError::new_err(text),
+            Some(Err(other)) => other,
+            None => error,
+        }
+    })
 }
 
 /// A line of the user's program.

@@ -52,7 +52,7 @@ fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
     let Some(o) = o else {
         return Err(Error::type_(format!("{op}(): argument 'value' must be Number or Tensor, not None")));
     };
-    if let Some(n) = convert::number(&o) {
+    if let Some(n) = convert::number(&o)? {
         return promote::fitted(op, "value", n, like.dtype());
     }
     match convert::tensor(&o) {

@@ -2,12 +2,15 @@
 //! of all others by that.
 
 use super::dtype::dtype_from_kind;
+use super::errors::to_error;
 use super::object;
+use super::raised;
 use crate::base::size::LARGEST;
 use crate::base::{DType, Error, Layout, Result, Shape, Strides};
 use crate::dense::buffer::Lender;
 use crate::dense::{Array, Buffer, copy};
 use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyValueError;
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -84,8 +87,12 @@ impl Lender for Guard {
         // SAFETY: both are live objects.
         let references = |o: &Py<PyAny>| unsafe { ffi::Py_REFCNT(o.as_ptr()) };
         let alone = |py: Python<'_>| {
+            // Subclasses may run code of their own.
+            // SAFETY: the name of a live class.
+            let plain = unsafe { CStr::from_ptr((*array.bind(py).get_type_ptr()).tp_name) } == c"numpy.ndarray";
             let owns = || array.bind(py).getattr(intern!(py, "flags"))?.getattr(intern!(py, "owndata"))?.is_truthy();
-            references(capsule) == 1
+            plain
+                && references(capsule) == 1
                 && references(array) == 2
                 && !object::has_weak_references(array.bind(py))
                 && owns().unwrap_or(false)
@@ -107,6 +114,14 @@ pub struct Foreign {
     low: *mut u8,
 }
 
+/// The object's buffer; `None` if it has none, or one of elements that NumPy cannot describe, such as dates.
+fn buffer(o: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
+    match PyUntypedBuffer::get(o) {
+        Err(e) if e.is_instance_of::<PyValueError>(o.py()) && raised::is_of_numpy(o)? => Ok(None),
+        got => raised::fitting(o.py(), got),
+    }
+}
+
 impl Foreign {
     /// The object's buffer.
     ///
@@ -120,16 +135,18 @@ impl Foreign {
                 super::convert::type_name(o)
             ))
         };
-        if let Some(array) = Foreign::of_array(o) {
+        if let Some(array) = Foreign::of_array(o).map_err(to_error)? {
             return Ok(array);
         }
-        let Ok(view) = PyUntypedBuffer::get(o) else {
-            let what = o.getattr("dtype").map_or_else(|_| super::convert::type_name(o), |d| d.to_string());
-            return Err(unsupported(&what));
+        let dtype_text = || match o.getattr_opt("dtype").map_err(to_error)? {
+            Some(d) => raised::str_of(&d).map(Some).map_err(to_error),
+            None => Ok(None),
+        };
+        let Some(view) = buffer(o).map_err(to_error)? else {
+            return Err(unsupported(&dtype_text()?.unwrap_or_else(|| super::convert::type_name(o))));
         };
         let Some(dtype) = dtype_of_format(view.format(), view.item_size()) else {
-            let what = o.getattr("dtype").map_or_else(|_| view.format().to_string_lossy().into(), |d| d.to_string());
-            return Err(unsupported(&what));
+            return Err(unsupported(&dtype_text()?.unwrap_or_else(|| view.format().to_string_lossy().into())));
         };
         let (readonly, start) = (view.readonly(), view.buf_ptr().cast());
         let (shape, strides) = (Shape::new(view.shape()), view.strides().into());
@@ -137,12 +154,16 @@ impl Foreign {
     }
 
     /// The memory of a NumPy array; `None` for other objects, and for elements that the buffer protocol must explain.
-    fn of_array(o: &Bound<'_, PyAny>) -> Option<Foreign> {
+    fn of_array(o: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
         let name = intern!(o.py(), "__array_struct__");
-        if !o.get_type().hasattr(name).ok()? {
-            return None;
+        if !o.get_type().hasattr(name)? {
+            return Ok(None);
         }
-        let object = o.getattr(name).ok()?;
+        Ok(o.getattr_opt(name)?.and_then(|capsule| Foreign::of_capsule(o, capsule)))
+    }
+
+    /// The memory that the `__array_struct__` of `o` describes.
+    fn of_capsule(o: &Bound<'_, PyAny>, object: Bound<'_, PyAny>) -> Option<Foreign> {
         let capsule = object.cast::<PyCapsule>().ok()?;
         let interface = capsule.pointer_checked(None).ok()?.cast::<Interface>();
         // SAFETY: by NumPy's array interface, a capsule under this name points to such a structure while it lives.

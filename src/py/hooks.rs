@@ -1,6 +1,7 @@
 //! Hooks of gradients and nodes, and handles that remove them.
 
 use super::gradient::Accumulator;
+use super::raised;
 use super::{convert, errors, tensor};
 use crate::base::Result;
 use crate::core::node::{GradHook, Node, NodeHook, locked};
@@ -34,14 +35,14 @@ impl Callable {
             Some(g) if g.shape() != t.shape() => Err(PyRuntimeError::new_err(format!(
                 "{}: hook '{}' has changed the size of value: the gradient has shape {}, and it returned {}",
                 REGISTER,
-                self.callable(py),
+                self.callable(py)?,
                 g.shape(),
                 t.shape()
             ))),
             Some(g) if g.dtype() != t.dtype() => Err(PyRuntimeError::new_err(format!(
                 "{}: hook '{}' has changed the type of value: the gradient is {}, and it returned {}",
                 REGISTER,
-                self.callable(py),
+                self.callable(py)?,
                 g.dtype(),
                 t.dtype()
             ))),
@@ -49,9 +50,11 @@ impl Callable {
         }
     }
 
-    fn callable(&self, py: Python<'_>) -> String {
-        let name = self.0.bind(py).getattr("__name__");
-        name.map_or_else(|_| convert::type_name(self.0.bind(py)), |n| n.to_string())
+    fn callable(&self, py: Python<'_>) -> PyResult<String> {
+        match self.0.bind(py).getattr_opt("__name__")? {
+            Some(name) => raised::str_of(&name),
+            None => Ok(convert::type_name(self.0.bind(py))),
+        }
     }
 
     /// The hook of a node, which may be any object until it is called.
@@ -90,7 +93,7 @@ impl Callable {
             return Err(PyRuntimeError::new_err(format!(
                 "{}: hook '{}' has returned an incorrect number of values (got {}, but expected {})",
                 REGISTER,
-                self.callable(py),
+                self.callable(py)?,
                 items.len(),
                 like.len()
             )));

@@ -1,6 +1,7 @@
 //! What the core asks of Python: signals, the interpreter lock, tracebacks, warnings; and the anomaly mode.
 
 use super::errors::to_error;
+use super::raised;
 use crate::base::Result;
 use crate::core::host::{self, Anomaly, Host};
 use crate::dense::threads::{self, Ears};
@@ -72,7 +73,13 @@ fn traceback() -> String {
         let lines: Vec<String> = py.import("traceback")?.call_method0("format_stack")?.extract()?;
         Ok(lines.concat())
     };
-    Python::try_attach(|py| stack(py).unwrap_or_default()).unwrap_or_default()
+    let text = |py: Python<'_>| {
+        stack(py).unwrap_or_else(|e| {
+            raised::put_off(py, &e);
+            String::new()
+        })
+    };
+    Python::try_attach(text).unwrap_or_default()
 }
 
 fn warn(text: &str) -> Result<()> {

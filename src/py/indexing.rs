@@ -37,7 +37,7 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
 fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
     let t = match convert::tensor(value) {
         Some(t) => t,
-        None => match convert::number(value) {
+        None => match convert::number(value)? {
             Some(n) => return assigned_number(n, target.dtype()),
             None => super::data::tensor_from(value, Some(target.dtype()))?,
         },

@@ -1,5 +1,6 @@
 //! What the Python side may ask of values and the transforms that follow them.
 
+use super::raised;
 use super::tensor::PyTensor;
 use super::{errors, tensor};
 use crate::core::level::GradMode;
@@ -104,7 +105,7 @@ fn _transposed<'py>(
             let found: Option<Bound<'py, PyTensor>> = o?.extract()?;
             Ok(found.map(|t| t.get().value()))
         };
-        found.try_iter()?.map(value).collect()
+        raised::items(&found)?.map(value).collect()
     };
     let out = transposed(&source, &metas, &along, |given| run(given).map_err(errors::to_error))?;
     out.into_iter().map(|t| t.map(|t| tensor::wrap(py, t)).transpose()).collect()

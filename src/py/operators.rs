@@ -3,6 +3,8 @@
 // The glue that pyo3 generates for slots is attributed to the macro below.
 #![allow(unsafe_op_in_unsafe_fn)]
 
+use super::errors;
+use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{conversion, convert, door, indexing, memory, pickle, repr};
 use crate::core::Tensor;
@@ -33,7 +35,7 @@ fn apply(
         let b = b.value();
         return Ok(Some(door::released(slf.py(), &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
     }
-    match convert::number(other) {
+    match convert::number(other)? {
         Some(n) => Ok(Some(door::released(slf.py(), &[&a], || f(Operand::Tensor(&a), Operand::Number(n)))?)),
         None => Ok(None),
     }
@@ -76,9 +78,9 @@ fn inplace_array(
     f: &(dyn Fn(Operand<'_>, Operand<'_>) -> Result + Send),
 ) -> PyResult<()> {
     let py = slf.py();
-    let operand = match other.get_type().module()?.to_str()? {
-        "numpy" => py.import("pullback._arrays")?.getattr("_operand")?.call1((other,))?,
-        _ => other.clone(),
+    let operand = match raised::is_of_numpy(other)? {
+        true => py.import("pullback._arrays")?.getattr("_operand")?.call1((other,))?,
+        false => other.clone(),
     };
     let a = slf.get().value();
     match convert::tensor(&operand) {
@@ -251,8 +253,7 @@ slots! {
             py.import("pullback._arrays")?.getattr("ufunc")?.call1((ufunc, method, inputs, options))
         }
         unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-            let array = conversion::exported(slf.get(), "memoryview()")
-                .map_err(|e| pyo3::exceptions::PyBufferError::new_err(e.to_string()))?;
+            let array = conversion::exported(slf.get(), "memoryview()").map_err(errors::as_buffer_error)?;
             // SAFETY: the interpreter passes a structure to fill.
             unsafe { memory::fill(slf.as_any(), &array, view, flags) }
         }

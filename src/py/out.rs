@@ -1,6 +1,7 @@
 //! `out=`: the result of an operator goes into tensors that the caller has.
 
 use super::convert;
+use super::raised;
 use super::tensor::PyTensor;
 use crate::base::{Error, Result};
 use crate::core::origin::at_here;
@@ -47,7 +48,7 @@ fn targets<'py>(op: &str, out: Object<'_, 'py>) -> PyResult<Vec<Bound<'py, PyTen
         })
     };
     if out.is_instance_of::<PyTuple>() || out.is_instance_of::<PyList>() {
-        return out.try_iter()?.map(|o| one(o?)).collect();
+        return raised::items(out)?.map(|o| one(o?)).collect();
     }
     Ok(vec![one(out.clone())?])
 }

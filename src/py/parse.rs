@@ -1,5 +1,6 @@
 //! Run-time parsing of a call by an entry's parameter list.
 
+use super::raised;
 use super::{convert, options, synonyms};
 use crate::base::{Error, Result};
 use crate::ops::{Entry, Flags, Kind, Value};
@@ -131,7 +132,7 @@ impl Bindable {
             for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
                 let name = ffi::PyTuple_GET_ITEM(kwnames, k);
                 let Some(j) = self.find(py, name, slots) else {
-                    let text = Bound::from_borrowed_ptr(py, name).to_string();
+                    let text = keyword(py, name);
                     if text == "out" && super::out::takes_out(self.entry) {
                         slots[OUT] = *values.offset(k);
                         continue;
@@ -152,7 +153,7 @@ impl Bindable {
             return Some(j);
         }
         // SAFETY: keyword names are strings.
-        let text = unsafe { Bound::from_borrowed_ptr(py, name) }.to_string();
+        let text = unsafe { keyword(py, name) };
         let place = |name: &str| self.entry.params.iter().position(|p| p.name == name);
         place(&text).or_else(|| {
             let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
@@ -204,4 +205,14 @@ impl Bindable {
     pub fn is_pointwise(&self) -> bool {
         self.entry.params.iter().all(|p| matches!(p.kind, Kind::Tensor | Kind::Operand))
     }
+}
+
+/// The name of a keyword argument.
+///
+/// # Safety
+/// `name` is a live string.
+pub unsafe fn keyword(py: Python<'_>, name: *mut ffi::PyObject) -> String {
+    // SAFETY: by the contract.
+    let name = unsafe { Bound::from_borrowed_ptr(py, name).cast_into_unchecked::<PyString>() };
+    raised::text(&name)
 }

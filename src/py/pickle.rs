@@ -142,9 +142,8 @@ fn with_copies<R>(memo: &Bound<'_, PyAny>, f: impl FnOnce(&mut Copies) -> Result
 pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
     let py = slf.py();
     let id = slf.as_ptr() as usize;
-    if let Ok(known) = memo.call_method1("get", (id,))
-        && !known.is_none()
-    {
+    let known = memo.call_method1("get", (id,))?;
+    if !known.is_none() {
         return Ok(known);
     }
     stack::check()?;

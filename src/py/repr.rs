@@ -49,7 +49,7 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
 
 pub fn repr(slf: Slf<'_, '_>) -> PyResult<String> {
     let class = slf.get_type();
-    let name = if class.as_type_ptr() == tensor::type_object() { "tensor".into() } else { class.name()?.to_string() };
+    let name = if class.as_type_ptr() == tensor::type_object() { "tensor".into() } else { convert::class_name(&class) };
     Ok(text(&slf.get().value(), &name)?)
 }
 
@@ -68,7 +68,7 @@ pub fn format<'py>(slf: Slf<'_, 'py>, spec: &str) -> Out<'py> {
     if spec.is_empty() {
         return Ok(PyString::new(py, &repr(slf)?).into_any());
     }
-    Err(PyTypeError::new_err(format!("unsupported format string passed to {}.__format__", slf.get_type().name()?)))
+    Err(PyTypeError::new_err(format!("unsupported format string passed to {}.__format__", convert::type_name(slf))))
 }
 
 /// Sets how tensors are printed; what is not given stays. `profile` is 'default', 'short' or 'full'.

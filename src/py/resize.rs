@@ -3,6 +3,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::native::{Arg, Slf};
+use super::raised;
 use super::storage::Storage;
 use super::tensor::{self, PyTensor};
 use super::{convert, native, views};
@@ -51,15 +52,15 @@ fn check_resizable(op: &str, value: &Tensor) -> Result<()> {
 fn integers(op: &str, name: &str, o: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     let wrong =
         || Error::type_(format!("{op}(): argument '{name}' must be tuple of ints, got {}", convert::type_name(o)));
-    let items = o.try_iter().map_err(|_| wrong())?;
-    items.map(|x| x?.extract().map_err(|_| wrong().into())).collect()
+    let items = raised::items_if_any(o)?.ok_or_else(wrong)?;
+    items.map(|x| raised::whole(&x?)?.ok_or_else(|| wrong().into())).collect()
 }
 
 /// Sizes that are given one by one or as one sequence.
 fn given_sizes(op: &str, size: Arg<'_, '_>) -> PyResult<Shape> {
     let Some(given) = size else { return Err(Error::type_(format!("{op}(): missing argument 'size'")).into()) };
     let only = match given.cast::<PyTuple>() {
-        Ok(t) if t.len() == 1 && t.get_item(0)?.try_iter().is_ok() => t.get_item(0)?,
+        Ok(t) if t.len() == 1 && raised::index(&t.get_item(0)?)?.is_none() => t.get_item(0)?,
         _ => given.to_owned(),
     };
     Ok(sizes(op, &integers(op, "size", &only)?)?)
@@ -103,15 +104,16 @@ fn layout(memory: &Arc<Cell>, offset: Arg<'_, '_>, size: Arg<'_, '_>, stride: Ar
 
 /// Where in memory the first element is.
 pub fn offset(op: &str, o: &Bound<'_, PyAny>) -> PyResult<usize> {
-    let wrong = || {
-        let got = o.str().map_or_else(|_| convert::type_name(o), |s| s.to_string());
-        Error::runtime(format!("{op}(): argument 'storage_offset' must be a non-negative int, got {got}"))
-    };
-    if o.extract::<i64>().is_err() && !o.is_instance_of::<pyo3::types::PyInt>() {
+    let Some(given) = raised::index(o)? else {
         let got = convert::type_name(o);
         return Err(Error::type_(format!("{op}(): argument 'storage_offset' must be int, not {got}")).into());
-    }
-    Whole::from(o.extract::<i64>().map_err(|_| wrong())?).size().ok_or_else(|| wrong().into())
+    };
+    let size = given.extract::<i64>().ok().and_then(|i| Whole::from(i).size());
+    size.ok_or_else(|| {
+        let got = crate::py::convert::number(&given);
+        let got = got.ok().flatten().map_or_else(String::new, |n| n.to_string());
+        Error::runtime(format!("{op}(): argument 'storage_offset' must be a non-negative int, got {got}")).into()
+    })
 }
 
 /// An error if `set_` would lose a derivative.

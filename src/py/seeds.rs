@@ -3,6 +3,7 @@
 use super::convert;
 use super::graph::PyNode;
 use super::native::Arg;
+use super::raised;
 use super::tensor::PyTensor;
 use crate::core::{Edge, Tensor};
 use crate::rules::basis;
@@ -60,7 +61,7 @@ pub fn targets<'py>(inputs: &Bound<'py, PyAny>, op: &str) -> PyResult<Vec<Target
     if let Some(t) = target(inputs)? {
         return Ok(vec![t]);
     }
-    let items = inputs.try_iter().map_err(|_| wrong(inputs))?;
+    let items = raised::items_if_any(inputs)?.ok_or_else(|| wrong(inputs))?;
     let targets = items
         .map(|x| {
             let x = x?;
@@ -86,7 +87,7 @@ pub fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tenso
         let got = convert::type_name(o);
         PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
     };
-    let items = o.try_iter().map_err(|_| wrong(o))?;
+    let items = raised::items_if_any(o)?.ok_or_else(|| wrong(o))?;
     items
         .map(|x| {
             let x = x?;
@@ -101,7 +102,7 @@ pub fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Op
     if let Some(t) = convert::tensor(&o) {
         return Ok(vec![Some(t)]);
     }
-    o.try_iter()?
+    raised::items(&o)?
         .map(|x| {
             let x = x?;
             if x.is_none() {

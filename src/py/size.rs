@@ -73,7 +73,7 @@ fn checked<'py>(py: Python<'py>, items: impl Iterator<Item = Bound<'py, PyAny>>)
     for (i, item) in items.enumerate() {
         // SAFETY: attached, and `item` is alive.
         if unsafe { ffi::PyIndex_Check(item.as_ptr()) } == 0 {
-            let got = item.get_type().name()?;
+            let got = super::convert::type_name(&item);
             return Err(PyTypeError::new_err(format!("Size(): item {i} expected an int, got {got}")));
         }
         dims.push(item.extract::<i64>()?);
@@ -124,7 +124,7 @@ unsafe extern "C" fn repr(slf: *mut PyObject) -> *mut PyObject {
     unsafe {
         slot(slf, slf, |size, _| {
             let items =
-                size.cast::<PyTuple>()?.iter().map(|d| Ok(d.repr()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+                size.cast::<PyTuple>()?.iter().map(|d| super::raised::repr_of(&d)).collect::<PyResult<Vec<_>>>()?;
             Ok(format!("pullback.Size([{}])", items.join(", ")).into_pyobject(size.py())?.into_any())
         })
     }

@@ -53,7 +53,7 @@ fn build(op: &str, o: Any<'_, '_>, depth: usize) -> Result<Tensor> {
         return Ok(t);
     }
     let Some(all) = items(o) else {
-        return match nested::number(o) {
+        return match nested::number(o)? {
             Some((n, dtype)) => Ok(Tensor::scalar(dtype, n)),
             None => Err(Error::runtime(format!("{op}(): Could not infer dtype of {}", convert::type_name(o)))),
         };

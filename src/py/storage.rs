@@ -1,6 +1,7 @@
 //! The memory behind a tensor: its storage, and the tensor that it is a view of.
 
 use super::native::{Arg, Out, Slf};
+use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{convert, native, options};
 use crate::base::{Error, Result, size};
@@ -206,7 +207,7 @@ pub fn strided<'py>(
 ) -> PyResult<Arc<Cell>> {
     let ints = |o: Arg<'_, 'py>, name: &str| -> PyResult<Vec<i64>> {
         let wrong = || Error::type_(format!("{op}(): argument '{name}' must be tuple of ints"));
-        o.ok_or_else(wrong)?.try_iter()?.map(|x| x?.extract()).collect()
+        raised::items(&*o.ok_or_else(wrong)?)?.map(|x| x?.extract()).collect()
     };
     let (sizes, strides) = (ints(size, "size")?, ints(stride, "stride")?);
     if sizes.len() != strides.len() {

@@ -90,7 +90,7 @@ fn picked(op: &str, logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ign
     let ignored = crate::ops::compare::eq(target, ignore)?;
     let safe = where_(&ignored, &Tensor::scalar(DType::I64, 0), target)?;
     let safe = check_index(&safe, Bounds { size: c.count, dim: c.dim, wrap: false })
-        .map_err(|e| crate::Error::index(format!("{op}(): Target is out of bounds: {}", e.message())))?;
+        .map_err(|e| e.quoted(|why| crate::Error::index(format!("{op}(): Target is out of bounds: {why}"))))?;
     let index = basis::unsqueeze_dims(&safe, &[c.dim])?;
     let chosen = basis::reshape(&crate::rules::index::gather(logp, c.dim, &index)?, target.shape())?;
     let w = match weight {

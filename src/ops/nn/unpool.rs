@@ -83,8 +83,9 @@ fn unpool(
     let flat = |s: &Shape| Shape::new(&s[..lead]).append(s[lead..].iter().product());
     let shape = shape.checked(op)?;
     let at = basis::reshape(indices, &flat(indices.shape()))?;
-    let at = check_index(&at, Bounds { size: out.iter().product(), dim: lead, wrap: false })
-        .map_err(|e| crate::base::Error::runtime(format!("{op}(): found an invalid max index: {}", e.message())))?;
+    let at = check_index(&at, Bounds { size: out.iter().product(), dim: lead, wrap: false }).map_err(|e| {
+        e.quoted(|why| crate::base::Error::runtime(format!("{op}(): found an invalid max index: {why}")))
+    })?;
     let zeros = basis::full(&flat(&shape), input.dtype(), 0.0)?;
     basis::reshape(&scatter(&zeros, lead, &at, &basis::reshape(input, &flat(input.shape()))?)?, &shape)
 }

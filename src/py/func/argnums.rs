@@ -35,19 +35,19 @@ pub enum Argnums {
 
 impl Argnums {
     /// `none_is_all`: whether None means all arguments.
-    pub fn new(argument: &Argument<'_>, none_is_all: bool) -> Argnums {
-        let Argument::Given(obj) = argument else { return Argnums::One(0) };
+    pub fn new(argument: &Argument<'_>, none_is_all: bool) -> PyResult<Argnums> {
+        let Argument::Given(obj) = argument else { return Ok(Argnums::One(0)) };
         let integer = |o: &Bound<'_, PyAny>| o.is_instance_of::<PyInt>().then(|| o.extract::<i64>().ok()).flatten();
         if let Some(i) = integer(obj) {
-            return Argnums::One(i);
+            return Ok(Argnums::One(i));
         }
         if obj.is_none() && none_is_all {
-            return Argnums::All;
+            return Ok(Argnums::All);
         }
-        match obj.cast::<PyTuple>().ok().and_then(|t| t.iter().map(|o| integer(&o)).collect()) {
+        Ok(match obj.cast::<PyTuple>().ok().and_then(|t| t.iter().map(|o| integer(&o)).collect()) {
             Some(all) => Argnums::Many(all),
-            None => Argnums::Wrong(format!("{} of type {}", crate::py::brief::brief(obj), type_name(obj))),
-        }
+            None => Argnums::Wrong(format!("{} of type {}", crate::py::brief::brief(obj)?, type_name(obj))),
+        })
     }
 
     /// As Python writes it, for pickling.

@@ -6,8 +6,8 @@ use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
 use super::{place, trace};
 use crate::core::origin::Origin;
-use crate::py::object;
 use crate::py::vectorcall::{self, Call, Callable};
+use crate::py::{object, raised};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ const FORWARDED: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__
 impl Transform {
     /// `func` transformed.
     pub fn new<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
-        let origin = place::origin(kind.name(), func);
+        let origin = place::origin(kind.name(), func)?;
         let t = Transform { vectorcall: vectorcall::entry::<Transform>, func: func.clone().unbind(), kind, origin };
         Ok(object::make_with_dict(func.py(), t)?.into_any())
     }
@@ -52,8 +52,8 @@ impl Transform {
     }
 
     /// `vmap(grad(loss))`
-    pub fn label(&self, py: Python<'_>) -> String {
-        format!("{}({})", self.kind.name(), place::name_of(self.func(py)))
+    pub fn label(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("{}({})", self.kind.name(), place::name_of(self.func(py))?))
     }
 }
 
@@ -142,7 +142,7 @@ impl Transform {
             unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_GenericGetAttr(slf.as_ptr(), name.as_ptr())) };
         match found {
             // What the program has put on the function itself.
-            Err(e) if e.is_instance_of::<PyAttributeError>(py) => match slf.get().lookup_in_function(py, name) {
+            Err(e) if e.is_instance_of::<PyAttributeError>(py) => match slf.get().lookup_in_function(py, name)? {
                 Some(value) => Ok(value),
                 None => Err(e),
             },
@@ -156,7 +156,7 @@ impl Transform {
         self.func(py).clone()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.label(py)
     }
 
@@ -181,24 +181,31 @@ impl Transform {
         let func = self.func(py);
         if name == "__signature__" {
             let signature = py.import("inspect")?.getattr("signature")?.call1((func,));
-            return signature.map_err(|_| PyAttributeError::new_err("the function has no signature"));
+            let none = || PyAttributeError::new_err("the function has no signature");
+            return raised::with_signature(py, signature)?.ok_or_else(none);
         }
-        match func.getattr(name) {
-            Ok(value) => Ok(value),
-            Err(_) if name == "__doc__" => Ok(py.None().into_bound(py)),
-            Err(_) if name == "__module__" => Ok(intern!(py, "pullback.func").clone().into_any()),
+        Ok(match func.getattr_opt(name)? {
+            Some(value) => value,
+            None if name == "__doc__" => py.None().into_bound(py),
+            None if name == "__module__" => intern!(py, "pullback.func").clone().into_any(),
             // Callable objects without a name, such as those of functools.partial.
-            Err(_) => Ok(PyString::new(py, self.kind.name()).into_any()),
-        }
+            None => PyString::new(py, self.kind.name()).into_any(),
+        })
     }
 
-    fn lookup_in_function<'py>(&self, py: Python<'py>, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    fn lookup_in_function<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let func = self.func(py);
         if let Ok(inner) = func.cast::<Transform>() {
             return inner.get().lookup_in_function(py, name);
         }
-        let dict = func.getattr(intern!(py, "__dict__")).ok()?;
-        dict.cast::<PyDict>().ok()?.get_item(name).ok().flatten()
+        match func.getattr_opt(intern!(py, "__dict__"))? {
+            Some(dict) => dict.cast::<PyDict>().map_or(Ok(None), |d| d.get_item(name)),
+            None => Ok(None),
+        }
     }
 }
 

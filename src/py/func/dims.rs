@@ -42,25 +42,26 @@ pub fn dimension(obj: &Bound<'_, PyAny>) -> Option<Option<i64>> {
 
 /// An int or None.
 pub fn out_dimension(t: &Transform, obj: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
-    dimension(obj).ok_or_else(|| {
-        let message = format!(
-            "{}: `out_dims` must be an int, None or a python collection of ints that says where the batch goes, got {}",
-            t.label(obj.py()),
-            type_name(obj)
-        );
-        fail(Kind::Value, message)
-    })
+    if let Some(dim) = dimension(obj) {
+        return Ok(dim);
+    }
+    let message = format!(
+        "{}: `out_dims` must be an int, None or a python collection of ints that says where the batch goes, got {}",
+        t.label(obj.py())?,
+        type_name(obj)
+    );
+    Err(fail(Kind::Value, message))
 }
 
 /// The error for `in_dims` that are no int and no tuple.
 #[cold]
-pub fn wrong_in_dims(t: &Transform, got: &Bound<'_, PyAny>) -> PyErr {
+pub fn wrong_in_dims(t: &Transform, got: &Bound<'_, PyAny>) -> PyResult<PyErr> {
     let message = format!(
         "{}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got {} \
          of type {}",
-        t.label(got.py()),
-        brief(got),
+        t.label(got.py())?,
+        brief(got)?,
         type_name(got)
     );
-    fail(Kind::Value, message)
+    Ok(fail(Kind::Value, message))
 }

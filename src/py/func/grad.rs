@@ -69,7 +69,7 @@ fn make<'py>(
     has_aux: bool,
     value: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let argnums = Argnums::new(&argnums, false);
+    let argnums = Argnums::new(&argnums, false)?;
     Transform::new(func, Callable::Grad(Grad { argnums, has_aux, value }))
 }
 

@@ -61,7 +61,7 @@ pub fn jacrev<'py>(
     chunk_size: Option<i64>,
     _preallocate_and_copy: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let argnums = Argnums::new(&argnums, false);
+    let argnums = Argnums::new(&argnums, false)?;
     let chunk_size = chunk("jacrev", chunk_size)?;
     Transform::new(func, Callable::Reverse(Reverse { argnums, has_aux, chunk_size }))
 }
@@ -95,7 +95,7 @@ pub fn jacfwd<'py>(
     chunk_size: Option<i64>,
     randomness: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let argnums = Argnums::new(&argnums, true);
+    let argnums = Argnums::new(&argnums, true)?;
     let chunk_size = chunk("jacfwd", chunk_size)?;
     let randomness = randomness_of(randomness)?;
     Transform::new(func, Callable::Forward(Forward { argnums, has_aux, chunk_size, randomness }))
@@ -114,7 +114,7 @@ pub fn jacfwd<'py>(
 #[pyfunction]
 #[pyo3(signature = (func, argnums = Argument::Default), text_signature = "(func, argnums=0)")]
 pub fn hessian<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>) -> PyResult<Bound<'py, PyAny>> {
-    let outer = Argnums::new(&argnums, false);
+    let outer = Argnums::new(&argnums, false)?;
     let inner = jacrev(func, argnums, false, None, false)?;
     let options = Forward { argnums: outer, has_aux: false, chunk_size: None, randomness: Randomness::Error };
     Transform::new(&inner, Callable::Forward(options))

@@ -41,7 +41,7 @@ pub fn jvp<'py>(
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
     let pairs = Pairs::collect(primals, tangents)?;
-    let duals = Duals::open(place::origin("jvp", func))?;
+    let duals = Duals::open(place::origin("jvp", func)?)?;
     let args = pairs.lift(py, &duals)?;
     let out = vectorcall::invoke(func, &args)?;
     drop(args);
@@ -130,7 +130,7 @@ impl<'py> Pairs<'py> {
     /// A number or an array: nobody outside sees what is written to its tensor.
     #[cold]
     fn push_converted(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
-        let value = converted(leaf).unwrap_or_else(|| Err(not_tensors("primals", leaf)))?;
+        let value = converted(leaf)?.ok_or_else(|| not_tensors("primals", leaf))?;
         if !value.dtype().is_differentiable() {
             let message = format!(
                 "jvp(): Expected primals to only contain Tensors or numbers of floating point or complex dtype, got {} \
@@ -152,7 +152,7 @@ impl<'py> Pairs<'py> {
             None => {
                 let like = self.primals.get(self.tangents.len()).map(Tensor::dtype);
                 self.converted.push(self.tangents.len());
-                converted_like(leaf, like).unwrap_or_else(|| Err(not_tensors("tangents", leaf)))?
+                converted_like(leaf, like)?.ok_or_else(|| not_tensors("tangents", leaf))?
             }
         };
         self.tangents.push(value);
@@ -215,8 +215,8 @@ fn different(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResul
     let message = format!(
         "jvp(): Expected primals and tangents to have the same python structure, got primals of structure {} and \
          tangents of structure {}",
-        p.describe(py),
-        t.describe(py)
+        p.describe(py)?,
+        t.describe(py)?
     );
     Ok(fail(Kind::Runtime, message))
 }

@@ -31,7 +31,7 @@ use pyo3::types::PyTuple;
 pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
     let (values, trees) = tensors("linearize", primals, &[])?;
-    let (run, lifted) = Linearizing::open(&values, place::origin("linearize", func))?;
+    let (run, lifted) = Linearizing::open(&values, place::origin("linearize", func)?)?;
     let mut lifted = lifted.into_iter();
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
     let out = vectorcall::invoke(func, &args)?;
@@ -75,11 +75,12 @@ impl JvpFunction {
             same &= a.same(py, b)?;
         }
         if !same {
-            let list = |trees: &[Tree]| trees.iter().map(|t| t.describe(py)).collect::<Vec<_>>().join(", ");
+            let all = |trees: &[Tree]| trees.iter().map(|t| t.describe(py)).collect::<PyResult<Vec<_>>>();
+            let list = |trees: &[Tree]| Ok::<_, PyErr>(all(trees)?.join(", "));
             let message = format!(
                 "jvp_fn(): Expected the tangents to have the same argspec as the primals, got ({}) for ({})",
-                list(&trees),
-                list(&self.inputs)
+                list(&trees)?,
+                list(&self.inputs)?
             );
             return Err(fail(Kind::Runtime, message));
         }

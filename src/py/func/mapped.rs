@@ -52,7 +52,7 @@ impl<'py> Arguments<'py> {
             let message = format!(
                 "{}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {rank}, so expected \
                  in_dim to satisfy -{rank} <= in_dim < {rank}",
-                t.label(leaf.py())
+                t.label(leaf.py())?
             );
             return Err(fail(Kind::Value, message));
         }
@@ -67,13 +67,13 @@ impl<'py> Arguments<'py> {
 #[cold]
 fn of_array<'py>(t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<Bound<'py, PyTensor>> {
     let py = leaf.py();
-    match converted(leaf) {
-        Some(value) if leaf.hasattr("__array_struct__")? => tensor::wrap(py, value?),
+    match converted(leaf)? {
+        Some(value) if leaf.hasattr("__array_struct__")? => tensor::wrap(py, value),
         _ => {
             let message = format!(
                 "{}: Got in_dim={dim} for an input but the input is of type {}; only Tensors can be mapped over, so \
                  use None as the respective in_dim",
-                t.label(py),
+                t.label(py)?,
                 type_name(leaf)
             );
             Err(fail(Kind::Value, message))

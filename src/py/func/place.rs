@@ -2,7 +2,7 @@
 
 use super::callable::Transform;
 use crate::core::origin::Origin;
-use crate::py::errors;
+use crate::py::{convert, errors, raised};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -11,22 +11,28 @@ use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// What a function is called in messages and in the representation of its transforms.
-pub fn name_of(func: &Bound<'_, PyAny>) -> String {
+///
+/// # Errors
+/// What the function's own attributes raise.
+pub fn name_of(func: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(t) = func.cast::<Transform>() {
         return t.get().label(func.py());
     }
-    if let Some(name) = own_name(func) {
-        return name.to_string();
+    if let Some(name) = own_name(func)? {
+        return Ok(raised::text(&name));
     }
-    let class = func.get_type().name().map(|n| n.to_string()).unwrap_or_default();
-    match func.getattr(intern!(func.py(), "func")) {
-        Ok(inner) if class == "partial" => format!("functools.partial({}, ...)", name_of(&inner)),
-        _ => class,
+    let class = convert::type_name(func);
+    match class == "partial" {
+        true => match func.getattr_opt(intern!(func.py(), "func"))? {
+            Some(inner) => Ok(format!("functools.partial({}, ...)", name_of(&inner)?)),
+            None => Ok(class),
+        },
+        false => Ok(class),
     }
 }
 
-fn own_name<'py>(func: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
-    func.getattr_opt(intern!(func.py(), "__name__")).ok().flatten().filter(|n| n.is_instance_of::<PyString>())
+fn own_name<'py>(func: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
+    Ok(func.getattr_opt(intern!(func.py(), "__name__"))?.and_then(|n| n.cast_into::<PyString>().ok()))
 }
 
 /// Identity of a function for the table of places.
@@ -57,18 +63,21 @@ static PLACES: Mutex<Option<FxHashMap<Key, Known>>> = Mutex::new(None);
 
 /// The interned text `vmap(loss) at model.py:12` for a transform that the running Python code applies. Making it costs
 /// a walk over frames, so that each line does it once.
-pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> Origin {
+///
+/// # Errors
+/// What the function's own attributes raise.
+pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> PyResult<Origin> {
     let py = func.py();
     let Some((code, line)) = running(py) else {
-        return Origin::intern(format!("{transform}({})", name_of(func)));
+        return Ok(Origin::intern(format!("{transform}({})", name_of(func)?)));
     };
-    let (who, object) = identity(func);
+    let (who, object) = identity(func)?;
     let key = Key { transform, code: code.as_ptr() as usize, line, who };
     let known = |k: &Key| PLACES.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(k).map(|p| p.origin);
     if let Some(origin) = known(&key) {
-        return origin;
+        return Ok(origin);
     }
-    let label = format!("{transform}({})", name_of(func));
+    let label = format!("{transform}({})", name_of(func)?);
     let origin = Origin::intern(match errors::locator() {
         Some(place) => format!("{label} at {place}"),
         None => label,
@@ -78,7 +87,7 @@ pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> Origin {
     if user {
         remember(key, Known { origin, _code: code.unbind(), _who: object.unbind() });
     }
-    origin
+    Ok(origin)
 }
 
 fn is_file(code: &Bound<'_, PyAny>, file: &str) -> bool {
@@ -109,10 +118,10 @@ fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, i32)> {
     }
 }
 
-fn identity<'py>(func: &Bound<'py, PyAny>) -> (Who, Bound<'py, PyAny>) {
+fn identity<'py>(func: &Bound<'py, PyAny>) -> PyResult<(Who, Bound<'py, PyAny>)> {
     if let Ok(t) = func.cast::<Transform>() {
-        return (Who::Transform(t.get().origin), func.get_type().into_any());
+        return Ok((Who::Transform(t.get().origin), func.get_type().into_any()));
     }
-    let object = own_name(func).unwrap_or_else(|| func.get_type().into_any());
-    (Who::Object(object.as_ptr() as usize), object)
+    let object = own_name(func)?.map_or_else(|| func.get_type().into_any(), Bound::into_any);
+    Ok((Who::Object(object.as_ptr() as usize), object))
 }

@@ -82,7 +82,7 @@ impl Structure {
     /// An error unless `other` has the same structure and the same fixed objects.
     fn check(&self, py: Python<'_>, other: &Structure) -> PyResult<()> {
         if !self.tree.same(py, &other.tree)? {
-            let (expected, got) = (self.tree.describe(py), other.tree.describe(py));
+            let (expected, got) = (self.tree.describe(py)?, other.tree.describe(py)?);
             let message = format!(
                 "program(): expected arguments with the structure (args, kwargs) = {expected} that it was traced with, \
                  got {got}; trace the function again for this structure"
@@ -99,8 +99,8 @@ impl Structure {
                 let message = format!(
                     "program(): argument {i} is {}, but the program was traced with {}, which is part of it; give a \
                      tensor in both places, or trace the function again",
-                    pair.1.describe(py),
-                    pair.0.describe(py)
+                    pair.1.describe(py)?,
+                    pair.0.describe(py)?
                 );
                 return Err(fail(Kind::Runtime, message));
             }
@@ -110,10 +110,10 @@ impl Structure {
 }
 
 impl Leaf {
-    fn describe(&self, py: Python<'_>) -> String {
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
         match self {
-            Leaf::Tensor => "a tensor".into(),
-            Leaf::Fixed(o) => o.bind(py).repr().map_or_else(|_| "another object".into(), |r| r.to_string()),
+            Leaf::Tensor => Ok("a tensor".into()),
+            Leaf::Fixed(o) => crate::py::brief::brief(o.bind(py)),
         }
     }
 }
@@ -133,7 +133,7 @@ pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> 
     check_unwritten(&objects, &given)?;
     let (outputs, results) = Structure::of(&out)?;
     let program = run.close(&results)?;
-    let name = place::name_of(t.func(py));
+    let name = place::name_of(t.func(py))?;
     Ok(Bound::new(py, Program { program, inputs, outputs, name })?.into_any())
 }
 

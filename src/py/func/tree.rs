@@ -3,7 +3,7 @@
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::py::pytree::{self, Leaves, TreeSpec};
-use crate::py::{data, tensor};
+use crate::py::{data, raised, tensor};
 use crate::rules::basis;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,11 +18,10 @@ pub fn tensor_value(obj: &Bound<'_, PyAny>) -> Option<Tensor> {
 /// A number, or an array or scalar of NumPy, as the tensor of its values; `None` for other objects.
 #[cold]
 #[inline(never)]
-pub fn converted(obj: &Bound<'_, PyAny>) -> Option<PyResult<Tensor>> {
-    let class = obj.get_type();
-    let numpy = class.module().is_ok_and(|m| m == "numpy") && obj.hasattr("__array_struct__").unwrap_or(false);
+pub fn converted(obj: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     let number = obj.is_instance_of::<PyFloat>() || obj.is_instance_of::<PyInt>() || obj.is_instance_of::<PyComplex>();
-    (numpy || number).then(|| data::tensor_from(obj, None).map_err(PyErr::from))
+    let counts = number || (raised::is_of_numpy(obj)? && obj.hasattr("__array_struct__")?);
+    Ok(if counts { Some(data::tensor_from(obj, None)?) } else { None })
 }
 
 /// The value of a leaf that must be a tensor, or something that stands for one.
@@ -30,7 +29,7 @@ pub fn converted(obj: &Bound<'_, PyAny>) -> Option<PyResult<Tensor>> {
 pub fn leaf_value(op: &str, leaf: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     match tensor_value(leaf) {
         Some(value) => Ok(value),
-        None => converted(leaf).unwrap_or_else(|| Err(super::argnums::not_tensor(op, leaf))),
+        None => converted(leaf)?.ok_or_else(|| super::argnums::not_tensor(op, leaf)),
     }
 }
 
@@ -39,18 +38,17 @@ pub fn leaf_value(op: &str, leaf: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 pub fn direction(op: &str, leaf: &Bound<'_, PyAny>, like: Option<DType>) -> PyResult<Tensor> {
     match tensor_value(leaf) {
         Some(value) => Ok(value),
-        None => converted_like(leaf, like).unwrap_or_else(|| Err(super::argnums::not_tensor(op, leaf))),
+        None => converted_like(leaf, like)?.ok_or_else(|| super::argnums::not_tensor(op, leaf)),
     }
 }
 
 /// [`converted`], in the dtype of `like`.
 #[cold]
-pub fn converted_like(leaf: &Bound<'_, PyAny>, like: Option<DType>) -> Option<PyResult<Tensor>> {
-    let value = converted(leaf)?;
-    Some(value.and_then(|v| match like {
-        Some(d) if d.is_complex() || !v.dtype().is_complex() => Ok(basis::cast(&v, d)?),
-        _ => Ok(v),
-    }))
+pub fn converted_like(leaf: &Bound<'_, PyAny>, like: Option<DType>) -> PyResult<Option<Tensor>> {
+    Ok(match (converted(leaf)?, like) {
+        (Some(v), Some(d)) if d.is_complex() || !v.dtype().is_complex() => Some(basis::cast(&v, d)?),
+        (value, _) => value,
+    })
 }
 
 /// A new tensor object.
@@ -143,8 +141,8 @@ impl Tree {
     }
 
     /// For messages.
-    pub fn describe(&self, py: Python<'_>) -> String {
-        self.spec().describe(py).unwrap_or_default()
+    pub fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        self.spec().describe(py)
     }
 }
 

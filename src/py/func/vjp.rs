@@ -7,6 +7,7 @@ use crate::base::Kind;
 use crate::core::level::GradMode;
 use crate::core::{Edge, Tensor};
 use crate::py::convert::type_name;
+use crate::py::raised;
 use crate::py::vectorcall;
 use crate::transforms::reverse::{self, Pullback, Tape};
 use pyo3::prelude::*;
@@ -45,7 +46,7 @@ pub fn vjp<'py>(
         })?);
     }
     values.iter().try_for_each(|x| reverse::check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(place::origin("vjp", func))?;
+    let mut tape = Tape::open(place::origin("vjp", func)?)?;
     let mut lifted = values.iter().map(|x| tape.leaf(x));
     let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
     let out = vectorcall::invoke(func, &args)?;
@@ -138,7 +139,7 @@ impl VjpFunction {
         let mut options = SweepOptions { retain_graph: true, create_graph: true };
         let mut tree = None;
         for (key, value) in kwargs.into_iter().flatten() {
-            match key.to_string().as_str() {
+            match raised::str_of(&key)?.as_str() {
                 "cotangents" => tree = Some(value),
                 "retain_graph" => options.retain_graph = value.is_truthy()?,
                 "create_graph" => options.create_graph = value.is_none() || value.is_truthy()?,
@@ -185,8 +186,8 @@ impl VjpFunction {
             format!(
                 "vjp_fn(): Expected pytree structure of cotangents to be the same as pytree structure of outputs to \
                  the function; cotangents have {} and the outputs {}",
-                found.describe(py),
-                self.outputs.describe(py)
+                found.describe(py)?,
+                self.outputs.describe(py)?
             ),
         ))
     }

@@ -9,7 +9,9 @@ use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::ops::rewind::Rewind;
+use crate::py::brief::brief;
 use crate::py::pytree::{self, Leaves};
+use crate::py::raised;
 use crate::py::vectorcall::Call;
 use crate::rules::basis;
 use crate::transforms::vmap::{Batch, common_size};
@@ -139,7 +141,7 @@ impl Vmap {
     fn arguments<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Arguments<'py>> {
         let py = call.py();
         if call.positional() == 0 {
-            let message = format!("{}: got no inputs; vmap needs a positional argument to map over", t.label(py));
+            let message = format!("{}: got no inputs; vmap needs a positional argument to map over", t.label(py)?);
             return Err(fail(Kind::Value, message));
         }
         let mut args = Arguments::default();
@@ -147,11 +149,11 @@ impl Vmap {
             Dims::Int(_) => None,
             Dims::Tree(tree) => match tree.bind(py).cast::<PyTuple>() {
                 Ok(tuple) => Some(tuple),
-                Err(_) => return Err(wrong_in_dims(t, tree.bind(py))),
+                Err(_) => return Err(wrong_in_dims(t, tree.bind(py))?),
             },
         };
         if in_dims.is_some_and(|d| d.len() != call.positional()) {
-            return Err(self.incompatible_in_dims(t, call));
+            return Err(self.incompatible_in_dims(t, call)?);
         }
         for i in 0..call.positional() {
             let argument = call.get(i);
@@ -160,7 +162,7 @@ impl Vmap {
                 (Dims::Int(dim), _) => Tree::collect(&argument, |leaf| args.push(t, leaf, *dim))?,
                 (_, Some(dims)) => match self.collect(t, &mut args, &argument, &dims.get_item(i)?)? {
                     Some(tree) => tree,
-                    None => return Err(self.incompatible_in_dims(t, call)),
+                    None => return Err(self.incompatible_in_dims(t, call)?),
                 },
                 _ => continue,
             };
@@ -189,8 +191,9 @@ impl Vmap {
                 Some(None) => args.leaves.push(Leaf::Whole(leaf.clone())),
                 None => {
                     let message = format!(
-                        "{}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None",
-                        t.label(leaf.py())
+                        "{}: Got in_dim={} for an input but in_dim must be either an integer dimension or None",
+                        t.label(leaf.py())?,
+                        brief(dim)?
                     );
                     return Err(fail(Kind::Value, message));
                 }
@@ -200,21 +203,21 @@ impl Vmap {
     }
 
     #[cold]
-    fn incompatible_in_dims(&self, t: &Transform, call: &Call<'_>) -> PyErr {
+    fn incompatible_in_dims(&self, t: &Transform, call: &Call<'_>) -> PyResult<PyErr> {
         let py = call.py();
         let items = (0..call.positional()).map(|i| call.get(i).to_owned());
-        let describe = |tree: &Bound<'_, PyAny>| Tree::leaves(tree).map(|(_, t)| t.describe(py)).unwrap_or_default();
-        let inputs = PyTuple::new(py, items.collect::<Vec<_>>()).map(|t| describe(t.as_any())).unwrap_or_default();
+        let describe = |tree: &Bound<'_, PyAny>| Tree::leaves(tree)?.1.describe(py);
+        let inputs = describe(PyTuple::new(py, items.collect::<Vec<_>>())?.as_any())?;
         let dims = match &self.in_dims {
             Dims::Int(i) => i.to_string(),
-            Dims::Tree(tree) => describe(tree.bind(py)),
+            Dims::Tree(tree) => describe(tree.bind(py))?,
         };
         let message = format!(
             "{}: in_dims is not compatible with the structure of `inputs`: in_dims has structure {dims} and the inputs \
              have structure {inputs}",
-            t.label(py)
+            t.label(py)?
         );
-        fail(Kind::Value, message)
+        Ok(fail(Kind::Value, message))
     }
 
     /// Runs the function on the members `from .. from + size`, or on all of them.
@@ -258,7 +261,7 @@ impl Vmap {
             }
             let (outs, tree) = self.run(t, call, args, Some(from), chunk.min(size - from))?;
             if !first.get_or_insert_with(|| tree.clone()).same(call.py(), &tree)? {
-                let message = format!("{}: the chunks gave results of different structure", t.label(call.py()));
+                let message = format!("{}: the chunks gave results of different structure", t.label(call.py())?);
                 return Err(fail(Kind::Value, message));
             }
             parts.push(outs);
@@ -319,9 +322,9 @@ impl Vmap {
         let message = format!(
             "{}: out_dims is not compatible with the structure of `outputs`: out_dims has structure {} and the outputs \
              have structure {}",
-            t.label(py),
-            structure.describe(py),
-            tree.describe(py)
+            t.label(py)?,
+            structure.describe(py)?,
+            tree.describe(py)?
         );
         Err(fail(Kind::Value, message))
     }
@@ -336,7 +339,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
                 let message = format!(
                     "{}: the function can not return a BatchedTensor when out_dim is None: the result differs between \
                      members",
-                    t.label(leaf.py())
+                    t.label(leaf.py())?
                 );
                 return Err(fail(Kind::Value, message));
             }
@@ -346,8 +349,8 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
         (None, Some(_)) => {
             let message = format!(
                 "{}: the function must only return Tensors, got type {}; set its out_dims to None for other results",
-                t.label(leaf.py()),
-                leaf.get_type().str()?
+                t.label(leaf.py())?,
+                raised::str_of(&leaf.get_type())?
             );
             return Err(fail(Kind::Value, message));
         }
@@ -356,7 +359,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
     if dim < -rank || dim >= rank {
         let message = format!(
             "{}: Dimension out of range: out_dims expected to be in range of [{}, {}], but got {dim}",
-            t.label(leaf.py()),
+            t.label(leaf.py())?,
             -rank,
             rank - 1
         );

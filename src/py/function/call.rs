@@ -324,14 +324,14 @@ impl Function for Call {
         self.state().hidden
     }
 
-    fn further(&self) -> usize {
-        let Some(f) = &self.methods.further else { return 0 };
-        let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return 0 };
-        python(|py| f.bind(py).call1((first,))?.extract()).unwrap_or(0)
+    fn further(&self) -> Result<usize> {
+        let Some(f) = &self.methods.further else { return Ok(0) };
+        let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return Ok(0) };
+        python(|py| f.bind(py).call1((first,))?.extract())
     }
 
     fn signature(&self) -> Option<String> {
-        python(|py| self.inputs.constants(py)).ok().flatten().map(|c| format!("{} {c} ", self.methods.serial))
+        python(|py| Ok(self.inputs.constants(py))).ok().flatten().map(|c| format!("{} {c} ", self.methods.serial))
     }
 
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {

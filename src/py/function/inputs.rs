@@ -8,6 +8,7 @@ use crate::core::{LevelId, Set, Tangents, Tensor, level};
 use crate::function::Values;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
+use crate::py::raised;
 use crate::py::tensor;
 use crate::py::vectorcall::invoke_named;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -179,22 +180,24 @@ impl Inputs {
     }
 
     /// The leaves that are no tensors, as text; `None` if that does not say all about them.
-    pub fn constants(&self, py: Python<'_>) -> PyResult<Option<String>> {
+    pub fn constants(&self, py: Python<'_>) -> Option<String> {
         let mut text = String::new();
         for leaf in &self.leaves {
             let Leaf::Other(o) = leaf else { continue };
             let o = o.bind(py);
-            let simple = o.is_none()
-                || o.is_exact_instance_of::<PyBool>()
-                || o.is_exact_instance_of::<PyInt>()
-                || o.is_exact_instance_of::<PyFloat>()
-                || o.is_exact_instance_of::<PyString>();
-            if !simple {
-                return Ok(None);
-            }
-            text = format!("{text}{}, ", o.repr()?);
+            text += &if o.is_none() {
+                "None, ".into()
+            } else if let Ok(b) = o.cast_exact::<PyBool>() {
+                format!("{}, ", b.is_true())
+            } else if let Ok(x) = o.cast_exact::<PyFloat>() {
+                format!("{:?}, ", x.value().to_bits())
+            } else if let Ok(s) = o.cast_exact::<PyString>() {
+                format!("{:?}, ", raised::text(s))
+            } else {
+                format!("{}i, ", o.cast_exact::<PyInt>().ok()?.extract::<i64>().ok()?)
+            };
         }
-        Ok(Some(text))
+        Some(text)
     }
 
     /// What error messages call tensor `i`.

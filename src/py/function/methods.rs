@@ -1,6 +1,8 @@
 //! The staticmethods of an `autograd.Function` class.
 
 use crate::core::origin::{Origin, at_here};
+use crate::py::convert;
+use crate::py::raised;
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,6 +14,7 @@ static SERIAL: AtomicU64 = AtomicU64::new(1);
 /// A parameter of `forward`, without the ctx.
 pub struct Parameter {
     name: Py<PyString>,
+    text: String,
     default: Option<Py<PyAny>>,
 }
 
@@ -57,7 +60,7 @@ pub struct Bindings<'py> {
 impl Methods {
     /// Looks the methods up.
     pub fn of(class: &Bound<'_, PyType>) -> PyResult<Methods> {
-        let name = class.name()?.to_string();
+        let name = convert::class_name(class);
         // A method counts if the class or a base of its own gives it: `Function`'s are placeholders.
         let own = |method: &str| -> PyResult<Option<Py<PyAny>>> {
             for base in class.mro().iter() {
@@ -89,7 +92,7 @@ impl Methods {
         let flag = class.getattr_opt("generate_vmap_rule")?.map(|f| f.is_truthy()).transpose()?.unwrap_or(false);
         let setup_context = own("setup_context")?;
         let py = class.py();
-        let signature = Signature::of(forward.bind(py), setup_context.is_none()).unwrap_or_default();
+        let signature = raised::with_signature(py, Signature::of(forward.bind(py), setup_context.is_none()))?;
         let backward = backward.or(vjp);
         let once = match &backward {
             Some(b) => b.bind(py).hasattr(intern!(py, "_once_differentiable"))?,
@@ -109,7 +112,7 @@ impl Methods {
             once,
             further: own("_further")?,
             unverified: AtomicBool::new(false),
-            signature,
+            signature: signature.unwrap_or_default(),
         })
     }
 
@@ -166,7 +169,7 @@ impl Methods {
         let default = |p: &Parameter| match &p.default {
             Some(d) => Ok(d.bind(py).clone()),
             None => {
-                Err(PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.name)))
+                Err(PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.text)))
             }
         };
         let mut skipped: Vec<&Parameter> = Vec::new();
@@ -175,7 +178,7 @@ impl Methods {
                 Some(_) if i < given => {
                     return Err(PyTypeError::new_err(format!(
                         "{}.apply(): multiple values for argument '{}'",
-                        self.name, p.name
+                        self.name, p.text
                     )));
                 }
                 Some(value) => {
@@ -214,8 +217,9 @@ impl Methods {
         if !left.is_empty() && !self.signature.keywords {
             let unknown = left.keys().get_item(0)?;
             return Err(PyTypeError::new_err(format!(
-                "{}.apply(): got an unexpected keyword argument '{unknown}'",
-                self.name
+                "{}.apply(): got an unexpected keyword argument '{}'",
+                self.name,
+                raised::str_of(&unknown)?
             )));
         }
         for (key, value) in left.iter() {
@@ -228,7 +232,7 @@ impl Methods {
     /// What error messages call an argument.
     pub fn argument(&self, i: usize) -> String {
         match self.signature.positional.get(i) {
-            Some(p) => format!("argument {i} ('{}')", p.name),
+            Some(p) => format!("argument {i} ('{}')", p.text),
             None => format!("argument {i}"),
         }
     }
@@ -251,11 +255,12 @@ impl Signature {
         let parameters =
             inspect.call_method1("signature", (forward,))?.getattr("parameters")?.call_method0("values")?;
         let mut out = Signature::default();
-        for p in parameters.try_iter()?.skip(usize::from(has_ctx)) {
+        for p in raised::items(&parameters)?.skip(usize::from(has_ctx)) {
             let p = p?;
             let default = p.getattr("default")?;
             let default = if default.is(&empty) { None } else { Some(default.unbind()) };
-            let parameter = Parameter { name: p.getattr("name")?.cast_into::<PyString>()?.unbind(), default };
+            let name = p.getattr("name")?.cast_into::<PyString>()?;
+            let parameter = Parameter { text: raised::text(&name), name: name.unbind(), default };
             match p.getattr("kind")?.extract::<u8>()? {
                 0 | 1 => out.positional.push(parameter),
                 3 => out.keyword_only.push(parameter),

@@ -5,8 +5,10 @@ use super::{Objects, as_list, inputs, value_of};
 use crate::core::origin::at_here;
 use crate::core::{Outputs, Tangents, Tensor};
 use crate::function::BatchedOutputs;
+use crate::py::brief::brief;
 use crate::py::convert::type_name;
 use crate::py::pytree::{self, Leaves, TreeSpec};
+use crate::py::raised;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -198,16 +200,9 @@ impl Structure {
         size: usize,
     ) -> PyResult<BatchedOutputs> {
         let name = &methods.name;
-        let wrong = || {
-            PyRuntimeError::new_err(format!(
-                "{name}.vmap: expected out_dims in the structure of the output, with an int or None for each of its {} \
-                 tensors, but got {dims}{}",
-                tensors.len(),
-                at_here()
-            ))
-        };
+        let wrong = || wrong_dims(name, tensors.len(), dims);
         let mut leaves: Vec<Bound<'_, PyAny>> = Vec::new();
-        if dims.is_none() || dims.extract::<i64>().is_ok() {
+        if dims.is_none() || raised::whole(dims)?.is_some() {
             leaves = vec![dims.clone(); tensors.len()];
         } else {
             let given = match self.whole {
@@ -235,7 +230,7 @@ impl Structure {
             if d.is_none() {
                 return Ok((t.clone(), None));
             }
-            let given: i64 = d.extract().map_err(|_| wrong())?;
+            let given = raised::whole(d)?.ok_or_else(wrong)?;
             let rank = t.rank() as i64;
             let dim = if given < 0 { given + rank } else { given };
             if dim < 0 || dim >= rank || t.shape()[dim as usize] != size {
@@ -249,6 +244,18 @@ impl Structure {
             Ok((t.clone(), Some(dim as usize)))
         };
         tensors.iter().zip(&leaves).enumerate().map(place).collect()
+    }
+}
+
+#[cold]
+fn wrong_dims(name: &str, tensors: usize, dims: &Bound<'_, PyAny>) -> PyErr {
+    match brief(dims) {
+        Ok(got) => PyRuntimeError::new_err(format!(
+            "{name}.vmap: expected out_dims in the structure of the output, with an int or None for each of its {tensors} \
+             tensors, but got {got}{}",
+            at_here()
+        )),
+        Err(e) => e,
     }
 }
 

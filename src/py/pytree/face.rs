@@ -3,6 +3,7 @@
 use super::registry::{self, How};
 use super::spec::{Children, Keys, Kind, Leaves, TreeSpec};
 use super::{functions, paths};
+use crate::py::raised;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,7 +18,7 @@ pub struct PyTreeSpec(pub TreeSpec);
 /// The argument `treespec` of a function.
 pub fn spec_argument<'a>(obj: &'a Bound<'_, PyAny>, function: &str) -> PyResult<&'a PyTreeSpec> {
     obj.cast::<PyTreeSpec>().map(Bound::get).map_err(|_| {
-        let got = obj.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        let got = crate::py::convert::type_name(obj);
         PyTypeError::new_err(format!("{function}(): argument 'treespec' expected a TreeSpec, got {got}"))
     })
 }
@@ -28,7 +29,7 @@ impl PyTreeSpec {
     #[new]
     fn new(r#type: &Bound<'_, PyAny>, context: &Bound<'_, PyAny>, children_specs: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut children = Children::new();
-        for child in children_specs.try_iter()? {
+        for child in raised::items(children_specs)? {
             children.push(spec_argument(&child?, "TreeSpec")?.0.clone());
         }
         if r#type.is_none() {
@@ -103,7 +104,7 @@ impl PyTreeSpec {
     }
     /// The tree of this structure with these leaves.
     pub fn unflatten<'py>(&self, leaves: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let all: Leaves<'py> = leaves.try_iter()?.collect::<PyResult<_>>()?;
+        let all: Leaves<'py> = raised::items(leaves)?.collect::<PyResult<_>>()?;
         self.0.unflatten(leaves.py(), all)
     }
     /// The subtrees of `tree` at the places of this structure's leaves.
@@ -135,7 +136,7 @@ impl PyTreeSpec {
 /// The kind of a node with this class and context, as [`Kind::context`] gave it.
 fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyResult<Kind> {
     let py = class.py();
-    let keys = |list: &Bound<'_, PyAny>| -> PyResult<Keys> { list.try_iter()?.map(|k| Ok(k?.unbind())).collect() };
+    let keys = |list: &Bound<'_, PyAny>| -> PyResult<Keys> { raised::items(list)?.map(|k| Ok(k?.unbind())).collect() };
     if class.is(py.get_type::<PyTuple>()) {
         return Ok(Kind::Tuple);
     }
@@ -146,7 +147,7 @@ fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyRes
         return Ok(Kind::Dict(keys(context)?));
     }
     let Some(entry) = registry::find_class(class)? else {
-        return Err(PyValueError::new_err(format!("TreeSpec(): {} is not a pytree node", class.repr()?)));
+        return Err(PyValueError::new_err(format!("TreeSpec(): {} is not a pytree node", raised::repr_of(class)?)));
     };
     Ok(match &entry.how {
         How::OrderedDict => Kind::OrderedDict(entry, keys(context)?),
@@ -178,7 +179,7 @@ fn treespec_leaf() -> PyTreeSpec {
 fn treespec_tuple(iterable: Option<&Bound<'_, PyAny>>) -> PyResult<PyTreeSpec> {
     let mut children = Children::new();
     if let Some(specs) = iterable {
-        for spec in specs.try_iter()? {
+        for spec in raised::items(specs)? {
             children.push(spec_argument(&spec?, "treespec_tuple")?.0.clone());
         }
     }

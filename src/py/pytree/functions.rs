@@ -121,7 +121,7 @@ fn selects<'py>(filter: &Object<'py>, leaf: &Object<'py>) -> PyResult<bool> {
         return leaf.is_instance(filter);
     }
     if !filter.is_callable() {
-        let got = filter.get_type().name()?;
+        let got = crate::py::convert::type_name(filter);
         return Err(PyTypeError::new_err(format!("expected a type, a tuple of types or a predicate, got {got}")));
     }
     filter.call1((leaf,))?.is_truthy()

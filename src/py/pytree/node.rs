@@ -2,6 +2,7 @@
 
 use super::registry::{self, Entry, How};
 use super::spec::{Keys, Kind, Leaves};
+use crate::py::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -124,7 +125,7 @@ pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(
 /// Items in the order of the mapping itself, which for an OrderedDict is not that of its table.
 fn mapping_items<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Keys, Leaves<'py>)> {
     let (mut keys, mut values) = (Keys::new(), Leaves::new());
-    for key in obj.try_iter()? {
+    for key in raised::items(obj)? {
         let key = key?;
         values.push(obj.get_item(&key)?);
         keys.push(key.unbind());
@@ -133,14 +134,14 @@ fn mapping_items<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Keys, Leaves<'py>)> 
 }
 
 fn collect<'py>(items: &Bound<'py, PyAny>) -> PyResult<Leaves<'py>> {
-    items.try_iter()?.collect()
+    raised::items(items)?.collect()
 }
 
 fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> PyResult<(Leaves<'py>, Py<PyAny>)> {
     let result = flatten.call1((obj,))?;
     let parts = result.cast::<PyTuple>().ok().filter(|t| t.len() == 2 || t.len() == 3);
     let parts = parts.ok_or_else(|| {
-        let class = obj.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        let class = crate::py::convert::type_name(obj);
         PyTypeError::new_err(format!("the flatten function of {class} must return (children, context)"))
     })?;
     Ok((collect(&parts.get_item(0)?)?, parts.get_item(1)?.unbind()))

@@ -4,7 +4,7 @@ use super::node;
 use super::registry::{self, Entry, How};
 use super::spec::{Kind, Leaves, TreeSpec};
 use super::{LeafTest, visit};
-use crate::py::tensor;
+use crate::py::{raised, tensor};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
@@ -80,15 +80,14 @@ fn children_like<'py>(spec: &TreeSpec, obj: &Bound<'py, PyAny>) -> PyResult<Opti
         if node::is_plain(obj) || tensor::is_tensor(obj.as_ptr()) || obj.is_instance_of::<PyDict>() {
             return Ok(None);
         }
-        obj.try_iter().map_or(Ok(None), |items| items.collect::<PyResult<_>>().map(Some))
+        raised::items_if_any(obj)?.map(|items| items.collect()).transpose()
     };
     let TreeSpec::Node(n) = spec else { return sequence() };
     if let Some(keys) = n.kind.keys() {
-        if tensor::is_tensor(obj.as_ptr()) || obj.len().unwrap_or(0) != keys.len() {
+        if tensor::is_tensor(obj.as_ptr()) || raised::fitting(py, obj.len())?.unwrap_or(0) != keys.len() {
             return Ok(None);
         }
-        let found: PyResult<Leaves<'py>> = keys.iter().map(|k| obj.get_item(k.bind(py))).collect();
-        return Ok(found.ok());
+        return keys.iter().map(|k| raised::found(py, obj.get_item(k.bind(py)))).collect();
     }
     match &n.kind {
         Kind::Dataclass { entry, present } => {

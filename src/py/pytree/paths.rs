@@ -4,6 +4,7 @@ use super::node;
 use super::registry::How;
 use super::spec::{Children, Kind, Leaves, TreeSpec};
 use super::{LeafTest, check_depth};
+use crate::py::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -52,10 +53,10 @@ impl MappingKey {
         MappingKey { key }
     }
     fn __str__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("[{}]", self.key.bind(py).repr()?))
+        Ok(format!("[{}]", raised::repr_of(self.key.bind(py))?))
     }
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("MappingKey(key={})", self.key.bind(py).repr()?))
+        Ok(format!("MappingKey(key={})", raised::repr_of(self.key.bind(py))?))
     }
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         match other.cast_exact::<MappingKey>() {
@@ -160,11 +161,11 @@ fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &Kind, len: usize) -> PyResult
         Kind::Custom { entry, .. } => match &entry.how {
             How::Functions { with_keys: Some(function), .. } => {
                 let pairs = function.bind(py).call1((obj,))?.get_item(0)?;
-                pairs.try_iter()?.map(|pair| pair?.get_item(0)).collect()
+                raised::items(&pairs)?.map(|pair| pair?.get_item(0)).collect()
             }
             _ => Err(PyValueError::new_err(format!(
                 "{} was registered without flatten_with_keys_fn, which paths need",
-                entry.class.bind(py).repr()?
+                raised::repr_of(entry.class.bind(py))?
             ))),
         },
     }
@@ -173,14 +174,14 @@ fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &Kind, len: usize) -> PyResult
 /// The text of a path, such as `[0]['a'].x`.
 #[pyfunction]
 pub fn keystr(kp: &Bound<'_, PyAny>) -> PyResult<String> {
-    let parts: Vec<String> = kp.try_iter()?.map(|k| Ok(k?.str()?.to_string())).collect::<PyResult<_>>()?;
+    let parts: Vec<String> = raised::items(kp)?.map(|k| raised::str_of(&k?)).collect::<PyResult<_>>()?;
     Ok(parts.concat())
 }
 
 /// What lies in `obj` at a path.
 #[pyfunction]
 pub fn key_get<'py>(obj: Bound<'py, PyAny>, kp: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    kp.try_iter()?.try_fold(obj, |at, key| key?.call_method1("get", (at,)))
+    raised::items(kp)?.try_fold(obj, |at, key| key?.call_method1("get", (at,)))
 }
 
 /// `tree_flatten` with the path of each leaf: a list of `(path, leaf)` and the structure.

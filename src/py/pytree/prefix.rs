@@ -3,6 +3,8 @@
 use super::node::{self, Class};
 use super::registry::Entry;
 use super::spec::{Keys, Kind, Leaves, Node, TreeSpec, equal};
+use crate::py::convert;
+use crate::py::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -62,8 +64,8 @@ impl TreeSpec {
 
     fn other_type(&self, tree: &Bound<'_, PyAny>) -> PyResult<String> {
         let py = tree.py();
-        let expected = self.class(py).map_or(Ok("a leaf".into()), |c| c.name().map(|n| n.to_string()))?;
-        Ok(format!("expected a node of type {expected}, got {}", tree.get_type().name()?))
+        let expected = self.class(py).map_or("a leaf".into(), |c| convert::class_name(&c));
+        Ok(format!("expected a node of type {expected}, got {}", convert::type_name(tree)))
     }
 }
 
@@ -114,8 +116,9 @@ fn match_registered<'py>(
     if same {
         return spec.match_arity(children);
     }
-    let [expected, got] = [kind.context(py)?.repr()?, found.context(py)?.repr()?];
-    Ok(Match::Differs(format!("expected a {} with context {expected}, got {got}", kind.class(py).name()?)))
+    let [expected, got] = [raised::repr_of(&kind.context(py)?)?, raised::repr_of(&found.context(py)?)?];
+    let class = convert::class_name(&kind.class(py));
+    Ok(Match::Differs(format!("expected a {class} with context {expected}, got {got}")))
 }
 
 /// Values in the order of the expected keys.
@@ -141,13 +144,13 @@ fn match_keys<'py>(expected: &Keys, (keys, values): (Keys, Leaves<'py>)) -> PyRe
                 children.push(value);
                 found.del_item(key)?;
             }
-            None => missing.push(key.bind(py).repr()?.to_string()),
+            None => missing.push(raised::repr_of(key.bind(py))?),
         }
     }
     if missing.is_empty() && found.is_empty() {
         return Ok(Match::Children(children));
     }
-    let extra = found.keys().iter().map(|k| Ok(k.repr()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+    let extra = found.keys().iter().map(|k| raised::repr_of(&k)).collect::<PyResult<Vec<_>>>()?;
     let list = |keys: Vec<String>| if keys.is_empty() { "none".into() } else { keys.join(", ") };
     Ok(Match::Differs(format!("dict keys differ: missing {}, unexpected {}", list(missing), list(extra))))
 }

@@ -1,5 +1,6 @@
 //! Types that are taken apart besides tuple, list and dict: found by type, filled by Python programs.
 
+use crate::py::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
@@ -149,10 +150,16 @@ pub fn add(class: &Bound<'_, PyType>, how: How, function: &str) -> PyResult<()> 
         class.is(py.get_type::<PyTuple>()) || class.is(py.get_type::<PyList>()) || class.is(py.get_type::<PyDict>());
     let automatic = |e: &Entry| matches!(e.how, How::NamedTuple | How::Optree { .. });
     if builtin || stored(class).is_some_and(|e| !automatic(&e)) {
-        return Err(PyValueError::new_err(format!("{function}(): {} is already a pytree node", class.repr()?)));
+        return Err(PyValueError::new_err(format!(
+            "{function}(): {} is already a pytree node",
+            raised::repr_of(class)?
+        )));
     }
     if std::ptr::eq(class.as_type_ptr(), super::super::tensor::type_object()) {
-        return Err(PyValueError::new_err(format!("{function}(): {} is a leaf of every pytree", class.repr()?)));
+        return Err(PyValueError::new_err(format!(
+            "{function}(): {} is a leaf of every pytree",
+            raised::repr_of(class)?
+        )));
     }
     store(class, how);
     Ok(())
@@ -171,7 +178,7 @@ pub fn add_standard(class: &Bound<'_, PyAny>, how: How) -> PyResult<()> {
 pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
     let added = |e: &Entry| matches!(e.how, How::Functions { .. } | How::Dataclass { .. });
     if !stored(class).is_some_and(|e| added(&e)) {
-        return Err(PyValueError::new_err(format!("{} was not registered as a pytree node", class.repr()?)));
+        return Err(PyValueError::new_err(format!("{} was not registered as a pytree node", raised::repr_of(class)?)));
     }
     let old = REGISTRY.write().unwrap_or_else(PoisonError::into_inner).remove(&key(class));
     drop(old);
@@ -181,7 +188,7 @@ pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
 /// The class that an argument must be.
 pub fn class_argument<'a, 'py>(obj: &'a Bound<'py, PyAny>, function: &str) -> PyResult<&'a Bound<'py, PyType>> {
     obj.cast::<PyType>().map_err(|_| {
-        let got = obj.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        let got = crate::py::convert::type_name(obj);
         PyTypeError::new_err(format!("{function}(): argument 'cls' expected a class, got {got}"))
     })
 }

@@ -1,12 +1,12 @@
 //! `TreeSpec`: the structure of a pytree without its leaves.
 
 use super::registry::{Entry, How};
+use crate::py::convert;
+use crate::py::raised;
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 use smallvec::{SmallVec, smallvec};
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -271,9 +271,9 @@ impl TreeSpec {
             TreeSpec::Node(node) => {
                 let name = match &node.kind {
                     Kind::NamedTuple(_) => "namedtuple".to_string(),
-                    kind => kind.class(py).getattr(intern!(py, "__name__"))?.to_string(),
+                    kind => convert::class_name(&kind.class(py)),
                 };
-                (name, node.kind.context(py)?.repr()?.to_string(), node.children.clone())
+                (name, raised::repr_of(&node.kind.context(py)?)?, node.children.clone())
             }
         };
         let children = children.iter().map(|c| c.describe(py)).collect::<PyResult<Vec<_>>>()?;
@@ -318,19 +318,13 @@ impl TreeSpec {
 
     #[cold]
     fn wrong_count(&self, py: Python<'_>, got: usize) -> PyErr {
-        let text = self.describe(py).unwrap_or_default();
+        let text = match self.describe(py) {
+            Ok(text) => text,
+            Err(e) => return e,
+        };
         let expected = self.num_leaves();
         PyValueError::new_err(format!(
             "unflatten(): argument 'leaves' expected {expected} leaves, got {got}, for {text}"
         ))
-    }
-}
-
-impl fmt::Display for TreeSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Python::try_attach(|py| self.describe(py)) {
-            Some(Ok(text)) => f.write_str(&text),
-            _ => write!(f, "TreeSpec({} leaves)", self.num_leaves()),
-        }
     }
 }
