@@ -71,6 +71,11 @@ impl History {
         }
     }
 
+    /// Whether saved value `i` is an argument.
+    pub fn is_argument(&self, i: usize) -> bool {
+        matches!(self.links.get(i), Some(Some(Link::Input(_))))
+    }
+
     /// The saved value that is this argument.
     pub fn place_of(&self, argument: usize) -> Option<usize> {
         self.links.iter().position(|l| matches!(l, Some(Link::Input(k)) if *k as usize == argument))

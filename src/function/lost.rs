@@ -31,7 +31,9 @@ impl Primitive for Lost {
     fn vjp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<Tensor>], _: Mask) -> Result<Tangents> {
         Err(Error::runtime(self.0.clone()))
     }
-    fn batch(&self, _: Prim<'_>, _: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
-        Ok(smallvec![(args[0].value.clone(), args[0].dim)])
+    fn batch(&self, me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
+        // Levels below follow what the value must not be differentiated through.
+        let values: SmallVec<[&Tensor; 8]> = args.iter().map(|a| a.value).collect();
+        Ok(smallvec![(call(me, p, &values)?, args[0].dim)])
     }
 }

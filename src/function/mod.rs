@@ -11,6 +11,7 @@
 //! ```
 
 mod agree;
+mod alias;
 pub mod batched;
 pub mod custom;
 mod derived;
@@ -33,6 +34,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 pub use agree::agree;
+pub use alias::alias;
 pub use custom::{apply, apply_all};
 pub use derived::{Source, transposed};
 pub use history::History;

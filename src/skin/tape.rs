@@ -244,8 +244,8 @@ fn edge_at(y: &Tensor, tape: LevelId) -> Result<Option<Edge>> {
             }
             _ if super::read::has_level(t, tape) => bail!(
                 Runtime,
-                "grad(): an input is on the tape below {}, which it cannot be swept through{}; save the tensor, and use \
-                 what ctx.saved_tensors gives",
+                "grad(): an input is on the tape below {}, which it cannot be swept through{}: pass the tensor to apply() \
+                 as an argument, save it, and use what ctx.saved_tensors gives",
                 t.level(),
                 origin::at_here()
             ),

@@ -336,14 +336,74 @@ def test_adjoint_method() -> None:
     loss = lambda y: (Adjoint.apply(m, y, 8, m.w, m.b) ** 2).sum()
     same(grad(loss)(y0), want[0])
     rows = pb.stack([y0, 2 * y0])
-    with pytest.raises(RuntimeError, match="cannot be swept through"):
-        vmap(grad(loss))(rows)
+    same(vmap(grad(loss))(rows), pb.stack([grad(loss)(y) for y in rows]))
+    same(grad(lambda rows: vmap(loss)(rows).sum())(rows), vmap(grad(loss))(rows))
+    same(jacrev(lambda y: Adjoint.apply(m, y, 8, m.w, m.b))(y0), jacrev(lambda y: euler(m, y, 8))(y0))
     # The parameters are arguments by their values, also where they are the function's own tensors.
     of = lambda w: (Adjoint.apply(lambda y: (y @ w + m.b.detach()).sin(), y0, 8, w) ** 2).sum()
     same(grad(of)(m.w.detach()), want[1])
     batch = rows.clone().requires_grad_()
     (gw,) = autograd.grad(vmap(loss)(batch)[0], m.w)
     same(gw, want[1])
+
+
+@pytest.mark.parametrize("create_graph", [True, False])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_ambient_parameters_below_a_batch(create_graph: bool, wanted: bool) -> None:
+    """Parameters that another tape follows: their gradients may be computed along, and nothing of theirs is lost."""
+    w, b = pb.tensor([[1.0, 0.5], [0.2, 0.7]], requires_grad=True), pb.tensor([0.1, -0.3], requires_grad=True)
+    rows = pb.tensor([[0.1, 0.2], [0.3, 0.4], [0.5, -0.6]])
+    f = lambda y: (y @ w).sin() + b * b
+
+    class Inner(Function):
+        @staticmethod
+        def forward(f: Any, y: Any, *parameters: Any) -> Any:
+            with pb.no_grad():
+                return f(y)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.f = inputs[0]
+            ctx.save_for_backward(*inputs[1:])
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            y, *parameters = ctx.saved_tensors
+            with pb.enable_grad():
+                out = ctx.f(y)
+            targets = [t for t in ((y, *parameters) if wanted else (y,)) if t.requires_grad]
+            found = iter(autograd.grad(out, targets, g, create_graph=create_graph))
+            return None, *(next(found) if any(t is s for s in targets) else None for t in (y, *parameters))
+
+    of = lambda apply: lambda y: (apply(y) ** 2).sum()
+    inner, plain = of(lambda y: Inner.apply(f, y, w, b)), of(f)
+    first: dict[str, Any] = {
+        "grad": lambda g: grad(g)(rows),
+        "vmap of grad": lambda g: vmap(grad(g))(rows),
+        "grad of vmap": lambda g: grad(lambda y: vmap(g)(y).sum())(rows),
+        "vmap of jacrev": lambda g: vmap(jacrev(g))(rows),
+    }
+    for name, derivative in first.items():
+        got, want = derivative(inner), derivative(plain)
+        same(got, want)
+        loss = lambda g: (g * w.sum() * b.sum()).sum()
+        if create_graph and wanted:
+            for a, c in zip(autograd.grad(loss(got), (w, b)), autograd.grad(loss(want), (w, b)), strict=True):
+                same(a, c)
+        elif not create_graph:
+            with pytest.raises(RuntimeError, match=r"(?s)Inner.*recording how.*create_graph=True"):
+                print(name, autograd.grad(loss(got), (w, b)))
+
+    class Stranger(Inner):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            y, *_ = ctx.saved_tensors
+            with pb.enable_grad():
+                out = ctx.f(y)
+            return None, *autograd.grad(out, (y, w), g)
+
+    with pytest.raises(RuntimeError, match=r"cannot be swept through.*as an argument, save it"):
+        vmap(grad(of(lambda y: Stranger.apply(f, y)[0])))(rows)
 
 
 def test_deep_equilibrium() -> None:

@@ -41,6 +41,8 @@ struct State {
     tape: Option<(Closely, Guard)>,
     /// Where the saved values hang on it.
     edges: Vec<Option<Edge>>,
+    /// What hangs there of values that only other tapes follow, which must not be taken for the arguments again.
+    aliases: Vec<(usize, Tensor)>,
     /// Where it computed gradients first without recording how, and what these depend on.
     lost: Option<String>,
     through: Vec<Tensor>,
@@ -84,6 +86,12 @@ fn hang(value: &Tensor, level: LevelId, edge: &Edge) -> Tensor {
         }
         _ => Tensor::taped(level, value.clone(), edge.node.clone(), edge.slot),
     }
+}
+
+/// Whether a tape that is live leads to the value, also to members of it.
+fn is_followed(value: &Tensor) -> bool {
+    let is_live = |t: &Tensor| matches!(t.payload(), Some(Payload::Taped { .. })) && level::is_live(t.level());
+    std::iter::successors(Some(value), |t| t.below()).any(is_live)
 }
 
 /// The value without the tape `level`.
@@ -157,10 +165,15 @@ impl<'a> Method<'a> {
         let Some(history) = &self.setup.history else { return Ok(()) };
         level::check_room()?;
         let ambient = self.is_ambient();
-        let mut edges: Vec<Option<Edge>> = Vec::new();
+        let (mut edges, mut aliases) = (Vec::<Option<Edge>>::new(), Vec::new());
         for (i, value) in self.setup.saved.iter().enumerate() {
+            // What other tapes follow, too: the method may want gradients of it that nobody asked for.
+            let elsewhere = !ambient && !history.follows(i) && history.is_argument(i) && is_followed(value);
+            if elsewhere {
+                aliases.push((i, function::alias(value)?));
+            }
             let level = match ambient {
-                _ if !history.follows(i) || !value.dtype().is_differentiable() => LevelId::DENSE,
+                _ if !(history.follows(i) || elsewhere) || !value.dtype().is_differentiable() => LevelId::DENSE,
                 true if tape::requires_grad(value) => LevelId::DENSE,
                 true => LevelId::AMBIENT,
                 false => self.tape(),
@@ -172,8 +185,16 @@ impl<'a> Method<'a> {
                 _ => Some(leaf()),
             });
         }
-        self.state.borrow_mut().edges.clone_from(&edges);
-        self.ctx.link(py, &edges, |value, edge| hang(value, edge.node.level, edge))
+        {
+            let mut s = self.state.borrow_mut();
+            s.edges.clone_from(&edges);
+            s.aliases.clone_from(&aliases);
+        }
+        let alias = |edge: &Edge| {
+            let is_it = |i: usize| edges[i].as_ref().is_some_and(|e| Arc::ptr_eq(&e.node, &edge.node));
+            aliases.iter().find(|a| is_it(a.0)).map(|a| &a.1)
+        };
+        self.ctx.link(py, &edges, |value, edge| hang(alias(edge).unwrap_or(value), edge.node.level, edge))
     }
 
     /// The gradients as the sweep gets them: without what the method recorded for itself, and such that whoever goes on
@@ -280,7 +301,8 @@ pub fn twin(call: *const Call, argument: usize) -> Option<Tensor> {
         let place = m.setup.history.as_ref()?.place_of(argument)?;
         let state = m.state.borrow();
         let edge = state.edges.get(place)?.as_ref()?;
-        Some(hang(&m.setup.saved[place], own, edge))
+        let alias = state.aliases.iter().find(|a| a.0 == place).map(|a| &a.1);
+        Some(hang(alias.unwrap_or(&m.setup.saved[place]), own, edge))
     })
     .flatten()
 }
