@@ -7,6 +7,7 @@ use super::{convert, errors};
 use crate::base::{DType, Result, Shape};
 use crate::core::level::{GradMode, Snapshot};
 use crate::core::residual::{self, Packed, SavedHooks};
+use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
 use crate::rules::basis;
 use crate::skin::{history, tape};
@@ -137,6 +138,70 @@ impl Levels {
     }
 }
 
+/// Marks of values, by which a later one is known to be the same or not, all but certainly: where it is one of these
+/// tensors, which one; else a number made of its elements at all levels.
+#[pyclass(frozen, name = "_Marks", module = "pullback.autograd.graph")]
+struct Marks(Vec<Tensor>);
+
+/// Above this many elements a mark is made without the GIL.
+const LARGE: usize = 1 << 16;
+
+#[pymethods]
+impl Marks {
+    #[new]
+    fn new(tensors: Vec<Bound<'_, PyTensor>>) -> Marks {
+        let mut known = Vec::new();
+        for t in &tensors {
+            let value = t.get().value();
+            let mut next = if value.level() == LevelId::DENSE { Some(&value) } else { value.below() };
+            while let Some(t) = next {
+                known.push(t.clone());
+                next = t.below();
+            }
+        }
+        Marks(known)
+    }
+    /// None for values of a program that is being recorded.
+    fn of(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>) -> Option<i128> {
+        let value = tensor.get().value();
+        self.place(&value).or_else(|| sum(py, &value))
+    }
+    /// Whether the tensor has what was marked so.
+    fn is_same(&self, py: Python<'_>, mark: i128, tensor: &Bound<'_, PyTensor>) -> bool {
+        let value = tensor.get().value();
+        match usize::try_from(-1 - mark).ok().and_then(|i| self.0.get(i)) {
+            Some(known) => known.same(&value) || sum(py, known) == sum(py, &value),
+            None => sum(py, &value).is_none_or(|s| s == mark),
+        }
+    }
+}
+
+impl Marks {
+    fn place(&self, value: &Tensor) -> Option<i128> {
+        // Others may write to memory that they share, and the value stays the same one.
+        let is_exported = value.innermost().is_some_and(|a| a.is_exported());
+        let place = self.0.iter().position(|t| !is_exported && t.same(value))?;
+        Some(-1 - place as i128)
+    }
+}
+
+fn sum(py: Python<'_>, value: &Tensor) -> Option<i128> {
+    let sum = if value.stored() > LARGE { py.detach(|| fingerprint(value)) } else { fingerprint(value) };
+    sum.map(i128::from)
+}
+
+/// A number that changes when elements change, at any level, or what they are the elements of.
+fn fingerprint(t: &Tensor) -> Option<u64> {
+    let mix = |a: u64, b: u64| (a.rotate_left(23) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Some(match t.payload() {
+        None => t.dense().map_or(0, |a| a.checksum()),
+        Some(Payload::Batched { value, dim }) => mix(fingerprint(value)?, 1 + *dim as u64),
+        Some(Payload::Taped { value, .. }) => fingerprint(value)?,
+        Some(Payload::Dual { primal, tangent }) => mix(fingerprint(primal)?, fingerprint(tangent)?),
+        Some(Payload::Traced { .. }) => return None,
+    })
+}
+
 /// Another tensor with the present value, in no way connected with the first.
 #[pyfunction]
 fn _same_value<'py>(tensor: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
@@ -191,6 +256,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     graph.add_function(wrap_pyfunction!(_saving_level, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_current_sweep, &graph)?)?;
     graph.add_class::<Levels>()?;
+    graph.add_class::<Marks>()?;
     graph.add_function(wrap_pyfunction!(_same_value, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_node_of, &graph)?)?;
     graph.add_function(wrap_pyfunction!(_increment_version, &graph)?)?;

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -138,7 +142,9 @@ def test_random_numbers_are_the_same_again() -> None:
     g(x)
     same(pb.rand(2), after)
     x.grad = None
-    y = checkpoint(g, x, preserve_rng_state=False)
+    with pytest.raises(CheckpointError, match="preserve_rng_state=True"):
+        checkpoint(g, x, preserve_rng_state=False).sum().backward()
+    y = checkpoint(g, x, preserve_rng_state=False, determinism_check="none")
     y.sum().backward()
     assert not pb.allclose(x.grad, y.detach() * y.detach().log())
 
@@ -305,6 +311,142 @@ def test_functions_that_do_something_else_again() -> None:
         y.sum().backward()
     with pytest.raises(ValueError, match="determinism_check"):
         checkpoint(g, leaf(1.0), determinism_check="some")
+
+
+def drawing(source: str) -> Callable[[Any], Any]:
+    """A factor that is another one each time."""
+    numpy, python, own = np.random.default_rng(0), random.Random(0), pb.Generator().manual_seed(0)
+    counter = itertools.count(1)
+    return {
+        "numpy": lambda x: x * pb.tensor(numpy.standard_normal(x.shape)),
+        "random": lambda x: x * python.random(),
+        "generator": lambda x: x * pb.rand(x.shape, generator=own, dtype=pb.float64),
+        "counter": lambda x: x * next(counter),
+        "library": lambda x: x * pb.rand(x.shape, dtype=pb.float64),
+    }[source]
+
+
+SOURCES = ("numpy", "random", "generator", "counter", "library")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_other_values_in_the_second_run(source: str) -> None:
+    def loss(x: Any, f: Any, **options: Any) -> Any:
+        return checkpoint(lambda x: f(x).sin() * x, x, preserve_rng_state=False, **options).sum()
+
+    def eager(x: Any, f: Any, **options: Any) -> Any:
+        x = x.clone().requires_grad_()
+        loss(x, f, **options).backward()
+        return x.grad
+
+    derivatives: dict[str, Callable[[Any], Any]] = {
+        "backward": lambda f: eager(X, f),
+        "grad": lambda f: func.grad(lambda x: loss(x, f))(X),
+        "grad of grad": lambda f: func.grad(lambda x: func.grad(lambda x: loss(x, f))(x).sum())(X),
+        "vmap of grad": lambda f: func.vmap(func.grad(lambda x: loss(x, f)), randomness="same")(pb.stack([X, W])),
+        "grad of vmap": lambda f: func.grad(lambda x: func.vmap(lambda x: loss(x, f), randomness="different")(x).sum())(
+            pb.stack([X, W])
+        ),
+        "jvp of grad": lambda f: func.jvp(func.grad(lambda x: loss(x, f)), (X,), (W,)),
+        "grad of jvp": lambda f: func.grad(lambda x: func.jvp(lambda x: loss(x, f), (x,), (W,))[1])(X),
+    }
+    for name, derivative in derivatives.items():
+        fix = "preserve_rng_state=True" if source == "library" else "pass the numbers as arguments"
+        with pytest.raises(CheckpointError, match=rf"(?s)different values.*tensor at position.*{fix}"):
+            print(name, derivative(drawing(source)))
+    eager(X, drawing(source), determinism_check="none")
+    with pytest.raises(CheckpointError, match=r"(?s)different values.*saved at.*f\(x\).*recomputed at.*f\(x\)"):
+        eager(X, drawing(source), debug=True)
+
+
+def test_draws_that_no_derivative_reads() -> None:
+    """They may differ: what is added, logged, constant, or belongs to another output."""
+    noise = drawing("numpy")
+
+    def g(x: Any) -> Any:
+        y = (x * x).exp() + noise(pb.ones_like(x))
+        return y, (y * noise(x)).detach(), noise(x.square()).sin()
+
+    x = leaf(0.5, 0.25)
+    checkpoint(g, x)[0].sum().backward()
+    same(x.grad, 2 * x.detach() * (x.detach() ** 2).exp())
+
+
+def test_what_was_written_to_in_between() -> None:
+    """Weights that an optimiser changed before the derivative ran, also in memory that NumPy shares."""
+    x = leaf(1.0, 2.0)
+    memory = np.array([0.5, 0.25])
+
+    def in_place(w: Any) -> None:
+        with pb.no_grad():
+            w.mul_(2)
+
+    def of_data(w: Any) -> None:
+        w.data = w.data * 2
+
+    def of_numpy(w: Any) -> None:
+        memory[0] = 3.0
+
+    for write in (in_place, of_data, of_numpy):
+        w = pb.from_numpy(memory).requires_grad_()
+        for f in (lambda x: (x * w).exp(), lambda x: (x * (w * 1)).exp()):  # noqa: B023
+            y = checkpoint(f, x)
+            write(w)
+            with pytest.raises(CheckpointError, match=r"(?s)different values.*written to in between"):
+                y.sum().backward()
+            memory[:] = 0.5, 0.25
+            w = pb.from_numpy(memory).requires_grad_()
+    # The same numbers again, wherever they are.
+    w = leaf(0.5, 0.25)
+    y = checkpoint(lambda x: (x * w).exp(), x)
+    w.data = w.data.clone()
+    x.grad = None
+    y.sum().backward()
+    same(x.grad, w.detach() * (x * w).detach().exp())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_values_that_are_the_same_are_taken_for_the_same(seed: int) -> None:
+    """Layouts, dtypes, special values and levels of random programs make no difference between two runs."""
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    rows = pb.tensor([[0.5, -0.0, 3.0], [float("inf"), 1e-310, float("nan")]], dtype=pb.float64)
+    small = pb.tensor([[0.5, 2.0, 3.0], [1.0, 0.25, 4.0]], dtype=pb.float64)
+    x = rng.choice((rows, small)).to(rng.choice((pb.float64, pb.float32)))
+    steps = [
+        rng.choice(
+            (
+                lambda y: y.t().contiguous().t() * y,
+                lambda y: y.expand(2, *y.shape).sum(0) * y,
+                lambda y: y.flip(0)[:, ::1].exp(),
+                lambda y: pb.nn.functional.dropout(y, 0.5),
+                lambda y: y * pb.randn(y.shape, dtype=y.dtype),
+                lambda y: (y @ y.t()) @ y,
+                lambda y: y.masked_fill(y > 1, 0.5).sin(),
+                lambda y: pb.cat([y[:, 1:], y[:, :1]], 1) * y.amax(1, keepdim=True),
+                lambda y: y.clone().mul_(2).tanh(),
+            )
+        )
+        for _ in range(4)
+    ]
+
+    def f(x: Any) -> Any:
+        for step in steps:
+            x = step(x)
+        return x.sum()
+
+    kept = lambda x: checkpoint(f, x)
+    for derivative in (
+        lambda f: func.grad(f)(x),
+        lambda f: func.vmap(func.grad(f), randomness="different")(pb.stack([x, x + 1])),
+        lambda f: func.grad(lambda x: func.vmap(f, randomness="same")(x).sum())(pb.stack([x, x + 1])),
+        lambda f: func.grad(lambda x: (func.grad(f)(x) ** 2).sum())(x),
+        lambda f: func.jvp(func.grad(f), (x,), (x,)),
+    ):
+        pb.manual_seed(seed)
+        got = derivative(kept)
+        pb.manual_seed(seed)
+        same(got, derivative(f), equal_nan=True)
 
 
 def test_an_exception_in_the_second_run_arrives() -> None:

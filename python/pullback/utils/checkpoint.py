@@ -94,13 +94,23 @@ class _Frame:
         self.tapes = frozenset(self.levels.tapes())
         self.rng = _core.get_rng_state() if rng else None
         self.early_stop = _early_stop
-        # What was saved, by tape: shape, dtype, and in debug mode where.
-        self.saved: dict[int, list[tuple[Any, Any, str]]] = {}
+        # What is alive all the same is compared as it is, everything else by a number made of its elements.
+        self.marks: Any = None
+        # What was saved, by tape: shape, dtype, in debug mode where, and its mark.
+        self.saved: dict[int, list[tuple[Any, Any, str, int | None]]] = {}
         self.sweep: tuple[int | None, int] | None = None
-        self.found: dict[int, Tensor] = {}
+        self.found: dict[int, tuple[Tensor, str]] = {}
 
     def describe(self, tensor: Tensor) -> tuple[Any, Any, str]:
         return tensor.shape, tensor.dtype, _where() if self.debug else ""
+
+    def mark(self, tensor: Tensor) -> int | None:
+        if self.check is None:
+            return None
+        if self.marks is None:
+            self.marks = _graph._Marks(_alive(self.function, self.args))
+        number: int | None = self.marks.of(tensor)
+        return number
 
     def pack(self, tensor: Tensor) -> Any:
         """In the first run: nothing is kept but the place. What transforms inside of the function save stays."""
@@ -108,7 +118,7 @@ class _Frame:
         if level not in self.tapes:
             return tensor
         saved = self.saved.setdefault(level, [])
-        saved.append(self.describe(tensor))
+        saved.append((*self.describe(tensor), self.mark(tensor)))
         return _Place(self, level, len(saved) - 1)
 
     def value(self, level: int, index: int) -> Tensor:
@@ -118,16 +128,18 @@ class _Frame:
             self.sweep = (sweep, level)
             if sweep is not None:
                 _graph._at_end(self.forget)
-        return self.found.pop(index)
+        tensor, where = self.found.pop(index)
+        self.compare_values(index, self.saved[level][index], tensor, where)
+        return tensor
 
     def forget(self) -> None:
         self.sweep, self.found = None, {}
 
-    def run_again(self, level: int) -> dict[int, Tensor]:
+    def run_again(self, level: int) -> dict[int, tuple[Tensor, str]]:
         """What the function saved for this tape. It runs under the transforms and modes of the first run."""
         from ..autograd.graph import saved_tensors_hooks
 
-        found: dict[int, Tensor] = {}
+        found: dict[int, tuple[Tensor, str]] = {}
         wanted = self.saved[level]
         count = 0
 
@@ -135,8 +147,9 @@ class _Frame:
             nonlocal count
             if _graph._saving_level() == level:
                 if count < len(wanted):
-                    self.compare(count, wanted[count], tensor)
-                    found[count] = tensor
+                    now = self.describe(tensor)
+                    self.compare(count, wanted[count], now)
+                    found[count] = tensor, now[2]
                 count += 1
                 if self.early_stop and count == len(wanted):
                     raise _Enough
@@ -166,11 +179,8 @@ class _Frame:
             )
         return found
 
-    def compare(self, index: int, before: tuple[Any, Any, str], tensor: Tensor) -> None:
-        if self.check is None:
-            return
-        now = self.describe(tensor)
-        if before[:2] != now[:2]:
+    def compare(self, index: int, before: tuple[Any, Any, str, int | None], now: tuple[Any, Any, str]) -> None:
+        if self.check is not None and before[:2] != now[:2]:
             text = (
                 "checkpoint(): Recomputed values for the following tensors have different metadata than during the "
                 f"forward pass.\ntensor at position {index}:\n"
@@ -180,6 +190,22 @@ class _Frame:
             if self.debug:
                 text += f"\nsaved at:\n{before[2]}recomputed at:\n{now[2]}"
             raise CheckpointError(text)
+
+    def compare_values(self, index: int, before: tuple[Any, Any, str, int | None], tensor: Tensor, where: str) -> None:
+        """What the derivative reads must be what it was: what no derivative reads may differ."""
+        if before[3] is None or self.marks.is_same(before[3], tensor):
+            return
+        kept = "" if self.rng is not None else ", or of this library, for which preserve_rng_state=True is needed"
+        text = (
+            "checkpoint(): Recomputed values for the following tensors have different values than during the forward "
+            f"pass, so that the gradient would be wrong.\ntensor at position {index}: shape {tuple(before[0])}, dtype "
+            f"{before[1]}\nThe function draws random numbers that are not the same again (of NumPy, of random, of a "
+            f"Generator of its own{kept}), it keeps a state, or it reads what was written to in between: draw and read "
+            "before the call, and pass the numbers as arguments. determinism_check='none' leaves this unchecked."
+        )
+        if self.debug:
+            text += f"\nsaved at:\n{before[2]}recomputed at:\n{where}"
+        raise CheckpointError(text)
 
 
 def _unpack(place: Any) -> Tensor:
@@ -192,6 +218,20 @@ def _frozen(tree: Any) -> Any:
     from .pytree import tree_map
 
     return tree_map(lambda x: _graph._same_value(x) if type(x) is _core.Tensor else x, tree)
+
+
+def _alive(function: Callable[..., Any], args: Any) -> list[Tensor]:
+    """Tensors that the frame or the function keeps from being freed: those that are easily found."""
+    from .pytree import tree_leaves
+
+    found = tree_leaves(args)
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            held = cell.cell_contents
+        except ValueError:  # a variable without a value yet
+            continue
+        found += held if type(held) in (list, tuple) else held.values() if type(held) is dict else (held,)
+    return [x for x in found if isinstance(x, _core.Tensor)]
 
 
 _CHECKS = ("default", "none")
@@ -212,10 +252,11 @@ def checkpoint(
     It works under `backward`, `grad` and the other transforms, also of higher order, and for tensors that the
     function takes from outside. The function must do the same each time. Random numbers are the same again unless
     `preserve_rng_state=False`. `context_fn` gives two context managers, one around the first run and one around the
-    later ones. Of what is saved, shapes and dtypes are compared unless `determinism_check="none"`; with `debug` an
-    error shows where. `use_reentrant` changes nothing.
+    later ones. Of what is saved, shapes and dtypes are compared, and the elements of what the derivative reads, unless
+    `determinism_check="none"`; with `debug` an error shows where. `use_reentrant` changes nothing.
 
-    Raises CheckpointError (in the derivative) if the function saves something else when it runs again.
+    Raises CheckpointError (in the derivative) if the function saves something else when it runs again: numbers that it
+    draws elsewhere, such as NumPy's, are to be passed as arguments.
 
     >>> import pullback
     >>> from pullback.utils.checkpoint import checkpoint
