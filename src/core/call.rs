@@ -7,7 +7,7 @@ use super::params::Params;
 use super::primitive::{Outputs, Point, Prim};
 use super::set::Set;
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, host, tape, trace, watch};
+use super::{batch, forward, host, shared, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
@@ -118,6 +118,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Kind::Tape => tape::one(top, look, prim, params, args),
         Kind::Dual => dual_one(top, false, prim, params, args),
         Kind::ForwardAd => dual_one(top, true, prim, params, args),
+        Kind::Batch if look.forbidden => shared::one(top, prim, params, args),
         Kind::Batch => batch::one(top, prim, params, args),
         Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
     }
@@ -144,6 +145,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
         Kind::Tape => tape::many(top, look, prim, params, args),
         Kind::Dual => dual_many(top, false, prim, params, args),
         Kind::ForwardAd => dual_many(top, true, prim, params, args),
+        Kind::Batch if look.forbidden => shared::many(top, prim, params, args),
         Kind::Batch => {
             let outs = batch::interpret(top, prim, params, args)?;
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
@@ -176,6 +178,7 @@ fn interpret_custom(
             attach(custom, top, args, &outs)?;
             Ok(outs)
         }
+        Kind::Batch if watch::forbids(top) => shared::custom(top, custom, prim, args),
         Kind::Batch => custom.batch(top, prim, args),
         Kind::Trace => match custom.trace(top, prim, args) {
             Some(outs) => outs,

@@ -15,6 +15,7 @@ pub mod primitive;
 pub mod reach;
 pub mod residual;
 pub mod set;
+pub mod shared;
 mod tape;
 pub mod tensor;
 mod thread;

@@ -200,11 +200,36 @@ fn closely(bits: u128) -> Closely {
 
 impl Drop for Closely {
     fn drop(&mut self) {
-        this(|t| {
-            t.always.set(self.0);
-            let frame = t.frame.get();
-            t.forbidden.set(frame.bits() | frame.soft | self.0);
-        });
+        set_always(self.0 | ATTENDED.get());
+    }
+}
+
+fn set_always(bits: u128) {
+    this(|t| {
+        t.always.set(bits);
+        let frame = t.frame.get();
+        t.forbidden.set(frame.bits() | frame.soft | bits);
+    });
+}
+
+thread_local! {
+    /// Batch levels that have values which are the same for all members.
+    static ATTENDED: std::cell::Cell<u128> = const { std::cell::Cell::new(0) };
+}
+
+/// Operators on values of a level are looked at from now on.
+pub(super) fn attend(level: LevelId) {
+    ATTENDED.set(ATTENDED.get() | level::bit(level));
+    set_always(this(|t| t.always.get()) | level::bit(level));
+}
+
+/// Only those of the levels below this one are.
+pub(super) fn attend_below(level: LevelId) {
+    let left = ATTENDED.get() & (level::bit(level) - 1);
+    let gone = ATTENDED.replace(left) & !left;
+    let always = this(|t| t.always.get());
+    if always != u128::MAX {
+        set_always(always & !gone);
     }
 }
 

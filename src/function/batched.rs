@@ -3,7 +3,7 @@
 //!
 //! NOTE shared outputs. An output that does not depend on the batch has one value. Where its derivative is asked for, each
 //! member needs a cotangent of its own, because a rule may do with it what it likes: so results get a batch, repeated
-//! without a copy. Values that only the rules see keep their one value; their cotangent comes once, for all members, and
+//! without a copy; `core/shared.rs` knows them. Values that only the rules see keep their one value; their cotangent comes once, for all members, and
 //! is pulled apart from those that each member has.
 
 use super::{Context, Function, History, Rule, Setup, Values, checked_gradients};
@@ -17,7 +17,7 @@ use crate::core::tensor::Payload;
 use crate::core::{BatchInfo, LevelId, Outputs, Set, Tangents, Tensor, level, watch};
 use crate::rules::basis;
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 type Dims = SmallVec<[Option<usize>; 4]>;
 
@@ -29,6 +29,8 @@ pub struct Batched {
     out_dims: Mutex<Option<Dims>>,
     /// Whether a derivative may be asked for.
     followed: bool,
+    /// Outputs that got a batch, and are the same for all members.
+    shared: OnceLock<Set>,
 }
 
 /// The inner context, where the batches of its saved tensors are, and what a member's inputs are.
@@ -51,7 +53,8 @@ impl Batched {
     /// Of arguments with these batches; their values are those of the levels below.
     pub fn new(inner: Arc<dyn Function>, info: BatchInfo, in_dims: &[Option<usize>], values: &[Tensor]) -> Batched {
         let followed = values.iter().any(is_followed);
-        Batched { inner, info, in_dims: in_dims.iter().copied().collect(), out_dims: Mutex::new(None), followed }
+        let in_dims = in_dims.iter().copied().collect();
+        Batched { inner, info, in_dims, out_dims: Mutex::new(None), followed, shared: OnceLock::new() }
     }
 
     pub fn out_dims(&self) -> Result<Dims> {
@@ -59,6 +62,11 @@ impl Batched {
             Some(d) => Ok(d.clone()),
             None => bail!(Internal, "{}: the forward has not run", self.inner.name()),
         }
+    }
+
+    /// Whether the output got its batch for the sake of a derivative: all members have one value.
+    pub fn is_shared(&self, i: usize) -> bool {
+        self.shared.get().is_some_and(|s| s.has(i))
     }
 
     fn open(&self) -> Result<Opened> {
@@ -132,10 +140,11 @@ impl Function for Batched {
         let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
         let unseen = if self.followed { self.inner.hidden() + self.inner.further()? } else { outs.len() };
         let shown = outs.len().saturating_sub(unseen);
-        let (mut values, mut dims) = (Outputs::new(), Dims::new());
+        let (mut values, mut dims, mut shared) = (Outputs::new(), Dims::new(), Set::NONE);
         for (i, o) in outs.iter().enumerate() {
             let (v, d) = match lower(guard.id(), o) {
                 (v, None) if i < shown && v.dtype().is_differentiable() => {
+                    shared.add(i);
                     (basis::expand(&v, &v.shape().prepend(self.info.size))?, Some(0))
                 }
                 own => own,
@@ -144,6 +153,9 @@ impl Function for Batched {
             dims.push(d);
         }
         *self.out_dims.lock().unwrap_or_else(|e| e.into_inner()) = Some(dims);
+        if !shared.is_empty() {
+            let _ = self.shared.set(shared);
+        }
         Ok(values)
     }
 

@@ -18,7 +18,7 @@ use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set, Tangents, Tensor,
-    call_many, forward,
+    call_many, forward, shared,
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
@@ -210,6 +210,7 @@ impl Custom for CustomPrimitive {
             .collect();
         let values: Values = args.iter().map(|a| strip(level, a)).collect();
         let _below = Below::enter(level);
+        let mut generated: Option<Arc<Batched>> = None;
         let outs = match self.f.vmap(info, &dims, &values)? {
             Some(outs) => outs,
             None => {
@@ -218,6 +219,7 @@ impl Custom for CustomPrimitive {
                 let (outs, constant) = run(&function, &values)?;
                 self.note_constants(&constant);
                 let out_dims = batched.out_dims()?;
+                generated = Some(batched);
                 outs.into_iter().zip(out_dims).collect()
             }
         };
@@ -225,7 +227,13 @@ impl Custom for CustomPrimitive {
             .enumerate()
             .map(|(i, (o, dim))| match dim {
                 None => Ok(o),
-                Some(d) if d < o.rank() && o.shape()[d] == info.size => Ok(Tensor::batched(level, o, d)),
+                Some(d) if d < o.rank() && o.shape()[d] == info.size => {
+                    let o = Tensor::batched(level, o, d);
+                    if generated.as_ref().is_some_and(|g| g.is_shared(i)) {
+                        shared::note(level, &o);
+                    }
+                    Ok(o)
+                }
                 Some(d) => bail!(
                     Runtime,
                     "{}.vmap: output {i} of shape {} has no batch of size {} at dimension {d}, where out_dims says that \

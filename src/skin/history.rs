@@ -9,7 +9,7 @@
 
 use crate::base::Result;
 use crate::core::tensor::Payload;
-use crate::core::{Tensor, level};
+use crate::core::{Tensor, level, shared};
 use crate::dense::Array;
 use crate::rules::basis;
 
@@ -47,7 +47,10 @@ pub fn strip(t: &Tensor) -> Result<Tensor> {
         Some(Payload::Taped { value, .. } | Payload::Dual { primal: value, .. }) => strip(value),
         Some(Payload::Batched { value, dim }) => {
             let inner = strip(value)?;
-            Ok(if inner.same(value) { t.clone() } else { Tensor::batched(t.level(), inner, *dim) })
+            Ok(match inner.same(value) {
+                true => t.clone(),
+                false => shared::alike(&[t], Tensor::batched(t.level(), inner, *dim)),
+            })
         }
         // A program must know that the derivative ends here.
         Some(Payload::Traced { .. }) => crate::ops::shape::detach(t),
@@ -77,7 +80,8 @@ pub fn rewrap(shell: &Tensor, data: &Tensor) -> Result<Tensor> {
         Some(Payload::Dual { primal, tangent }) => Tensor::dual(id, rewrap(primal, data)?, tangent.clone()),
         Some(Payload::Batched { value, .. }) if !has_history(value) => data.clone(),
         Some(Payload::Batched { value, dim }) => {
-            Tensor::batched(id, rewrap(value, &unbatched(shell, value, *dim, data)?)?, *dim)
+            let inner = rewrap(value, &unbatched(shell, value, *dim, data)?)?;
+            shared::alike(&[shell, data], Tensor::batched(id, inner, *dim))
         }
     })
 }
@@ -118,7 +122,8 @@ pub fn carry(old: &Tensor, new: &Tensor) -> Result<Tensor> {
         (Payload::Dual { primal, .. }, _) if level::propagates(id) => carry(primal, new),
         (Payload::Dual { primal, tangent }, _) => Ok(Tensor::dual(id, carry(primal, new)?, tangent.clone())),
         (Payload::Batched { value, dim }, _) if has_history(value) => {
-            Ok(Tensor::batched(id, carry(value, &unbatched(old, value, *dim, new)?)?, *dim))
+            let inner = carry(value, &unbatched(old, value, *dim, new)?)?;
+            Ok(shared::alike(&[old, new], Tensor::batched(id, inner, *dim)))
         }
         (Payload::Batched { .. } | Payload::Traced { .. }, _) => Ok(new.clone()),
     }
@@ -131,7 +136,9 @@ pub fn with_array(t: &Tensor, array: &Array) -> Tensor {
         None => array.clone().into(),
         Some(Payload::Taped { value, node, slot }) => Tensor::taped(id, with_array(value, array), node.clone(), *slot),
         Some(Payload::Dual { primal, tangent }) => Tensor::dual(id, with_array(primal, array), tangent.clone()),
-        Some(Payload::Batched { value, dim }) => Tensor::batched(id, with_array(value, array), *dim),
+        Some(Payload::Batched { value, dim }) => {
+            shared::alike(&[t], Tensor::batched(id, with_array(value, array), *dim))
+        }
         Some(Payload::Traced { value, var }) => Tensor::traced(id, with_array(value, array), *var),
     }
 }

@@ -4,8 +4,9 @@ use crate::base::{Error, Result, Strides};
 use crate::core::level::{self, LevelKind};
 use crate::core::tensor::Payload;
 pub use crate::core::tensor::has_level;
-use crate::core::{LevelId, Tensor, origin};
+use crate::core::{LevelId, Tensor, origin, shared};
 use crate::dense::Array;
+use crate::rules::basis;
 use smallvec::SmallVec;
 
 /// Why a program wants the data, which decides what the error suggests.
@@ -28,6 +29,10 @@ pub fn plain(t: &Tensor, what: &str, reading: Reading) -> Result<Tensor> {
     loop {
         t = match t.payload() {
             None => return Ok(t.clone()),
+            Some(Payload::Batched { value, dim }) if shared::is_shared(t.level(), t) => {
+                let _off = level::GradMode::set(false);
+                return plain(&basis::select(value, *dim, 0)?, what, reading);
+            }
             Some(Payload::Taped { value, .. }) => value,
             Some(Payload::Dual { primal, .. }) => primal,
             Some(Payload::Batched { .. }) => return Err(refuse(t.level(), "vmap", what, reading)),

@@ -6,7 +6,7 @@ use crate::base::Result;
 use crate::core::level::{self, Guard, Randomness};
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
-use crate::core::{LevelId, Tensor};
+use crate::core::{LevelId, Tensor, shared};
 use crate::rules::basis;
 
 /// A batch level.
@@ -43,7 +43,29 @@ impl Batch {
     /// The value of an output that is the same for all members; `None` if it differs.
     pub fn unbatched(&self, y: &Tensor) -> Result<Option<Tensor>> {
         let y = settled(y, self.level())?;
-        Ok((y.level() != self.level()).then(|| y.into_owned()))
+        match y.payload_at(self.level()) {
+            Some(Payload::Batched { value, dim }) if shared::is_shared(self.level(), &y) => {
+                if self.size == 0 {
+                    bail!(
+                        Value,
+                        "vmap(): a result is the same for all members, out_dims=None asks for the one value, and a \
+                         derivative follows it, but there are no members to give it a cotangent{}; give the batch at \
+                         least one member, or compute the result outside",
+                        at_here()
+                    );
+                }
+                basis::select(value, *dim, 0).map(Some)
+            }
+            Some(_) => Ok(None),
+            None => Ok(Some(y.into_owned())),
+        }
+    }
+}
+
+impl Drop for Batch {
+    #[inline]
+    fn drop(&mut self) {
+        shared::close(self.level());
     }
 }
 

@@ -135,6 +135,49 @@ def program(case: Case, seed: int) -> Program:
     return Program(lambda *xs: loss(vmap(f, tuple(0 if b else None for b in case.batched))(*xs)), looped, xs)
 
 
+def once(case: Case, seed: int) -> Program:
+    """A part of the results leaves the batch as one value: those that depend on no batched input, and what is computed
+    of them alone. The loop takes it from its first member."""
+    f = function(case)
+    rng = random.Random(-1 - seed)
+    shared = [not any(case.batched[i] for i in w) for w in case.weights]
+    kept = [s and rng.random() < 0.8 for s in shared]
+    steps = [rng.choice(("none", "sin", "twice", "sum", "again", "mode", "written")) for _ in case.weights]
+    p = program(case, seed)
+    weights = [pb.full((2,), rng.uniform(0.5, 2), dtype=pb.float64) for _ in case.weights]
+
+    def step(kind: str, y: Any) -> Any:
+        if kind == "again":
+            return exponential("classic")(y, y[0])
+        if kind == "mode":
+            with pb.no_grad():
+                scale = y.exp()
+            return y * scale
+        if kind == "written":
+            y = y * 1
+            y[1] = y[0] * 3
+            return y
+        return {"none": y, "sin": y.sin(), "twice": y * y + y[1], "sum": (y * 2).sum().expand(2)}[kind]
+
+    def member(*xs: Any) -> Any:
+        return tuple(step(s, y) for s, y in zip(steps, f(*xs), strict=True))
+
+    def loss(outs: Any) -> Any:
+        # The one value counts once, however many members there are.
+        return sum(((w * y * y).sum() for w, y in zip(weights, outs, strict=True)), start=ZERO.sum())
+
+    def batched(*xs: Any) -> Any:
+        out_dims = tuple(None if k else 0 for k in kept)
+        return loss(vmap(member, tuple(0 if b else None for b in case.batched), out_dims=out_dims)(*xs))
+
+    def looped(*xs: Any) -> Any:
+        members = [member(*(x[k] if b else x for x, b in zip(xs, case.batched, strict=True))) for k in range(case.size)]
+        columns = zip(*members, strict=True)
+        return loss([column[0] if k else pb.stack(column) for k, column in zip(kept, columns, strict=True)])
+
+    return Program(batched, looped, p.xs)
+
+
 def eager(f: Any, xs: Any) -> Any:
     leaves = [x.clone().requires_grad_() for x in xs]
     (f(*leaves) + sum((x * 0).sum() for x in leaves)).backward()
@@ -169,6 +212,28 @@ def test_as_the_loop(seed: int) -> None:
         for k in everything:
             same(hessian(p.batched, k)(*p.xs), hessian(p.looped, k)(*p.xs))
             same(jacfwd(jacfwd(p.batched, k), k)(*p.xs), jacrev(jacrev(p.looped, k), k)(*p.xs))
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_one_value_of_all_members(seed: int) -> None:
+    case = draw(seed + 2000)
+    case = case._replace(size=max(1, case.size))
+    p = once(case, seed)
+    everything = tuple(range(len(p.xs)))
+    print(f"seed {seed}: {case}")
+    same(p.batched(*p.xs), p.looped(*p.xs))
+    first = lambda f: grad(f, everything)(*p.xs)
+    same(first(p.batched), first(p.looped))
+    same(eager(p.batched, p.xs), eager(p.looped, p.xs))
+    second = lambda f: grad(lambda *xs: sum((g * g).sum() for g in grad(f, everything)(*xs)), everything)(*p.xs)
+    same(second(p.batched), second(p.looped))
+    if case.clip:
+        return
+    directions = tuple(x.cos() for x in p.xs)
+    same(jvp(p.batched, p.xs, directions), jvp(p.looped, p.xs, directions))
+    same(dual(p.batched, p.xs), dual(p.looped, p.xs))
+    for k in everything:
+        same(hessian(p.batched, k)(*p.xs), hessian(p.looped, k)(*p.xs))
 
 
 @pytest.mark.parametrize("seed", range(CASES // 3))
@@ -273,3 +338,54 @@ def test_outputs_without_a_batch_stay_so_where_nobody_differentiates() -> None:
     f = as_class(Case("new", 2, [True, False], [{0: 1.0}, {1: 1.0}], [{}, {}], False))
     values = vmap(f, (0, None), out_dims=(0, None))(pb.ones(3, 2), pb.ones(2))
     assert [v.shape for v in values] == [(3, 2), (2,)]
+
+
+def test_what_differs_is_no_one_value() -> None:
+    f = as_class(Case("new", 2, [True, False], [{0: 1.0}, {1: 1.0}], [{}, {}], False))
+    xs, c = pb.stack([ZERO, ZERO + 1]), ZERO + 2
+    one = lambda g, **kw: grad(lambda c: vmap(g, (0, None), out_dims=None, **kw)(xs, c).sum())(c)
+    same(one(lambda x, c: f(x, c)[1] * 2), 2 * (c + 1).cos())
+    for g in (
+        lambda x, c: f(x, c)[0],
+        lambda x, c: f(x, c)[1] + x * 0,
+        lambda x, c: f(x, c)[1] + pb.randn(2, dtype=pb.float64),
+        lambda x, c: f(f(x, c)[0], c)[0] + f(x, c)[1],
+    ):
+        with pytest.raises(ValueError, match=r"(?s)out_dim is None.*differs.*test_function_shared\.py:\d+"):
+            one(g, randomness="different")
+    with pytest.raises(ValueError, match="no members"):
+        grad(lambda c: vmap(lambda x, c: f(x, c)[1], (0, None), out_dims=None)(xs[:0], c).sum())(c)
+
+
+def test_one_value_in_nested_batches() -> None:
+    """Each of two batches has one value or many."""
+    f = as_class(Case("new", 2, [True, True, True], [{0: 1.0}, {1: 1.0}, {2: 1.0}], [{}] * 3, False))
+    a, b, c = (pb.arange(2 * n, dtype=pb.float64).reshape(n, 2) for n in (3, 2, 1))
+
+    def both(a: Any, b: Any, c: Any) -> Any:
+        inner = vmap(lambda a, b, c: tuple(y * y for y in f(a, b, c)), (None, 0, None), out_dims=(None, 0, None))
+        return vmap(inner, (0, None, None), out_dims=(0, None, None))(a, b, c[0])
+
+    outs = both(a, b, c)
+    same(outs, (a.sin() ** 2, (b + 1).sin() ** 2, (c[0] + 2).sin() ** 2))
+    total = lambda f: lambda *xs: sum((y * y).sum() for y in f(*xs))
+    plain = lambda a, b, c: (a.sin() ** 2, (b + 1).sin() ** 2, (c[0] + 2).sin() ** 2)
+    for k in range(3):
+        same(grad(total(both), k)(a, b, c), grad(total(plain), k)(a, b, c))
+        same(hessian(total(both), k)(a, b, c), hessian(total(plain), k)(a, b, c))
+    same(jvp(both, (a, b, c), (a, b, c)), jvp(plain, (a, b, c), (a, b, c)))
+
+
+def test_one_value_may_be_read() -> None:
+    """A program may branch on what all members share, also where a derivative follows it."""
+    f = as_class(Case("new", 2, [True, False], [{0: 1.0}, {1: 1.0}], [{}, {}], False))
+
+    def branches(x: Any, c: Any) -> Any:
+        y = f(x, c)[1]
+        assert y.tolist() == y.tolist() and y[0].item() > 0
+        return y * 2 if y.sum() > 0 else x
+
+    xs, c = pb.stack([ZERO, ZERO + 1]), ZERO + 0.5
+    same(grad(lambda c: vmap(branches, (0, None), out_dims=None)(xs, c).sum())(c), 2 * (c + 1).cos())
+    with pytest.raises(RuntimeError, match="data-dependent"):
+        grad(lambda c: vmap(lambda x, c: x if f(x, c)[0].sum() > 0 else c, (0, None))(xs, c).sum())(c)

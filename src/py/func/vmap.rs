@@ -8,6 +8,7 @@ use super::tree::{Tree, object, tensor_value};
 use crate::base::Kind;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
+use crate::core::tensor::has_level;
 use crate::ops::rewind::Rewind;
 use crate::py::brief::brief;
 use crate::py::pytree::{self, Leaves};
@@ -335,15 +336,16 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
     let (value, dim) = match (value, dim) {
         (Some(value), Some(dim)) => (value, dim),
         (Some(value), None) => {
-            if batch.unbatched(&value)?.is_none() {
+            let Some(one) = batch.unbatched(&value)? else {
                 let message = format!(
                     "{}: the function can not return a BatchedTensor when out_dim is None: the result differs between \
                      members",
                     t.label(leaf.py())?
                 );
                 return Err(fail(Kind::Value, message));
-            }
-            return Ok(Out::Object(leaf.clone()));
+            };
+            let is_member = has_level(&value, batch.level());
+            return Ok(Out::Object(if is_member { object(leaf.py(), one)? } else { leaf.clone() }));
         }
         (None, None) => return Ok(Out::Object(leaf.clone())),
         (None, Some(_)) => {
