@@ -245,7 +245,7 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean') -> Tensor:
-    """Binary cross entropy of probabilities; logarithms are limited to -100."""
+    """Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1]."""
 
 def huber_loss(input: Tensor, target: Tensor, reduction: builtins.str = 'mean', delta: builtins.float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Squared differences below `delta`, linear above."""

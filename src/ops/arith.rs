@@ -1,21 +1,18 @@
 //! Arithmetic of two and three arguments.
 
-use super::compare::{eq, ge, gt, logical_and, logical_not, lt, ne};
+use super::compare::{eq, ge, gt, le, logical_and, logical_not, lt, ne};
 use super::promote::{Rule, binary, common_dtype, convert, fitting};
-use super::unary::{log, reciprocal, trunc};
+use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::dtype::Category;
 use crate::base::{DType, Result, Scalar};
-use crate::core::Tensor;
-use crate::rules::basis::{self, clear_where, mul as times, neg, number, scale, shift, sub as minus, where_};
-use crate::rules::{IntoPartial, Partial, Pointwise};
+use crate::core::primitive::Saves;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
+use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
 binary! { PRIMITIVES:
-    /// `input / other` of floats.
-    divide_floats = "div" (a, b) { float => a / b } Float [INTERNAL]
-        da[b] reciprocal(b), db[b y] neg(&times(y, &reciprocal(b)?)?);
-
     /// The quotient rounded down.
     floor_divide_same = "floor_divide" (a, b) { float => a.floor_div(b), int => a.floor_div(b) } Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
@@ -38,7 +35,7 @@ binary! { PRIMITIVES:
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
     fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
-        da[] Partial::Piece, db[a b] wraps(&trunc(&divide_floats(a, b)?)?);
+        da[] Partial::Piece, db[a b] wraps(&trunc_divide_same(a, b)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
     ///
@@ -80,6 +77,14 @@ binary! { PRIMITIVES:
     logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
+    /// The larger of an element and its lower bound. NaN depends on neither.
+    at_least = "clamp" (a, b) { float => a.max(b), int => a.max(b) } Same [INTERNAL]
+        da[a b] ge(a, b).map(Partial::Where), db[a b] lt(a, b).map(Partial::Where);
+
+    /// The smaller of an element and its upper bound. NaN depends on neither.
+    at_most = "clamp" (a, b) { float => a.min(b), int => a.min(b) } Same [INTERNAL]
+        da[a b] le(a, b).map(Partial::Where), db[a b] gt(a, b).map(Partial::Where);
+
     /// The derivative of order `n` of digamma.
     polygamma_same = "polygamma" (n, x) { float => n.polygamma(x) } Float [INTERNAL]
         da[] Partial::Zero, db[a b] polygamma_same(&shift(a, 1.0)?, b);
@@ -87,6 +92,12 @@ binary! { PRIMITIVES:
     /// A power of floats or of integers.
     pow_same = "pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
+}
+
+/// `input / other`; integers divide as floats.
+#[inline]
+pub fn divide_floats<'a>(input: impl Into<Operand<'a>>, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+    binary(&basis::DIV, Rule::Float, input.into(), other.into())
 }
 
 /// 1 / (a² + b²), 0 at the origin.
@@ -364,30 +375,47 @@ ops! { TABLE:
         }
         let mut x = basis::cast(input, dtype)?;
         if let Some(m) = min {
-            let m = bound("min", m, dtype)?;
-            x = limit(&x, &m, &lt(&x, &m)?)?;
+            x = at_least(&x, &bound("min", m, dtype)?)?;
         }
         if let Some(m) = max {
-            let m = bound("max", m, dtype)?;
-            x = limit(&x, &m, &gt(&x, &m)?)?;
+            x = at_most(&x, &bound("max", m, dtype)?)?;
         }
         Ok(x)
     }
 }
 
+crate::pointwise_kernel! {
+    LERP_KERNEL(a, b, w) { float => {
+        let span = b - a;
+        a.select(w.abs().lt(a.lit(0.5)), a + span * w, b + span * (w - a.lit(1.0)))
+    } }
+}
+
 /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
+static LERP: Pointwise = Pointwise {
+    name: "lerp",
+    kernel: &LERP_KERNEL,
+    partials: &[
+        Some(PartialRule {
+            saves: Saves { inputs: 4, outputs: 0 },
+            rule: |p| {
+                let w = p.input(2)?;
+                minus(&number(w, 1.0), w).into_partial()
+            },
+        }),
+        Some(PartialRule { saves: Saves { inputs: 4, outputs: 0 }, rule: |p| Ok(Partial::Read(p.input(2)?)) }),
+        Some(PartialRule {
+            saves: Saves { inputs: 3, outputs: 0 },
+            rule: |p| minus(p.input(1)?, p.input(0)?).into_partial(),
+        }),
+    ],
+};
+
 fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
-    let span = minus(b, a)?;
+    let lerp = |w: &Tensor| call(Prim::Static(&LERP), &Params::None, &[a, b, w]);
     match weight {
-        Operand::Number(n) => {
-            let w = fitting("lerp", "weight", n, a.dtype())?.as_f64();
-            if w.abs() < 0.5 { basis::add(a, &scale(&span, w)?) } else { basis::add(b, &scale(&span, w - 1.0)?) }
-        }
-        Operand::Tensor(w) => {
-            let near = lt(&super::unary::abs(w)?, 0.5)?;
-            let from = where_(&near, a, b)?;
-            basis::add(&from, &times(&span, &where_(&near, w, &shift(w, -1.0)?)?)?)
-        }
+        Operand::Number(n) => lerp(&Tensor::scalar(a.dtype(), fitting("lerp", "weight", n, a.dtype())?)),
+        Operand::Tensor(w) => lerp(w),
     }
 }
 
@@ -397,22 +425,4 @@ fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
         Operand::Number(n) if !n.is_held(dtype) => Err(n.overflow(&format!("clamp(): argument '{name}'"), dtype)),
         value => convert(value, dtype),
     }
-}
-
-/// Whether a bound must be looked at element by element.
-fn may_be_nan(bound: &Tensor) -> Result<bool> {
-    match bound.dense() {
-        Some(number) if number.rank() == 0 => Ok(number.item()?.as_f64().is_nan()),
-        _ => Ok(bound.dtype().is_float()),
-    }
-}
-
-/// The bound where it is passed or NaN.
-fn limit(x: &Tensor, bound: &Tensor, passed: &Tensor) -> Result<Tensor> {
-    let passed = if may_be_nan(bound)? {
-        super::compare::logical_or(passed, &super::compare::isnan(bound)?)?
-    } else {
-        passed.clone()
-    };
-    where_(&passed, bound, x)
 }

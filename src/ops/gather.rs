@@ -215,7 +215,7 @@ ops! { TABLE:
         one_if_0d("index_add", input, &i)?;
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(d, i.numel());
-        if src.rank() != x.rank() || src.shape() != &want {
+        if source.rank() != input.rank() || src.shape() != &want {
             bail!(Runtime, "index_add(): source of shape {} must match the shape {want} that input and index ask for",
                 source.shape());
         }

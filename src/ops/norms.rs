@@ -2,8 +2,9 @@
 
 use super::arith::{divide_floats, pow_same};
 use super::compare::{eq, ne};
+use super::promote::single;
 use super::reduce::{amax_over, amin_over, dims_of, reduced};
-use super::unary::abs;
+use super::unary::{abs, sign};
 use super::value::Value;
 use crate::bail;
 use crate::base::shape::wrap_dims;
@@ -13,7 +14,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::{pointwise, reduce};
 use crate::rules::basis::{self, cast, number, where_};
-use crate::rules::{Reduction, Weight};
+use crate::rules::{Partial, Reduction, Weight};
 
 crate::pointwise_kernel! { SQUARE(x) { float => x * x } }
 crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
@@ -33,8 +34,21 @@ static NORM: Reduction = Reduction {
     },
 };
 
+unary! { UNITS:
+    /// The norm of one element, which takes no powers; its derivative at 0 is 0, as that of other norms.
+    norm_of_one = "norm" (x) { float => x.abs() } [INTERNAL] d[x] Ok(Partial::where_value(&ne(x, 0.0)?, &sign(x)?));
+}
+
+fn is_single(x: &Tensor, dims: &[usize]) -> bool {
+    dims.iter().all(|&d| x.shape().get(d).is_none_or(|&n| n == 1))
+}
+
 fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
-    call(Prim::Static(&NORM), &Params::Dims { dims: Dims::from_slice(dims), keep }, &[x])
+    if is_single(x, dims) {
+        return squeezed(&norm_of_one(x)?, dims, keep);
+    }
+    let y = call(Prim::Static(&NORM), &Params::Dims { dims: Dims::from_slice(dims), keep }, &[&single(x)?])?;
+    cast(&y, x.dtype())
 }
 
 fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
@@ -59,19 +73,26 @@ fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Te
     if p == 0.0 {
         return basis::sum(&cast(&ne(x, 0.0)?, x.dtype())?, dims, keep);
     }
+    if is_single(x, dims) {
+        return squeezed(&norm_of_one(x)?, dims, keep);
+    }
     let a = abs(x)?;
     if p == 1.0 {
         return basis::sum(&a, dims, keep);
     }
+    if a.dtype().is_half() {
+        return cast(&powers(&single(&a)?, p, dims, keep)?, a.dtype());
+    }
+    powers(&a, p, dims, keep)
+}
+
+/// `sum(a^p)^(1/p)` of elements that are not negative.
+fn powers(a: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
     // |x|^p has no finite slope at 0 for p < 1, and its root has none where the sum is 0.
-    let zero = eq(&a, 0.0)?;
-    let safe = where_(&zero, &number(&a, 1.0), &a)?;
+    let zero = eq(a, 0.0)?;
+    let safe = where_(&zero, &number(a, 1.0), a)?;
     let raised = pow_same(&safe, p)?;
-    let terms = if p > 0.0 {
-        where_(&zero, &number(&a, 0.0), &raised)?
-    } else {
-        where_(&zero, &number(&a, f64::INFINITY), &raised)?
-    };
+    let terms = where_(&zero, &number(a, if p > 0.0 { 0.0 } else { f64::INFINITY }), &raised)?;
     let total = basis::sum(&terms, dims, keep)?;
     let none = eq(&total, 0.0)?;
     let rooted = pow_same(&where_(&none, &number(&total, 1.0), &total)?, 1.0 / p)?;

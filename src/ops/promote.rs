@@ -142,6 +142,9 @@ fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) ->
         return None;
     };
     let dtype = t.dtype();
+    if dtype.is_half() && is_beyond(n, dtype) && matches!(prim.name, "mul" | "div") {
+        return Some(in_single_with(prim, a, b, dtype));
+    }
     if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
         return None;
     }
@@ -151,6 +154,27 @@ fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) ->
     }
     let (x, y) = if matches!(a, Operand::Tensor(_)) { (x, &n) } else { (&n, x) };
     Some(pointwise::binary(prim.kernel, x, y).map(Tensor::from))
+}
+
+/// Whether a number is too large or too small for a half precision dtype, which its product or quotient may have.
+#[cold]
+fn is_beyond(n: Scalar, dtype: DType) -> bool {
+    let size = n.as_f64().abs();
+    let least = if dtype == DType::F16 { 2f64.powi(-14) } else { 2f64.powi(-126) };
+    size.is_finite() && size != 0.0 && (size < least || dtype.largest().is_some_and(|most| size > most))
+}
+
+#[cold]
+fn in_single_with(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>, dtype: DType) -> Result<Tensor> {
+    let out = call(Prim::Static(prim), &Params::None, &[&convert(a, DType::F32)?, &convert(b, DType::F32)?])?;
+    basis::cast(&out, dtype)
+}
+
+/// A half precision tensor in single precision, in which composites compute so that only their results are rounded, and
+/// nothing on the way overflows.
+#[inline]
+pub fn single(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_half() { basis::cast(x, DType::F32) } else { Ok(x.clone()) }
 }
 
 /// Kernel call of a unary operator without a derivative.

@@ -2,6 +2,7 @@
 
 use super::arith::divide_floats;
 use super::compare::{eq, logical_not};
+use super::promote::single;
 use super::unary::{exp, reciprocal};
 use super::value::Value;
 use crate::bail;
@@ -65,7 +66,8 @@ static SPREAD: Reduction = Reduction {
     saves: Saves { inputs: 1, outputs: 0 },
     weight: |dims, point, _| {
         let x = point.input(0)?;
-        basis::scale(&centred(x, dims)?, 2.0 / count(x, dims) as f64).map(Weight::Each)
+        let slope = basis::scale(&centred(&single(x)?, dims)?, 2.0 / count(x, dims) as f64)?;
+        cast(&slope, x.dtype()).map(Weight::Each)
     },
 };
 /// Its square root, without overflow of the squares. Its derivative at constants is 0.
@@ -77,9 +79,10 @@ static ROOT_SPREAD: Reduction = Reduction {
         let Some(y) = y else { bail!(Internal, "std(): its output was not saved") };
         let x = point.input(0)?;
         let zero = eq(y, 0.0)?;
-        let safe = where_(&zero, &number(y, 1.0), y)?;
-        let slope = divide_floats(&basis::scale(&centred(x, dims)?, 1.0 / count(x, dims) as f64)?, &safe)?;
-        Ok(Weight::Where { mask: logical_not(&zero)?, value: where_(&zero, &number(y, 0.0), &slope)? })
+        let safe = single(&where_(&zero, &number(y, 1.0), y)?)?;
+        let slope = divide_floats(&basis::scale(&centred(&single(x)?, dims)?, 1.0 / count(x, dims) as f64)?, &safe)?;
+        let value = where_(&zero, &number(y, 0.0), &cast(&slope, y.dtype())?)?;
+        Ok(Weight::Where { mask: logical_not(&zero)?, value })
     },
 };
 
@@ -91,9 +94,18 @@ crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
 /// Deviations from the mean, counted from the first element: those of constants are 0 whatever the mean is rounded to.
 fn centred(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let first = dims.iter().try_fold(x.clone(), |f, &d| basis::slice(&f, d, 0, f.shape()[d].min(1), 1))?;
-    let x = if first.numel() > 0 { sub(x, &first)? } else { x.clone() };
+    // The deviations do not depend on it, and one that is infinite would make NaN of all.
+    let x =
+        if first.numel() > 0 { sub(x, &call(Prim::Static(&ORIGIN), &Params::None, &[&first])?)? } else { x.clone() };
     sub(&x, &mean_over(&x, dims, true)?)
 }
+
+/// A constant to count from: the value, 0 if it is infinite.
+static ORIGIN: Opaque = Opaque {
+    name: "var",
+    eval: |_, args| super::promote::eval_unary(&FINITE_OR_ZERO, args),
+    batching: OpaqueBatch::Align,
+};
 
 /// In float64, where squares of other dtypes neither overflow nor vanish, and sums of equal elements are exact. Elements
 /// that are float64 themselves are counted from the first one, so that the deviation of constants is 0.
@@ -148,6 +160,8 @@ crate::pointwise_kernel! { FINITE_OR_ZERO(x) { float => x.select(x.is_inf(), x.l
 
 /// m + log(sum(exp(x - m))), m the maximum or 0 where that is infinite.
 fn dense_logsumexp(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
+    let dtype = a.dtype();
+    let a = &super::softmax::wide(a)?;
     let nothing = dims.iter().any(|&d| d < a.rank() && a.shape()[d] == 0);
     let m = if nothing {
         Array::zeros(a.dtype(), kernels::sum(a, dims, true)?.shape().clone())?
@@ -155,7 +169,7 @@ fn dense_logsumexp(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
         pointwise::unary(&FINITE_OR_ZERO, &kernels::amax(a, dims, true)?)?
     };
     let s = kernels::sum(&pointwise::binary(&EXP_OF_DIFFERENCE, a, &m)?, dims, keep)?;
-    pointwise::binary(&ADD_LOG, &m.reshape(s.shape())?, &s)
+    convert::cast(&pointwise::binary(&ADD_LOG, &m.reshape(s.shape())?, &s)?, dtype)
 }
 
 fn call_dims(prim: &'static dyn crate::core::Primitive, x: &Tensor, dims: Dims, keep: bool) -> Result<Tensor> {
@@ -186,8 +200,9 @@ fn count(x: &Tensor, dims: &[usize]) -> usize {
 /// The mean over dimensions, as the basis has it.
 pub fn mean_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     let n = count(x, dims) as f64;
-    let s = basis::sum(x, dims, keep)?;
-    divide_floats(&s, &number(&s, n))
+    // The sum may be too large for half precision when the mean is not.
+    let s = basis::sum(&single(x)?, dims, keep)?;
+    cast(&divide_floats(&s, &number(&s, n))?, x.dtype())
 }
 
 /// The largest element over dimensions.

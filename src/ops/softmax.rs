@@ -6,7 +6,7 @@ use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tangents, Tensor, call};
-use crate::dense::{Array, pointwise, reduce};
+use crate::dense::{Array, convert, pointwise, reduce};
 use crate::rules::basis::{self, cast, mul, sub};
 use crate::rules::{General, batching};
 use smallvec::{SmallVec, smallvec};
@@ -23,6 +23,11 @@ fn shifted(a: &Array, dim: usize) -> Result<(Array, Array, Array)> {
     Ok((m, e, s))
 }
 
+/// Half precision as single precision, so that only results are rounded.
+pub(super) fn wide(a: &Array) -> Result<Array> {
+    if a.dtype().is_half() { convert::cast(a, DType::F32) } else { Ok(a.clone()) }
+}
+
 static SOFTMAX: General = General {
     name: "softmax",
     eval: |p, args| {
@@ -30,8 +35,8 @@ static SOFTMAX: General = General {
         if a.numel() == 0 || a.rank() == 0 {
             return Ok(smallvec![Array::full(a.dtype(), a.shape().clone(), 1.0.into())?.into()]);
         }
-        let (_, e, s) = shifted(a, p.dim())?;
-        Ok(smallvec![pointwise::binary(&DIVIDE, &e, &s)?.into()])
+        let (_, e, s) = shifted(&wide(a)?, p.dim())?;
+        Ok(smallvec![convert::cast(&pointwise::binary(&DIVIDE, &e, &s)?, a.dtype())?.into()])
     },
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     // y (t - Σ y t): the Jacobian is symmetric.
@@ -62,9 +67,10 @@ static LOG_SOFTMAX: General = General {
         if a.numel() == 0 || a.rank() == 0 {
             return Ok(smallvec![Array::zeros(a.dtype(), a.shape().clone())?.into()]);
         }
-        let (m, _, s) = shifted(a, p.dim())?;
-        let d = pointwise::binary(&DIFFERENCE, a, &m)?;
-        Ok(smallvec![pointwise::binary(&SUBTRACT_LOG, &d, &s)?.into()])
+        let x = wide(a)?;
+        let (m, _, s) = shifted(&x, p.dim())?;
+        let d = pointwise::binary(&DIFFERENCE, &x, &m)?;
+        Ok(smallvec![convert::cast(&pointwise::binary(&SUBTRACT_LOG, &d, &s)?, a.dtype())?.into()])
     },
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     jvp: |_, p, point, tangents| match tangents {

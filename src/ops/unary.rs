@@ -6,11 +6,12 @@ use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::rules::Partial;
-use crate::rules::basis::{add, cast, mul, neg, number, scale, shift, sub};
+use crate::rules::basis::{add, cast, mul, neg, number, product_where, scale, shift, sub};
+use std::f64::consts::FRAC_1_SQRT_2;
 
-/// `1 / x`
-fn recip(x: &Tensor) -> Result<Tensor> {
-    reciprocal(x)
+/// The partial `1 / d`.
+fn over(d: Result<Tensor>) -> Result<Partial<'static>> {
+    d.map(Partial::Over)
 }
 /// `1 - x * x`
 fn one_minus_square(x: &Tensor) -> Result<Tensor> {
@@ -58,7 +59,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atan(pullback.tensor([0.0]))
     /// tensor([0.])
-    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE] d[x] recip(&shift(&mul(x, x)?, 1.0)?);
+    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE] d[x] over(shift(&mul(x, x)?, 1.0));
 
     /// Hyperbolic sine of each element.
     ///
@@ -100,7 +101,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atanh(pullback.tensor([0.0]))
     /// tensor([0.])
-    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE] d[x] recip(&one_minus_square(x)?);
+    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE] d[x] over(one_minus_square(x));
 
     /// Exponential of each element.
     ///
@@ -128,35 +129,35 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.log(pullback.tensor([1.0]))
     /// tensor([0.])
-    log = "log" (x) { float => x.log() } [METHOD, INPLACE] d[x] recip(x);
+    log = "log" (x) { float => x.log() } [METHOD, INPLACE] d[x] Partial::Over(x.clone());
 
     /// `log(1 + x)`, accurate near 0.
     ///
     /// >>> import pullback
     /// >>> pullback.log1p(pullback.tensor([0.0]))
     /// tensor([0.])
-    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE] d[x] recip(&shift(x, 1.0)?);
+    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE] d[x] over(shift(x, 1.0));
 
     /// Logarithm to base 2 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log2(pullback.tensor([8.0]))
     /// tensor([3.])
-    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE] d[x] recip(&scale(x, std::f64::consts::LN_2)?);
+    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE] d[x] over(scale(x, std::f64::consts::LN_2));
 
     /// Logarithm to base 10 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log10(pullback.tensor([100.0]))
     /// tensor([2.])
-    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE] d[x] recip(&scale(x, std::f64::consts::LN_10)?);
+    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE] d[x] over(scale(x, std::f64::consts::LN_10));
 
     /// Square root of each element; NaN below 0.
     ///
     /// >>> import pullback
     /// >>> pullback.sqrt(pullback.tensor([4.0]))
     /// tensor([2.])
-    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE] d[y] recip(&scale(y, 2.0)?);
+    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE] d[y] over(scale(y, 2.0));
 
     /// `1 / sqrt(x)` of each element.
     ///
@@ -202,17 +203,28 @@ unary! { TABLE:
     /// >>> pullback.sigmoid(pullback.tensor([0.0]))
     /// tensor([0.5000])
     sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" (x) { float => x.sigmoid() } [METHOD, INPLACE]
-        d[y] mul(y, &sub(&number(y, 1.0), y)?);
+        d[y] sigmoid_slope(y);
+
+    /// The derivative of `sigmoid` from its value.
+    sigmoid_slope = "sigmoid" (y) { float => y * (y.lit(1.0) - y) } [INTERNAL]
+        d[x] sub(&number(x, 1.0), &scale(x, 2.0)?);
+
+    /// `sigmoid` as the derivative of its integral: its own derivative keeps both tails.
+    logistic = "sigmoid" (x) { float => x.sigmoid() } [INTERNAL] d[x] bell(x);
+
+    /// The derivative of `sigmoid` from its argument.
+    bell = "sigmoid" (x) { float => x.sigmoid() * (-x).sigmoid() } [INTERNAL]
+        d[x y] neg(&mul(y, &tanh(&scale(x, 0.5)?)?)?);
 
     /// `log(sigmoid(x))` of each element, accurate in both tails.
     ///
     /// >>> import pullback
     /// >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
     /// tensor([-0.6931])
-    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [] d[x] sigmoid(&neg(x)?);
+    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [] d[x] logistic(&neg(x)?);
 
     /// `log(1 + exp(x))` of each element without overflow.
-    softplus_unit = "softplus" (x) { float => x.softplus() } [INTERNAL] d[x] sigmoid(x);
+    softplus_unit = "softplus" (x) { float => x.softplus() } [INTERNAL] d[x] logistic(x);
 
     /// Natural logarithm of the absolute value of the gamma function.
     ///
@@ -308,6 +320,9 @@ ops! { MORE:
         if !input.dtype().is_float() {
             bail!(NotImplemented, "round(): decimals are not implemented for {} tensors", input.dtype());
         }
+        if input.dtype().is_half() {
+            return cast(&round(&cast(input, DType::F32)?, decimals)?, input.dtype());
+        }
         let ten = number(input, 10f64.powi(decimals.unsigned_abs().min(400) as i32));
         if decimals > 0 {
             divide_floats(&round_unit(&mul(input, &ten)?)?, &ten)
@@ -356,8 +371,70 @@ unary! { ACTIVATIONS:
     silu_unit = "silu" (x) { float => x * x.sigmoid() } [INTERNAL] d[x] silu_slope(x);
 
     /// `x Φ(x)` with the normal distribution function Φ.
-    gelu_erf = "gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * std::f64::consts::FRAC_1_SQRT_2).erf()) } [INTERNAL]
-        d[x] gelu_slope(x);
+    gelu_erf = "gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * FRAC_1_SQRT_2).erf()) } [INTERNAL] d[x] gelu_slope(x);
+
+    /// Φ(x) + x φ(x)
+    gelu_slope = "gelu" (x) { float => {
+        (x.lit(1.0) + (x * FRAC_1_SQRT_2).erf()) * 0.5 + x * ((x * x * -0.5).exp() * NORMAL_DENSITY)
+    } } [INTERNAL] d[x] mul(&normal_density(x)?, &sub(&number(x, 2.0), &mul(x, x)?)?);
+
+    /// φ(x)
+    normal_density = "gelu" (x) { float => (x * x * -0.5).exp() * NORMAL_DENSITY } [INTERNAL]
+        d[x y] neg(&mul(x, y)?);
+
+    /// `x (1 + tanh(u)) / 2`, u = √(2/π) (x + 0.044715 x³)
+    gelu_tanh = "gelu" (x) { float => {
+        let u = (x + x * x * x * CUBIC) * SQRT_2_OVER_PI;
+        x * 0.5 * (x.lit(1.0) + u.tanh())
+    } } [INTERNAL] d[x] gelu_tanh_slope(x);
+
+    /// `s + 2 x u' s (1 - s)`, s = sigmoid(2 u)
+    gelu_tanh_slope = "gelu" (x) { float => {
+        let u = (x + x * x * x * CUBIC) * (2.0 * SQRT_2_OVER_PI);
+        let bell = u.sigmoid() * (-u).sigmoid();
+        let rest = x * (x.lit(1.0) + x * x * (3.0 * CUBIC)) * (2.0 * SQRT_2_OVER_PI) * bell;
+        u.sigmoid() + x.select(bell.is_zero(), x.lit(0.0), rest)
+    } } [INTERNAL] d[x] gelu_tanh_bend(x);
+
+    /// `x tanh(softplus(x))`
+    mish_unit = "mish" (x) { float => x * x.softplus().tanh() } [INTERNAL] d[x] mish_slope(x);
+
+    /// `tanh(p) + x sigmoid(x) (1 - tanh(p)²)`, p = softplus(x)
+    mish_slope = "mish" (x) { float => {
+        let p = x.softplus();
+        let bell = (p * 2.0).sigmoid() * (p * -2.0).sigmoid() * 4.0;
+        p.tanh() + x.select(bell.is_zero(), x.lit(0.0), x * x.sigmoid() * bell)
+    } } [INTERNAL] d[x] mish_bend(x);
+
+    /// `exp(x) - 1` whose derivative keeps its lower tail.
+    elu_unit = "elu" (x) { float => x.expm1() } [INTERNAL] d[x] exp(x);
+}
+
+const NORMAL_DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
+const CUBIC: f64 = 0.044715;
+
+/// `b` times `rest`, where `b` falls faster than any power grows.
+fn damped(b: &Tensor, rest: &Tensor) -> Result<Tensor> {
+    product_where(&super::compare::ne(b, 0.0)?, b, rest)
+}
+
+/// The second derivative `4 s (1 - s) (u' + x u'' / 2 - x t u'²)`, s = sigmoid(2 u), t = tanh(u).
+fn gelu_tanh_bend(x: &Tensor) -> Result<Tensor> {
+    let square = mul(x, x)?;
+    let u = scale(&mul(x, &shift(&scale(&square, CUBIC)?, 1.0)?)?, SQRT_2_OVER_PI)?;
+    let first = scale(&shift(&scale(&square, 3.0 * CUBIC)?, 1.0)?, SQRT_2_OVER_PI)?;
+    let second = scale(&square, 3.0 * CUBIC * SQRT_2_OVER_PI)?;
+    let rest = sub(&add(&first, &second)?, &mul(&mul(x, &tanh(&u)?)?, &mul(&first, &first)?)?)?;
+    damped(&scale(&bell(&scale(&u, 2.0)?)?, 4.0)?, &rest)
+}
+
+/// The second derivative of mish: `(1 - t²) s (2 + x (1 - s) - 2 x t s)`, t = tanh(softplus(x)), s = sigmoid(x).
+fn mish_bend(x: &Tensor) -> Result<Tensor> {
+    let (p, s) = (softplus_unit(x)?, logistic(x)?);
+    let inner = sub(&sub(&number(x, 1.0), &s)?, &scale(&mul(&tanh(&p)?, &s)?, 2.0)?)?;
+    let rest = mul(&s, &shift(&mul(x, &inner)?, 2.0)?)?;
+    damped(&scale(&bell(&scale(&p, 2.0)?)?, 4.0)?, &rest)
 }
 
 /// s (1 + x (1 - s)), s = sigmoid(x)
@@ -365,14 +442,4 @@ fn silu_slope(x: &Tensor) -> Result<Tensor> {
     let s = sigmoid(x)?;
     let rest = mul(x, &sub(&number(x, 1.0), &s)?)?;
     mul(&s, &shift(&rest, 1.0)?)
-}
-
-/// Φ(x) + x φ(x)
-fn gelu_slope(x: &Tensor) -> Result<Tensor> {
-    let cdf = scale(&shift(&erf(&scale(x, std::f64::consts::FRAC_1_SQRT_2)?)?, 1.0)?, 0.5)?;
-    let pdf = scale(
-        &exp(&scale(&mul(x, x)?, -0.5)?)?,
-        0.5 * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2,
-    )?;
-    add(&cdf, &mul(x, &pdf)?)
 }

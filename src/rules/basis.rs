@@ -21,6 +21,7 @@ mod scalar {
     crate::pointwise_kernel! { pub ADD(a, b) { float => a + b, int => a + b, bool => a | b } }
     crate::pointwise_kernel! { pub SUB(a, b) { float => a - b, int => a - b } }
     crate::pointwise_kernel! { pub MUL(a, b) { float => a * b, int => a * b, bool => a & b } }
+    crate::pointwise_kernel! { pub DIV(a, b) { float => a / b } }
     crate::pointwise_kernel! { pub NEG(x) { float => -x, int => -x } }
     crate::pointwise_kernel! { pub WHERE(c: bool, a, b) { any => if c { a } else { b } } }
     crate::pointwise_kernel! { pub KEEP(c: bool, x) { any => if c { x } else { x.blank() } } }
@@ -50,6 +51,18 @@ pub static MUL: Pointwise = Pointwise {
     partials: &[
         Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Read(p.input(1)?)) }),
         Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Read(p.input(0)?)) }),
+    ],
+};
+/// The quotient of floats.
+pub static DIV: Pointwise = Pointwise {
+    name: "div",
+    kernel: &scalar::DIV,
+    partials: &[
+        Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Over(p.input(1)?.clone())) }),
+        Some(PartialRule {
+            saves: Saves { inputs: 2, outputs: 1 },
+            rule: |p| neg(&div(p.output(0)?, p.input(1)?)?).map(Partial::Value),
+        }),
     ],
 };
 pub static NEG: Pointwise = Pointwise {
@@ -268,6 +281,11 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[inline]
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&MUL), &Params::None, &[a, b])
+}
+/// `a / b` of floats.
+#[inline]
+pub fn div(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&DIV), &Params::None, &[a, b])
 }
 #[inline]
 pub fn neg(a: &Tensor) -> Result<Tensor> {

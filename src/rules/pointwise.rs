@@ -1,7 +1,6 @@
 //! Pointwise operators of one to three arguments, with broadcasting.
 
-use super::basis;
-use super::batching;
+use super::{General, basis, batching};
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::{Saves, no_rule};
@@ -19,6 +18,9 @@ pub enum Partial<'a> {
     Piece,
     MinusOne,
     Value(Tensor),
+    /// The reciprocal of a value. Dividing by it is exact to the last bit, and derivatives of the quotient overflow later
+    /// than those of a product with the reciprocal.
+    Over(Tensor),
     /// One of the values that the rule read.
     Read(&'a Tensor),
     /// 1 where the mask holds. Elsewhere the operator is constant in its argument, so that nothing passes, not even
@@ -104,7 +106,10 @@ impl Pointwise {
     fn pull(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
         let partial = conjugated(self.partial(i, point)?)?;
         match times(g, &partial)? {
-            Some(x) => basis::unbroadcast(x, point.in_shape(i)?).map(Some),
+            Some(x) => {
+                let x = if point.recording { linked(x, &partial, point)? } else { x };
+                basis::unbroadcast(x, point.in_shape(i)?).map(Some)
+            }
             // The argument took part: its gradient is 0, not missing.
             None => basis::full(point.in_shape(i)?, g.dtype(), 0.0).map(Some),
         }
@@ -120,17 +125,52 @@ fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
         Partial::MinusOne => Some(basis::neg(x)?),
         Partial::Value(d) => Some(basis::mul(x, d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
+        Partial::Over(d) => Some(basis::div(x, d)?),
         Partial::Where(mask) => Some(basis::keep_where(mask, x)?),
         Partial::Unless(mask) => Some(basis::clear_where(mask, x)?),
         Partial::WhereValue(both) => Some(basis::product_where(&both.0, x, &both.1)?),
     })
 }
 
+/// A slope that is constant on pieces depends on what it was read from, with a derivative of 0: a sweep that records itself
+/// says so, so that the gradient can be differentiated again.
+#[inline(never)]
+fn linked(x: Tensor, partial: &Partial<'_>, point: &Point<'_>) -> Result<Tensor> {
+    let computed =
+        matches!(partial, Partial::Value(_) | Partial::Where(_) | Partial::Unless(_) | Partial::WhereValue(_));
+    if !computed || x.dense().is_none() {
+        return Ok(x);
+    }
+    let mut read = point.inputs.iter().chain(point.outputs).copied().flatten();
+    match read.find(|t| t.dense().is_none() && t.dtype().is_differentiable()) {
+        Some(from) => call(Prim::Static(&LINKED), &Params::None, &[&x, from]),
+        None => Ok(x),
+    }
+}
+
+/// The first argument, as a function of both that does not depend on the second.
+static LINKED: General = General {
+    name: "where",
+    eval: |_, args| Ok(smallvec![args[0].clone()]),
+    saves: |_, _| Saves::default(),
+    jvp: |_, _, _, tangents| Ok(smallvec![tangents.first().copied().flatten().cloned()]),
+    vjp: |_, _, point, cotangents, needs| {
+        let [Some(g)] = cotangents else { return Ok(SmallVec::new()) };
+        let zeros = match needs & 2 {
+            0 => None,
+            _ => Some(basis::full(point.in_shape(1)?, point.in_dtype(1)?, 0.0)?),
+        };
+        Ok(smallvec![Some(g.clone()), zeros])
+    },
+    batch: |_, _, args, _| Ok(smallvec![(args[0].value.clone(), args[0].dim)]),
+};
+
 /// What a cotangent is multiplied with.
 #[inline]
 fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
     Ok(match &partial {
         Partial::Value(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
+        Partial::Over(d) if d.dtype().is_complex() => Partial::Over(basis::conj(d)?),
         Partial::Read(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
         Partial::WhereValue(both) if both.1.dtype().is_complex() => {
             Partial::WhereValue(Box::new((both.0.clone(), basis::conj(&both.1)?)))

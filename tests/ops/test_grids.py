@@ -89,9 +89,7 @@ ACCEPTED = [
     Accepted(
         "pointwise", r"x \*\* 1\.5|T\.pow\(x, t\(1\.5", "value", "PyTorch takes square roots for exponents of 0.5"
     ),
-    Accepted("pointwise", r"T\.fmod", "value", "second order where the remainder is NaN"),
     Accepted("pointwise", r"T\.pow, ", "value", "the mixed derivative is 1 / x at an exponent of 0, PyTorch says 0"),
-    Accepted("pointwise", r"T\.clamp", "value", "the derivative at NaN"),
     Accepted("reductions", r"T\.(std|var)\(", "noise", "constants deviate by 0 here; sums of second derivatives are 0"),
     Accepted(
         "reductions",
@@ -122,6 +120,23 @@ ACCEPTED = [
     Accepted("reductions", r"vector_norm\(x, 1\.5\).*1e-23.*f32", "value", "powers of 1.5 near the least float32"),
     Accepted("reductions", r"kthvalue", "value", "which of equal elements gets the derivative"),
     Accepted("reductions", r"fn\.grad\(fn\.grad\(fn\.grad|T\.atan2", "nan", "third order and forward mode at 0"),
+    Accepted("pointwise", r"with_logits", "nan", "limits at infinity"),
+    Accepted(
+        "arithmetic", r"u8\).* -2|-2 .*u8\)|_\(-2\)", "value", "numbers wrap there before they divide or are compared"
+    ),
+    Accepted("arithmetic", r"T\.(hypot|logaddexp)", "works", "integers and mixed dtypes are promoted as everywhere"),
+    Accepted("choices", r"b\) ;; T\.(topk|kthvalue|trace)", "works", "bools have an order, and sums"),
+    Accepted("choices", r"T\.dist|F\.(logsigmoid|mse_loss)|u8\) ;; F\.hardtanh", "works", "integers are promoted"),
+    Accepted("choices", r";; F\.gelu", "nan", "gelu of infinity"),
+    Accepted("choices", r"T\.zeros.*softmax|b\) ;; x.* @ ", "raises", "no softmax of integers, no products of bools"),
+    Accepted("layers", r"batch_norm.*eps=(-0\.1|0\.)", "works", "a variance may be enough without eps"),
+    Accepted("layers", r"label_smoothing=-0\.1", "raises", "PyTorch looks at it only for probabilities"),
+    Accepted("layers", r"F\.(hardtanh|mse_loss|l1_loss|huber_loss)", "works", "integers are promoted"),
+    Accepted("layers", r"F\.pad", "works", "a dimension of four is padded as one of three"),
+    Accepted("layers", r"F\.elu.*(inf|nan)\)$", "value", "the factor at 0"),
+    Accepted("layers", r"(group|layer)_norm", "value", "constants are normalised to 0 here"),
+    Accepted("layers", r"with_logits|F\.gelu", "nan", "limits at infinity"),
+    Accepted("halves", r"autograd|/ x|alpha=|batch_norm|softmax|F\.gelu", "value", "rounded once here"),
     Accepted("integers", r"u8\), -1, rounding_mode", "value", "a divisor wraps there before it divides"),
     Accepted("integers", r"rounding_mode", "crash", "the least integer divided by -1 ends PyTorch's process"),
 ]

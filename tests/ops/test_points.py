@@ -198,3 +198,89 @@ def test_gamma_at_tiny_and_infinite_arguments() -> None:
     x = numbers(-1e-300, 1e-300, dtype=pb.float64)
     same(pb.lgamma(x), pb.full((2,), 690.7755278982137, dtype=pb.float64))
     assert grad(pb.digamma)(pb.tensor(math.inf)).item() == 0.0
+    assert grad(pb.digamma)(pb.tensor(-math.inf)).isnan()
+    same(
+        grad(pb.digamma)(pb.tensor(1e300, dtype=pb.float64)), pb.tensor(1e-300, dtype=pb.float64), rtol=1e-12, atol=0.0
+    )
+
+
+PIECES: dict[str, Callable[[Any], Any]] = {
+    "abs": pb.abs,
+    "relu": pb.relu,
+    "relu6": pb.nn.functional.relu6,
+    "hardtanh": pb.nn.functional.hardtanh,
+    "leaky_relu": pb.nn.functional.leaky_relu,
+    "clamp": lambda x: x.clamp(-1, 1),
+    "maximum": lambda x: pb.maximum(x, x.detach() * 0),
+    "l1_loss": lambda x: pb.nn.functional.l1_loss(x, x.detach() * 0),
+    "norm": lambda x: pb.norm(x, 1),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_slopes_that_are_constant_on_pieces_have_a_gradient(name: str) -> None:
+    """Their gradient is 0, not missing, also without a transform."""
+    x = numbers(1.0, -2.0, 3.0).requires_grad_()
+    (g,) = pb.autograd.grad(PIECES[name](x).sum(), x, create_graph=True)
+    assert g.requires_grad
+    assert pb.autograd.grad(g.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+    assert pb.autograd.functional.hessian(lambda v: PIECES[name](v).sum(), numbers(1.0, -2.0)).tolist() == [
+        [0, 0],
+        [0, 0],
+    ]
+    same(jacfwd(grad(lambda v: PIECES[name](v).sum()))(x.detach()), pb.zeros(3, 3))
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3, -1, math.inf])
+def test_norm_of_one_element_takes_no_powers(p: float) -> None:
+    for value in (1e-30, -1e30, 0.0, 3e38):
+        x = numbers(value)
+        assert pb.linalg.vector_norm(x, p).item() == abs(x.item())
+        assert grad(lambda v: pb.linalg.vector_norm(v, p))(x).item() == (value > 0) - (value < 0)
+        assert pb.norm(x[None], p, 1, keepdim=True).shape == (1, 1)
+
+
+def test_half_precision_of_numbers_that_it_does_not_have() -> None:
+    x = numbers(1e-4, 300.0, dtype=pb.float16)
+    same(x * 1e5, numbers(10.0, math.inf, dtype=pb.float16), rtol=1e-2, atol=0.0)
+    same(x / 1e5, numbers(0.0, 0.003, dtype=pb.float16), rtol=1e-2, atol=1e-7)
+    same(grad(lambda v: (v / 1e5).sum())(x), pb.full((2,), 1e-5, dtype=pb.float16), rtol=1e-2, atol=0.0)
+    same(vmap(lambda v: v * 1e5)(x), x * 1e5)
+    same(jvp(lambda v: v * 1e5, (x,), (x,))[1], x * 1e5)
+
+
+def test_probabilities_are_checked_at_every_level() -> None:
+    loss = pb.nn.functional.binary_cross_entropy
+    good, bad = numbers(0.2, 0.7), numbers(0.2, 1.5)
+    for call in (
+        lambda x: loss(x, good),
+        lambda x: loss(good, x),
+        lambda x: grad(lambda v: loss(v, good))(x),
+        lambda x: vmap(lambda v: loss(v, v))(x),
+        lambda x: jvp(lambda v: loss(v, good), (x,), (x,)),
+    ):
+        call(good)
+        for wrong in (bad, -good, good * math.nan):
+            with pytest.raises(RuntimeError, match="between 0 and 1"):
+                call(wrong)
+
+
+@pytest.mark.parametrize("dtype", [pb.float16, pb.bfloat16])
+def test_layers_of_half_precision(dtype: Any) -> None:
+    """What would overflow on the way does not."""
+    x = numbers(300.0, 400.0, -300.0, 200.0, dtype=dtype)
+    f, wide = pb.nn.functional, x.float()
+    for call in (
+        lambda v: f.layer_norm(v, (4,)),
+        lambda v: f.rms_norm(v, (4,)),
+        lambda v: f.group_norm(v[None], 2),
+        lambda v: f.batch_norm(v[:, None], None, None, training=True),
+        lambda v: pb.norm(v),
+        lambda v: pb.linalg.vector_norm(v, 3),
+        lambda v: f.scaled_dot_product_attention(v[:, None], v[:, None], v[:, None]),
+        lambda v: pb.mean(v * 150),
+        lambda v: f.log_softmax(v / 100, 0),
+    ):
+        same(call(x), call(wide).to(dtype), rtol=1e-2, atol=1e-3)
+        scaled = grad(lambda v, call=call: (call(v) * pb.ones_like(call(v)).cumsum(0)).sum())
+        assert scaled(x).isfinite().all()

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import grids_more
+
 RECORDED = Path(__file__).parent.parent / "reference" / "grids.json.gz"
 
 DTYPES = {
@@ -298,6 +300,10 @@ GRIDS: dict[str, Callable[[], Iterator[str]]] = {
     "pointwise": pointwise,
     "reductions": reductions,
     "integers": integers,
+    "arithmetic": grids_more.arithmetic,
+    "choices": grids_more.choices,
+    "layers": grids_more.layers,
+    "halves": grids_more.halves,
 }
 
 

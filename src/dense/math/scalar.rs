@@ -167,6 +167,9 @@ const BERNOULLI: [f64; 10] = [
 
 /// The derivative of [`digamma`].
 pub fn trigamma(x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        return f64::NAN;
+    }
     if x <= 0.0 {
         if x == x.trunc() {
             return f64::INFINITY;
@@ -202,7 +205,8 @@ pub fn zeta(s: f64, q: f64) -> f64 {
         x += 1.0;
     }
     let power = x.powf(-s);
-    sum += x * power / (s - 1.0) + 0.5 * power;
+    // Not x times the power, which vanishes long before.
+    sum += x.powf(1.0 - s) / (s - 1.0) + 0.5 * power;
     let (mut factor, mut term) = (s / 2.0, power / x);
     for (k, b) in BERNOULLI.iter().enumerate() {
         sum += b * factor * term;
@@ -218,6 +222,7 @@ pub fn polygamma(n: f64, x: f64) -> f64 {
     match n {
         0.0 => digamma(x),
         1.0 => trigamma(x),
+        _ if x == f64::NEG_INFINITY => f64::NAN,
         _ => {
             let sign = if n % 2.0 == 0.0 { -1.0 } else { 1.0 };
             sign * lgamma(n + 1.0).exp() * zeta(n + 1.0, x)

@@ -4,11 +4,12 @@ use crate::bail;
 use crate::base::{Result, Scalar};
 use crate::core::Tensor;
 use crate::ops::arith::divide_floats;
-use crate::ops::compare::{gt, le};
+use crate::ops::compare::{ge, gt, le};
+use crate::ops::promote::fitted;
 use crate::ops::shape::detach;
-use crate::ops::unary::{expm1, gelu_erf, relu_same, sigmoid, silu_unit, softplus_unit, tanh};
-use crate::ops::value::Operand;
-use crate::rules::basis::{mul, scale, shift, where_, zeros_like};
+use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
+use crate::rules::Partial;
+use crate::rules::basis::{self, mul, number, scale, shift, where_};
 
 fn floats_only(op: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_float() {
@@ -17,14 +18,26 @@ fn floats_only(op: &str, x: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// `a` where x > 0, `b` elsewhere.
-fn by_sign(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    where_(&gt(x, 0.0)?, a, b)
+binary! { UNITS:
+    /// x where it is positive, `x * s` elsewhere; constant there if s is a 0 that is a number.
+    leaky = "leaky_relu" (x, s) { float => x.select(x.gt(x.lit(0.0)), x, x * s) } Same [INTERNAL]
+        da[a b] leaky_slope(a, b), db[a] Partial::of(le(a, 0.0)?, a, 0.0, |x| Ok(x.clone()));
+
+    /// The larger of an element and its lower limit, without a derivative at the limit.
+    above = "hardtanh" (x, low) { float => x.max(low), int => x.max(low) } Same [INTERNAL]
+        da[a b] le(a, b).map(Partial::Unless), db[] Partial::Zero;
+
+    /// The smaller of an element and its upper limit, without a derivative at the limit.
+    below = "hardtanh" (x, high) { float => x.min(high), int => x.min(high) } Same [INTERNAL]
+        da[a b] ge(a, b).map(Partial::Unless), db[] Partial::Zero;
 }
 
-/// The lower part of an activation that was multiplied by `factor`: with 0 it is constant, whatever its slope was.
-fn low_part(x: &Tensor, factor: f64) -> Result<Tensor> {
-    if factor == 0.0 { detach(x) } else { Ok(x.clone()) }
+fn leaky_slope(x: &Tensor, slope: &Tensor) -> Result<Partial<'static>> {
+    let positive = gt(x, 0.0)?;
+    match slope.dense().filter(|s| s.rank() == 0) {
+        Some(s) if s.item()?.as_f64() == 0.0 => Ok(Partial::Where(positive)),
+        _ => where_(&positive, &number(slope, 1.0), slope).map(Partial::Value),
+    }
 }
 
 ops! { TABLE:
@@ -59,9 +72,7 @@ ops! { TABLE:
         match approximate {
             "none" => gelu_erf(input),
             "tanh" => {
-                let cubic = mul(input, &shift(&scale(&mul(input, input)?, 0.044715)?, 1.0)?)?;
-                let t = tanh(&scale(&cubic, (2.0 / std::f64::consts::PI).sqrt())?)?;
-                mul(&scale(input, 0.5)?, &shift(&t, 1.0)?)
+                gelu_tanh(input)
             }
             other => bail!(Runtime, "gelu(): approximate argument must be either 'none' or 'tanh', but got '{other}'"),
         }
@@ -85,7 +96,7 @@ ops! { TABLE:
         -> Tensor [INPLACE_KEYWORD] {
         let _ = inplace;
         floats_only("leaky_relu", input)?;
-        by_sign(input, input, &low_part(&scale(input, negative_slope)?, negative_slope)?)
+        leaky(input, &number(input, negative_slope))
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
@@ -93,12 +104,9 @@ ops! { TABLE:
         let _ = inplace;
         floats_only("elu", input)?;
         // The exponential must not overflow where it is not used.
-        let low = where_(&gt(input, 0.0)?, &zeros_like(input)?, input)?;
-        if alpha == 0.0 {
-            // NaN is not above 0, yet it stays.
-            return where_(&le(input, 0.0)?, &low_part(&scale(&expm1(&low)?, alpha)?, alpha)?, input);
-        }
-        by_sign(input, input, &scale(&expm1(&low)?, alpha)?)
+        let is_low = le(input, 0.0)?;
+        let low = scale(&elu_unit(&basis::keep_where(&is_low, input)?)?, alpha)?;
+        where_(&is_low, &if alpha == 0.0 { detach(&low)? } else { low }, input)
     }
 
     /// Each element limited to [min_val, max_val].
@@ -126,7 +134,7 @@ ops! { TABLE:
     fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
         let _ = inplace;
         floats_only("mish", input)?;
-        mul(input, &tanh(&softplus_unit(input)?)?)
+        mish_unit(input)
     }
 
     /// `a * sigmoid(b)`, a and b the halves of a dimension.
@@ -143,8 +151,9 @@ ops! { TABLE:
 fn limited(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     let floats = x.dtype().is_differentiable();
     // Integers stay integers, and so do their limits.
-    let (low, high) = if floats { (low, high) } else { (low.trunc(), high.trunc()) };
-    let number = |v: f64| Operand::Number(if floats { Scalar::Float(v) } else { Scalar::Int(v as i64) });
-    let up = crate::ops::arith::choose(&le(x, low)?, number(low), Operand::Tensor(x))?;
-    crate::ops::arith::choose(&crate::ops::compare::ge(&up, high)?, number(high), Operand::Tensor(&up))
+    let limit = |v: f64| {
+        let v = if floats { Scalar::Float(v) } else { Scalar::Int(v as i64) };
+        fitted("hardtanh", "a limit", v, x.dtype())
+    };
+    below(&above(x, &limit(low)?)?, &limit(high)?)
 }

@@ -3,7 +3,7 @@
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
-use crate::ops::{compare, diagonal, matmul, random, reduce, softmax};
+use crate::ops::{compare, diagonal, matmul, promote, random, reduce, softmax};
 use crate::rules::basis::{self, where_};
 
 /// Query, key and value have sizes that fit each other.
@@ -98,6 +98,12 @@ ops! { TABLE:
         scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [] {
         const OP: &str = "scaled_dot_product_attention";
         check(query, key, value)?;
+        if query.dtype().is_half() {
+            // Scores may be too large for half precision.
+            let (q, k, v) = (promote::single(query)?, promote::single(key)?, promote::single(value)?);
+            let out = scaled_dot_product_attention(&q, &k, &v, attn_mask, dropout_p, is_causal, scale, enable_gqa)?;
+            return basis::cast(&out, query.dtype());
+        }
         if is_causal && attn_mask.is_some() {
             bail!(Runtime, "{OP}(): explicit attn_mask should not be set when is_causal=True");
         }

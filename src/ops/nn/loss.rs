@@ -2,13 +2,17 @@
 
 use crate::bail;
 use crate::base::{DType, Result};
-use crate::core::Tensor;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::{pointwise, reduce};
 use crate::ops::arith::divide_floats;
+use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
 use crate::ops::softmax::log_softmax;
-use crate::ops::unary::{abs, exp};
+use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
 use crate::rules::index::{Bounds, check_index};
+use crate::rules::{Opaque, OpaqueBatch, Partial};
+use smallvec::smallvec;
 
 fn all_dims(x: &Tensor) -> Vec<usize> {
     (0..x.rank()).collect()
@@ -174,7 +178,24 @@ binary! { UNITS:
     } } Same [INTERNAL] da[a b] cross_entropy_bend(a, b), db[a] neg(&inverse_variance(a)?);
 }
 
+binary! { LOGITS:
+    /// `(1 - t) x + log(1 + exp(-x))` without overflow, accurate in both tails.
+    logits_unit = "binary_cross_entropy_with_logits" (x, t) { float => {
+        let linear = x.select(x.gt(x.lit(0.0)), (x.lit(1.0) - t) * x, -(t * x));
+        linear + (-x.abs()).exp().log1p()
+    } } Same [INTERNAL] da[a b] logits_slope(a, b), db[a] neg(a);
+
+    /// `sigmoid(x) - t`, accurate in both tails.
+    logits_slope = "binary_cross_entropy_with_logits" (x, t) { float => {
+        (x.lit(1.0) - t) * x.sigmoid() - t * (-x).sigmoid()
+    } } Same [INTERNAL] da[a] bell(a), db[] Partial::MinusOne;
+}
+
 unary! { HELPERS:
+    /// `x log(x)`, 0 at 0.
+    xlogx = "kl_div" (x) { float => x.select(x.is_zero(), x.lit(0.0), x * x.log()) } [INTERNAL]
+        d[x] basis::shift(&crate::ops::unary::log(x)?, 1.0);
+
     /// The derivative by the target: `log(1 - x) - log(x)`, both limited.
     odds = "binary_cross_entropy" (x) { float => {
         (-x).log1p().max(x.lit(-100.0)) - x.log().max(x.lit(-100.0))
@@ -185,6 +206,26 @@ unary! { HELPERS:
         (x * (x.lit(1.0) - x)).max(x.lit(PROBABILITY_LIMIT)).recip()
     } } [INTERNAL] d[x y] mul(&basis::shift(&scale(x, 2.0)?, -1.0)?, &mul(y, y)?);
 }
+
+crate::pointwise_kernel! { WITHIN(x) -> bool { float => x.ge(x.lit(0.0)) & x.le(x.lit(1.0)) } }
+
+/// The name of an argument that must be a probability.
+#[derive(Debug)]
+struct Named(&'static str);
+
+/// Refuses elements outside of [0, 1], NaN included.
+static CHECK_PROBABILITY: Opaque = Opaque {
+    name: "binary_cross_entropy",
+    eval: |p, args| {
+        let within = pointwise::unary(&WITHIN, args[0].array()?)?;
+        if reduce::all(&within, &(0..within.rank()).collect::<Vec<_>>(), false)?.item()?.as_f64() == 0.0 {
+            let Named(name) = p.get::<Named>();
+            bail!(Runtime, "binary_cross_entropy(): all elements of {name} should be between 0 and 1");
+        }
+        Ok(smallvec![within.into()])
+    },
+    batching: OpaqueBatch::Align,
+};
 
 /// PyTorch's lower limit of `x (1 - x)` in the derivatives of binary_cross_entropy, which it has in single precision.
 const PROBABILITY_LIMIT: f64 = 1e-12f32 as f64;
@@ -277,14 +318,13 @@ ops! { TABLE:
         }
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
         let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);
-        // (1 - t) x + (1 + (p - 1) t) log(1 + exp(-x))
-        let soft = crate::ops::unary::softplus_unit(&neg(&x)?)?;
-        let rest = mul(&sub(&number(&t, 1.0), &t)?, &x)?;
         let mut loss = match pos_weight {
-            None => add(&rest, &soft)?,
+            None => logits_unit(&x, &t)?,
             Some(p) => {
-                let p = cast(p, dtype)?;
-                let factor = basis::shift(&mul(&basis::shift(&p, -1.0)?, &t)?, 1.0)?;
+                // (1 - t) x + (1 + (p - 1) t) log(1 + exp(-x))
+                let soft = crate::ops::unary::softplus_unit(&neg(&x)?)?;
+                let rest = mul(&sub(&number(&t, 1.0), &t)?, &x)?;
+                let factor = basis::shift(&mul(&basis::shift(&cast(p, dtype)?, -1.0)?, &t)?, 1.0)?;
                 add(&rest, &mul(&factor, &soft)?)?
             }
         };
@@ -294,7 +334,7 @@ ops! { TABLE:
         reduced("binary_cross_entropy_with_logits", &loss, named(reduction, size_average, reduce))
     }
 
-    /// Binary cross entropy of probabilities; logarithms are limited to -100.
+    /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
         weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
         reduction: &str = "mean") -> Tensor [] {
@@ -303,6 +343,11 @@ ops! { TABLE:
                 error", target.shape(), input.shape());
         }
         let t = cast(target, input.dtype())?;
+        for (x, name) in [(input, "input"), (&t, "target")] {
+            if x.dtype().is_float() {
+                call(Prim::Static(&CHECK_PROBABILITY), &Params::other(Named(name)), &[x])?;
+            }
+        }
         let mut loss = cross_entropy_unit(input, &t)?;
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, input.dtype())?)?;
@@ -317,14 +362,15 @@ ops! { TABLE:
             bail!(Runtime, "huber_loss(): does not support non-positive values for delta, got {delta}");
         }
         let (a, b) = pair("huber_loss", input, target)?;
-        let d = sub(&a, &b)?;
+        let d = single(&sub(&a, &b)?)?;
         let r = abs(&d)?;
-        let is_near = crate::ops::compare::lt(&r, delta)?;
+        // NaN is near, so that it stays in the derivatives.
+        let is_near = crate::ops::compare::logical_not(&crate::ops::compare::ge(&r, delta)?)?;
         // The square of an infinite difference would have an infinite slope where it does not count.
         let small = basis::keep_where(&is_near, &d)?;
         let near = scale(&mul(&small, &small)?, 0.5)?;
         let far = scale(&basis::shift(&r, -0.5 * delta)?, delta)?;
-        let mut loss = where_(&is_near, &near, &far)?;
+        let mut loss = cast(&where_(&is_near, &near, &far)?, a.dtype())?;
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, loss.dtype())?)?;
         }
@@ -338,8 +384,7 @@ ops! { TABLE:
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?
         } else {
-            let safe = where_(&crate::ops::compare::gt(&t, 0.0)?, &t, &basis::ones_like(&t)?)?;
-            sub(&mul(&t, &crate::ops::unary::log(&safe)?)?, &mul(&t, &x)?)?
+            sub(&xlogx(&t)?, &mul(&t, &x)?)?
         };
         match named(reduction, size_average, reduce) {
             "batchmean" => scale(&total(&loss)?, 1.0 / input.shape().first().copied().unwrap_or(1).max(1) as f64),

@@ -3,6 +3,7 @@
 use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::Tensor;
+use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
 use crate::ops::unary::rsqrt;
 use crate::rules::basis::{self, add, mul, shift, sub};
@@ -39,7 +40,7 @@ fn check_parameter(op: &str, name: &str, p: Option<&Tensor>, normalized: &[i64])
     }
 }
 
-/// (x - mean) / sqrt(var + eps) over dimensions, with the mean and the biased variance.
+/// (x - mean) / sqrt(var + eps) over dimensions, with the mean and the biased variance; `x` is not of half precision.
 fn normalized(x: &Tensor, dims: &[usize], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
     let mean = mean_over(x, dims, true)?;
     let centred = sub(x, &mean)?;
@@ -104,6 +105,8 @@ pub fn batch_norm_with_stats(
     if input.rank() < 2 {
         bail!(Runtime, "{op}(): expected an input of at least 2 dimensions, but got {}", input.rank());
     }
+    let out_dtype = input.dtype();
+    let input = &single(input)?;
     let w = channels(op, "weight", weight, input)?;
     let b = channels(op, "bias", bias, input)?;
     let mean = channels(op, "running_mean", running_mean, input)?;
@@ -112,8 +115,10 @@ pub fn batch_norm_with_stats(
         let (Some(mean), Some(var)) = (mean, var) else {
             bail!(Runtime, "{op}(): expected running_mean and running_var to be given when training=False")
         };
+        let (mean, var) = (basis::cast(&mean, input.dtype())?, basis::cast(&var, input.dtype())?);
         let scaled = mul(&sub(input, &mean)?, &rsqrt(&shift(&var, eps)?)?)?;
-        return Ok(BatchNorm { out: affine(scaled, w.as_ref(), b.as_ref())?, running: None });
+        let out = basis::cast(&affine(scaled, w.as_ref(), b.as_ref())?, out_dtype)?;
+        return Ok(BatchNorm { out, running: None });
     }
     let dims: Vec<usize> = (0..input.rank()).filter(|&d| d != 1).collect();
     let n: usize = dims.iter().map(|&d| input.shape()[d]).product();
@@ -132,7 +137,7 @@ pub fn batch_norm_with_stats(
         }
         _ => None,
     };
-    Ok(BatchNorm { out: affine(x, w.as_ref(), b.as_ref())?, running })
+    Ok(BatchNorm { out: basis::cast(&affine(x, w.as_ref(), b.as_ref())?, out_dtype)?, running })
 }
 
 ops! { TABLE:
@@ -149,7 +154,7 @@ ops! { TABLE:
         let dims = trailing("layer_norm", input, normalized_shape)?;
         check_parameter("layer_norm", "weight", weight, normalized_shape)?;
         check_parameter("layer_norm", "bias", bias, normalized_shape)?;
-        affine(normalized(input, &dims, eps)?.0, weight, bias)
+        basis::cast(&affine(normalized(&single(input)?, &dims, eps)?.0, weight, bias)?, input.dtype())
     }
 
     /// Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
@@ -166,8 +171,9 @@ ops! { TABLE:
             crate::DType::F64 => f64::EPSILON,
             _ => f32::EPSILON as f64,
         });
-        let square = mean_over(&mul(input, input)?, &dims, true)?;
-        affine(mul(input, &rsqrt(&shift(&square, eps)?)?)?, weight, None)
+        let x = single(input)?;
+        let square = mean_over(&mul(&x, &x)?, &dims, true)?;
+        basis::cast(&affine(mul(&x, &rsqrt(&shift(&square, eps)?)?)?, weight, None)?, input.dtype())
     }
 
     /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
@@ -184,11 +190,11 @@ ops! { TABLE:
         }
         let n = input.shape()[0];
         let rest = input.numel() / (n * num_groups as usize).max(1);
-        let grouped = basis::reshape(input, &[n, num_groups as usize, rest].into())?;
+        let grouped = basis::reshape(&single(input)?, &[n, num_groups as usize, rest].into())?;
         let y = basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?;
         let w = channels("group_norm", "weight", weight, input)?;
         let b = channels("group_norm", "bias", bias, input)?;
-        affine(y, w.as_ref(), b.as_ref())
+        basis::cast(&affine(y, w.as_ref(), b.as_ref())?, input.dtype())
     }
 
     /// Zero mean and unit variance by channel over a batch (training), or by running statistics, then
