@@ -67,6 +67,34 @@ def test_lists_that_hold_one_list_many_times_are_refused_by_their_size(leaf: obj
         pb.tensor(x)
 
 
+def test_messages_that_quote_structures_have_a_limit() -> None:
+    wide = {f"key {i}" + "x" * 90: pb.ones(()) for i in range(900)}
+    other = {f"another key {i}" + "y" * 90: pb.ones(()) for i in range(900)}
+    spec = pb.utils.pytree.tree_structure(wide)
+    long = type("Long" * 5000, (), {})
+    f = pb.func.custom_vjp(lambda x: x["key 0" + "x" * 90] * 2)
+    f.defvjp(lambda x: (f(x), None), lambda saved, g: (other,))
+    g = pb.func.custom_jvp(lambda x: wide)
+    g.defjvp(lambda primals, tangents: (other, other))
+    programs = {
+        "gradient": lambda: pb.func.grad(f)(wide),
+        "rule": lambda: pb.func.jvp(g, (pb.ones(()),), (pb.ones(()),)),
+        "leaves": lambda: pb.utils.pytree.tree_unflatten([], spec),
+        "trees": lambda: pb.utils.pytree.tree_map(lambda x, y: x, wide, other),
+        "tangents": lambda: pb.func.jvp(lambda x: x, (wide,), (other,)),
+        "in_dims": lambda: pb.vmap(lambda x: x, in_dims=(other,))(wide),
+        "out_dims": lambda: pb.vmap(lambda x: wide, out_dims=other)(pb.ones(2)),
+        "cotangents": lambda: pb.func.vjp(lambda x: wide, pb.ones(()))[1](other),
+        "class": lambda: pb.tensor(long()),
+        "operand": lambda: pb.zeros(long()),
+        "keyword": lambda: pb.ones(2).sum(**{"k" * 50_000: 1}),
+    }
+    for name, run in programs.items():
+        with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+            run()
+        assert len(str(caught.value)) < 8100, name
+
+
 PROGRAMS = {
     "grad": "def f(x): return grad(f)(x)\nf(s)",
     "vmap": "def f(x): return vmap(f)(x[None])\nf(s[None])",

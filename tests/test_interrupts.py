@@ -51,6 +51,13 @@ CASES = {
     "nested objects": ("import numpy as np; a = [[np.float32(1)] * 1000] * 30_000", "pb.tensor(a)"),
     "nested numbers": ("a = [[1.0] * 1000] * 100_000; b = [a, a]", "pb.tensor([b, b, b])"),
     "einsum": ("n = 600_000; a = pb.ones(8, 8)", "pb.einsum(','.join(['ij'] * n) + '->ij', *[a] * n)"),
+    "draws": ("a = pb.rand(16_000_000)", "[pb.multinomial(a, 40_000_000, replacement=True) for _ in range(9)]"),
+    "repr": ("a = pb.rand(3000, 3000); pb.set_printoptions(profile='full')", "repr(a)"),
+    "rows": ("a = pb.rand(9_000_000)", "[list(a), a.unbind(), a.split(1)]"),
+    "many parts": ("a = [pb.ones(1)] * 9_000_000", "[pb.cat(a), pb.stack(a)]"),
+    "batched svd": ("a = pb.rand(400_000, 8, 8)", "pb.linalg.svd(a)"),
+    "max_pool2d": ("a = pb.rand(4, 64, 512, 512)", "[F.max_pool2d(a, 3, 1, 1) for _ in range(9)]"),
+    "hessian": ("a = pb.rand(8000)", "[func.hessian(lambda x: (x * x * x).sum())(a) for _ in range(9)]"),
     "chunks of vmap": ("a = pb.rand(1_000_000, 4)", "func.vmap(lambda v: v.sin().sum(), chunk_size=1)(a)"),
     "pytree": ("t = [1.0]\nfor _ in range(60): t = [t, t]", "pytree.tree_leaves(t)"),
     "nested duals": (

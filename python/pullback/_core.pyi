@@ -28,6 +28,7 @@ __all__ = [
     "VmapInfo",
     "_rebuild_tensor",
     "_restore_transform",
+    "_short",
     "abs",
     "absolute",
     "acos",
@@ -1487,6 +1488,9 @@ class inference_mode:
     def __enter__(self, /) -> Any: ...
     def __exit__(self, /, *_args: Any) -> Any: ...
     def __new__(cls, mode: Any = None) -> inference_mode: ...
+
+def _short(text: Any, most: Any = ...) -> Any:
+    """[`message`] for exceptions that Python code raises."""
 
 bool: dtype
 

@@ -27,6 +27,12 @@ pub fn poll() -> Result<()> {
     HOST.get().map_or(Ok(()), |h| (h.poll)())
 }
 
+/// [`poll`] now and then: for step `i` of a loop over the members of what may be a long list.
+#[inline]
+pub fn turn(i: usize) -> Result<()> {
+    if i & 0xfff == 0xfff { poll() } else { Ok(()) }
+}
+
 pub fn warn(text: &str) -> Result<()> {
     HOST.get().map_or(Ok(()), |h| (h.warn)(text))
 }

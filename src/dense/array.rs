@@ -1,13 +1,18 @@
 //! A dense strided array: a dtype, a shape, and where the elements are.
 
 use super::buffer::Buffer;
-use super::copy;
+use super::parallel::Shared;
+use super::{copy, threads};
 use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
 use crate::{bail, match_dtype};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Payloads up to this many bytes live inside the array itself.
 pub const INLINE_BYTES: usize = 64;
+
+/// Bytes from which filling is shared by threads, and may be given up.
+const LONG: usize = 64 << 20;
 
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -106,14 +111,23 @@ impl Array {
         }
         match_dtype!(dtype, T => {
             let x: T = copy::from_scalar(value);
-            Array::build::<T>(shape, |out| out.fill(x))
+            Array::build::<T>(shape, |out| {
+                let (n, shared) = (out.len(), Shared(out.as_mut_ptr()));
+                // SAFETY: the ranges are disjoint parts of `out`, which nobody else uses meanwhile.
+                let fill = |part: Range<usize>| unsafe {
+                    std::slice::from_raw_parts_mut(shared.at(part.start), part.len()).fill(x);
+                };
+                if size_of_val(out) < LONG { fill(0..n) } else { threads::run_chunks(n, LONG / 64, &fill) }
+            })
         })
     }
 
     pub fn zeros(dtype: DType, shape: Shape) -> Result<Array> {
         Array::build_bytes(dtype, shape, |ptr, n| {
-            // SAFETY: the block holds n elements; zero bytes are zero in every dtype.
-            unsafe { std::ptr::write_bytes(ptr, 0, n * dtype.size()) }
+            let (bytes, shared) = (n * dtype.size(), Shared(ptr));
+            // SAFETY: the block holds n elements, and the ranges are disjoint; zero bytes are zero in every dtype.
+            let zero = |part: Range<usize>| unsafe { std::ptr::write_bytes(shared.at(part.start), 0, part.len()) };
+            if bytes < LONG { zero(0..bytes) } else { threads::run_chunks(bytes, LONG / 16, &zero) }
         })
     }
 

@@ -1,12 +1,14 @@
 //! Joining and splitting along a dimension.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::value::Value;
 use crate::bail;
 use crate::base::promote::{Promotion, Strength};
 use crate::base::shape::wrap_dim;
 use crate::base::size::Whole;
 use crate::base::{DType, Result};
-use crate::core::Tensor;
+use crate::core::{Tensor, host};
 use crate::rules::basis;
 
 /// The dtype of tensors together.
@@ -29,6 +31,7 @@ fn concatenate(op: &str, tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
     }
     let d = wrap_dim(op, dim, like.rank())?;
     for (i, p) in parts.iter().enumerate() {
+        host::turn(i)?;
         if p.rank() != like.rank() {
             bail!(
                 Runtime,
@@ -48,7 +51,11 @@ fn concatenate(op: &str, tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
             );
         }
     }
-    let cast: Vec<Tensor> = parts.iter().map(|p| basis::cast(p, dtype)).collect::<Result<_>>()?;
+    let cast = |(i, p): (usize, &&Tensor)| {
+        host::turn(i)?;
+        basis::cast(p, dtype)
+    };
+    let cast: Vec<Tensor> = parts.iter().enumerate().map(cast).collect::<Result<_>>()?;
     if let [only] = &cast[..] {
         return Ok(only.clone());
     }
@@ -58,21 +65,21 @@ fn concatenate(op: &str, tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
 /// Slices of the given sizes, one after another.
 fn pieces(input: &Tensor, dim: usize, sizes: impl IntoIterator<Item = usize>) -> Result<Vec<Tensor>> {
     // The sizes add up to that of the dimension.
-    let mut start = 0;
-    sizes
-        .into_iter()
-        .map(|n| {
-            start += n;
-            basis::slice(input, dim, start - n, n, 1)
-        })
-        .collect()
+    let mut end = 0_usize;
+    let piece = |(i, n)| {
+        host::turn(i)?;
+        let start = end;
+        end = end.saturating_add(n);
+        basis::slice(input, dim, start, n, 1)
+    };
+    sizes.into_iter().enumerate().map(piece).collect()
 }
 
 /// As many pieces of one size as cover the dimension; the last may be smaller.
 fn even(op: &str, total: usize, size: usize) -> Result<impl Iterator<Item = usize>> {
     let count = if total == 0 { 1 } else { total.div_ceil(size) };
     super::check_pieces(op, count)?;
-    Ok((0..count).map(move |i| size.min(total - i * size)))
+    Ok((0..count).map(move |i| size.min(total.saturating_sub(i.saturating_mul(size)))))
 }
 
 ops! { TABLE:
@@ -94,7 +101,7 @@ ops! { TABLE:
         };
         let (mut ones, mut wide, mut out) = (crate::Shape::scalar(), crate::Shape::scalar(), crate::Shape::scalar());
         for (i, &t) in times.iter().enumerate() {
-            let n = if i < lead { 1 } else { input.shape()[i - lead] };
+            let n = i.checked_sub(lead).map_or(1, |d| input.shape()[d]);
             for (shape, d) in [(&mut ones, [1, n]), (&mut wide, [t, n])] {
                 shape.push(d[0]);
                 shape.push(d[1]);
@@ -112,14 +119,18 @@ ops! { TABLE:
     ///         [3, 4]])
     fn stack = "stack" (tensors: Vec<&Tensor>, dim: i64 = 0) -> Tensor [] {
         let Some(first) = tensors.first() else { bail!(Runtime, "stack(): expects a non-empty TensorList") };
-        let d = wrap_dim("stack", dim, first.rank() + 1)?;
+        let d = wrap_dim("stack", dim, first.rank().saturating_add(1))?;
         for (i, t) in tensors.iter().enumerate() {
             if t.shape() != first.shape() {
                 bail!(Runtime, "stack(): expects each tensor to be equal size, but got {} at entry 0 and {} at entry {i}",
                     first.shape(), t.shape());
             }
         }
-        let rows: Vec<Tensor> = tensors.iter().map(|t| super::shape::unsqueeze(t, d as i64)).collect::<Result<_>>()?;
+        let row = |(i, t): (usize, &&Tensor)| {
+            host::turn(i)?;
+            super::shape::unsqueeze(t, d as i64)
+        };
+        let rows: Vec<Tensor> = tensors.iter().enumerate().map(row).collect::<Result<_>>()?;
         concatenate("stack", &rows.iter().collect::<Vec<_>>(), d as i64)
     }
 
@@ -181,7 +192,11 @@ ops! { TABLE:
         }
         let d = wrap_dim("unbind", dim, input.rank())?;
         super::check_pieces("unbind", input.shape()[d])?;
-        (0..input.shape()[d]).map(|i| basis::select(input, d, i)).collect()
+        let member = |i| {
+            host::turn(i)?;
+            basis::select(input, d, i)
+        };
+        (0..input.shape()[d]).map(member).collect()
     }
 }
 

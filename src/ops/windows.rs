@@ -1,11 +1,13 @@
 //! Views by windows and sections, and copies with a part replaced.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Layout, Result, Scalar, Shape, size};
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Params, Prim, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
@@ -29,7 +31,8 @@ impl Windows {
     /// Positions along the dimension, window after window.
     fn positions(&self, n: usize) -> Result<Tensor> {
         let windows = Shape::from([self.count(n), self.size]).checked("unfold")?;
-        let places = (0..windows[0]).flat_map(|w| (0..self.size).map(move |k| (w * self.step + k) as i64));
+        let places = (0..windows[0])
+            .flat_map(|w| (0..self.size).map(move |k| w.saturating_mul(self.step).saturating_add(k) as i64));
         let at = list("unfold", windows.numel(), places)?;
         Tensor::from_slice([at.len()], &at)
     }
@@ -90,11 +93,12 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
             bail!(Runtime, "{op}(): number of sections must be larger than 0, got {sections}");
         }
         super::check_pieces(op, sections as usize)?;
-        let (k, s) = (sections as usize, n / sections as usize);
-        let size = |i: usize| s + usize::from(i < n % k);
-        let starts = (0..k).scan(0, |at, i| {
-            *at += size(i);
-            Some((*at - size(i), *at))
+        let k = sections as usize;
+        let (size, longer) = (n.checked_div(k).unwrap_or(0), n.checked_rem(k).unwrap_or(0));
+        let starts = (0..k).scan(0_usize, |at, i| {
+            let start = *at;
+            *at = start.saturating_add(size).saturating_add(usize::from(i < longer));
+            Some((start, *at))
         });
         return Ok(starts.collect());
     }
@@ -112,7 +116,11 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
 }
 
 fn pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
-    bounds(op, x.shape()[d], by)?.into_iter().map(|(a, b)| basis::slice(x, d, a, b - a, 1)).collect()
+    let piece = |(i, (a, b)): (usize, (usize, usize))| {
+        host::turn(i)?;
+        basis::slice(x, d, a, b.saturating_sub(a), 1)
+    };
+    bounds(op, x.shape()[d], by)?.into_iter().enumerate().map(piece).collect()
 }
 
 /// `tensor_split` along a dimension that is fixed by the operator; a number of sections must divide it.
@@ -121,13 +129,13 @@ fn even_pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>
         bail!(
             Runtime,
             "{op}(): requires a tensor with at least {} dimension, but got a tensor with {}",
-            d + 1,
+            d.saturating_add(1),
             x.rank()
         );
     }
     let n = x.shape()[d];
     if let Value::Int(k) = by
-        && (*k < 1 || n as i64 % k != 0)
+        && (*k < 1 || (n as i64).checked_rem(*k) != Some(0))
     {
         bail!(
             Runtime,
@@ -255,7 +263,7 @@ ops! { TABLE:
             bail!(Runtime, "unflatten(): sizes must be non-empty");
         }
         let inner = shape::resolve_shape("unflatten", sizes, input.shape().get(d).copied().unwrap_or(1))?;
-        let (before, after) = (&input.shape()[..d], input.shape().get(d + 1..).unwrap_or(&[]));
+        let (before, after) = (&input.shape()[..d], input.shape().get(d.saturating_add(1)..).unwrap_or(&[]));
         let target: Shape = before.iter().chain(inner.iter()).chain(after).copied().collect();
         basis::reshape(input, &target)
     }
@@ -420,7 +428,7 @@ ops! { TABLE:
         if source.numel() == 0 {
             return Ok(x.clone());
         }
-        let last = Tensor::scalar(DType::I64, source.numel() as i64 - 1);
+        let last = Tensor::scalar(DType::I64, (source.numel() as i64).saturating_sub(1));
         let at = super::arith::minimum(&super::arith::maximum(&basis::shift(&before, -1.0)?,
             &Tensor::scalar(DType::I64, 0i64))?, &last)?;
         let flat = basis::reshape(source, &[source.numel()].into())?;

@@ -38,7 +38,7 @@ pub fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize>
     let d: i64 = o.extract()?;
     let n = rank as i64;
     if d < -n || d >= n {
-        return Err(PyIndexError::new_err(format!(
+        return Err(PyIndexError::new_err(short!(
             "{op}(): Dimension out of range (expected to be in range of [{}, {}], but got {d})",
             -n.max(1),
             n.max(1) - 1

@@ -79,14 +79,14 @@ fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {
     };
     let Ok(g) = value.cast::<PyTensor>() else {
         let got = convert::type_name(&value);
-        return Err(PyTypeError::new_err(format!("grad: assigned grad expected to be a Tensor or None but got {got}")));
+        return Err(PyTypeError::new_err(short!("grad: assigned grad expected to be a Tensor or None but got {got}")));
     };
     if g.is(slf) {
         return Err(PyRuntimeError::new_err("grad: can't assign Variable as its own grad"));
     }
     let (own, new) = (slf.get().value(), g.get().value());
     if own.shape() != new.shape() || own.dtype() != new.dtype() {
-        return Err(PyRuntimeError::new_err(format!(
+        return Err(PyRuntimeError::new_err(short!(
             "grad: assigned grad has data of a different size or type: expected {} {}, got {} {}",
             own.dtype(),
             own.shape(),
@@ -176,7 +176,7 @@ fn backward_of(
     let given = grad_tensors.or(grad_variables).map(|g| g.as_borrowed());
     let seeds = seeds::optional_tensors(given, "backward", "grad_tensors")?;
     if !seeds.is_empty() && seeds.len() != outputs.len() {
-        return Err(PyRuntimeError::new_err(format!(
+        return Err(PyRuntimeError::new_err(short!(
             "backward(): got {} tensors and {} gradients",
             outputs.len(),
             seeds.len()
@@ -227,7 +227,7 @@ fn grad<'py>(
     let ys = seeds::tensors(outputs, "grad", "outputs")?;
     let given = seeds::optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
     if !given.is_empty() && given.len() != ys.len() {
-        return Err(PyRuntimeError::new_err(format!("grad(): got {} tensors and {} gradients", ys.len(), given.len())));
+        return Err(PyRuntimeError::new_err(short!("grad(): got {} tensors and {} gradients", ys.len(), given.len())));
     }
     let targets = seeds::targets(inputs, "grad")?;
     let edges = targets.iter().map(|t| t.edge("grad")).collect::<PyResult<Vec<_>>>()?;
@@ -347,7 +347,7 @@ native! { METHODS, ATTRIBUTES:
         }
         let f = callable(hook, "register_post_accumulate_grad_hook")?;
         let Some(accumulator) = Accumulator::of_node(&e.node) else {
-            return Err(PyRuntimeError::new_err(format!("{problem}: it is an argument of a function under grad or vjp")));
+            return Err(PyRuntimeError::new_err(short!("{problem}: it is an argument of a function under grad or vjp")));
         };
         Ok(Bound::new(slf.py(), Removable::add_post(&e.node, accumulator, f))?.into_any())
     }
@@ -444,7 +444,7 @@ fn warn_of_non_leaf(slf: Slf<'_, '_>) -> PyResult<()> {
 fn callable(f: Arg<'_, '_>, op: &str) -> PyResult<Py<PyAny>> {
     match f {
         Some(f) if f.is_callable() => Ok(f.to_owned().unbind()),
-        _ => Err(PyTypeError::new_err(format!("{op}(): argument 'hook' must be callable"))),
+        _ => Err(PyTypeError::new_err(short!("{op}(): argument 'hook' must be callable"))),
     }
 }
 

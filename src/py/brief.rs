@@ -56,9 +56,28 @@ fn joined<'py>(
     Ok(format!("{open}{}{close}", parts.join(", ")))
 }
 
-/// A message of a length that can be read.
-pub fn message(text: &str) -> String {
-    shortened(text.to_owned(), MESSAGE)
+/// A message of a length that can be read, whatever it quotes.
+#[cold]
+pub fn message(text: String) -> String {
+    shortened(text, MESSAGE)
+}
+
+/// [`message`] of what `format!` gives: the text of every exception that is made on this side.
+macro_rules! short {
+    ($($part:tt)*) => {
+        $crate::py::brief::message(format!($($part)*))
+    };
+}
+
+/// [`message`] for exceptions that Python code raises.
+#[pyfunction]
+#[pyo3(signature = (text, most = MESSAGE))]
+fn _short(text: String, most: usize) -> String {
+    shortened(text, most)
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(_short, m)?)
 }
 
 fn shortened(mut text: String, most: usize) -> String {

@@ -45,7 +45,7 @@ pub fn truth(t: &PyTensor) -> PyResult<bool> {
         0 => "no values",
         _ => "more than one value",
     };
-    Err(PyRuntimeError::new_err(format!("bool(): Boolean value of Tensor with {problem} is ambiguous")))
+    Err(PyRuntimeError::new_err(short!("bool(): Boolean value of Tensor with {problem} is ambiguous")))
 }
 
 pub fn to_int<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
@@ -83,7 +83,7 @@ pub fn to_complex<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
 
 pub fn contains(slf: Slf<'_, '_>, element: Any<'_, '_>) -> PyResult<bool> {
     if convert::tensor(element).is_none() && convert::number(element)?.is_none() {
-        return Err(PyRuntimeError::new_err(format!(
+        return Err(PyRuntimeError::new_err(short!(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a {}",
             raised::str_of(&element.get_type())?
         )));
@@ -175,7 +175,7 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
 pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
     let value = t.value();
     if super::autograd::requires_grad(&value) || is_differentiated(&value) {
-        return Err(PyRuntimeError::new_err(format!(
+        return Err(PyRuntimeError::new_err(short!(
             "{what}: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead, or a \
              pullback.autograd.Function to differentiate through NumPy code"
         )));

@@ -2,7 +2,7 @@
 
 use super::{raised, tensor};
 use crate::base::{DType, Error, Result, Scalar};
-use crate::core::Tensor;
+use crate::core::{Tensor, host};
 use crate::dense::stack;
 use crate::ops::value::IndexItem;
 use crate::ops::{Kind, Value};
@@ -343,7 +343,11 @@ fn other_to_python(py: Python<'_>, v: Value) -> PyResult<Bound<'_, PyAny>> {
 }
 
 fn convert_all(py: Python<'_>, v: Vec<Value>) -> PyResult<Vec<Bound<'_, PyAny>>> {
-    v.into_iter().map(|x| to_python(py, x)).collect()
+    let shown = |(i, x)| {
+        host::turn(i)?;
+        to_python(py, x)
+    };
+    v.into_iter().enumerate().map(shown).collect()
 }
 
 /// A number as a Python number.

@@ -1,7 +1,7 @@
 //! Tensors from Python data: numbers, nested sequences, buffers, other libraries' arrays.
 
 use super::convert::{self, type_name};
-use super::foreign::Foreign;
+use super::foreign::{self, Foreign};
 use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{autograd, device, dlpack, dtype};
@@ -49,7 +49,7 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
     } else {
         nested::from_sequence(op, o, dtype)?
     };
-    copy::cast(&array, dtype.unwrap_or(array.dtype())).map(Tensor::from)
+    foreign::unattached(&array, || copy::cast(&array, dtype.unwrap_or(array.dtype()))).map(Tensor::from)
 }
 
 /// The values of a tensor without its history; under `vmap` still one for each member.
@@ -202,7 +202,7 @@ fn convert_sharing<'py>(op: &str, o: Any<'_, 'py>, opts: Options, copy: Option<b
     match shared {
         Some(t) if opts.dtype.is_none_or(|d| d == t.dtype()) => opts.finish(py, t),
         _ if copy == Some(false) => {
-            Err(PyValueError::new_err(format!("{op}(): copy=False, but the data can only be converted by copying")))
+            Err(PyValueError::new_err(short!("{op}(): copy=False, but the data can only be converted by copying")))
         }
         Some(t) => opts.finish(py, basis::cast(&t, opts.dtype.unwrap_or(t.dtype()))?),
         None => opts.finish(py, from_data(op, o, opts.dtype)?),
@@ -227,7 +227,7 @@ fn frombuffer<'py>(
     let left = total.saturating_sub(offset);
     let n = if count < 0 { left / d.size() } else { count as usize };
     if offset > total || n.saturating_mul(d.size()) > left || (count < 0 && !left.is_multiple_of(d.size())) {
-        return Err(PyValueError::new_err(format!(
+        return Err(PyValueError::new_err(short!(
             "frombuffer(): {total} bytes do not hold {n} elements of {d} from byte {offset} on"
         )));
     }

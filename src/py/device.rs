@@ -32,7 +32,7 @@ impl Device {
             return Err(not_cpu(function, &raised::repr_of(&index)?));
         }
         let got = type_name(obj);
-        Err(PyTypeError::new_err(format!("{function}(): argument 'device' expected a device or a str, got {got}")))
+        Err(PyTypeError::new_err(short!("{function}(): argument 'device' expected a device or a str, got {got}")))
     }
 }
 
@@ -49,7 +49,7 @@ fn parse(name: &str, function: &str) -> PyResult<Device> {
 
 #[cold]
 fn not_cpu(function: &str, got: &str) -> PyErr {
-    PyRuntimeError::new_err(format!("{function}(): the only device is 'cpu', got '{got}'"))
+    PyRuntimeError::new_err(short!("{function}(): the only device is 'cpu', got '{got}'"))
 }
 
 #[pymethods]
@@ -59,7 +59,7 @@ impl Device {
     fn new(r#type: &Bound<'_, PyAny>, index: Option<u32>) -> PyResult<Self> {
         let device = Device::from_argument(r#type, "device")?;
         match (device.index, index) {
-            (Some(_), Some(_)) => Err(PyRuntimeError::new_err(format!(
+            (Some(_), Some(_)) => Err(PyRuntimeError::new_err(short!(
                 "device(): argument 'index' was given, and '{}' holds an index too",
                 device.__str__()
             ))),

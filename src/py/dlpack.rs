@@ -279,7 +279,7 @@ pub fn import(o: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Tensor> {
     }
     let Some(method) = o.getattr_opt("__dlpack__")? else {
         let got = type_name(o);
-        return Err(PyTypeError::new_err(format!("from_dlpack(): expected an object with __dlpack__, got {got}")));
+        return Err(PyTypeError::new_err(short!("from_dlpack(): expected an object with __dlpack__, got {got}")));
     };
     let kwargs = PyDict::new(py);
     kwargs.set_item("max_version", (1, 0))?;

@@ -54,7 +54,7 @@ pub(crate) fn dtype_of(obj: *mut ffi::PyObject) -> Option<DType> {
 pub fn dtype_argument(obj: &Bound<'_, PyAny>, function: &str, argument: &str) -> PyResult<DType> {
     dtype_or_number_type(obj).ok_or_else(|| {
         let got = super::convert::type_name(obj);
-        PyTypeError::new_err(format!("{function}(): argument '{argument}' expected a pullback.dtype, got {got}"))
+        PyTypeError::new_err(short!("{function}(): argument '{argument}' expected a pullback.dtype, got {got}"))
     })
 }
 
@@ -151,7 +151,7 @@ impl PyDType {
 
 #[cold]
 fn no_counterpart(method: &str, dtype: DType) -> PyErr {
-    PyRuntimeError::new_err(format!("{method}(): expected a float or complex dtype, got {dtype}"))
+    PyRuntimeError::new_err(short!("{method}(): expected a float or complex dtype, got {dtype}"))
 }
 
 /// The dtype that floats made from Python numbers have.

@@ -41,7 +41,7 @@ impl From<Error> for PyErr {
             }
             Err(error) => error,
         };
-        let message = super::brief::message(error.message());
+        let message = super::brief::message(error.message().to_owned());
         match kind {
             Kind::Runtime | Kind::Foreign => PyRuntimeError::new_err(message),
             Kind::Value => PyValueError::new_err(message),
@@ -86,7 +86,7 @@ pub fn as_buffer_error(error: PyErr) -> PyErr {
         let class = error.get_type(py);
         let ours = class.is(py.get_type::<PyRuntimeError>()) || class.is(py.get_type::<PyTypeError>());
         match ours.then(|| super::raised::str_of(error.value(py).as_any())) {
-            Some(Ok(text)) => PyBufferError::new_err(text),
+            Some(Ok(text)) => PyBufferError::new_err(super::brief::message(text)),
             Some(Err(other)) => other,
             None => error,
         }
@@ -149,5 +149,5 @@ pub fn internal(payload: &(dyn std::any::Any + Send)) -> PyErr {
         .map(|s| s.to_string())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "panic".into());
-    InternalError::new_err(format!("internal error of pullback, please report it: {text}"))
+    InternalError::new_err(short!("internal error of pullback, please report it: {text}"))
 }

@@ -7,6 +7,7 @@ use super::object;
 use super::raised;
 use crate::base::size::LARGEST;
 use crate::base::{DType, Error, Layout, Result, Shape, Strides};
+use crate::core::host;
 use crate::dense::buffer::Lender;
 use crate::dense::{Array, Buffer, copy};
 use pyo3::buffer::PyUntypedBuffer;
@@ -120,6 +121,11 @@ fn buffer(o: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
         Err(e) if e.is_instance_of::<PyValueError>(o.py()) && raised::is_of_numpy(o)? => Ok(None),
         got => raised::fitting(o.py(), got),
     }
+}
+
+/// Runs what goes through a long array without the GIL, so that it may be given up.
+pub fn unattached(array: &Array, f: impl FnOnce() -> Result<Array> + Send) -> Result<Array> {
+    if array.numel() < 1 << 20 { f() } else { host::released(f) }
 }
 
 impl Foreign {
@@ -238,7 +244,10 @@ impl Foreign {
     /// A copy of the elements.
     pub fn copy(self) -> Result<Array> {
         let foreign = match self.share() {
-            Ok(array) => return copy::gather(&array?),
+            Ok(array) => {
+                let array = array?;
+                return unattached(&array, || copy::gather(&array));
+            }
             Err(foreign) => foreign,
         };
         // Elements that no stride of ours can name are gathered byte by byte.
@@ -251,7 +260,7 @@ impl Foreign {
         layout.offset = foreign.start as usize - foreign.low as usize;
         let bytes = Foreign { dtype: DType::U8, layout, ..foreign };
         let gathered = match bytes.over_memory() {
-            Ok(array) => copy::gather(&array)?,
+            Ok(array) => unattached(&array, || copy::gather(&array))?,
             Err(e) => return Err(e),
         };
         Array::build_bytes(dtype, shape, |out, n| {

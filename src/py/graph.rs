@@ -173,7 +173,7 @@ impl PyNode {
         };
         match found {
             Some(found) => Ok(found),
-            None => Err(PyAttributeError::new_err(format!("'{}' object has no attribute '{name}'", self.0.class()))),
+            None => Err(PyAttributeError::new_err(short!("'{}' object has no attribute '{name}'", self.0.class()))),
         }
     }
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -203,7 +203,7 @@ impl PyNode {
         let (name, metas) = (self.0.class(), &self.0.metas);
         if given.len() != metas.len() {
             let (n, got) = (metas.len(), given.len());
-            return Err(PyTypeError::new_err(format!("{name}(): expected {n} gradients of its outputs, got {got}")));
+            return Err(PyTypeError::new_err(short!("{name}(): expected {n} gradients of its outputs, got {got}")));
         }
         let one = |(i, (o, meta)): (usize, (Bound<'_, PyAny>, &Meta))| {
             if o.is_none() {
@@ -211,12 +211,10 @@ impl PyNode {
             }
             let Some(g) = convert::tensor(&o) else {
                 let got = convert::type_name(&o);
-                return Err(PyTypeError::new_err(format!(
-                    "{name}(): gradient {i} must be a Tensor or None, got {got}"
-                )));
+                return Err(PyTypeError::new_err(short!("{name}(): gradient {i} must be a Tensor or None, got {got}")));
             };
             if g.shape() != &meta.shape {
-                return Err(PyRuntimeError::new_err(format!(
+                return Err(PyRuntimeError::new_err(short!(
                     "{name}(): gradient {i} has shape {}, and the output that it belongs to {}",
                     g.shape(),
                     meta.shape
@@ -232,7 +230,7 @@ impl PyNode {
         let found = {
             let saved = self.0.saved();
             if saved.freed {
-                return Err(PyRuntimeError::new_err(format!(
+                return Err(PyRuntimeError::new_err(short!(
                     "{}: Trying to backward through the graph a second time (or directly access saved tensors after \
                      they have already been freed). Specify retain_graph=True",
                     self.0.class()
@@ -251,7 +249,7 @@ fn callable(f: &Bound<'_, PyAny>, op: &str) -> PyResult<Py<PyAny>> {
     if !f.is_none() {
         return Ok(f.clone().unbind());
     }
-    Err(PyTypeError::new_err(format!("{op}(): argument 'fn' must be callable, got {}", convert::type_name(f))))
+    Err(PyTypeError::new_err(short!("{op}(): argument 'fn' must be callable, got {}", convert::type_name(f))))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -25,21 +25,21 @@ impl Callable {
             return Ok(None);
         }
         let Some(t) = convert::tensor(out) else {
-            return Err(PyTypeError::new_err(format!(
+            return Err(PyTypeError::new_err(short!(
                 "{}: expected the hook to return a Tensor or None, got {}",
                 REGISTER,
                 convert::type_name(out)
             )));
         };
         match like {
-            Some(g) if g.shape() != t.shape() => Err(PyRuntimeError::new_err(format!(
+            Some(g) if g.shape() != t.shape() => Err(PyRuntimeError::new_err(short!(
                 "{}: hook '{}' has changed the size of value: the gradient has shape {}, and it returned {}",
                 REGISTER,
                 self.callable(py)?,
                 g.shape(),
                 t.shape()
             ))),
-            Some(g) if g.dtype() != t.dtype() => Err(PyRuntimeError::new_err(format!(
+            Some(g) if g.dtype() != t.dtype() => Err(PyRuntimeError::new_err(short!(
                 "{}: hook '{}' has changed the type of value: the gradient is {}, and it returned {}",
                 REGISTER,
                 self.callable(py)?,
@@ -64,7 +64,7 @@ impl Callable {
             return Ok(f);
         }
         let got = convert::type_name(f);
-        Err(PyTypeError::new_err(format!("{REGISTER}: a hook of a node must be callable, got an object of type {got}")))
+        Err(PyTypeError::new_err(short!("{REGISTER}: a hook of a node must be callable, got an object of type {got}")))
     }
 
     /// A tuple of gradients that a node's hook returned instead of `like`.
@@ -82,7 +82,7 @@ impl Callable {
             Err(_) if like.len() == 1 => vec![out.clone()],
             Err(_) => {
                 let got = convert::type_name(out);
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyTypeError::new_err(short!(
                     "{}: expected the hook to return None or a tuple of {} Tensors, got {got}",
                     REGISTER,
                     like.len()
@@ -90,7 +90,7 @@ impl Callable {
             }
         };
         if items.len() != like.len() {
-            return Err(PyRuntimeError::new_err(format!(
+            return Err(PyRuntimeError::new_err(short!(
                 "{}: hook '{}' has returned an incorrect number of values (got {}, but expected {})",
                 REGISTER,
                 self.callable(py)?,

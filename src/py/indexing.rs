@@ -3,7 +3,7 @@
 use super::native::{Out, Slf};
 use super::{convert, door, tensor, views};
 use crate::base::{DType, Result, Scalar};
-use crate::core::Tensor;
+use crate::core::{Tensor, host};
 use crate::ops::indexing;
 use crate::ops::promote::fitting;
 use crate::ops::value::IndexItem;
@@ -70,6 +70,10 @@ pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
         return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
     };
     crate::ops::check_pieces("iter", n)?;
-    let rows: Vec<_> = (0..n).map(|i| views::index(slf, vec![IndexItem::Int(i as i64)])).collect::<PyResult<_>>()?;
+    let row = |i: usize| {
+        host::turn(i)?;
+        views::index(slf, vec![IndexItem::Int(i as i64)])
+    };
+    let rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())
 }

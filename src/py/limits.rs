@@ -39,7 +39,7 @@ impl FInfo {
             DType::F32 => (f64::from(f32::EPSILON), f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), 1e-6),
             DType::F64 => (f64::EPSILON, f64::MAX, f64::MIN_POSITIVE, 1e-15),
             d => {
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyTypeError::new_err(short!(
                     "finfo(): argument 'type' expected a float or complex dtype, got {d}; iinfo() knows the integers"
                 )));
             }
@@ -106,7 +106,7 @@ impl IInfo {
             DType::I32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
             DType::I64 => (i64::MIN, i64::MAX),
             d => {
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyTypeError::new_err(short!(
                     "iinfo(): argument 'type' expected an integer dtype, got {d}; finfo() knows the floats"
                 )));
             }

@@ -46,7 +46,7 @@ struct View {
 /// `view` is a buffer structure of the interpreter, to be released by [`release`].
 pub unsafe fn fill(owner: &Bound<'_, PyAny>, array: &Array, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
     let Some(format) = format_of(array.dtype()) else {
-        return Err(PyBufferError::new_err(format!("{} has no buffer format", array.dtype())));
+        return Err(PyBufferError::new_err(short!("{} has no buffer format", array.dtype())));
     };
     let size = array.dtype().size();
     if flags & ffi::PyBUF_STRIDES != ffi::PyBUF_STRIDES && !array.is_contiguous() {
@@ -58,7 +58,7 @@ pub unsafe fn fill(owner: &Bound<'_, PyAny>, array: &Array, view: *mut ffi::Py_b
     }
     // A broadcast view may have more bytes than others can count.
     let Some(bytes) = array.shape().checked_bytes(size) else {
-        return Err(PyBufferError::new_err(format!(
+        return Err(PyBufferError::new_err(short!(
             "a view of shape {} has too many bytes to be shared",
             array.shape()
         )));

@@ -4,9 +4,11 @@
 //! Names of the package itself are added to `_core` (its `__all__` is re-exported by `pullback`), names of a module
 //! below it to [`submodule`].
 
+#[macro_use]
+pub mod brief;
+
 pub mod attributes;
 pub mod autograd;
-pub mod brief;
 mod comparison;
 pub mod conversion;
 pub mod convert;
@@ -84,6 +86,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     crate::dense::near::claim();
     m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;
+    brief::register(m)?;
     dtype::register(m)?;
     limits::register(m)?;
     levels::register(m)?;

@@ -60,7 +60,7 @@ impl Signature {
 
     #[cold]
     fn error(&self, message: String) -> PyErr {
-        PyTypeError::new_err(format!("{}(): {message}", self.name))
+        PyTypeError::new_err(short!("{}(): {message}", self.name))
     }
 
     /// Arguments by parameter.

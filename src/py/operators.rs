@@ -90,7 +90,7 @@ fn inplace_array(
             drop(a);
             Ok(slf.get().write(name, &out)?)
         }
-        None => Err(PyTypeError::new_err(format!(
+        None => Err(PyTypeError::new_err(short!(
             "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
             convert::type_name(other)
         ))),

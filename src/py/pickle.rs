@@ -65,12 +65,22 @@ pub fn reduce<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     check_outside(&value)?;
     let array = read::array(&value, "pickle", Reading::Elements)?;
     let contiguous = array.contiguous()?;
-    let bytes = PyBytes::new(py, contiguous.bytes()?);
+    let all = contiguous.bytes()?;
+    let bytes = PyBytes::new_with(py, all.len(), |out| {
+        for (to, from) in out.chunks_mut(PIECE).zip(all.chunks(PIECE)) {
+            to.copy_from_slice(from);
+            py.check_signals()?;
+        }
+        Ok(())
+    })?;
     let shape = PyTuple::new(py, contiguous.shape().iter())?;
     let rebuild = py.import("pullback._core")?.getattr("_rebuild_tensor")?;
     let args = (slf.get_type(), bytes, contiguous.dtype().name(), shape, autograd::requires_grad(&value));
     Ok((rebuild, args, attributes(slf)?).into_pyobject(py)?.into_any())
 }
+
+/// Bytes between which a long copy looks for signals.
+const PIECE: usize = 64 << 20;
 
 /// A tensor from its bytes: what unpickling calls.
 #[pyfunction]
@@ -82,7 +92,7 @@ fn _rebuild_tensor<'py>(
     requires_grad: bool,
 ) -> Out<'py> {
     let Some(dtype) = DType::from_name(dtype) else {
-        return Err(PyValueError::new_err(format!("unpickling: no dtype is named '{dtype}'")));
+        return Err(PyValueError::new_err(short!("unpickling: no dtype is named '{dtype}'")));
     };
     let array = Array::from_bytes(dtype, Shape::from(shape), bytes.as_bytes())?;
     let out = tensor::wrap_as(class, array.into())?;

@@ -68,7 +68,7 @@ pub fn format<'py>(slf: Slf<'_, 'py>, spec: &str) -> Out<'py> {
     if spec.is_empty() {
         return Ok(PyString::new(py, &repr(slf)?).into_any());
     }
-    Err(PyTypeError::new_err(format!("unsupported format string passed to {}.__format__", convert::type_name(slf))))
+    Err(PyTypeError::new_err(short!("unsupported format string passed to {}.__format__", convert::type_name(slf))))
 }
 
 /// Sets how tensors are printed; what is not given stays. `profile` is 'default', 'short' or 'full'.
@@ -88,7 +88,7 @@ fn set_printoptions(
         Some("short") => PrintOptions { precision: 2, edge_items: 2, ..PrintOptions::DEFAULT },
         Some("full") => PrintOptions { threshold: usize::MAX, ..PrintOptions::DEFAULT },
         Some(p) => {
-            return Err(PyValueError::new_err(format!(
+            return Err(PyValueError::new_err(short!(
                 "set_printoptions(): argument 'profile' must be 'default', 'short' or 'full', got '{p}'"
             )));
         }
@@ -96,7 +96,7 @@ fn set_printoptions(
     // What formats numbers takes no more digits.
     const MOST: usize = 1000;
     if let Some(digits) = precision.filter(|p| *p > MOST) {
-        return Err(PyValueError::new_err(format!(
+        return Err(PyValueError::new_err(short!(
             "set_printoptions(): argument 'precision' must be at most {MOST}, got {digits}"
         )));
     }

@@ -68,14 +68,14 @@ impl Packed for PyPacked {
         Python::attach(|py| {
             let out = self.unpack.bind(py).call1((&self.object,))?;
             let Some(t) = convert::tensor(&out) else {
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyTypeError::new_err(short!(
                     "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got result of \
                      type {}",
                     convert::type_name(&out)
                 )));
             };
             if t.shape() != &self.shape {
-                return Err(PyRuntimeError::new_err(format!(
+                return Err(PyRuntimeError::new_err(short!(
                     "saved_tensors_hooks: the unpack hook returned a tensor of shape {} for a saved tensor of shape {}",
                     t.shape(),
                     self.shape

@@ -19,7 +19,7 @@ fn gradient_edge(o: &Bound<'_, PyAny>) -> PyResult<Option<Edge>> {
     let node = node.get().0.clone();
     if slot as usize >= node.metas.len() {
         let (name, n) = (node.class(), node.metas.len());
-        return Err(PyRuntimeError::new_err(format!("GradientEdge: {name} has {n} outputs, got output_nr={slot}")));
+        return Err(PyRuntimeError::new_err(short!("GradientEdge: {name} has {n} outputs, got output_nr={slot}")));
     }
     Ok(Some(Edge { node, slot }))
 }
@@ -44,7 +44,7 @@ pub struct Target<'py> {
 impl Target<'_> {
     pub fn edge(&self, op: &str) -> PyResult<Edge> {
         let missing =
-            || PyRuntimeError::new_err(format!("{op}(): One of the differentiated Tensors does not require grad"));
+            || PyRuntimeError::new_err(short!("{op}(): One of the differentiated Tensors does not require grad"));
         tape::edge(&self.value).ok_or_else(missing)
     }
 }
@@ -53,7 +53,7 @@ impl Target<'_> {
 pub fn targets<'py>(inputs: &Bound<'py, PyAny>, op: &str) -> PyResult<Vec<Target<'py>>> {
     let wrong = |o: &Bound<'_, PyAny>| {
         let got = convert::type_name(o);
-        PyTypeError::new_err(format!("{op}(): argument 'inputs' expected Tensors or GradientEdges, got {got}"))
+        PyTypeError::new_err(short!("{op}(): argument 'inputs' expected Tensors or GradientEdges, got {got}"))
     };
     let target = |o: &Bound<'py, PyAny>| -> PyResult<Option<Target<'py>>> {
         Ok(one(o)?.map(|value| Target { value, object: o.cast::<PyTensor>().ok().cloned() }))
@@ -85,7 +85,7 @@ pub fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tenso
     }
     let wrong = |o: &Bound<'_, PyAny>| {
         let got = convert::type_name(o);
-        PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
+        PyTypeError::new_err(short!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
     };
     let items = raised::items_if_any(o)?.ok_or_else(|| wrong(o))?;
     items
@@ -108,7 +108,7 @@ pub fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Op
             if x.is_none() {
                 return Ok(None);
             }
-            let got = || PyTypeError::new_err(format!("{op}(): argument '{name}' expected Tensors or None"));
+            let got = || PyTypeError::new_err(short!("{op}(): argument '{name}' expected Tensors or None"));
             convert::tensor(&x).map(Some).ok_or_else(got)
         })
         .collect()

@@ -74,7 +74,7 @@ fn checked<'py>(py: Python<'py>, items: impl Iterator<Item = Bound<'py, PyAny>>)
         // SAFETY: attached, and `item` is alive.
         if unsafe { ffi::PyIndex_Check(item.as_ptr()) } == 0 {
             let got = super::convert::type_name(&item);
-            return Err(PyTypeError::new_err(format!("Size(): item {i} expected an int, got {got}")));
+            return Err(PyTypeError::new_err(short!("Size(): item {i} expected an int, got {got}")));
         }
         dims.push(item.extract::<i64>()?);
     }

@@ -44,11 +44,13 @@ pub fn from_sequence(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<O
     if items(o).is_none() || !has_followed(op, o, 0, &mut 0)? {
         return Ok(None);
     }
-    let out = build(op, o, 0)?;
+    let out = build(op, o, 0, &mut 0)?;
     basis::cast(&out, dtype.unwrap_or(out.dtype())).map(Some)
 }
 
-fn build(op: &str, o: Any<'_, '_>, depth: usize) -> Result<Tensor> {
+fn build(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<Tensor> {
+    *seen += 1;
+    nested::listen(o.py(), *seen)?;
     if let Some(t) = convert::tensor(o) {
         return Ok(t);
     }
@@ -59,7 +61,7 @@ fn build(op: &str, o: Any<'_, '_>, depth: usize) -> Result<Tensor> {
         };
     };
     nested::check_depth(op, o, depth)?;
-    let parts = all.iter().map(|x| build(op, x, depth + 1)).collect::<Result<Vec<_>>>()?;
+    let parts = all.iter().map(|x| build(op, x, depth + 1, seen)).collect::<Result<Vec<_>>>()?;
     let Some(first) = parts.first() else {
         return basis::full(&[0].into(), crate::base::promote::default_float(), 0.0);
     };

@@ -5,6 +5,7 @@ use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{convert, native, options};
 use crate::base::{Error, Result, size};
+use crate::core::host;
 use crate::dense::buffer::Export;
 use crate::dense::{Array, Buffer};
 use crate::native;
@@ -99,15 +100,20 @@ impl Storage {
     fn __getitem__(&self, index: i64) -> PyResult<u8> {
         let n = self.nbytes()?;
         let Some(at) = size::index(index, n) else {
-            return Err(PyIndexError::new_err(format!("storage index {index} is out of range for {n} bytes")));
+            return Err(PyIndexError::new_err(short!("storage index {index} is out of range for {n} bytes")));
         };
         // SAFETY: the index was checked, and the buffer lives as long as this object.
         Ok(unsafe { self.buffer()?.ptr().add(at).read() })
     }
     /// The bytes as numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let bytes: Vec<u8> = (0..self.nbytes()? as i64).map(|i| self.__getitem__(i)).collect::<PyResult<_>>()?;
-        PyList::new(py, bytes)
+        let n = self.nbytes()?;
+        let list = PyList::empty(py);
+        for i in 0..n as i64 {
+            host::turn(i as usize)?;
+            list.append(self.__getitem__(i)?)?;
+        }
+        Ok(list)
     }
     /// A storage with the same bytes in memory of its own.
     fn __copy__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, Storage>> {

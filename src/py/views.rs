@@ -4,7 +4,7 @@ use super::native::{Out, Slf};
 use super::tensor::{self, PyTensor};
 use super::{autograd, convert, door, dtype, storage};
 use crate::base::{DType, Error, Layout, Result};
-use crate::core::Tensor;
+use crate::core::{Tensor, host};
 use crate::dense::region::Region;
 use crate::ops::value::IndexItem;
 use crate::ops::{Entry, Flags, Value, bits, indexing};
@@ -119,18 +119,21 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
     match out {
         Value::Tensor(t) => make(t),
         Value::List(items) => {
-            let items = items.into_iter().map(|v| item(py, v, &mut make)).collect::<PyResult<Vec<_>>>()?;
+            let items = items.into_iter().enumerate().map(|(i, v)| item(py, i, v, &mut make));
+            let items = items.collect::<PyResult<Vec<_>>>()?;
             Ok(pyo3::types::PyList::new(py, items)?.into_any())
         }
         Value::Tuple(items) => {
-            let items = items.into_iter().map(|v| item(py, v, &mut make)).collect::<PyResult<Vec<_>>>()?;
+            let items = items.into_iter().enumerate().map(|(i, v)| item(py, i, v, &mut make));
+            let items = items.collect::<PyResult<Vec<_>>>()?;
             Ok(pyo3::types::PyTuple::new(py, items)?.into_any())
         }
         other => convert::to_python(py, other),
     }
 }
 
-fn item<'py>(py: Python<'py>, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
+fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
+    host::turn(i)?;
     match v {
         Value::Tensor(t) => make(t),
         v => convert::to_python(py, v),

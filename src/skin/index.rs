@@ -1,5 +1,7 @@
 //! Which elements a basic index names: integers, slices, `None` and `...`, the indices that give views.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use crate::bail;
 use crate::base::{Layout, Result, size};
 use crate::ops::value::IndexItem;
@@ -36,6 +38,7 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
     if named > rank {
         bail!(Index, "too many indices for tensor of dimension {rank}");
     }
+    let hidden = rank.saturating_sub(named);
     let mut out = Layout { shape: Default::default(), strides: Default::default(), offset: layout.offset };
     let mut push = |l: &Layout, d: usize| {
         out.shape.push(l.shape[d]);
@@ -51,18 +54,18 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
                     bail!(Index, "index {i} is out of bounds for dimension {dim} with size {n}");
                 };
                 l = l.slice(dim, at, 1, 1);
-                dim += 1;
+                dim = dim.saturating_add(1);
             }
             IndexItem::Slice { start, stop, step } => {
                 let s = size::slice(*start, *stop, *step, l.shape[dim])?;
                 l = l.slice(dim, s.start, s.len, s.step);
                 push(&l, dim);
-                dim += 1;
+                dim = dim.saturating_add(1);
             }
             IndexItem::NewAxis => push(&Layout::contiguous([1].into()), 0),
             IndexItem::Ellipsis => {
-                (dim..dim + rank - named).for_each(|d| push(&l, d));
-                dim += rank - named;
+                (dim..dim.saturating_add(hidden)).for_each(|d| push(&l, d));
+                dim = dim.saturating_add(hidden);
             }
             IndexItem::Bool(_) | IndexItem::Tensor(_) => bail!(Internal, "{item:?} is no basic index"),
         }

@@ -1,7 +1,9 @@
 //! Arrays as text, in PyTorch's format.
 
 use crate::base::{DType, Result, Scalar};
+use crate::core::host;
 use crate::dense::Array;
+use std::cell::Cell;
 use std::sync::Mutex;
 
 /// How arrays are printed.
@@ -36,6 +38,8 @@ pub fn set_options(options: PrintOptions) {
 /// The indices of each dimension that are printed, with `None` for the ellipsis.
 struct Grid {
     kept: Vec<Vec<Option<usize>>>,
+    /// Elements that were looked at.
+    seen: Cell<usize>,
 }
 
 impl Grid {
@@ -48,7 +52,7 @@ impl Grid {
             let ends = (0..edge).map(Some).chain([None]).chain((n - edge.min(n)..n).map(Some));
             ends.collect()
         };
-        Grid { kept: shape.iter().map(along).collect() }
+        Grid { kept: shape.iter().map(along).collect(), seen: Cell::new(0) }
     }
 
     /// Calls `f` for every printed element.
@@ -59,6 +63,7 @@ impl Grid {
 
     fn descend(&self, a: &Array, index: &mut Vec<usize>, f: &mut dyn FnMut(Scalar)) -> Result<()> {
         let Some(kept) = self.kept.get(index.len()) else {
+            host::turn(self.seen.replace(self.seen.get().wrapping_add(1)))?;
             f(a.get(index)?);
             return Ok(());
         };
@@ -81,16 +86,16 @@ struct Formatter {
 }
 
 impl Formatter {
-    fn new(float: bool, o: &PrintOptions, values: &[Scalar]) -> Formatter {
+    fn new(float: bool, o: &PrintOptions, values: &[Scalar]) -> Result<Formatter> {
         let mut f = Formatter { float, int_mode: true, sci: false, width: 1, precision: o.precision };
         if !float {
-            f.width = values.iter().map(|v| integer(*v).len()).max().unwrap_or(1).max(1);
-            return f;
+            f.width = widest(values, |v| integer(*v).len())?;
+            return Ok(f);
         }
         let finite = |x: &f64| x.is_finite() && *x != 0.0;
         let shown: Vec<f64> = values.iter().map(|v| v.as_f64()).filter(finite).collect();
         if shown.is_empty() {
-            return f;
+            return Ok(f);
         }
         let (min, max) = shown.iter().fold((f64::MAX, 0.0_f64), |(lo, hi), x| (lo.min(x.abs()), hi.max(x.abs())));
         f.int_mode = shown.iter().all(|x| *x == x.ceil());
@@ -100,8 +105,8 @@ impl Formatter {
             (false, true) => format!("{x:.0}").len() + 1,
             (false, false) => format!("{x:.*}", f.precision).len(),
         };
-        f.width = shown.iter().map(width).max().unwrap_or(1).max(1);
-        f
+        f.width = widest(&shown, width)?;
+        Ok(f)
     }
 
     fn format(&self, v: Scalar) -> String {
@@ -119,6 +124,14 @@ impl Formatter {
         };
         format!("{text:>width$}", width = self.width)
     }
+}
+
+/// The largest width of some numbers, and 1 at least.
+fn widest<T>(values: &[T], width: impl Fn(&T) -> usize) -> Result<usize> {
+    values.iter().enumerate().try_fold(1, |most, (i, v)| {
+        host::turn(i)?;
+        Ok(most.max(width(v)))
+    })
 }
 
 fn integer(v: Scalar) -> String {
@@ -173,6 +186,7 @@ impl Writer<'_> {
                 None if self.options.edge_items == 0 => "...".into(),
                 None => " ...".to_string(),
                 Some(i) => {
+                    host::turn(self.grid.seen.replace(self.grid.seen.get().wrapping_add(1)))?;
                     index.push(*i);
                     let v = self.array.get(index)?;
                     index.pop();
@@ -219,10 +233,10 @@ pub fn elements(array: &Array, indent: usize) -> Result<String> {
     grid.visit(array, &mut |v| values.push(v))?;
     let (real, imag) = if array.dtype().is_complex() {
         let part = |f: fn(Scalar) -> f64| values.iter().map(|v| Scalar::Float(f(*v))).collect::<Vec<_>>();
-        let real = Formatter::new(true, &o, &part(|v| v.as_complex().re));
-        (real, Some(Formatter::new(true, &o, &part(|v| v.as_complex().im))))
+        let real = Formatter::new(true, &o, &part(|v| v.as_complex().re))?;
+        (real, Some(Formatter::new(true, &o, &part(|v| v.as_complex().im))?))
     } else {
-        (Formatter::new(array.dtype().is_float(), &o, &values), None)
+        (Formatter::new(array.dtype().is_float(), &o, &values)?, None)
     };
     Writer { array, grid, real, imag, options: o }.block(&mut Vec::new(), indent)
 }

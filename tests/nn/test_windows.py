@@ -162,3 +162,11 @@ def test_attention_of_grouped_heads() -> None:
     q, k, v = rand(2, 6, 3, 4), rand(2, 2, 5, 4), rand(2, 2, 5, 4)
     spread = [pb.stack([x] * 3, 2).reshape(2, 6, 5, 4) for x in (k, v)]
     same(F.scaled_dot_product_attention(q, k, v, enable_gqa=True), F.scaled_dot_product_attention(q, *spread))
+
+
+def test_windows_of_more_elements_than_there_are_numbers_are_refused() -> None:
+    x, size = pb.ones(1, 1, 1, 1, 1), 2**21
+    with pytest.raises(RuntimeError, match="the number of elements of a window"):
+        F.avg_pool3d(x, size, 1, size // 2)
+    y = F.avg_pool3d(x, size, 1, size // 2, count_include_pad=False)
+    assert bool((y == 1).all())

@@ -21,6 +21,12 @@ _running, _level_moment = pb._core.autograd._running, pb._core.autograd._moment
 _level_replay, _transposed = pb._core.autograd._replay, pb._core.autograd._transposed
 _trying = pb._core.autograd._trying
 _agree, _at_here = pb._core.autograd._agree, pb._core.autograd._at_here
+_short = pb._core._short
+
+
+def _text(spec: Any) -> str:
+    """A structure in a message."""
+    return _short(str(spec), 2000)
 
 
 def is_differentiable(x: Any) -> bool:
@@ -35,7 +41,7 @@ def matched(tree: Any, spec: Any, what: str) -> list[Any]:
         return list(found)
     leaves = broadcast_to_and_flatten(tree, spec)
     if leaves is None or sum(x is not None for x in leaves) != sum(x is not None for x in found):
-        raise TypeError(f"{what}: expected the structure {spec}, got {own}")
+        raise TypeError(_short(f"{what}: expected the structure {_text(spec)}, got {_text(own)}"))
     return list(leaves)
 
 
@@ -164,9 +170,9 @@ class Call:
             return self.owner.fun(*arguments), ()
         found = self.owner.fwd(*arguments)
         if not isinstance(found, tuple) or len(found) != 2:
+            got = type(found).__name__
             raise TypeError(
-                f"{self.owner.name}: the fwd of defvjp() must return a pair (output, residuals), "
-                f"got {type(found).__name__}"
+                _short(f"{self.owner.name}: the fwd of defvjp() must return a pair (output, residuals), got {got}")
             )
         return found
 
@@ -213,8 +219,10 @@ class Call:
     def refuse(self, k: int) -> None:
         name = self.owner.parameter(self.names[self.places[k]])
         raise RuntimeError(
-            f"{self.owner.name}: argument {name} is in nondiff_argnums, but is being differentiated; detach() it, or "
-            "take it out of nondiff_argnums and let the rules handle it"
+            _short(
+                f"{self.owner.name}: argument {name} is in nondiff_argnums, but is being differentiated; detach() it, "
+                "or take it out of nondiff_argnums and let the rules handle it"
+            )
         )
 
     def again(self) -> Any:
@@ -232,8 +240,10 @@ class Call:
         if not isinstance(found, (tuple, list)) or len(found) != len(specs):
             got = f"{len(found)} values" if isinstance(found, (tuple, list)) else type(found).__name__
             raise TypeError(
-                f"{owner.name}: the bwd of defvjp() must return a tuple of one gradient for each differentiated "
-                f"argument, {len(specs)}, got {got}"
+                _short(
+                    f"{owner.name}: the bwd of defvjp() must return a tuple of one gradient for each differentiated "
+                    f"argument, {len(specs)}, got {got}"
+                )
             )
         places = [i for i in range(self.spec.num_children) if i not in self.nondiff]
         by_argument = {
@@ -253,14 +263,18 @@ class Call:
         with self.again():
             found = owner.rule(*fixed, tuple(primals), tuple(self.along(tangents, tensors)))
         if not isinstance(found, tuple) or len(found) != 2:
+            got = type(found).__name__
             raise TypeError(
-                f"{owner.name}: the rule of defjvp() must return a pair (output, tangent of the output), "
-                f"got {type(found).__name__}"
+                _short(
+                    f"{owner.name}: the rule of defjvp() must return a pair (output, tangent of the output), got {got}"
+                )
             )
         if tree_structure(found[0]) != self.out_spec:
+            given, expected = _text(tree_structure(found[0])), _text(self.out_spec)
             raise TypeError(
-                f"{owner.name}: the rule of defjvp() gave an output of structure {tree_structure(found[0])}, "
-                f"the function {self.out_spec}"
+                _short(
+                    f"{owner.name}: the rule of defjvp() gave an output of structure {given}, the function {expected}"
+                )
             )
         leaves = matched(found[1], self.out_spec, f"{owner.name}: the tangent that the rule of defjvp() returned")
         return [t for t, x in zip(leaves, self.out_rest, strict=True) if x is _TENSOR]

@@ -5,10 +5,12 @@ use super::generator::Generator;
 use crate::bail;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
-use crate::dense::{Array, copy};
+use crate::dense::{Array, copy, threads};
 
 /// More categories than this are refused, as in PyTorch.
 const MAX_CATEGORIES: usize = 1 << 24;
+/// Draws between which a long row looks whether to stop.
+const TURN: usize = 1 << 14;
 
 /// `count` categories for each row of `weights` (1-d or 2-d, any non-negative numbers), as int64 indices.
 ///
@@ -132,7 +134,10 @@ fn with_replacement(w: &[f64], uniforms: &[f64], k: usize, shape: Shape) -> Resu
                 .collect();
             // Rounding must not lead past the last category that has a weight.
             let last = w.iter().rposition(|&x| x > 0.0).unwrap_or(0);
-            for (o, &u) in out.iter_mut().zip(&uniforms[begin..]) {
+            for (i, (o, &u)) in out.iter_mut().zip(&uniforms[begin..]).enumerate() {
+                if i % TURN == TURN - 1 {
+                    threads::pause();
+                }
                 *o = cumulative.partition_point(|&c| c <= u * sum).min(last) as i64;
             }
         });
@@ -146,9 +151,17 @@ fn without_replacement(w: &[f64], times: &[f64], k: usize, shape: Shape) -> Resu
             let row = begin / count * k;
             let mut order: Vec<(f64, i64)> =
                 (0..k).filter(|&i| w[row + i] > 0.0).map(|i| (times[row + i] / w[row + i], i as i64)).collect();
-            let less = |a: &(f64, i64), b: &(f64, i64)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            let mut compared = 0_usize;
+            let mut less = |a: &(f64, i64), b: &(f64, i64)| {
+                // Sorting a long row takes seconds; nothing is lost if it is given up between two comparisons.
+                compared = compared.wrapping_add(1);
+                if compared.is_multiple_of(16 * TURN) {
+                    threads::pause();
+                }
+                a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+            };
             if count < order.len() {
-                order.select_nth_unstable_by(count, less);
+                order.select_nth_unstable_by(count, &mut less);
                 order.truncate(count);
             }
             order.sort_unstable_by(less);

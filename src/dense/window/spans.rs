@@ -1,7 +1,10 @@
 //! Which inputs each window covers.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use crate::bail;
 use crate::base::Result;
+use crate::base::size::Whole;
 use crate::dense::memory::list;
 
 /// A window along one dimension: inputs `start`, `start + step`, … below `end`.
@@ -39,6 +42,8 @@ pub struct Slide {
 
 impl Slide {
     /// Number of windows over `n` inputs. A window never starts behind the input and its padding.
+    // `sliding` lets no more than 2^40 pass for a size, a padding and the reach of a window, and 2^41 for a stride.
+    #[allow(clippy::arithmetic_side_effects)]
     fn count(&self, n: usize) -> usize {
         let Some(room) = (n + 2 * self.padding).checked_sub(self.dilation * (self.kernel - 1) + 1) else {
             // Rounding up may still find one.
@@ -49,6 +54,8 @@ impl Slide {
         if self.ceil && (count - 1) * self.stride >= n + self.padding { count - 1 } else { count }
     }
 
+    // As for `count`; a window starts in the padded input.
+    #[allow(clippy::arithmetic_side_effects)]
     fn span(&self, window: usize, n: usize) -> Span {
         let (first, pad) = (window * self.stride, self.padding);
         let last = first + (self.kernel - 1) * self.dilation + 1;
@@ -63,8 +70,14 @@ impl Slide {
 
 fn three<T: Clone>(values: impl IntoIterator<Item = T>, rank: usize, fill: T) -> [T; 3] {
     let mut out = [fill.clone(), fill.clone(), fill];
-    out[3 - rank..].iter_mut().zip(values).for_each(|(o, v)| *o = v);
+    out[3usize.saturating_sub(rank)..].iter_mut().zip(values).for_each(|(o, v)| *o = v);
     out
+}
+
+/// An error if a window counts as more elements than there are numbers for.
+fn check_weights(spans: &[Vec<Span>]) -> Result<()> {
+    let most = spans.iter().map(|s| s.iter().map(|s| s.weight).max().unwrap_or(1));
+    most.fold(Whole::from(1usize), Whole::times).size_of("pool", "the number of elements of a window").map(drop)
 }
 
 const WHOLE: Span = Span { start: 0, end: 1, weight: 1 };
@@ -90,6 +103,7 @@ impl Windows {
             let s = Slide { stride: s.stride.min(2 * LARGEST), ..*s };
             spans.push(list("pool", s.count(n), (0..s.count(n)).map(|w| s.span(w, n)))?);
         }
+        check_weights(&spans)?;
         Ok(Windows {
             rank,
             input: three(input.iter().copied(), rank, 1),
@@ -106,10 +120,10 @@ impl Windows {
             bail!(Internal, "adaptive_pool(): {rank} dimensions to {}", output.len());
         }
         let span = |n: usize, out: usize, w: usize| {
-            let edge = |w: usize| (w as u128 * n as u128, out as u128);
-            let start = (edge(w).0 / edge(w).1) as usize;
-            let end = edge(w + 1).0.div_ceil(edge(w + 1).1) as usize;
-            Span { start, end, weight: end - start }
+            let edge = |w: usize| Whole::from(w).times(n);
+            let start = edge(w).div_floor(out).size().unwrap_or(0);
+            let end = edge(w.saturating_add(1)).div_ceil(out).size().unwrap_or(n);
+            Span { start, end, weight: end.saturating_sub(start) }
         };
         let along = |(&n, &out)| list("adaptive_pool", out, (0..out).map(|w| span(n, out, w)));
         let spans = input.iter().zip(output).map(along).collect::<Result<Vec<_>>>()?;
@@ -124,7 +138,7 @@ impl Windows {
 
     /// Sizes of the dimensions of the result.
     pub fn output(&self) -> impl Iterator<Item = usize> + '_ {
-        self.spans[3 - self.rank..].iter().map(Vec::len)
+        self.spans[3usize.saturating_sub(self.rank)..].iter().map(Vec::len)
     }
     pub fn in_pixels(&self) -> usize {
         self.input.iter().product()
@@ -134,6 +148,8 @@ impl Windows {
     }
 
     /// Calls `f(output position, spans of the window)` for all windows.
+    // There are no more windows than elements of a result.
+    #[allow(clippy::arithmetic_side_effects)]
     #[inline(always)]
     pub fn each(&self, mut f: impl FnMut(usize, [Span; 3])) {
         let mut at = 0;
@@ -148,6 +164,8 @@ impl Windows {
     }
 
     /// Calls `f(input position)` for all inputs of a window, in order.
+    // Spans end at the input's sizes, whose product is a size; steps are at most 2^40.
+    #[allow(clippy::arithmetic_side_effects)]
     #[inline(always)]
     pub fn inputs(&self, [a, b, c]: [Span; 3], mut f: impl FnMut(usize)) {
         let [_, height, width] = self.input;
@@ -168,6 +186,8 @@ impl Windows {
     }
 
     /// What the sum over a window is divided by.
+    // `sliding` has seen that the product is a size; adaptive windows hold inputs.
+    #[allow(clippy::arithmetic_side_effects)]
     #[inline(always)]
     pub fn weight(&self, [a, b, c]: [Span; 3]) -> i64 {
         self.divisor.unwrap_or((a.weight * b.weight * c.weight) as i64)

@@ -1,5 +1,7 @@
 //! Convolutions over one, two and three dimensions.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use super::convolution::{CONV, CONV_INPUT_GRAD};
 use super::pad::pad;
 use super::sizes::{by_dim, unbatched};
@@ -47,8 +49,9 @@ impl Sizes {
 /// What both kinds of convolution ask of their tensors. Dimension `out` of the weight counts a group's output channels
 /// if `transposed`, all of them otherwise.
 fn check(op: &str, rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
-    if weight.rank() != rank + 2 {
-        bail!(Runtime, "{op}(): expected a {}-dimensional weight, but got one of size {}", rank + 2, weight.shape());
+    let expected = rank.saturating_add(2);
+    if weight.rank() != expected {
+        bail!(Runtime, "{op}(): expected a {expected}-dimensional weight, but got one of size {}", weight.shape());
     }
     for (name, t) in [("weight", Some(weight)), ("bias", bias)] {
         if let Some(t) = t
@@ -106,8 +109,11 @@ fn resolve_padding(
                 bail!(Runtime, "{op}(): padding='same' is not supported for strided convolutions");
             }
             let dilation = by_dim(op, "dilation", dilation, rank)?;
-            let total: Vec<i64> =
-                kernel.iter().zip(&dilation).map(|(&k, d)| (k as i64 - 1).saturating_mul(*d).max(0)).collect();
+            let total: Vec<i64> = kernel
+                .iter()
+                .zip(&dilation)
+                .map(|(&k, d)| (k as i64).saturating_sub(1).saturating_mul(*d).max(0))
+                .collect();
             let more: Vec<i64> = total.iter().rev().flat_map(|t| [0, t % 2]).collect();
             let x = if more.iter().any(|&m| m > 0) { pad(input, &more, "constant", None)? } else { input.clone() };
             Ok((x, total.iter().map(|t| t / 2).collect()))
@@ -149,7 +155,7 @@ fn conv(
     let (x, padding) = resolve_padding(op, rank, &x, kernel, (stride, padding, dilation))?;
     let sizes = Sizes::new(op, rank, stride, &padding, dilation, groups)?;
     let (out, per_group) = (weight.shape()[0], weight.shape()[1]);
-    if out < sizes.groups || out % sizes.groups != 0 {
+    if out < sizes.groups || !out.is_multiple_of(sizes.groups) {
         bail!(
             Runtime,
             "{op}(): given groups={groups}, expected weight to be divisible by {groups} at dimension 0 and at least \
@@ -217,7 +223,7 @@ fn conv_transpose(
     let sizes = Sizes::new(op, rank, stride, padding, dilation, groups)?;
     let more = by_dim(op, "output_padding", output_padding, rank)?;
     let (channels, kernel) = (weight.shape()[0], &weight.shape()[2..]);
-    if channels < sizes.groups || channels % sizes.groups != 0 || y.shape()[1] != channels {
+    if channels < sizes.groups || !channels.is_multiple_of(sizes.groups) || y.shape()[1] != channels {
         bail!(
             Runtime,
             "{op}(): given transposed=1, groups={groups} and weight of size {}, expected input{} to have {channels} \

@@ -3,6 +3,8 @@
 //!
 //! Shapes: x [N, C, *input], w [O, C/groups, *kernel], y [N, O, *output].
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use crate::base::{Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{BatchArg, BatchInfo, Params, Prim, Tensor, call};
@@ -83,22 +85,29 @@ impl Fold {
     fn merge(self, v: &Tensor, groups: usize) -> Result<Tensor> {
         let (groups, d) = (if self.in_groups { groups } else { 1 }, self.dim);
         let (batch, member) = (v.shape()[0], v.shape().without(0));
-        let split = v.shape().with(d + 1, groups);
-        let split = inserted(split, d + 2, member[d] / groups);
+        let [next, after] = behind(d);
+        let split = v.shape().with(next, groups);
+        let split = inserted(split, after, member[d].checked_div(groups).unwrap_or(0));
         let mut order: Dims = (1..split.rank()).collect();
-        order.insert(d + 1, 0);
+        order.insert(next, 0);
         let v = basis::permute(&basis::reshape(v, &split)?, &order)?;
-        basis::reshape(&v, &member.with(d, member[d] * batch))
+        basis::reshape(&v, &member.with(d, member[d].saturating_mul(batch)))
     }
 
     /// The inverse of [`Fold::merge`] for a batch of this size.
     fn split(self, y: &Tensor, groups: usize, batch: usize) -> Result<Tensor> {
         let (groups, d) = (if self.in_groups { groups } else { 1 }, self.dim);
-        let rest = y.shape()[d].checked_div(groups * batch).unwrap_or(0);
-        let parts = inserted(inserted(y.shape().with(d, groups), d + 1, batch), d + 2, rest);
-        let y = basis::move_dim(&basis::reshape(y, &parts)?, d + 1, 0)?;
-        basis::reshape(&y, &inserted(y.shape().without(d + 1), d + 1, groups * rest).without(d + 2))
+        let [next, after] = behind(d);
+        let rest = y.shape()[d].checked_div(groups.saturating_mul(batch)).unwrap_or(0);
+        let parts = inserted(inserted(y.shape().with(d, groups), next, batch), after, rest);
+        let y = basis::move_dim(&basis::reshape(y, &parts)?, next, 0)?;
+        basis::reshape(&y, &inserted(y.shape().without(next), next, groups.saturating_mul(rest)).without(after))
     }
+}
+
+/// The two dimensions behind one.
+fn behind(d: usize) -> [usize; 2] {
+    [d.saturating_add(1), d.saturating_add(2)]
 }
 
 fn inserted(mut shape: Shape, at: usize, size: usize) -> Shape {
@@ -121,7 +130,7 @@ impl Folds {
         let (out, fold) = match (&a, &b) {
             (Some(a), Some(b)) => {
                 let [i, j, o] = self.both.map(Fold::outer);
-                let params = Params::other(p.with_groups(p.groups * info.size));
+                let params = Params::other(p.with_groups(p.groups.saturating_mul(info.size)));
                 (call(me, &params, &[&i.merge(a, 1)?, &j.merge(b, 1)?])?, o)
             }
             (Some(a), None) => {

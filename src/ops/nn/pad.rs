@@ -1,5 +1,7 @@
 //! Padding.
 
+#![deny(clippy::arithmetic_side_effects)]
+
 use crate::bail;
 use crate::base::{DType, Result, Scalar, size};
 use crate::core::{Params, Prim, Tensor, call};
@@ -42,7 +44,7 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     }
     let mut out = vec![(0, 0); x.rank()];
     for (i, p) in pad.chunks_exact(2).enumerate() {
-        let d = x.rank() - 1 - i;
+        let d = x.rank().saturating_sub(i.saturating_add(1));
         let n = x.shape()[d];
         // What is cropped must be there, at each end.
         let lacks = |p: i64| p < 0 && p.unsigned_abs() > n as u64;
@@ -83,28 +85,29 @@ fn float_value(value: Option<Scalar>) -> Result<Scalar> {
 /// Where each element of a padded dimension comes from.
 fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     let (limit, text) = match mode {
-        "reflect" => (n - 1, "less than the corresponding input dimension"),
+        "reflect" => (n.saturating_sub(1), "less than the corresponding input dimension"),
         "circular" => (n, "at most the corresponding input dimension"),
         _ => (i64::MAX, ""),
     };
     if before > limit || after > limit || n == 0 {
         bail!(Runtime, "pad(): {mode} padding ({before}, {after}) should be {text}, whose size is {n}");
     }
+    let last = n.saturating_sub(1);
     let place = |i: i64| match mode {
-        "reflect" if i < 0 => -i,
-        "reflect" if i >= n => 2 * (n - 1) - i,
+        "reflect" if i < 0 => i.saturating_neg(),
+        "reflect" if i >= n => last.saturating_mul(2).saturating_sub(i),
         "circular" => i.rem_euclid(n),
-        "replicate" => i.clamp(0, n - 1),
+        "replicate" => i.clamp(0, last),
         _ => i,
     };
     // `amounts` saw that this is a size.
     let count = size::padded(n as usize, before, after).unwrap_or(0);
-    list("pad", count, (0..count as i64).map(|i| place(i - before)))
+    list("pad", count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
 }
 
 fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: &str) -> Result<Tensor> {
     let padded = pads.iter().filter(|p| **p != (0, 0)).count();
-    if !(2..=5).contains(&x.rank()) || padded > x.rank() - 1 {
+    if !(2..=5).contains(&x.rank()) || padded >= x.rank() {
         bail!(NotImplemented, "pad(): only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D", x.rank());
     }
     let mut x = x.clone();

@@ -130,7 +130,7 @@ impl Call {
 
     #[cold]
     pub(super) fn error(&self, text: &str) -> PyErr {
-        PyRuntimeError::new_err(format!("{}: {text}{}", self.methods.name, at_here()))
+        PyRuntimeError::new_err(short!("{}: {text}{}", self.methods.name, at_here()))
     }
 
     fn running(&self, method: &'static str, levels: Levels) -> Active<'_> {

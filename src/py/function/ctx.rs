@@ -264,7 +264,7 @@ impl Ctx {
                 return Ok(None);
             }
             if let Some(why) = &s.spoilt {
-                return Err(PyRuntimeError::new_err(format!("{why}{}", at_here())));
+                return Err(PyRuntimeError::new_err(short!("{why}{}", at_here())));
             }
             let mut tensors = shown.adopted.iter().skip(a.first).cloned();
             let mut out: Vec<Result<Py<PyAny>, Tensor>> = Vec::new();
@@ -303,7 +303,7 @@ fn adopting(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
 }
 
 fn freed(what: &str) -> PyErr {
-    PyRuntimeError::new_err(format!(
+    PyRuntimeError::new_err(short!(
         "{what}: Trying to backward through the graph a second time (or directly access saved tensors after they have \
          already been freed). Saved values live until backward() or autograd.grad() has used them. Specify \
          retain_graph=True in the first call{}",
@@ -324,7 +324,7 @@ fn check_tensors<'a, 'py: 'a>(
             true => ("save variables", "; set other values as attributes of ctx"),
             false => ("accept variables", ""),
         };
-        return Err(PyTypeError::new_err(format!(
+        return Err(PyTypeError::new_err(short!(
             "{name} can only {verb}, but argument {i} is of type {}{rest}{}",
             type_name(&a),
             at_here()
@@ -349,7 +349,7 @@ unsafe extern "C" fn save<const FORWARD: bool>(
         };
         if !names.is_null() {
             let rest = "takes no keyword arguments; give the tensors by position";
-            return Err(PyTypeError::new_err(format!("{}(): {rest}{}", signature.name, at_here())));
+            return Err(PyTypeError::new_err(short!("{}(): {rest}{}", signature.name, at_here())));
         }
         check_tensors(signature.name, given.clone(), true)?;
         let list = given.map(|t| if t.is_none() { None } else { Some(t.to_owned().unbind()) }).collect();
@@ -390,7 +390,7 @@ impl Ctx {
             let objects = s.backward.as_ref().or(s.forward.as_ref());
             let objects = objects.map(|l| l.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect::<Vec<_>>());
             if let (Some(why), Some(_)) = (&s.spoilt, &s.shown) {
-                return Err(PyRuntimeError::new_err(format!("{why}{}", at_here())));
+                return Err(PyRuntimeError::new_err(short!("{why}{}", at_here())));
             }
             match &s.shown {
                 Some(shown) => (shown.saved.clone(), objects),
@@ -450,7 +450,7 @@ impl Ctx {
     fn _adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
         match self.find_adopted(py, name)? {
             Some(found) => Ok(found),
-            None => Err(PyAttributeError::new_err(format!("'FunctionCtx' object has no attribute '{name}'"))),
+            None => Err(PyAttributeError::new_err(short!("'FunctionCtx' object has no attribute '{name}'"))),
         }
     }
     /// Takes away an attribute that holds saved tensors; False if there is none of this name. A rule that runs loses it for

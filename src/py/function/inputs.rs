@@ -240,7 +240,7 @@ impl Inputs {
         if !fits(n) {
             return Err(wrong_count(&methods.name, n, results.len()));
         }
-        Err(PyRuntimeError::new_err(format!(
+        Err(PyRuntimeError::new_err(short!(
             "{}.backward: function returned gradients in another structure than the arguments; return for each argument \
              None or gradients in its structure, or one gradient for each of the {} leaves{}",
             methods.name,
@@ -256,7 +256,7 @@ impl Inputs {
                 Leaf::Tensor { index, .. } => out.push(tangent(methods, "backward", || self.name(methods, *index), r)?),
                 Leaf::Other(_) if r.is_none() => {}
                 Leaf::Other(_) => {
-                    return Err(PyRuntimeError::new_err(format!(
+                    return Err(PyRuntimeError::new_err(short!(
                         "{}.backward: function returned a gradient different from None at position {}, but the \
                          corresponding forward input was not a Variable ({} is no tensor){}",
                         methods.name,
@@ -272,7 +272,7 @@ impl Inputs {
 }
 
 fn wrong_count(name: &str, expected: usize, got: usize) -> PyErr {
-    PyRuntimeError::new_err(format!(
+    PyRuntimeError::new_err(short!(
         "{name}.backward: function returned an incorrect number of gradients (expected {expected}, got {got}): one for \
          each argument of forward, None for those without{}",
         at_here()
@@ -290,7 +290,7 @@ pub fn tangent(
         return Ok(None);
     }
     value_of(o).map(Some).ok_or_else(|| {
-        PyTypeError::new_err(format!(
+        PyTypeError::new_err(short!(
             "{}.{rule}: expected a Tensor or None for {}, but got {}{}",
             methods.name,
             of(),

@@ -75,14 +75,14 @@ impl Methods {
         };
         let (backward, vjp) = (own("backward")?, own("vjp")?);
         if backward.is_some() && vjp.is_some() {
-            return Err(PyRuntimeError::new_err(format!(
+            return Err(PyRuntimeError::new_err(short!(
                 "{name}: Implementing both 'backward' and 'vjp' for a custom Function is not allowed; they are the same \
                  method. You should only implement one of them{}",
                 at_here()
             )));
         }
         let Some(forward) = own("forward")? else {
-            return Err(PyNotImplementedError::new_err(format!(
+            return Err(PyNotImplementedError::new_err(short!(
                 "{name}: You must implement the forward function for custom autograd.Function; write\n    @staticmethod\n \
                  \x20  def forward(*args): ...{}",
                 at_here()
@@ -169,16 +169,17 @@ impl Methods {
         let default = |p: &Parameter| match &p.default {
             Some(d) => Ok(d.bind(py).clone()),
             None => {
-                Err(PyTypeError::new_err(format!("{}.apply(): missing a required argument: '{}'", self.name, p.text)))
+                Err(PyTypeError::new_err(short!("{}.apply(): missing a required argument: '{}'", self.name, p.text)))
             }
         };
         let mut skipped: Vec<&Parameter> = Vec::new();
         for (i, p) in self.signature.positional.iter().enumerate() {
             match take(left, p)? {
                 Some(_) if i < given => {
-                    return Err(PyTypeError::new_err(format!(
+                    return Err(PyTypeError::new_err(short!(
                         "{}.apply(): multiple values for argument '{}'",
-                        self.name, p.text
+                        self.name,
+                        p.text
                     )));
                 }
                 Some(value) => {
@@ -216,7 +217,7 @@ impl Methods {
         }
         if !left.is_empty() && !self.signature.keywords {
             let unknown = left.keys().get_item(0)?;
-            return Err(PyTypeError::new_err(format!(
+            return Err(PyTypeError::new_err(short!(
                 "{}.apply(): got an unexpected keyword argument '{}'",
                 self.name,
                 raised::str_of(&unknown)?

@@ -179,7 +179,7 @@ impl Structure {
     /// Tangents of the tensors, from what a jvp returned.
     pub fn tangents(&self, methods: &Methods, out: &Bound<'_, PyAny>) -> PyResult<Tangents> {
         let Some(leaves) = self.flatten(out)? else {
-            return Err(PyRuntimeError::new_err(format!(
+            return Err(PyRuntimeError::new_err(short!(
                 "{}.jvp: returned {} tangents in another structure than forward's output, which has {} results{}",
                 methods.name,
                 as_list(out).len(),
@@ -234,7 +234,7 @@ impl Structure {
             let rank = t.rank() as i64;
             let dim = if given < 0 { given + rank } else { given };
             if dim < 0 || dim >= rank || t.shape()[dim as usize] != size {
-                return Err(PyRuntimeError::new_err(format!(
+                return Err(PyRuntimeError::new_err(short!(
                     "{name}.vmap: output {i} has shape {}, and no batch of size {size} at dimension {given}, where \
                      out_dims says that it is{}",
                     t.shape(),
@@ -250,7 +250,7 @@ impl Structure {
 #[cold]
 fn wrong_dims(name: &str, tensors: usize, dims: &Bound<'_, PyAny>) -> PyErr {
     match brief(dims) {
-        Ok(got) => PyRuntimeError::new_err(format!(
+        Ok(got) => PyRuntimeError::new_err(short!(
             "{name}.vmap: expected out_dims in the structure of the output, with an int or None for each of its {tensors} \
              tensors, but got {got}{}",
             at_here()
@@ -289,7 +289,7 @@ fn item<'py>(o: Bound<'py, PyAny>, tensors: &mut Outputs, objects: &mut Objects<
 pub fn pair<'py>(methods: &Methods, result: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     match result.cast::<PyTuple>() {
         Ok(t) if t.len() == 2 => Ok((t.get_item(0)?, t.get_item(1)?)),
-        _ => Err(PyTypeError::new_err(format!(
+        _ => Err(PyTypeError::new_err(short!(
             "{}.vmap: expected to return (output, out_dims), a tuple of length 2, but got {}{}",
             methods.name,
             type_name(result),

@@ -19,7 +19,7 @@ pub struct PyTreeSpec(pub TreeSpec);
 pub fn spec_argument<'a>(obj: &'a Bound<'_, PyAny>, function: &str) -> PyResult<&'a PyTreeSpec> {
     obj.cast::<PyTreeSpec>().map(Bound::get).map_err(|_| {
         let got = crate::py::convert::type_name(obj);
-        PyTypeError::new_err(format!("{function}(): argument 'treespec' expected a TreeSpec, got {got}"))
+        PyTypeError::new_err(short!("{function}(): argument 'treespec' expected a TreeSpec, got {got}"))
     })
 }
 
@@ -95,7 +95,7 @@ impl PyTreeSpec {
         let found = usize::try_from(at).ok().and_then(|i| children.get(i).cloned());
         found.map(PyTreeSpec).ok_or_else(|| {
             let len = children.len();
-            PyIndexError::new_err(format!("child(): argument 'index' expected one of {len} children, got {index}"))
+            PyIndexError::new_err(short!("child(): argument 'index' expected one of {len} children, got {index}"))
         })
     }
     /// Whether this is the structure of a single leaf.
@@ -147,7 +147,7 @@ fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyRes
         return Ok(Kind::Dict(keys(context)?));
     }
     let Some(entry) = registry::find_class(class)? else {
-        return Err(PyValueError::new_err(format!("TreeSpec(): {} is not a pytree node", raised::repr_of(class)?)));
+        return Err(PyValueError::new_err(short!("TreeSpec(): {} is not a pytree node", raised::repr_of(class)?)));
     };
     Ok(match &entry.how {
         How::OrderedDict => Kind::OrderedDict(entry, keys(context)?),

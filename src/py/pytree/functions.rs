@@ -122,7 +122,7 @@ fn selects<'py>(filter: &Object<'py>, leaf: &Object<'py>) -> PyResult<bool> {
     }
     if !filter.is_callable() {
         let got = crate::py::convert::type_name(filter);
-        return Err(PyTypeError::new_err(format!("expected a type, a tuple of types or a predicate, got {got}")));
+        return Err(PyTypeError::new_err(short!("expected a type, a tuple of types or a predicate, got {got}")));
     }
     filter.call1((leaf,))?.is_truthy()
 }

@@ -188,5 +188,5 @@ fn check_depth(depth: usize) -> PyResult<()> {
     if depth < MAX_DEPTH {
         return Ok(());
     }
-    Err(PyRecursionError::new_err(format!("pytree nested deeper than {MAX_DEPTH} levels; does it contain itself?")))
+    Err(PyRecursionError::new_err(short!("pytree nested deeper than {MAX_DEPTH} levels; does it contain itself?")))
 }

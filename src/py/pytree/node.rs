@@ -142,7 +142,7 @@ fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> Py
     let parts = result.cast::<PyTuple>().ok().filter(|t| t.len() == 2 || t.len() == 3);
     let parts = parts.ok_or_else(|| {
         let class = crate::py::convert::type_name(obj);
-        PyTypeError::new_err(format!("the flatten function of {class} must return (children, context)"))
+        PyTypeError::new_err(short!("the flatten function of {class} must return (children, context)"))
     })?;
     Ok((collect(&parts.get_item(0)?)?, parts.get_item(1)?.unbind()))
 }

@@ -163,7 +163,7 @@ fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &Kind, len: usize) -> PyResult
                 let pairs = function.bind(py).call1((obj,))?.get_item(0)?;
                 raised::items(&pairs)?.map(|pair| pair?.get_item(0)).collect()
             }
-            _ => Err(PyValueError::new_err(format!(
+            _ => Err(PyValueError::new_err(short!(
                 "{} was registered without flatten_with_keys_fn, which paths need",
                 raised::repr_of(entry.class.bind(py))?
             ))),

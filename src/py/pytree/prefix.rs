@@ -34,7 +34,7 @@ impl TreeSpec {
             return Ok(());
         }
         match self.match_root(tree)? {
-            Match::Differs(message) => Err(PyValueError::new_err(format!("pytree mismatch: {message}"))),
+            Match::Differs(message) => Err(PyValueError::new_err(short!("pytree mismatch: {message}"))),
             Match::Children(children) => {
                 for (spec, child) in self.children().iter().zip(&children) {
                     spec.collect_up_to(child, out)?;

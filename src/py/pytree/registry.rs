@@ -150,13 +150,13 @@ pub fn add(class: &Bound<'_, PyType>, how: How, function: &str) -> PyResult<()> 
         class.is(py.get_type::<PyTuple>()) || class.is(py.get_type::<PyList>()) || class.is(py.get_type::<PyDict>());
     let automatic = |e: &Entry| matches!(e.how, How::NamedTuple | How::Optree { .. });
     if builtin || stored(class).is_some_and(|e| !automatic(&e)) {
-        return Err(PyValueError::new_err(format!(
+        return Err(PyValueError::new_err(short!(
             "{function}(): {} is already a pytree node",
             raised::repr_of(class)?
         )));
     }
     if std::ptr::eq(class.as_type_ptr(), super::super::tensor::type_object()) {
-        return Err(PyValueError::new_err(format!(
+        return Err(PyValueError::new_err(short!(
             "{function}(): {} is a leaf of every pytree",
             raised::repr_of(class)?
         )));
@@ -178,7 +178,7 @@ pub fn add_standard(class: &Bound<'_, PyAny>, how: How) -> PyResult<()> {
 pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
     let added = |e: &Entry| matches!(e.how, How::Functions { .. } | How::Dataclass { .. });
     if !stored(class).is_some_and(|e| added(&e)) {
-        return Err(PyValueError::new_err(format!("{} was not registered as a pytree node", raised::repr_of(class)?)));
+        return Err(PyValueError::new_err(short!("{} was not registered as a pytree node", raised::repr_of(class)?)));
     }
     let old = REGISTRY.write().unwrap_or_else(PoisonError::into_inner).remove(&key(class));
     drop(old);
@@ -189,6 +189,6 @@ pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
 pub fn class_argument<'a, 'py>(obj: &'a Bound<'py, PyAny>, function: &str) -> PyResult<&'a Bound<'py, PyType>> {
     obj.cast::<PyType>().map_err(|_| {
         let got = crate::py::convert::type_name(obj);
-        PyTypeError::new_err(format!("{function}(): argument 'cls' expected a class, got {got}"))
+        PyTypeError::new_err(short!("{function}(): argument 'cls' expected a class, got {got}"))
     })
 }

@@ -323,7 +323,7 @@ impl TreeSpec {
             Err(e) => return e,
         };
         let expected = self.num_leaves();
-        PyValueError::new_err(format!(
+        PyValueError::new_err(short!(
             "unflatten(): argument 'leaves' expected {expected} leaves, got {got}, for {text}"
         ))
     }
