@@ -102,7 +102,12 @@ pub fn volume(sizes: &[usize]) -> Option<usize> {
 /// The number of elements of a shape whose [`volume`] exists.
 #[inline]
 pub fn elements(sizes: &[usize]) -> Option<usize> {
-    volume(sizes).map(|n| if sizes.contains(&0) { 0 } else { n })
+    let (mut n, mut any) = (1usize, 1);
+    for &d in sizes {
+        n = n.checked_mul(d.max(1))?;
+        any = d.min(any);
+    }
+    if n <= LARGEST { Some(if any == 0 { 0 } else { n }) } else { None }
 }
 
 /// The sum of sizes.

@@ -2,7 +2,7 @@
 
 pub mod batch;
 pub mod call;
-mod few;
+pub(crate) mod few;
 pub mod forward;
 pub mod host;
 pub mod level;

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::parallel::Shared;
 use super::{copy, threads};
-use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
+use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides, size};
 use crate::{bail, match_dtype};
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,16 +66,16 @@ impl Array {
         shape: Shape,
         fill: impl FnOnce(*mut u8, usize) -> Result<()>,
     ) -> Result<Array> {
-        // So few and small sizes cannot wrap, not even unchecked.
-        if shape.rank() <= 6 && shape.iter().all(|&d| d <= INLINE_BYTES) {
-            let n = shape.numel();
-            if n * dtype.size() <= INLINE_BYTES {
-                let mut inline = Inline([0; 8]);
-                fill(inline.0.as_mut_ptr().cast(), n)?;
-                return Ok(Array { dtype, shape, data: Data::Inline(inline) });
-            }
+        let n = shape.checked_numel().unwrap_or(usize::MAX);
+        if n.saturating_mul(dtype.size()) <= INLINE_BYTES
+            && shape.rank() <= 6
+            && shape.iter().all(|&d| d <= INLINE_BYTES)
+        {
+            let mut inline = Inline([0; 8]);
+            fill(inline.0.as_mut_ptr().cast(), n)?;
+            return Ok(Array { dtype, shape, data: Data::Inline(inline) });
         }
-        Array::try_build_buffer(dtype, shape, fill)
+        Array::build_large(dtype, shape, n, fill)
     }
 
     /// As [`Array::build_bytes`], always in a buffer of its own.
@@ -87,12 +87,24 @@ impl Array {
     }
 
     fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
-        let Some(bytes) = shape.checked_bytes(dtype.size()) else {
+        let n = shape.checked_numel().unwrap_or(usize::MAX);
+        Array::build_large(dtype, shape, n, fill)
+    }
+
+    /// Of `n` elements, which may be more than there can be.
+    #[inline]
+    fn build_large(
+        dtype: DType,
+        shape: Shape,
+        n: usize,
+        fill: impl FnOnce(*mut u8, usize) -> Result<()>,
+    ) -> Result<Array> {
+        let Some(bytes) = n.checked_mul(dtype.size()).filter(|&bytes| bytes <= size::LARGEST) else {
             bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
         };
         super::memory::check_available(bytes)?;
         let buffer = Buffer::alloc(bytes)?;
-        fill(buffer.ptr(), shape.numel())?;
+        fill(buffer.ptr(), n)?;
         Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
     }
 

@@ -154,8 +154,9 @@ impl Custom for CustomPrimitive {
             let input = |(i, a): (usize, &&Tensor)| Residual::own(strip(level, a), Link::Input(i as u32));
             residuals = residuals.iter().cloned().chain(args.iter().enumerate().map(input)).collect();
         }
+        let places = Kept::places(&node, &setup, results, &residuals[..saved.len()]);
         let inputs = args.iter().map(|a| Meta::of(a)).collect();
-        let kept = Kept { setup, inputs, saved: saved.len(), results };
+        let kept = Kept { setup, places, inputs, saved: saved.len(), results };
         *node.saved() = Saved { residuals, context: Some(Box::new(Arc::new(kept))), freed: false };
         Ok(wrapped)
     }
@@ -361,7 +362,7 @@ impl Primitive for CustomPrimitive {
         needs: Mask,
     ) -> Result<Tangents> {
         let Some(node) = point.node else { bail!(Internal, "{}: no node", self.f.name()) };
-        let Some(context) = node.saved().context.clone() else {
+        let Some(context) = node.saved().context.as_deref().cloned() else {
             bail!(
                 Runtime,
                 "backward(): Trying to backward through the graph a second time, and what {} saved is freed; give \
@@ -369,12 +370,13 @@ impl Primitive for CustomPrimitive {
                 self.f.name()
             )
         };
-        let Some(kept) = context.downcast_ref::<Kept>() else { bail!(Internal, "{}: context", self.f.name()) };
+        let Ok(kept) = Arc::downcast::<Kept>(context) else { bail!(Internal, "{}: context", self.f.name()) };
         let edges = &node.edges;
         let needs = &Set::of_mask(needs, edges.len(), |i| edges[i].is_some());
         let residuals = &point.residuals[..kept.saved];
-        let mut setup = kept.setup(residuals.iter().map(|r| r.opened().clone()).collect());
-        setup.history = Some(History::of(node, residuals, kept));
+        let saved = residuals.iter().map(|r| r.opened().clone()).collect();
+        let setup = kept.setup(saved, Some(History::swept(node, kept.clone())));
+        let kept = &*kept;
         let results = &cotangents[..kept.results.min(cotangents.len())];
         if results.len() == cotangents.len()
             && setup.non_differentiable.is_empty()

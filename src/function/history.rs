@@ -2,35 +2,29 @@
 //! differentiates saved values itself wants these back.
 
 use super::Setup;
-use super::kept::Kept;
-use crate::core::node::{Link, Residual};
+use super::kept::{Kept, Places};
+use crate::core::node::Link;
 use crate::core::{Edge, LevelId, Node, Set, Tensor};
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The places of the saved values of one node.
 #[derive(Clone)]
 pub struct History {
-    /// `None` where the backward runs for the sake of another rule, which its result must be followed for.
-    node: Option<Arc<Node>>,
-    /// One for each saved value; `None` for those that no program may differentiate.
-    links: SmallVec<[Option<Link>; 2]>,
+    of: Of,
     batched: bool,
 }
 
+#[derive(Clone)]
+enum Of {
+    /// A backward that runs for the sake of its own node.
+    Swept(Arc<Node>, Arc<Kept>),
+    /// One that runs for the sake of another rule, which its result must be followed for.
+    Derived(Arc<Places>),
+}
+
 impl History {
-    pub(super) fn of(node: &Arc<Node>, residuals: &[Residual], kept: &Kept) -> History {
-        let link = |r: &Residual| match r.link() {
-            Link::Input(i) => Some(Link::Input(*i)),
-            Link::Output(i) => {
-                let rule = (*i as usize) < kept.results && !kept.setup.non_differentiable.has(*i as usize);
-                rule.then_some(Link::Output(*i))
-            }
-            // What a forward recorded itself; a setup comes after the node, and what it computes is constant.
-            Link::Other(Some(e)) if e.node.seq < node.seq => Some(r.link().clone()),
-            Link::Other(_) => None,
-        };
-        History { node: Some(node.clone()), links: residuals.iter().map(link).collect(), batched: false }
+    pub(super) fn swept(node: &Arc<Node>, kept: Arc<Kept>) -> History {
+        History { of: Of::Swept(node.clone(), kept), batched: false }
     }
 
     /// For a backward that a jvp is derived from, at these inputs, those in `needs` of which have tangents.
@@ -42,29 +36,43 @@ impl History {
                 (!setup.non_differentiable.has(i)).then_some(Link::Output(i as u32))
             }
         };
-        History { node: None, links: setup.saved.iter().map(link).collect(), batched: false }
+        History { of: Of::Derived(Arc::new(setup.saved.iter().map(link).collect())), batched: false }
+    }
+
+    fn places(&self) -> &Places {
+        match &self.of {
+            Of::Swept(_, kept) => &kept.places,
+            Of::Derived(places) => places,
+        }
+    }
+
+    fn node(&self) -> Option<&Arc<Node>> {
+        match &self.of {
+            Of::Swept(node, _) => Some(node),
+            Of::Derived(_) => None,
+        }
     }
 
     /// The same where the values are lifted to a batch: their places are below it, out of reach.
     pub(super) fn in_batch(&self) -> History {
-        History { batched: true, ..self.clone() }
+        History { of: self.of.clone(), batched: true }
     }
 
     /// Whether the saved values are those directly below the ambient tape, and that is being swept.
     pub fn is_ambient(&self) -> bool {
-        !self.batched && self.node.as_ref().is_some_and(|n| n.level == LevelId::AMBIENT)
+        !self.batched && self.node().is_some_and(|n| n.level == LevelId::AMBIENT)
     }
 
     /// Whether a jvp is derived from what the backward does.
     pub fn is_derived(&self) -> bool {
-        self.node.is_none()
+        self.node().is_none()
     }
 
     /// Whether saved value `i` is differentiated.
     pub fn follows(&self, i: usize) -> bool {
-        match self.links.get(i) {
+        match self.places().get(i) {
             Some(Some(Link::Input(k))) => {
-                self.node.as_ref().is_none_or(|n| n.edges.get(*k as usize).is_some_and(Option::is_some))
+                self.node().is_none_or(|n| n.edges.get(*k as usize).is_some_and(Option::is_some))
             }
             Some(link) => link.is_some(),
             None => false,
@@ -78,13 +86,13 @@ impl History {
 
     /// The saved value that is this argument.
     pub fn place_of(&self, argument: usize) -> Option<usize> {
-        self.links.iter().position(|l| matches!(l, Some(Link::Input(k)) if *k as usize == argument))
+        self.places().iter().position(|l| matches!(l, Some(Link::Input(k)) if *k as usize == argument))
     }
 
     /// Where saved value `i` hangs, if it is differentiated.
     pub fn edge(&self, i: usize) -> Option<Edge> {
-        let node = self.node.as_ref()?;
-        match self.links.get(i)?.as_ref()? {
+        let node = self.node()?;
+        match self.places().get(i)?.as_ref()? {
             Link::Input(k) => node.edges.get(*k as usize)?.clone(),
             Link::Output(k) => Some(Edge { node: node.clone(), slot: *k }),
             Link::Other(e) => e.as_deref().cloned(),
@@ -93,8 +101,8 @@ impl History {
 
     /// Whether another argument hangs where this one does: each has a gradient of its own.
     pub fn is_shared(&self, i: usize) -> bool {
-        let Some(Some(Link::Input(k))) = self.links.get(i) else { return false };
-        let Some(node) = &self.node else { return false };
+        let Some(Some(Link::Input(k))) = self.places().get(i) else { return false };
+        let Some(node) = self.node() else { return false };
         let Some(Some(e)) = node.edges.get(*k as usize) else { return false };
         let same = |o: &Edge| Arc::ptr_eq(&o.node, &e.node) && o.slot == e.slot;
         node.edges.iter().flatten().filter(|o| same(o)).count() > 1

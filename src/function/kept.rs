@@ -1,14 +1,19 @@
 //! What the node of a custom function keeps.
 
-use super::{Setup, Values};
+use super::{History, Setup, Values};
 use crate::base::Result;
 use crate::core::Node;
-use crate::core::node::{Metas, Residual};
+use crate::core::few::Few;
+use crate::core::node::{Link, Metas, Residual};
 use std::sync::Arc;
+
+/// For each saved value where it hangs; `None` for those that no program may differentiate.
+pub(super) type Places = Few<Option<Link>>;
 
 /// What a node keeps of a [`Setup`] whose tensors are its residuals.
 pub(super) struct Kept {
     pub setup: Setup,
+    pub places: Places,
     pub inputs: Metas,
     /// How many residuals are the setup's; the inputs may follow them.
     pub saved: usize,
@@ -16,14 +21,29 @@ pub(super) struct Kept {
 }
 
 impl Kept {
+    /// Where the values hang that the setup of `node` saves, which has `results` results.
+    pub fn places(node: &Node, setup: &Setup, results: usize, residuals: &[Residual]) -> Places {
+        let place = |r: &Residual| match r.link() {
+            Link::Input(i) => Some(Link::Input(*i)),
+            Link::Output(i) => {
+                let rule = (*i as usize) < results && !setup.non_differentiable.has(*i as usize);
+                rule.then_some(Link::Output(*i))
+            }
+            // What a forward recorded itself; a setup comes after the node, and what it computes is constant.
+            Link::Other(Some(e)) if e.node.seq < node.seq => Some(r.link().clone()),
+            Link::Other(_) => None,
+        };
+        residuals.iter().map(place).collect()
+    }
+
     /// The setup with its tensors.
-    pub fn setup(&self, saved: Values) -> Setup {
+    pub fn setup(&self, saved: Values, history: Option<History>) -> Setup {
         Setup {
             context: self.setup.context.clone(),
             saved,
             non_differentiable: self.setup.non_differentiable.clone(),
             materialize: self.setup.materialize,
-            history: None,
+            history,
         }
     }
 }
@@ -39,5 +59,5 @@ pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
     let read = |r: &Residual| Ok(node.relink(r.link(), r.value(node.name())?));
     let saved =
         if freed { Values::new() } else { residuals.iter().take(kept.saved).map(read).collect::<Result<_>>()? };
-    Ok(Some((kept.setup(saved), !freed)))
+    Ok(Some((kept.setup(saved, None), !freed)))
 }

@@ -12,6 +12,7 @@ use crate::core::node::Meta;
 use crate::core::tensor::Payload;
 use crate::core::trace::{Atom, Instruction, Recording};
 use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
+use crate::dense::near::Near;
 use crate::dense::random::default_generator;
 use crate::dense::{Array, copy};
 use crate::rules::basis;
@@ -183,25 +184,28 @@ enum Trial {
 }
 
 thread_local! {
-    static TRIAL: Cell<Trial> = const { Cell::new(Trial::None) };
+    static OWN: Cell<Trial> = const { Cell::new(Trial::None) };
 }
+static TRIAL: Near<Cell<Trial>> = Near::new(&OWN);
 
 /// A function's forward begins: whether it is tried, and must not change what it knows of its call.
 #[inline]
 pub fn is_tried() -> bool {
-    let tried = TRIAL.get() == Trial::Begun;
-    TRIAL.set(if tried { Trial::Arrived } else { Trial::None });
-    tried
+    TRIAL.with(|t| {
+        let tried = t.get() == Trial::Begun;
+        t.set(if tried { Trial::Arrived } else { Trial::None });
+        tried
+    })
 }
 
 /// The same for what the forward of the function that is tried calls first.
 pub fn arrives() -> bool {
-    TRIAL.replace(Trial::None) == Trial::Arrived
+    TRIAL.with(|t| t.replace(Trial::None)) == Trial::Arrived
 }
 
 /// The function that is tried runs other functions instead of its forward.
 pub fn pass_on() {
-    TRIAL.set(Trial::None);
+    TRIAL.with(|t| t.set(Trial::None));
 }
 
 /// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed.
@@ -230,9 +234,9 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool>
         };
         let args: SmallVec<[Tensor; 4]> = i.args.iter().map(value).collect();
         let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
-        let before = TRIAL.replace(Trial::Begun);
+        let before = TRIAL.with(|t| t.replace(Trial::Begun));
         let outs = call_many(i.prim.as_prim(), &i.params, &refs);
-        TRIAL.set(before);
+        TRIAL.with(|t| t.set(before));
         default_generator().set_state(&draws)?;
         match outs {
             Ok(outs) => Ok(Some(outs)),

@@ -33,6 +33,11 @@ pub enum Partial<'a> {
 }
 
 impl Partial<'_> {
+    /// Whether it was computed from what the rule read.
+    fn is_computed(&self) -> bool {
+        matches!(self, Partial::Value(_) | Partial::Where(_) | Partial::Unless(_) | Partial::WhereValue(_))
+    }
+
     /// `value` where the mask holds.
     pub fn where_value(mask: &Tensor, value: &Tensor) -> Partial<'static> {
         Partial::WhereValue(Box::new((mask.clone(), value.clone())))
@@ -105,9 +110,10 @@ impl Pointwise {
     #[inline(always)]
     fn pull(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
         let partial = conjugated(self.partial(i, point)?)?;
-        match times(g, &partial)? {
+        let links = point.recording && partial.is_computed();
+        match times(g, partial)? {
             Some(x) => {
-                let x = if point.recording { linked(x, &partial, point)? } else { x };
+                let x = if links { linked(x, point)? } else { x };
                 basis::unbroadcast(x, point.in_shape(i)?).map(Some)
             }
             // The argument took part: its gradient is 0, not missing.
@@ -118,16 +124,16 @@ impl Pointwise {
 
 /// `x * ∂`, `None` for zero.
 #[inline]
-fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
+fn times(x: &Tensor, partial: Partial<'_>) -> Result<Option<Tensor>> {
     Ok(match partial {
         Partial::Zero => None,
         Partial::One | Partial::Piece => Some(x.clone()),
         Partial::MinusOne => Some(basis::neg(x)?),
-        Partial::Value(d) => Some(basis::mul(x, d)?),
+        Partial::Value(d) => Some(basis::mul(x, &d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
-        Partial::Over(d) => Some(basis::div(x, d)?),
-        Partial::Where(mask) => Some(basis::keep_where(mask, x)?),
-        Partial::Unless(mask) => Some(basis::clear_where(mask, x)?),
+        Partial::Over(d) => Some(basis::div(x, &d)?),
+        Partial::Where(mask) => Some(basis::keep_where(&mask, x)?),
+        Partial::Unless(mask) => Some(basis::clear_where(&mask, x)?),
         Partial::WhereValue(both) => Some(basis::product_where(&both.0, x, &both.1)?),
     })
 }
@@ -135,10 +141,8 @@ fn times(x: &Tensor, partial: &Partial<'_>) -> Result<Option<Tensor>> {
 /// A slope that is constant on pieces depends on what it was read from, with a derivative of 0: a sweep that records itself
 /// says so, so that the gradient can be differentiated again.
 #[inline(never)]
-fn linked(x: Tensor, partial: &Partial<'_>, point: &Point<'_>) -> Result<Tensor> {
-    let computed =
-        matches!(partial, Partial::Value(_) | Partial::Where(_) | Partial::Unless(_) | Partial::WhereValue(_));
-    if !computed || x.dense().is_none() {
+fn linked(x: Tensor, point: &Point<'_>) -> Result<Tensor> {
+    if x.dense().is_none() {
         return Ok(x);
     }
     let mut read = point.inputs.iter().chain(point.outputs).copied().flatten();
@@ -226,7 +230,7 @@ impl Primitive for Pointwise {
         let mut sum: Option<Tensor> = None;
         for (i, t) in tangents.iter().enumerate() {
             let Some(t) = t else { continue };
-            let Some(term) = times(t, &self.partial(i, point)?)? else { continue };
+            let Some(term) = times(t, self.partial(i, point)?)? else { continue };
             sum = Some(match sum {
                 None => term,
                 Some(s) => basis::add(&s, &term)?,

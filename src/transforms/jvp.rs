@@ -16,6 +16,7 @@ pub struct Duals(Guard);
 impl Duals {
     /// # Errors
     /// `Recursion` if too many levels are open.
+    #[inline]
     pub fn open(origin: Origin) -> Result<Duals> {
         level::check_room()?;
         Ok(Duals(level::push_dual(origin)))

@@ -23,6 +23,7 @@ pub struct Tape {
 impl Tape {
     /// # Errors
     /// `Recursion` if too many levels are open.
+    #[inline]
     pub fn open(origin: Origin) -> Result<Tape> {
         level::check_room()?;
         Ok(Tape { guard: level::push_tape(origin), leaves: Leaves::new() })

@@ -18,6 +18,7 @@ pub struct Batch {
 impl Batch {
     /// # Errors
     /// `Recursion` if too many levels are open.
+    #[inline]
     pub fn open(size: usize, randomness: Randomness, origin: Origin) -> Result<Batch> {
         level::check_room()?;
         Ok(Batch { guard: level::push_batch(size, randomness, origin), size })

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .._core_autograd_forward_ad import (
-        enter_dual_level,
-        exit_dual_level,
         is_fwd_grad_enabled,
         make_dual,
         switch_fwd_grad,
@@ -30,8 +28,12 @@ if TYPE_CHECKING:
     )
 
 _made_in_rust = members("autograd.forward_ad")
-for _name in ("enter_dual_level", "exit_dual_level", "is_fwd_grad_enabled", "make_dual", "switch_fwd_grad", "unpack"):
+for _name in ("is_fwd_grad_enabled", "make_dual", "switch_fwd_grad", "unpack"):
     globals()[_name] = _made_in_rust[_name]
+_enter, _exit, _levels = (_made_in_rust[name] for name in ("enter_dual_level", "exit_dual_level", "dual_levels"))
+
+# PyTorch's name for the number of the innermost level; -1 outside of all.
+_current_level = -1
 
 __all__ = [
     "UnpackedDualTensor",
@@ -67,6 +69,26 @@ def unpack_dual(tensor: Tensor, *, level: "int | None" = None) -> UnpackedDualTe
     return UnpackedDualTensor(*unpack(tensor, level=level))
 
 
+def enter_dual_level() -> int:
+    """Enters a level of dual tensors and returns its number, from 0 on. RecursionError if too many are open.
+
+    >>> from pullback.autograd import forward_ad
+    >>> forward_ad.enter_dual_level()
+    0
+    >>> forward_ad.exit_dual_level()
+    """
+    global _current_level
+    _current_level = _enter()
+    return _current_level
+
+
+def exit_dual_level(*, level: "int | None" = None) -> None:
+    """Leaves the innermost level: its dual tensors are their primals from now on. RuntimeError for another level."""
+    global _current_level
+    _exit(level=level)
+    _current_level = _levels() - 1
+
+
 class dual_level:
     """A block, or a function it decorates, in which tensors can be dual. They are their primals when it ends.
 
@@ -82,11 +104,14 @@ class dual_level:
     """
 
     def __enter__(self) -> int:
-        self._level = enter_dual_level()
-        return self._level
+        global _current_level
+        self._level = _current_level = _enter()
+        return _current_level
 
     def __exit__(self, *_: "Any") -> None:
-        exit_dual_level(level=self._level)
+        global _current_level
+        _exit(level=self._level)
+        _current_level = self._level - 1
 
     def __call__(self, func: "Callable[..., Any]") -> "Any":
         return decorate(type(self), func)
@@ -118,13 +143,6 @@ class set_fwd_grad_enabled:
     def __call__(self, func: "Callable[..., Any]") -> "Any":
         switch_fwd_grad(self._before)
         return decorate(lambda: set_fwd_grad_enabled(self._mode), func)
-
-
-def __getattr__(name: str) -> "Any":
-    if name == "_current_level":
-        # PyTorch's name for the number of the innermost level; -1 outside of all.
-        return _made_in_rust["dual_levels"]() - 1
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # The names that PyTorch has them under.

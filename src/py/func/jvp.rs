@@ -40,7 +40,8 @@ pub fn jvp<'py>(
     has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
-    let pairs = Pairs::collect(primals, tangents)?;
+    let mut pairs = Pairs::default();
+    pairs.collect(primals, tangents)?;
     let duals = Duals::open(place::origin("jvp", func)?)?;
     let args = pairs.lift(py, &duals)?;
     let out = vectorcall::invoke(func, &args)?;
@@ -85,11 +86,11 @@ struct Pairs<'py> {
     primals: Values,
     tangents: Values,
     /// Numbers of those that were no tensors.
-    converted: SmallVec<[usize; 2]>,
+    converted: Vec<usize>,
 }
 
 impl<'py> Pairs<'py> {
-    fn collect(primals: &Bound<'py, PyAny>, tangents: &Bound<'py, PyAny>) -> PyResult<Pairs<'py>> {
+    fn collect(&mut self, primals: &Bound<'py, PyAny>, tangents: &Bound<'py, PyAny>) -> PyResult<()> {
         let Ok(list) = primals.cast::<PyTuple>() else {
             let message = format!(
                 "jvp(): Expected primals to be a tuple, because f is called with f(*primals), got {}",
@@ -97,23 +98,22 @@ impl<'py> Pairs<'py> {
             );
             return Err(fail(Kind::Runtime, message));
         };
-        let mut pairs = Pairs::default();
         for p in list.iter_borrowed() {
-            let tree = Tree::collect(&p, |leaf| pairs.push(leaf))?;
-            pairs.trees.push(tree);
+            let tree = Tree::collect(&p, |leaf| self.push(leaf))?;
+            self.trees.push(tree);
         }
         let same = match tangents.cast::<PyTuple>() {
-            Ok(t) if t.len() == list.len() => pairs.collect_tangents(t)?,
+            Ok(t) if t.len() == list.len() => self.collect_tangents(t)?,
             _ => false,
         };
         if !same {
             return Err(different(primals, tangents)?);
         }
-        pairs.check_converted()?;
-        if pairs.primals.is_empty() {
+        self.check_converted()?;
+        if self.primals.is_empty() {
             return Err(fail(Kind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()));
         }
-        Ok(pairs)
+        Ok(())
     }
 
     fn push(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {

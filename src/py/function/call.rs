@@ -1,6 +1,6 @@
 //! One call of a Function class, as a function of the core.
 
-use super::captured::{self, Active};
+use super::captured::{self, Active, Runs};
 use super::ctx::{Ctx, VmapInfo};
 use super::inputs::{Inputs, Leaf};
 use super::method::Method;
@@ -34,6 +34,15 @@ pub(super) struct State {
     pub(super) structure: Option<Arc<Structure>>,
     pub(super) classic: Option<Arc<Classic>>,
     pub(super) hidden: usize,
+    /// `None` where no argument was returned or changed, as in most calls.
+    pub(super) changes: Option<Box<Changes>>,
+    /// The outputs as the last setup saw them, while the call waits for its result.
+    pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
+}
+
+/// What the forward did to its arguments.
+#[derive(Default)]
+pub(super) struct Changes {
     /// Leaves that were returned as they are, and the outputs that they are.
     pub(super) returned: Pairs,
     /// Those among them that were changed, as the Function says.
@@ -42,8 +51,6 @@ pub(super) struct State {
     pub(super) written: Vec<Written>,
     /// The leaves among them whose values are the first hidden outputs.
     pub(super) extra: Vec<usize>,
-    /// The outputs as the last setup saw them, while the call waits for its result.
-    pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
 }
 
 pub struct Call {
@@ -133,8 +140,10 @@ impl Call {
         PyRuntimeError::new_err(short!("{}: {text}{}", self.methods.name, at_here()))
     }
 
-    fn running(&self, method: &'static str, levels: Levels) -> Active<'_> {
-        captured::enter(self, watch::enter(self.methods.origin, method, levels))
+    /// Begins a method, in a place that it keeps.
+    #[inline]
+    fn run<'a>(&self, active: &'a Active<'a>, method: &'static str, levels: Levels) -> Runs<'a> {
+        active.run(watch::enter(self.methods.origin, method, levels))
     }
 
     /// The outputs of a forward, of which nothing may depend that nobody passed.
@@ -149,10 +158,12 @@ impl Call {
 
     /// The result of the call as Python objects; changed arguments get their new values.
     pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let (shown, structure, dirty, written, hidden) = {
+        let (shown, structure, changes, hidden) = {
             let mut s = self.state();
-            (s.shown.take(), s.structure.clone(), s.dirty.clone(), s.written.clone(), s.hidden)
+            let changes = s.changes.as_ref().map(|c| (c.dirty.clone(), c.written.clone()));
+            (s.shown.take(), s.structure.clone(), changes, s.hidden)
         };
+        let (dirty, written) = changes.unwrap_or_default();
         if !written.is_empty() {
             self.write_back(py, outs, &written)?;
         }
@@ -189,27 +200,25 @@ impl Call {
         p: &mut Parsed<'_>,
         declared: &[usize],
     ) -> PyResult<()> {
-        let mut returned = Pairs::new();
+        let mut changes = Changes::default();
         for (i, leaf) in self.inputs.leaves.iter().enumerate() {
             if let (Leaf::Tensor { .. }, Some(o)) = (leaf, p.place(&objects[i])) {
-                returned.push((i, o));
+                changes.returned.push((i, o));
             }
         }
-        let mut dirty = Pairs::new();
         for &i in declared {
-            dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
+            changes.dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
         }
         let mut changed = self.changed(py, objects, values);
         changed.retain(|(i, _)| !declared.contains(i));
-        let (written, extra) = match changed.is_empty() {
-            true => (Vec::new(), Vec::new()),
-            false => self.note_written(objects, p, changed),
-        };
+        if !changed.is_empty() {
+            (changes.written, changes.extra) = self.note_written(objects, p, changed);
+        }
+        let any = !(changes.returned.is_empty() && changes.written.is_empty());
         let old = {
             let mut s = self.state();
-            (s.returned, s.dirty) = (returned, dirty);
-            s.hidden = extra.len();
-            (s.written, s.extra) = (written, extra);
+            s.hidden = changes.extra.len();
+            s.changes = any.then(|| Box::new(changes));
             s.structure.replace(p.structure.clone())
         };
         drop(old);
@@ -312,7 +321,8 @@ impl Function for Call {
 
     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
         let _mode = GradMode::set(false);
-        let _running = self.running("forward", self.levels.tapes_and_hidden());
+        let active = Active::new(self);
+        let _running = self.run(&active, "forward", self.levels.tapes_and_hidden());
         let record = !is_tried();
         python(|py| match self.methods.setup_context {
             Some(_) => self.forward_separate(py, args, record),
@@ -335,7 +345,8 @@ impl Function for Call {
     }
 
     fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
-        let _running = self.running("forward", Levels::NONE);
+        let active = Active::new(self);
+        let _running = self.run(&active, "forward", Levels::NONE);
         python(|py| match self.methods.setup_context {
             Some(_) => self.forward_separate(py, args, false),
             None => self.forward_classic(py, args, false),
@@ -358,9 +369,10 @@ impl Function for Call {
     }
 
     fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
-        let mut active = self.running("setup_context", Levels::NONE);
+        let active = Active::new(self);
+        let mut running = self.run(&active, "setup_context", Levels::NONE);
         if level::hidden() != 0 {
-            active.running.soften(self.levels.hidden());
+            running.running.soften(self.levels.hidden());
         }
         python(|py| match self.methods.setup_context {
             Some(_) => self.setup_separate(py, inputs, outputs, needs),
@@ -369,7 +381,8 @@ impl Function for Call {
     }
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
-        let _running = self.running("backward", Levels::NONE);
+        let active = Active::new(self);
+        let _running = self.run(&active, "backward", Levels::NONE);
         let method = Method::new(self, self.context(setup)?, setup, cotangents);
         if self.state().classic.as_ref().is_some_and(|c| c.recorded) {
             method.reads_recorded();
@@ -387,7 +400,8 @@ impl Function for Call {
     }
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
-        let _running = self.running("jvp", self.levels.hidden());
+        let active = Active::new(self);
+        let _running = self.run(&active, "jvp", self.levels.hidden());
         self.with_saved(setup, None, |py, ctx| {
             let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp")) };
             let leaves = self.inputs.spread(py, tangents)?;
@@ -408,7 +422,8 @@ impl Function for Call {
         }
         let Some(f) = &self.methods.vmap else { return Ok(None) };
         pass_on();
-        let mut running = self.running("vmap", self.levels.hidden());
+        let active = Active::new(self);
+        let mut running = self.run(&active, "vmap", self.levels.hidden());
         if info.randomness == Randomness::Error {
             running.running.forbid_random();
         }

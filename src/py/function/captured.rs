@@ -8,30 +8,61 @@ use crate::base::Result;
 use crate::core::tensor::Payload;
 use crate::core::watch::{self, Captured, Running};
 use crate::core::{LevelId, Node, Tensor, level};
-use std::cell::RefCell;
+use crate::dense::near::Near;
+use std::cell::Cell;
 use std::collections::HashSet;
+use std::ptr::{from_ref, null};
 use std::sync::Arc;
 
 thread_local! {
-    /// The calls whose methods run on this thread, innermost last.
-    static CALLS: RefCell<Vec<*const Call>> = const { RefCell::new(Vec::new()) };
+    static OWN: Cell<*const Active<'static>> = const { Cell::new(null()) };
 }
+/// The method that runs on this thread, innermost.
+static ACTIVE: Near<Cell<*const Active<'static>>> = Near::new(&OWN);
 
-/// A method of a call that runs until this is dropped.
+/// A method of a call that may run.
 pub struct Active<'a> {
+    call: &'a Call,
+    /// What ran when it began.
+    before: Cell<*const Active<'static>>,
+}
+
+/// A method that runs until this is dropped.
+pub struct Runs<'a> {
     pub running: Running,
-    _call: std::marker::PhantomData<&'a Call>,
+    active: &'a Active<'a>,
 }
 
-pub fn enter(call: &Call, running: Running) -> Active<'_> {
-    CALLS.with_borrow_mut(|c| c.push(call));
-    Active { running, _call: std::marker::PhantomData }
-}
-
-impl Drop for Active<'_> {
-    fn drop(&mut self) {
-        CALLS.with_borrow_mut(Vec::pop);
+impl<'a> Active<'a> {
+    pub fn new(call: &'a Call) -> Active<'a> {
+        Active { call, before: Cell::new(null()) }
     }
+
+    /// Begins, once.
+    #[inline]
+    pub fn run(&'a self, running: Running) -> Runs<'a> {
+        self.before.set(ACTIVE.with(|a| a.replace(from_ref(self).cast())));
+        Runs { running, active: self }
+    }
+}
+
+impl Drop for Runs<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        ACTIVE.with(|a| a.set(self.active.before.get()));
+    }
+}
+
+/// The calls whose methods run on this thread, innermost first.
+fn calls<'a>() -> impl Iterator<Item = &'a Call> {
+    let mut next = ACTIVE.with(Cell::get);
+    std::iter::from_fn(move || {
+        // SAFETY: what `run` returned borrows the method's place, and takes it off the list when it is dropped; no method
+        // ends while the caller looks through the list.
+        let active = unsafe { next.as_ref() }?;
+        next = active.before.get();
+        Some(active.call)
+    })
 }
 
 /// A tensor argument of a call that runs.
@@ -44,16 +75,13 @@ struct Argument {
 
 /// The argument that something is true of, at some level of its value.
 fn find_argument(mut f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
-    let calls = CALLS.with_borrow(Clone::clone);
-    for call in calls.iter().rev() {
-        // SAFETY: what `enter` returned borrows the call, and takes the pointer off the list when it is dropped.
-        let inputs = unsafe { &(**call).inputs };
-        for leaf in &inputs.leaves {
+    for call in calls() {
+        for leaf in &call.inputs.leaves {
             let Leaf::Tensor { index, value, .. } = leaf else { continue };
             let mut next = Some(value);
             while let Some(t) = next {
                 if f(t) {
-                    return Some(Argument { call: *call, index: *index, whole: t.same(value) });
+                    return Some(Argument { call: from_ref(call), index: *index, whole: t.same(value) });
                 }
                 next = t.below();
             }

@@ -36,17 +36,32 @@ struct State {
     /// Given to save_for_backward and save_for_forward; `None` entries stay in place.
     backward: List,
     forward: List,
-    dirty: Vec<Py<PyAny>>,
-    non_differentiable: Vec<Py<PyAny>>,
     needs: Needs,
     keep_missing: bool,
     /// Something was saved, and a rule may ask for it while it runs.
     taken: bool,
     /// Values for the rule that runs now.
     shown: Option<Shown>,
+    rare: Option<Box<Rare>>,
+}
+
+/// What most functions do not use.
+#[derive(Default)]
+struct Rare {
+    dirty: Vec<Py<PyAny>>,
+    non_differentiable: Vec<Py<PyAny>>,
     /// Why no rule may read what was saved.
     spoilt: Option<String>,
     adopted: Vec<Adopted>,
+}
+
+impl State {
+    fn adopted(&self) -> &[Adopted] {
+        self.rare.as_ref().map_or(&[], |r| &r.adopted)
+    }
+    fn spoilt(&self) -> Option<&str> {
+        self.rare.as_ref()?.spoilt.as_deref()
+    }
 }
 
 /// What was saved; `None` is what is no tensor.
@@ -57,11 +72,19 @@ pub type Saved = SmallVec<[Option<Tensor>; 4]>;
 pub struct Shown {
     pub saved: Saved,
     pub adopted: Vec<Tensor>,
+    /// The objects that were made for the running rule of all saved tensors, the first time and most often the last.
+    given: Option<Py<PyTuple>>,
+    further: Option<Box<Further>>,
+}
+
+/// What else was made for the running rule.
+#[derive(Default)]
+struct Further {
+    given: Vec<Py<PyTuple>>,
+    /// Objects with the numbers of their values.
+    parts: Vec<(usize, Py<PyTensor>)>,
     /// Attributes that the running rule has deleted: for itself, not for those of other levels.
     hidden: Vec<String>,
-    /// The objects that were made for the running rule, and the numbers of their values.
-    given: SmallVec<[Py<PyTuple>; 1]>,
-    parts: Vec<(usize, Py<PyTensor>)>,
 }
 
 impl Shown {
@@ -71,6 +94,21 @@ impl Shown {
     /// All tensors in the order of their numbers.
     fn tensors(&self) -> impl Iterator<Item = &Tensor> {
         self.saved.iter().flatten().chain(&self.adopted)
+    }
+    /// Notes the objects of a tuple of all saved tensors.
+    fn give(&mut self, tuple: Py<PyTuple>) {
+        if let Some(more) = self.given.replace(tuple) {
+            self.further.get_or_insert_default().given.push(more);
+        }
+    }
+    fn tuples(&self) -> impl Iterator<Item = &Py<PyTuple>> {
+        self.given.iter().chain(self.further.iter().flat_map(|f| &f.given))
+    }
+    fn parts(&self) -> impl Iterator<Item = &(usize, Py<PyTensor>)> {
+        self.further.iter().flat_map(|f| &f.parts)
+    }
+    fn hides(&self, name: &str) -> bool {
+        self.further.as_ref().is_some_and(|f| f.hidden.iter().any(|h| h == name))
     }
 }
 
@@ -142,7 +180,7 @@ impl Ctx {
     }
     /// Says why no rule may read what was saved.
     pub fn spoil(&self, why: String) {
-        self.state().spoilt = Some(why);
+        self.state().rare.get_or_insert_default().spoilt = Some(why);
     }
     pub fn materialize(&self) -> bool {
         !self.state().keep_missing
@@ -191,30 +229,32 @@ impl Ctx {
 
     fn taken(&self, tensors: Vec<Py<PyAny>>, adopted: Vec<Adopted>) -> Taken {
         let mut s = self.state();
-        s.adopted = adopted;
+        if s.rare.is_some() || !adopted.is_empty() {
+            s.rare.get_or_insert_default().adopted = adopted;
+        }
         s.taken = s.backward.is_some() || s.forward.is_some();
+        let (dirty, non_differentiable) = s.rare.as_mut().map_or_else(Default::default, |r| {
+            (std::mem::take(&mut r.dirty), std::mem::take(&mut r.non_differentiable))
+        });
         Taken {
             backward: s.backward.take(),
             forward: s.forward.take(),
             adopted: tensors,
-            dirty: std::mem::take(&mut s.dirty),
-            non_differentiable: std::mem::take(&mut s.non_differentiable),
+            dirty,
+            non_differentiable,
             materialize: !s.keep_missing,
         }
     }
 
-    /// Shows values to a rule that begins; gives what was shown before.
-    pub fn show(&self, values: Option<Shown>) -> Option<Shown> {
-        std::mem::replace(&mut self.state().shown, values)
-    }
-
-    /// The same for a rule that is told which gradients are asked for.
-    pub fn show_for(&self, needs: Option<Needs>, values: Shown) -> Option<Shown> {
+    /// Shows values to a rule that begins, and is told which gradients are asked for; puts what was shown before in their
+    /// place. When the rule has ended, the same call takes them away.
+    #[inline]
+    pub fn exchange(&self, needs: Option<Needs>, values: &mut Option<Shown>) {
         let mut s = self.state();
         if let Some(needs) = needs {
             s.needs = needs;
         }
-        s.shown.replace(values)
+        std::mem::swap(&mut s.shown, values);
     }
 
     /// Gives the values that are shown, and the objects that were made of them, a place on a tape where there is one.
@@ -233,12 +273,12 @@ impl Ctx {
                 shown.saved.iter().map(|v| v.as_ref().and_then(|_| n.next())).collect()
             };
             let edge = |k: usize| edges.get(k).and_then(Option::as_ref);
-            for tuple in &shown.given {
+            for tuple in shown.tuples() {
                 for (o, k) in tuple.bind_borrowed(py).iter_borrowed().zip(&numbers) {
                     objects.extend(k.and_then(edge).map(|e| (e.clone(), o.to_owned().unbind())));
                 }
             }
-            for (k, o) in &shown.parts {
+            for (k, o) in shown.parts() {
                 objects.extend(edge(*k).map(|e| (e.clone(), o.clone_ref(py).into_any())));
             }
             for (k, value) in shown.saved.iter_mut().flatten().chain(&mut shown.adopted).enumerate() {
@@ -258,12 +298,12 @@ impl Ctx {
     fn find_adopted<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (tree, first, leaves) = {
             let s = self.state();
-            let Some(a) = s.adopted.iter().find(|a| a.name == name) else { return Ok(None) };
+            let Some(a) = s.adopted().iter().find(|a| a.name == name) else { return Ok(None) };
             let Some(shown) = &s.shown else { return Err(freed(&format!("ctx.{name}"))) };
-            if shown.hidden.iter().any(|h| h == name) {
+            if shown.hides(name) {
                 return Ok(None);
             }
-            if let Some(why) = &s.spoilt {
+            if let Some(why) = s.spoilt() {
                 return Err(PyRuntimeError::new_err(short!("{why}{}", at_here())));
             }
             let mut tensors = shown.adopted.iter().skip(a.first).cloned();
@@ -289,7 +329,7 @@ impl Ctx {
             })
             .collect::<PyResult<_>>()?;
         if let Some(shown) = &mut self.state().shown {
-            shown.parts.extend((first..).zip(made));
+            shown.further.get_or_insert_default().parts.extend((first..).zip(made));
         }
         tree.unflatten(py, leaves).map(Some)
     }
@@ -389,7 +429,7 @@ impl Ctx {
             let s = self.state();
             let objects = s.backward.as_ref().or(s.forward.as_ref());
             let objects = objects.map(|l| l.iter().map(|o| o.as_ref().map(|o| o.clone_ref(py))).collect::<Vec<_>>());
-            if let (Some(why), Some(_)) = (&s.spoilt, &s.shown) {
+            if let (Some(why), Some(_)) = (s.spoilt(), &s.shown) {
                 return Err(PyRuntimeError::new_err(short!("{why}{}", at_here())));
             }
             match &s.shown {
@@ -407,7 +447,7 @@ impl Ctx {
         }
         let tuple = PyTuple::new(py, wrapped)?;
         if let Some(shown) = &mut self.state().shown {
-            shown.given.push(tuple.clone().unbind());
+            shown.give(tuple.clone().unbind());
         }
         Ok(tuple)
     }
@@ -429,7 +469,7 @@ impl Ctx {
     fn mark_dirty(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
         check_tensors("mark_dirty", args.iter_borrowed(), false)?;
         let dirty = args.iter().map(Bound::unbind).collect();
-        let old = std::mem::replace(&mut self.state().dirty, dirty);
+        let old = std::mem::replace(&mut self.state().rare.get_or_insert_default().dirty, dirty);
         drop(old);
         Ok(())
     }
@@ -438,7 +478,7 @@ impl Ctx {
     fn mark_non_differentiable(&self, args: &Bound<'_, PyTuple>) -> PyResult<()> {
         check_tensors("mark_non_differentiable", args.iter_borrowed(), false)?;
         let marked = args.iter().map(Bound::unbind).collect();
-        let old = std::mem::replace(&mut self.state().non_differentiable, marked);
+        let old = std::mem::replace(&mut self.state().rare.get_or_insert_default().non_differentiable, marked);
         drop(old);
         Ok(())
     }
@@ -458,10 +498,11 @@ impl Ctx {
     fn _forget(&self, name: &str) -> bool {
         let mut s = self.state();
         let s = &mut *s;
-        let Some(found) = s.adopted.iter_mut().find(|a| a.name == name) else { return false };
+        let mut adopted = s.rare.iter_mut().flat_map(|r| &mut r.adopted);
+        let Some(found) = adopted.find(|a| a.name == name) else { return false };
         match &mut s.shown {
-            Some(shown) if shown.hidden.iter().any(|h| h == name) => return false,
-            Some(shown) => shown.hidden.push(name.to_owned()),
+            Some(shown) if shown.hides(name) => return false,
+            Some(shown) => shown.further.get_or_insert_default().hidden.push(name.to_owned()),
             // The tensors behind it keep their numbers.
             None => found.name.clear(),
         }
@@ -470,8 +511,10 @@ impl Ctx {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         let Ok(s) = self.state.try_lock() else { return Ok(()) };
         let lists = s.backward.iter().chain(&s.forward).flatten().flatten();
-        let others = s.adopted.iter().flat_map(|a| a.others.iter().flatten());
-        for o in lists.chain(&s.dirty).chain(&s.non_differentiable).chain(others) {
+        let rare = s.rare.iter().flat_map(|r| {
+            r.dirty.iter().chain(&r.non_differentiable).chain(r.adopted.iter().flat_map(|a| a.others.iter().flatten()))
+        });
+        for o in lists.chain(rare) {
             visit.call(o)?;
         }
         Ok(())

@@ -16,10 +16,11 @@ use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::watch::{self, Closely};
 use crate::core::{Edge, LevelId, Node, Tangents, Tensor};
+use crate::dense::near::Near;
 use crate::function::{self, History, Setup};
 use crate::skin::tape;
 use pyo3::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::ptr::null;
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ pub struct Method<'a> {
     cotangents: &'a [Option<Tensor>],
     /// Whether the method is recorded, where a tape follows what it gets.
     recorded: bool,
-    state: RefCell<State>,
+    /// `None` until the method does one of these things.
+    state: RefCell<Option<Box<State>>>,
 }
 
 #[derive(Default)]
@@ -56,21 +58,22 @@ struct State {
 const ROOTS: usize = 64;
 
 thread_local! {
-    static RUNNING: Cell<*const ()> = const { Cell::new(null()) };
+    static OWN: Cell<*const ()> = const { Cell::new(null()) };
 }
+static RUNNING: Near<Cell<*const ()>> = Near::new(&OWN);
 
 /// Puts back what ran before.
 struct Before(*const ());
 impl Drop for Before {
     fn drop(&mut self) {
-        RUNNING.set(self.0);
+        RUNNING.with(|r| r.set(self.0));
     }
 }
 
 /// Shows the method that runs on this thread to `f`, if there is one.
 #[inline(always)]
 fn running<R>(f: impl FnOnce(&Method<'_>) -> R) -> Option<R> {
-    let method = RUNNING.get().cast::<Method<'_>>();
+    let method = RUNNING.with(Cell::get).cast::<Method<'_>>();
     if method.is_null() {
         return None;
     }
@@ -108,15 +111,23 @@ fn unhung(value: Tensor, level: LevelId) -> Tensor {
 impl<'a> Method<'a> {
     pub fn new(call: &'a Call, context: &'a Context, setup: &'a Setup, cotangents: &'a [Option<Tensor>]) -> Method<'a> {
         let recorded = level::grad_enabled();
-        Method { call, ctx: context.ctx.get(), setup, cotangents, recorded, state: RefCell::default() }
+        Method { call, ctx: context.ctx.get(), setup, cotangents, recorded, state: RefCell::new(None) }
     }
 
     /// The method reads what its forward recorded for itself, which does not lead to the arguments.
     pub fn reads_recorded(&self) {
         if self.recorded && !self.is_derived() {
-            let mut s = self.state.borrow_mut();
+            let mut s = self.state();
             (s.lost, s.recorded) = (Some(String::new()), true);
         }
+    }
+
+    fn state(&self) -> RefMut<'_, State> {
+        RefMut::map(self.state.borrow_mut(), |s| &mut **s.get_or_insert_default())
+    }
+
+    fn is_linked(&self) -> bool {
+        self.state.borrow().as_ref().is_some_and(|s| s.linked)
     }
 
     fn is_derived(&self) -> bool {
@@ -126,7 +137,7 @@ impl<'a> Method<'a> {
     /// Runs `f` as the method.
     #[inline]
     pub fn run<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _before = Before(RUNNING.replace(std::ptr::from_ref(self).cast()));
+        let _before = Before(RUNNING.with(|r| r.replace(std::ptr::from_ref(self).cast())));
         f()
     }
 
@@ -140,26 +151,26 @@ impl<'a> Method<'a> {
         let tangent = |t: &Tensor| matches!(t.payload(), Some(Payload::Dual { .. })) && level::is_live(t.level());
         let carries = |t: &Tensor| std::iter::successors(Some(t), |t| t.below()).any(tangent);
         if !carries(value) && self.setup.saved.iter().any(carries) {
-            self.state.borrow_mut().cut.get_or_insert_with(at_here);
+            self.state().cut.get_or_insert_with(at_here);
         }
     }
 
     /// The tape of the method's own, if it is open.
     fn own(&self) -> Option<LevelId> {
-        self.state.borrow().tape.as_ref().map(|t| t.1.id())
+        self.state.borrow().as_ref()?.tape.as_ref().map(|t| t.1.id())
     }
 
     /// The tape of the method's own, which opens when it is first asked for.
     fn tape(&self) -> LevelId {
         let open = || (watch::look_closely(), level::push_method_tape(Origin::UNKNOWN));
-        self.state.borrow_mut().tape.get_or_insert_with(open).1.id()
+        self.state().tape.get_or_insert_with(open).1.id()
     }
 
     /// Gives the saved values their nodes back.
     #[cold]
     #[inline(never)]
     fn link(&self, py: Python<'_>) -> PyResult<()> {
-        if std::mem::replace(&mut self.state.borrow_mut().linked, true) {
+        if std::mem::replace(&mut self.state().linked, true) {
             return Ok(());
         }
         let Some(history) = &self.setup.history else { return Ok(()) };
@@ -186,7 +197,7 @@ impl<'a> Method<'a> {
             });
         }
         {
-            let mut s = self.state.borrow_mut();
+            let mut s = self.state();
             s.edges.clone_from(&edges);
             s.aliases.clone_from(&aliases);
         }
@@ -201,20 +212,15 @@ impl<'a> Method<'a> {
     /// to differentiate what it did not record is told so.
     #[inline]
     pub fn close(self, methods: &Methods, grads: Tangents) -> Result<Tangents> {
-        let s = self.state.borrow();
-        if !s.linked && s.tape.is_none() && s.lost.is_none() && s.cut.is_none() {
-            return Ok(grads);
-        }
-        drop(s);
-        self.close_used(methods, grads)
+        if self.state.borrow().is_none() { Ok(grads) } else { self.close_used(methods, grads) }
     }
 
     #[cold]
     #[inline(never)]
     fn close_used(self, methods: &Methods, grads: Tangents) -> Result<Tangents> {
-        let ambient = self.state.borrow().linked && self.is_ambient();
+        let ambient = self.is_linked() && self.is_ambient();
         let Method { call, setup, cotangents, state, .. } = self;
-        let State { tape, lost, through, recorded, cut, .. } = state.into_inner();
+        let State { tape, lost, through, recorded, cut, .. } = *state.into_inner().unwrap_or_default();
         if let Some(place) = cut {
             return Err(Error::runtime(format!(
                 "{}.backward: its result has a tangent, and it computed gradients from a leaf that it made of a detached \
@@ -264,7 +270,7 @@ impl<'a> Method<'a> {
 /// The program turns grad mode on, or asks whether a tensor requires grad.
 #[inline]
 pub fn look(py: Python<'_>) -> PyResult<()> {
-    running(|m| if m.state.borrow().linked { Ok(()) } else { m.link(py) }).unwrap_or(Ok(()))
+    running(|m| if m.is_linked() { Ok(()) } else { m.link(py) }).unwrap_or(Ok(()))
 }
 
 /// The value as a leaf of the running method's own tape, if it is to have one: under transforms the ambient one is out of
@@ -300,6 +306,7 @@ pub fn twin(call: *const Call, argument: usize) -> Option<Tensor> {
         let own = m.own()?;
         let place = m.setup.history.as_ref()?.place_of(argument)?;
         let state = m.state.borrow();
+        let state = state.as_ref()?;
         let edge = state.edges.get(place)?.as_ref()?;
         let alias = state.aliases.iter().find(|a| a.0 == place).map(|a| &a.1);
         Some(hang(alias.unwrap_or(&m.setup.saved[place]), own, edge))
@@ -324,7 +331,7 @@ pub fn computed(outputs: &[Tensor]) {
             return;
         }
         let own = m.own();
-        let mut s = m.state.borrow_mut();
+        let mut s = m.state();
         if s.lost.as_ref().is_none_or(String::is_empty) {
             s.lost = Some(at_here());
         }

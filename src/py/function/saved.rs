@@ -89,8 +89,11 @@ impl Call {
         }
         let (structure, known) = {
             let s = self.state();
-            let written = s.written.iter().map(|w| (w.leaf, w.output));
-            (s.structure.clone(), s.dirty.iter().copied().chain(written).collect::<Pairs>())
+            let known = s.changes.as_ref().map(|c| {
+                let written = c.written.iter().map(|w| (w.leaf, w.output));
+                c.dirty.iter().copied().chain(written).collect::<Pairs>()
+            });
+            (s.structure.clone(), known.unwrap_or_default())
         };
         for &(i, o) in &known {
             inputs[i] = outputs[o].clone();
@@ -106,11 +109,14 @@ impl Call {
         {
             let mut s = self.state();
             if !taken.dirty.is_empty() {
-                s.dirty = self.marked(&s, &taken, &inputs)?;
-                let dirty = s.dirty.clone();
-                s.written.retain(|w| !dirty.iter().any(|(i, _)| *i == w.leaf));
+                let dirty = self.marked(&s, &taken, &inputs)?;
+                let changes = s.changes.get_or_insert_default();
+                changes.written.retain(|w| !dirty.iter().any(|(i, _)| *i == w.leaf));
+                changes.dirty = dirty;
             }
-            if let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(&s, i) && taken.has(&inputs[i])) {
+            if s.changes.is_some()
+                && let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(&s, i) && taken.has(&inputs[i]))
+            {
                 ctx.get().spoil(self.why_spoilt(i));
             }
             if let Some(old) = &mut s.shown {
@@ -128,7 +134,8 @@ impl Call {
     fn marked(&self, state: &State, taken: &Taken, inputs: &[Bound<'_, PyAny>]) -> PyResult<Pairs> {
         let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
-        let pair = |i: &usize| state.returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
+        let returned = state.changes.as_ref().map_or(&[][..], |c| &c.returned);
+        let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned());
         dirty.iter().map(pair).collect()
     }
 
@@ -216,9 +223,10 @@ impl Call {
         let context = self.context(setup)?;
         python(|py| {
             let ctx = context.ctx.bind(py);
-            let before = ctx.get().show_for(needs, context.shown(setup));
+            let mut shown = Some(context.shown(setup));
+            ctx.get().exchange(needs, &mut shown);
             let out = f(py, ctx);
-            drop(ctx.get().show(before));
+            ctx.get().exchange(None, &mut shown);
             out
         })
     }
@@ -230,9 +238,10 @@ pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult
     let Some((setup, whole)) = function::kept(node)? else { return Ok(None) };
     let Some(context) = setup.context.downcast_ref::<Context>() else { return Ok(None) };
     let ctx = context.ctx.bind(py);
-    let before = ctx.get().show(whole.then(|| context.shown(&setup)));
+    let mut shown = whole.then(|| context.shown(&setup));
+    ctx.get().exchange(None, &mut shown);
     let found = ctx.getattr_opt(name);
-    drop(ctx.get().show(before));
+    ctx.get().exchange(None, &mut shown);
     found
 }
 
@@ -298,13 +307,14 @@ impl<'a, 'py> Sorter<'a, 'py> {
             && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]
         {
             let s = self.call.state();
-            if let Some(w) = s.written.iter().find(|w| w.leaf == i) {
+            let Some(changes) = &s.changes else { return Origin::Input(index) };
+            if let Some(w) = changes.written.iter().find(|w| w.leaf == i) {
                 if Call::spoilt(&s, i) {
                     self.spoilt = Some(i);
                 }
                 return Origin::Output(w.output);
             }
-            let dirty = s.dirty.iter().any(|d| d.0 == i);
+            let dirty = changes.dirty.iter().any(|d| d.0 == i);
             return output.filter(|_| dirty).map_or(Origin::Input(index), Origin::Output);
         }
         if let Some(i) = output {

@@ -77,7 +77,7 @@ impl Call {
 
     /// The values of the arguments that the first run of the forward wrote to, behind the results of another run.
     pub(super) fn append_written(&self, objects: &[Bound<'_, PyAny>], tensors: &mut Outputs) {
-        let extra = self.state().extra.clone();
+        let Some(extra) = self.state().changes.as_ref().map(|c| c.extra.clone()) else { return };
         tensors.extend(extra.iter().filter_map(|&i| super::value_of(&objects[i])));
     }
 
@@ -95,7 +95,7 @@ impl Call {
 
     /// The error for a backward that reads such an argument, if the forward wrote to this leaf so.
     pub(super) fn spoilt(state: &State, leaf: usize) -> bool {
-        state.written.iter().any(|w| w.leaf == leaf && w.way == Way::Silent && !w.returned)
+        state.changes.iter().flat_map(|c| &c.written).any(|w| w.leaf == leaf && w.way == Way::Silent && !w.returned)
     }
 
     /// Gives the caller's objects the elements that the forward wrote. They keep the history that they have.
