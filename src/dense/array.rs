@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::parallel::Shared;
 use super::{copy, threads};
-use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides, size};
+use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
 use crate::{bail, match_dtype};
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,16 +66,14 @@ impl Array {
         shape: Shape,
         fill: impl FnOnce(*mut u8, usize) -> Result<()>,
     ) -> Result<Array> {
-        let n = shape.checked_numel().unwrap_or(usize::MAX);
-        if n.saturating_mul(dtype.size()) <= INLINE_BYTES
-            && shape.rank() <= 6
-            && shape.iter().all(|&d| d <= INLINE_BYTES)
-        {
+        let (n, largest) = shape.iter().fold((1usize, 0), |(n, largest), &d| (n.wrapping_mul(d), d.max(largest)));
+        // So few and small sizes do not wrap.
+        if largest <= INLINE_BYTES && shape.rank() <= 6 && n * dtype.size() <= INLINE_BYTES {
             let mut inline = Inline([0; 8]);
             fill(inline.0.as_mut_ptr().cast(), n)?;
             return Ok(Array { dtype, shape, data: Data::Inline(inline) });
         }
-        Array::build_large(dtype, shape, n, fill)
+        Array::try_build_buffer(dtype, shape, fill)
     }
 
     /// As [`Array::build_bytes`], always in a buffer of its own.
@@ -87,24 +85,12 @@ impl Array {
     }
 
     fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
-        let n = shape.checked_numel().unwrap_or(usize::MAX);
-        Array::build_large(dtype, shape, n, fill)
-    }
-
-    /// Of `n` elements, which may be more than there can be.
-    #[inline]
-    fn build_large(
-        dtype: DType,
-        shape: Shape,
-        n: usize,
-        fill: impl FnOnce(*mut u8, usize) -> Result<()>,
-    ) -> Result<Array> {
-        let Some(bytes) = n.checked_mul(dtype.size()).filter(|&bytes| bytes <= size::LARGEST) else {
+        let Some(bytes) = shape.checked_bytes(dtype.size()) else {
             bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
         };
         super::memory::check_available(bytes)?;
         let buffer = Buffer::alloc(bytes)?;
-        fill(buffer.ptr(), n)?;
+        fill(buffer.ptr(), shape.numel())?;
         Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
     }
 

@@ -22,9 +22,10 @@ use crate::core::{
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
+use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Runs a custom function on any values.
 pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
@@ -48,7 +49,7 @@ pub fn apply_all(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
 
 /// All outputs, and which were declared to have no derivative.
 fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Set)> {
-    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: OnceLock::new() });
+    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: OnceBox::new() });
     let prim: Arc<dyn Primitive> = custom.clone();
     let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
     let outs = call_many(Prim::Shared(&prim), &Params::None, &refs)?;
@@ -58,7 +59,7 @@ fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Set)> {
 pub struct CustomPrimitive {
     f: Arc<dyn Function>,
     /// Outputs that the setup of some level declared to have no derivative; most functions have none.
-    constant: OnceLock<Mutex<Set>>,
+    constant: OnceBox<Mutex<Set>>,
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -95,7 +96,7 @@ impl CustomPrimitive {
     /// Notes that these outputs have no derivative.
     fn note_constants(&self, set: &Set) {
         if !set.is_empty() {
-            self.constant.get_or_init(Mutex::default);
+            self.constant.get_or_init(Box::default);
             self.constants().iter_mut().for_each(|c| c.join(set));
         }
     }

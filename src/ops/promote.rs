@@ -9,6 +9,7 @@ use crate::dense::Array;
 use crate::dense::pointwise::{self, Kernel};
 use crate::rules::{Opaque, Pointwise, basis};
 use smallvec::smallvec;
+use std::mem::ManuallyDrop;
 
 /// How the common dtype of the operands becomes the dtype that the kernel runs at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,11 +149,12 @@ fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) ->
     if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
         return None;
     }
-    let (x, n) = (t.dense()?, Array::scalar(dtype, n));
+    // A number lies in the array itself, and there is nothing to drop.
+    let (x, n) = (t.dense()?, ManuallyDrop::new(Array::scalar(dtype, n)));
     if !prim.kernel.supports(dtype) {
         return None;
     }
-    let (x, y) = if matches!(a, Operand::Tensor(_)) { (x, &n) } else { (&n, x) };
+    let (x, y) = if matches!(a, Operand::Tensor(_)) { (x, &*n) } else { (&*n, x) };
     Some(pointwise::binary(prim.kernel, x, y).map(Tensor::from))
 }
 

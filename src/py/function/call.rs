@@ -5,7 +5,7 @@ use super::ctx::{Ctx, VmapInfo};
 use super::inputs::{Inputs, Leaf};
 use super::method::Method;
 use super::methods::Methods;
-use super::outputs::{Parsed, Structure, pair};
+use super::outputs::{Form, Parsed, Structure, pair};
 use super::saved::{Classic, Place, Sorter};
 use super::written::Written;
 use super::{Objects, optional, reach};
@@ -31,7 +31,7 @@ pub(super) type Pairs = Vec<(usize, usize)>;
 /// What the forward left.
 #[derive(Default)]
 pub(super) struct State {
-    pub(super) structure: Option<Arc<Structure>>,
+    pub(super) structure: Option<Form>,
     pub(super) classic: Option<Arc<Classic>>,
     pub(super) hidden: usize,
     /// `None` where no argument was returned or changed, as in most calls.
@@ -125,7 +125,7 @@ impl Call {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn structure(&self) -> PyResult<Arc<Structure>> {
+    fn structure(&self) -> PyResult<Form> {
         let known = self.state().structure.clone();
         known.ok_or_else(|| self.has_not_run())
     }
@@ -384,7 +384,7 @@ impl Function for Call {
         let active = Active::new(self);
         let _running = self.run(&active, "backward", Levels::NONE);
         let method = Method::new(self, self.context(setup)?, setup, cotangents);
-        if self.state().classic.as_ref().is_some_and(|c| c.recorded) {
+        if self.methods.setup_context.is_none() && self.state().classic.as_ref().is_some_and(|c| c.recorded) {
             method.reads_recorded();
         }
         let grads = method.run(|| {

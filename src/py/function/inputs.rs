@@ -70,8 +70,8 @@ impl Inputs {
         let mut push = |o: &Bound<'_, PyAny>| {
             leaves.push(match tensor::cell(o.py(), o.as_ptr()) {
                 Some(c) => {
-                    values.push(c.value());
-                    let (index, value) = (values.len() - 1, c.value());
+                    let (index, value) = (values.len(), c.value());
+                    values.push(value.clone());
                     Leaf::Tensor { index, object: o.clone().unbind(), value }
                 }
                 None => Leaf::Other(o.clone().unbind()),

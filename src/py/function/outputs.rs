@@ -13,7 +13,8 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock};
 
 enum Item {
     Tensor,
@@ -38,9 +39,30 @@ pub struct Structure {
     whole: Whole,
 }
 
+/// A result without its tensors, to hand around.
+#[derive(Clone)]
+pub enum Form {
+    /// A tensor and nothing else, as most results are.
+    Tensor,
+    Other(Arc<Structure>),
+}
+
+static TENSOR: LazyLock<Structure> = LazyLock::new(|| Structure { items: smallvec![Item::Tensor], whole: Whole::One });
+
+impl Deref for Form {
+    type Target = Structure;
+    #[inline]
+    fn deref(&self) -> &Structure {
+        match self {
+            Form::Tensor => &TENSOR,
+            Form::Other(structure) => structure,
+        }
+    }
+}
+
 /// A result taken apart.
 pub struct Parsed<'py> {
-    pub structure: Arc<Structure>,
+    pub structure: Form,
     pub tensors: Outputs,
     pub objects: Objects<'py>,
 }
@@ -55,8 +77,11 @@ impl Parsed<'_> {
 impl Structure {
     pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
         if let Some(t) = value_of(out) {
-            let structure = Arc::new(Structure { items: smallvec![Item::Tensor], whole: Whole::One });
-            return Ok(Parsed { structure, tensors: [t].into_iter().collect(), objects: smallvec![out.clone()] });
+            return Ok(Parsed {
+                structure: Form::Tensor,
+                tensors: [t].into_iter().collect(),
+                objects: smallvec![out.clone()],
+            });
         }
         let (results, whole): (Objects<'py>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
             (t.iter().collect(), Whole::Tuple)
@@ -71,7 +96,7 @@ impl Structure {
         for o in results {
             items.push(item(o, &mut tensors, &mut objects)?);
         }
-        Ok(Parsed { structure: Arc::new(Structure { items, whole }), tensors, objects })
+        Ok(Parsed { structure: Form::Other(Arc::new(Structure { items, whole })), tensors, objects })
     }
 
     /// The result with these tensors.
