@@ -41,6 +41,8 @@ pub struct Thread {
     pub forbidden: Cell<u128>,
     /// The same where values of all levels need a look.
     pub always: Cell<u128>,
+    /// Depths of batch levels that others stand for.
+    pub lifted: Cell<u128>,
     /// Number of slots of the stack of levels.
     pub height: Cell<usize>,
     /// Counts levels that open and close.
@@ -82,6 +84,7 @@ thread_local! {
             hidden: Cell::new(0),
             forbidden: Cell::new(0),
             always: Cell::new(0),
+            lifted: Cell::new(0),
             height: Cell::new(0),
             changes: Cell::new(0),
             trace: Cell::new(LevelId::DENSE),

@@ -54,14 +54,7 @@ impl Levels {
 
     /// Whether one of them is somewhere in the value.
     pub fn touch(self, value: &Tensor) -> bool {
-        let mut t = Some(value);
-        while let Some(x) = t {
-            if x.level() != LevelId::DENSE && (self.tapes | self.others) & level::bit(x.level()) != 0 {
-                return true;
-            }
-            t = x.below();
-        }
-        false
+        touches(self.tapes | self.others, value)
     }
 }
 
@@ -184,6 +177,11 @@ pub fn is_forbidden(id: LevelId) -> bool {
     Frame::current().bits() & level::bit(id) != 0
 }
 
+/// Whether one of the levels of a value is one that the running method must not use values of.
+pub fn has_forbidden(value: &Tensor) -> bool {
+    touches(this(|t| t.frame.get().bits()), value)
+}
+
 /// Arguments of the running call count as what its method differentiates in their place, until this is dropped.
 pub struct Closely(u128);
 
@@ -272,18 +270,21 @@ thread_local! {
 
 /// A batch level stands for another one until this is dropped.
 pub struct Lifted {
+    before: u128,
     _look: Closely,
 }
 
 pub fn lift(from: LevelId, to: LevelId) -> Lifted {
     LIFTED.with_borrow_mut(|l| l.push((from, to)));
+    let before = this(|t| t.lifted.replace(t.lifted.get() | level::bit(from)));
     // Operators at the new level meet captured members of the old one: these are looked at before a rule runs.
-    Lifted { _look: closely(level::bit(to)) }
+    Lifted { before, _look: closely(level::bit(to)) }
 }
 
 impl Drop for Lifted {
     fn drop(&mut self) {
         LIFTED.with_borrow_mut(Vec::pop);
+        this(|t| t.lifted.set(self.before));
     }
 }
 
@@ -308,8 +309,32 @@ pub fn as_argument(a: &Tensor) -> Option<Tensor> {
 /// An error if the operator uses a value that the running method must not use; the arguments to use instead, where it
 /// is an argument of the method's call. Reading under the program's own grad mode, and without a derivative, is allowed
 /// on tapes.
-#[cold]
 pub(super) fn check(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
+    let bits = this(|t| match t.always.get() {
+        u128::MAX => u128::MAX,
+        _ => {
+            let frame = t.frame.get();
+            frame.bits() | frame.soft | t.lifted.get()
+        }
+    });
+    if args.iter().any(|a| touches(bits, a)) { check_closely(prim, args) } else { Ok(None) }
+}
+
+/// Whether one of these levels is somewhere in the value.
+fn touches(bits: u128, value: &Tensor) -> bool {
+    let mut next = Some(value);
+    while let Some(t) = next {
+        if t.level() != LevelId::DENSE && bits & level::bit(t.level()) != 0 {
+            return true;
+        }
+        next = t.below();
+    }
+    false
+}
+
+#[cold]
+#[inline(never)]
+fn check_closely(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
     if let Some(twins) = twins(args) {
         return Ok(Some(twins));
     }

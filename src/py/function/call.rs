@@ -149,7 +149,7 @@ impl Call {
     /// The outputs of a forward, of which nothing may depend that nobody passed.
     fn lower(tensors: &mut Outputs) -> PyResult<()> {
         for (i, t) in tensors.iter_mut().enumerate() {
-            if t.level() != LevelId::DENSE {
+            if t.level() != LevelId::DENSE && watch::has_forbidden(t) {
                 *t = captured::lowered(i, t)?;
             }
         }
