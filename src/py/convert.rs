@@ -82,6 +82,18 @@ pub fn number(o: Any<'_, '_>) -> Result<Option<Scalar>> {
     }))
 }
 
+/// The value of an int of Python's own class, if it fits.
+#[inline]
+pub fn plain_integer(o: Any<'_, '_>) -> Option<i64> {
+    if !o.is_exact_instance_of::<PyInt>() {
+        return None;
+    }
+    let mut too_large = 0;
+    // SAFETY: a live int, for which the call sets no error.
+    let i = unsafe { ffi::PyLong_AsLongLongAndOverflow(o.as_ptr(), &mut too_large) };
+    (too_large == 0).then_some(i)
+}
+
 /// An integer beyond i64.
 #[cold]
 #[inline(never)]

@@ -7,6 +7,7 @@ use super::errors;
 use super::raised;
 use super::tensor::{self, PyTensor};
 use super::{conversion, convert, door, indexing, memory, pickle, repr};
+use crate::base::Scalar;
 use crate::core::Tensor;
 use crate::ops::value::Operand;
 use crate::ops::{arith, compare, matmul, unary};
@@ -15,7 +16,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyTuple};
 use std::ffi::c_int;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -35,10 +36,27 @@ fn apply(
         let b = b.value();
         return Ok(Some(door::released(slf.py(), &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
     }
+    // Most numbers are these; taken apart here, they are written once and not moved.
+    if let Ok(x) = other.cast_exact::<PyFloat>() {
+        return with_number(slf.py(), &a, Scalar::Float(x.value()), f);
+    }
+    if let Some(i) = convert::plain_integer(other) {
+        return with_number(slf.py(), &a, Scalar::Int(i), f);
+    }
     match convert::number(other)? {
-        Some(n) => Ok(Some(door::released(slf.py(), &[&a], || f(Operand::Tensor(&a), Operand::Number(n)))?)),
+        Some(n) => with_number(slf.py(), &a, n, f),
         None => Ok(None),
     }
+}
+
+#[inline(never)]
+fn with_number(
+    py: Python<'_>,
+    a: &Tensor,
+    n: Scalar,
+    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+) -> PyResult<Option<Tensor>> {
+    Ok(Some(door::released(py, &[a], || f(Operand::Tensor(a), Operand::Number(n)))?))
 }
 
 #[inline(always)]
