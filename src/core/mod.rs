@@ -2,9 +2,10 @@
 
 pub mod batch;
 pub mod call;
-pub(crate) mod few;
+mod few;
 pub mod forward;
 pub mod host;
+pub mod kept;
 pub mod level;
 pub mod modes;
 pub mod nest;

@@ -6,6 +6,7 @@
 
 use super::few::{Few, OneOrMany};
 use super::host::{self, Anomaly, Trace};
+use super::kept::Kept;
 use super::level::LevelId;
 use super::params::Params;
 use super::primitive::{Mask, Prim, PrimBuf, Tangents};
@@ -56,15 +57,11 @@ pub type Edges = Few<Option<Edge>>;
 pub type Residuals = Few<Residual>;
 /// One per output of a node.
 pub type Metas = OneOrMany<Meta>;
-/// State of a custom function.
-pub type Context = Arc<dyn Any + Send + Sync>;
 
 /// What a node needs for its reverse rule.
 #[derive(Default)]
 pub struct Saved {
     pub residuals: Residuals,
-    /// Boxed because few nodes have one.
-    pub context: Option<Box<Context>>,
     pub freed: bool,
 }
 
@@ -151,6 +148,8 @@ pub struct Node {
     pub metas: Metas,
     pub edges: Edges,
     saved: Mutex<Saved>,
+    /// Of a custom function.
+    kept: OnceBox<Kept>,
     extra: OnceBox<Extra>,
 }
 
@@ -173,6 +172,7 @@ impl Node {
             metas: Metas::One([meta]),
             edges: Edges::None,
             saved: Mutex::new(Saved::default()),
+            kept: OnceBox::new(),
             extra: OnceBox::new(),
         })
     }
@@ -193,7 +193,8 @@ impl Node {
             kind: NodeKind::Op { prim: prim.to_owned(), params },
             metas,
             edges,
-            saved: Mutex::new(Saved { residuals, context: None, freed: false }),
+            saved: Mutex::new(Saved { residuals, freed: false }),
+            kept: OnceBox::new(),
             extra: OnceBox::new(),
         });
         if host::anomaly() != Anomaly::Off {
@@ -256,6 +257,14 @@ impl Node {
     }
     pub fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(|e| e.into_inner())
+    }
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.get()
+    }
+    /// Keeps this and the residuals, once.
+    pub fn keep(&self, kept: Kept, residuals: Residuals) {
+        let _ = self.kept.set(Box::new(kept));
+        self.saved().residuals = residuals;
     }
     /// Puts the residuals into `out` for a sweep; gives whether the node has lost them, as it does unless `keep`.
     ///
@@ -331,13 +340,12 @@ impl Node {
         let plain = matches!(self.kind, NodeKind::Op { prim: PrimBuf::Static(_), .. }) && self.extra.get().is_none();
         let saved = self.saved.get_mut().unwrap_or_else(|e| e.into_inner());
         plain
-            && saved.context.is_none()
             && saved.residuals.iter().all(|r| r.stored().1.is_none())
             && self.edges.iter().flatten().all(|e| Arc::strong_count(&e.node) > 1)
     }
 }
 
-type Waiting = (Edges, Saved, NodeKind, OnceBox<Extra>);
+type Waiting = (Edges, Saved, OnceBox<Kept>, NodeKind, OnceBox<Extra>);
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };
@@ -352,7 +360,7 @@ impl Drop for Node {
         let edges = std::mem::take(&mut self.edges);
         let saved = std::mem::take(self.saved.get_mut().unwrap_or_else(|e| e.into_inner()));
         let kind = std::mem::replace(&mut self.kind, NodeKind::Leaf(None));
-        let parts: Waiting = (edges, saved, kind, std::mem::take(&mut self.extra));
+        let parts: Waiting = (edges, saved, std::mem::take(&mut self.kept), kind, std::mem::take(&mut self.extra));
         // A thread that is ending has no queue any more: its parts drop right here.
         let outermost = DRAINING.try_with(|d| !d.replace(true)).unwrap_or(true);
         if !outermost {

@@ -201,7 +201,7 @@ pub trait Primitive: Send + Sync + 'static {
     fn reach(&self, _: &mut super::reach::Reach<'_>) {}
 
     /// Shows a walk what the context of one of its nodes holds.
-    fn reach_context(&self, _: &(dyn std::any::Any + Send + Sync), _: &mut super::reach::Reach<'_>) {}
+    fn reach_context(&self, _: &super::kept::Context, _: &mut super::reach::Reach<'_>) {}
 
     /// Custom functions take over what the interpreters do for table operators.
     fn custom(&self) -> Option<&dyn super::call::Custom> {

@@ -117,9 +117,15 @@ impl<'a> Reach<'a> {
         match &n.kind {
             NodeKind::Leaf(Some(sink)) if Arc::strong_count(sink) == 1 => self.host(sink.as_any()),
             NodeKind::Op { prim: PrimBuf::Shared(prim), .. } => {
-                let context = saved.context.as_deref().filter(|c| Arc::strong_count(c) == 1);
-                if let Some(context) = context {
-                    prim.reach_context(&**context, self);
+                if let Some(kept) = n.kept() {
+                    for link in kept.places.iter().flatten() {
+                        if let Link::Other(Some(e)) = link {
+                            self.node(&e.node);
+                        }
+                    }
+                    if Arc::strong_count(&kept.context) == 1 {
+                        prim.reach_context(&kept.context, self);
+                    }
                 }
                 if self.owns(prim) {
                     prim.reach(self);

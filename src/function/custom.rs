@@ -5,13 +5,14 @@
 //! what the caller must not see.
 
 use super::batched::Batched;
-use super::kept::Kept;
+use super::kept::opened;
 use super::{Function, History, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
 use crate::bail;
 use crate::base::Result;
 use crate::core::call::Custom;
+use crate::core::kept::{Context, Kept, places};
 use crate::core::level::{self, Below};
-use crate::core::node::{Edge, Link, Meta, Node, Residual, Residuals, Saved};
+use crate::core::node::{Edge, Link, Meta, Node, Residual, Residuals};
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
@@ -155,10 +156,11 @@ impl Custom for CustomPrimitive {
             let input = |(i, a): (usize, &&Tensor)| Residual::own(strip(level, a), Link::Input(i as u32));
             residuals = residuals.iter().cloned().chain(args.iter().enumerate().map(input)).collect();
         }
-        let places = Kept::places(&node, &setup, results, &residuals[..saved.len()]);
+        let Setup { context, non_differentiable, materialize, .. } = setup;
+        let places = places(&node, &non_differentiable, results, &residuals[..saved.len()]);
         let inputs = args.iter().map(|a| Meta::of(a)).collect();
-        let kept = Kept { setup, places, inputs, saved: saved.len(), results };
-        *node.saved() = Saved { residuals, context: Some(Box::new(Arc::new(kept))), freed: false };
+        let kept = Kept { context, non_differentiable, materialize, places, inputs, saved: saved.len(), results };
+        node.keep(kept, residuals);
         Ok(wrapped)
     }
 
@@ -363,21 +365,12 @@ impl Primitive for CustomPrimitive {
         needs: Mask,
     ) -> Result<Tangents> {
         let Some(node) = point.node else { bail!(Internal, "{}: no node", self.f.name()) };
-        let Some(context) = node.saved().context.as_deref().cloned() else {
-            bail!(
-                Runtime,
-                "backward(): Trying to backward through the graph a second time, and what {} saved is freed; give \
-                 retain_graph=True to the first call",
-                self.f.name()
-            )
-        };
-        let Ok(kept) = Arc::downcast::<Kept>(context) else { bail!(Internal, "{}: context", self.f.name()) };
+        let Some(kept) = node.kept() else { bail!(Internal, "{}: nothing kept", self.f.name()) };
         let edges = &node.edges;
         let needs = &Set::of_mask(needs, edges.len(), |i| edges[i].is_some());
         let residuals = &point.residuals[..kept.saved];
         let saved = residuals.iter().map(|r| r.opened().clone()).collect();
-        let setup = kept.setup(saved, Some(History::swept(node, kept.clone())));
-        let kept = &*kept;
+        let setup = opened(kept, saved, Some(History::swept(node)));
         let results = &cotangents[..kept.results.min(cotangents.len())];
         if results.len() == cotangents.len()
             && setup.non_differentiable.is_empty()
@@ -424,11 +417,8 @@ impl Primitive for CustomPrimitive {
         }
     }
 
-    fn reach_context(&self, context: &(dyn Any + Send + Sync), reach: &mut Reach<'_>) {
-        let Some(kept) = context.downcast_ref::<Kept>() else { return };
-        if Arc::strong_count(&kept.setup.context) == 1 {
-            self.f.reach_context(&kept.setup.context, reach);
-        }
+    fn reach_context(&self, context: &Context, reach: &mut Reach<'_>) {
+        self.f.reach_context(context, reach);
     }
 
     fn custom(&self) -> Option<&dyn Custom> {

@@ -2,7 +2,7 @@
 //! differentiates saved values itself wants these back.
 
 use super::Setup;
-use super::kept::{Kept, Places};
+use crate::core::kept::Places;
 use crate::core::node::Link;
 use crate::core::{Edge, LevelId, Node, Set, Tensor};
 use std::sync::Arc;
@@ -17,14 +17,14 @@ pub struct History {
 #[derive(Clone)]
 enum Of {
     /// A backward that runs for the sake of its own node.
-    Swept(Arc<Node>, Arc<Kept>),
+    Swept(Arc<Node>),
     /// One that runs for the sake of another rule, which its result must be followed for.
     Derived(Arc<Places>),
 }
 
 impl History {
-    pub(super) fn swept(node: &Arc<Node>, kept: Arc<Kept>) -> History {
-        History { of: Of::Swept(node.clone(), kept), batched: false }
+    pub(super) fn swept(node: &Arc<Node>) -> History {
+        History { of: Of::Swept(node.clone()), batched: false }
     }
 
     /// For a backward that a jvp is derived from, at these inputs, those in `needs` of which have tangents.
@@ -41,14 +41,14 @@ impl History {
 
     fn places(&self) -> &Places {
         match &self.of {
-            Of::Swept(_, kept) => &kept.places,
+            Of::Swept(node) => node.kept().map_or(&Places::None, |kept| &kept.places),
             Of::Derived(places) => places,
         }
     }
 
     fn node(&self) -> Option<&Arc<Node>> {
         match &self.of {
-            Of::Swept(node, _) => Some(node),
+            Of::Swept(node) => Some(node),
             Of::Derived(_) => None,
         }
     }
@@ -81,7 +81,7 @@ impl History {
 
     /// Whether saved value `i` is an argument.
     pub fn is_argument(&self, i: usize) -> bool {
-        matches!(self.links.get(i), Some(Some(Link::Input(_))))
+        matches!(self.places().get(i), Some(Some(Link::Input(_))))
     }
 
     /// The saved value that is this argument.

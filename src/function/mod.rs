@@ -30,7 +30,6 @@ use crate::core::reach::Reach;
 use crate::core::{BatchInfo, Outputs, Set, Tangents, Tensor};
 use crate::rules::basis;
 use smallvec::SmallVec;
-use std::any::Any;
 use std::sync::Arc;
 
 pub use agree::agree;
@@ -42,8 +41,7 @@ pub use kept::kept;
 pub use linearity::{arrives, is_tried, pass_on};
 pub use lost::lost;
 
-/// State of a custom function between its forward and its rules, without the tensors.
-pub type Context = Arc<dyn Any + Send + Sync>;
+pub use crate::core::kept::Context;
 pub type Values = SmallVec<[Tensor; 4]>;
 
 /// What `setup` leaves for the rules.
