@@ -1,5 +1,6 @@
 //! The `Tensor` class: an object around a cell.
 
+use super::func::passed;
 use super::gc::Visitor;
 use super::gradient::{Accumulator, GradBox};
 use super::{attributes, autograd, comparison, conversion, dlpack, fill, native, object};
@@ -154,7 +155,7 @@ impl PyTensor {
     }
 
     /// The value and birth of a cell that nobody else refers to.
-    fn alone(&self) -> Option<(Tensor, LevelId)> {
+    pub fn alone(&self) -> Option<(Tensor, LevelId)> {
         // SAFETY: as for `with`.
         if unsafe { (*self.lifted.get()).is_some() } { None } else { self.with(|s| s.owned()) }
     }
@@ -177,6 +178,9 @@ impl PyTensor {
     }
 
     fn write_value(&self, op: &str, new: &Tensor) -> Result<()> {
+        if new.level() > LevelId::AMBIENT {
+            passed::admit(self, new);
+        }
         match self.alone() {
             Some((old, birth)) => {
                 let new = write::merge(op, &old, birth, write::fit(op, &old, new)?)?;
@@ -194,6 +198,9 @@ impl PyTensor {
 
     /// Writes to a region of a tensor that is no view.
     pub fn write_region(&self, op: &str, region: &Region, value: &Tensor) -> Result<()> {
+        if value.level() > LevelId::AMBIENT {
+            passed::admit(self, value);
+        }
         if self.alone().is_none() {
             return self.cell().write_region(op, region, value);
         }

@@ -209,3 +209,95 @@ def test_backward_and_requires_grad_inside_a_transform_raise() -> None:
         grad(lambda v: (v.sum().backward(), v.sum())[1])(X)
     with pytest.raises(RuntimeError, match="requires_grad_"):
         grad(lambda v: v.clone().requires_grad_().sum())(X)
+
+
+def written(name: str) -> Any:
+    """Writes into y what depends on x, and computes with it."""
+
+    def f(x: Any, y: Any) -> Any:
+        if name == "mul_":
+            y.mul_(x)
+        elif name == "copy_":
+            y.copy_(x * x)
+        elif name == "part":
+            y[0] = x[1] * 3
+        elif name == "view":
+            y[1:].mul_(x[:1])
+        elif name == "twice":
+            y.mul_(x).add_(1).mul_(x)
+        else:
+            pb.mul(y, x, out=y)
+        return (y * x).sin()
+
+    return f
+
+
+def plainly(name: str, x: Any, y: Any) -> Any:
+    if name == "copy_":
+        return x * x
+    if name == "part":
+        return pb.stack([x[1] * 3, y[1]])
+    if name == "view":
+        return pb.stack([y[0], y[1] * x[0]])
+    return (y * x + 1) * x if name == "twice" else y * x
+
+
+@pytest.mark.parametrize("name", ["mul_", "copy_", "part", "view", "twice"])
+def test_arguments_that_are_not_differentiated_may_be_written_to(name: str) -> None:
+    """As in PyTorch, they then hold plain values; the derivative follows what was written."""
+    x, y0 = pb.tensor([1.5, 0.5], dtype=pb.float64), pb.tensor([3.0, 4.0], dtype=pb.float64)
+    f = written(name)
+    out_of_place = lambda x, y: (plainly(name, x, y) * x).sin()
+    total = lambda f: lambda x, y: f(x, y).sum()
+    derivatives: dict[str, Any] = {
+        "grad": lambda f, y: grad(total(f))(x, y),
+        "keyword": lambda f, y: grad(lambda x, *, y: total(f)(x, y))(x, y=y),
+        "tree": lambda f, y: grad(lambda x, d: total(f)(x, d["y"][0]))(x, {"y": [y]}),
+        "second": lambda f, y: grad(lambda y, x: total(f)(x, y), argnums=1)(y, x),
+        "value": lambda f, y: grad_and_value(total(f))(x, y),
+        "jacrev": lambda f, y: jacrev(f)(x, y),
+        "jacfwd": lambda f, y: jacfwd(f)(x, y),
+        "hessian": lambda f, y: hessian(total(f))(x, y),
+        "grad of grad": lambda f, y: grad(lambda x, y: grad(total(f))(x, y).sum())(x, y),
+        "jvp of grad": lambda f, y: jvp(lambda x: grad(total(f))(x, y * x), (x,), (x,)),
+    }
+    for which, derivative in derivatives.items():
+        y = y0.clone()
+        got = derivative(f, y)
+        want = derivative(out_of_place, y0)
+        same(got, want, msg=lambda text, which=which: f"{which}: {text}")
+        if which == "jvp of grad":
+            continue
+        assert not y.requires_grad and y.grad_fn is None
+        same(y, plainly(name, x, y0))
+        # It is an ordinary tensor afterwards.
+        y.mul_(2)
+        same(grad(lambda x, y: (x * y).sum())(x, y), y)
+
+
+def test_tensors_that_are_no_arguments_may_not_be_written_to() -> None:
+    x, y = pb.tensor([1.5, 0.5]), pb.tensor([3.0, 4.0])
+    for run in (
+        lambda: grad(lambda x: y.mul_(x).sum())(x),
+        lambda: grad(lambda x, z: y.mul_(x).sum())(x, y * 1),
+        lambda: grad(lambda x, z: vmap(lambda x: z.mul_(x))(x).sum())(x, pb.tensor(1.0)),
+    ):
+        with pytest.raises(RuntimeError, match=r"not possible here.*test_derivatives\.py:\d+.*made outside"):
+            run()
+    same(y, pb.tensor([3.0, 4.0]))
+
+    def fails(x: Any, y: Any) -> Any:
+        y.mul_(x)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        grad(fails)(x, y)
+    same(y, pb.tensor([4.5, 2.0]))
+
+    # Where it was made counts again.
+    def around(x: Any) -> Any:
+        z = pb.zeros(())
+        grad(lambda u, z: z.add_(u * 2))(pb.tensor(1.0), z)
+        return z.add_(x)
+
+    same(vmap(around)(x), x + 2)

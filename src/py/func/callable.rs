@@ -4,7 +4,7 @@ use super::argnums::Argnums;
 use super::grad::Grad;
 use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
-use super::{place, trace};
+use super::{passed, place, trace};
 use crate::core::origin::Origin;
 use crate::py::vectorcall::{self, Call, Callable};
 use crate::py::{object, raised};
@@ -89,10 +89,10 @@ unsafe extern "C" {
 impl Callable for Transform {
     fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.kind {
-            Kind::Grad(g) => g.call(self, call),
+            Kind::Grad(g) => passed::run(call, || g.call(self, call)),
             Kind::Vmap(v) => v.call(self, call),
-            Kind::Reverse(r) => r.call(self, call),
-            Kind::Forward(f) => f.call(self, call),
+            Kind::Reverse(r) => passed::run(call, || r.call(self, call)),
+            Kind::Forward(f) => passed::run(call, || f.call(self, call)),
             Kind::Trace => trace::run(self, call),
         }
     }

@@ -9,6 +9,7 @@ mod jacobian;
 mod jvp;
 mod linearize;
 mod mapped;
+pub mod passed;
 mod place;
 mod trace;
 mod tree;

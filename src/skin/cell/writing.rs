@@ -7,8 +7,8 @@ use super::link::Link;
 use super::{Cell, Face};
 use crate::bail;
 use crate::base::Result;
-use crate::core::Tensor;
 use crate::core::level::{self, GradMode};
+use crate::core::{LevelId, Tensor};
 use crate::dense::region::Region;
 use std::sync::{Arc, Weak};
 
@@ -187,6 +187,35 @@ impl Cell {
                 self.replace(Some(old), |_| ());
                 Err(e)
             }
+        }
+    }
+
+    /// The cell that this is a view of, or this one.
+    pub fn of_view(self: &Arc<Cell>) -> Arc<Cell> {
+        match &self.state().link {
+            Link::View(v) => v.root.clone(),
+            _ => self.clone(),
+        }
+    }
+
+    /// Whether it follows from no other cell.
+    pub fn is_root(&self) -> bool {
+        matches!(self.state().link, Link::Root)
+    }
+
+    /// Values of a level may be written here as if the cell had been made under it, until [`Cell::dismiss`].
+    pub fn admit(&self, level: LevelId) {
+        self.state().birth = level;
+    }
+
+    /// The cell counts as made where it was, and has the value that is left of it without levels that are gone.
+    pub fn dismiss(self: &Arc<Cell>, birth: LevelId) {
+        self.state().birth = birth;
+        if let Ok(value) = self.read()
+            && let Ok(plain) = history::settle(value.clone())
+            && !plain.same(&value)
+        {
+            self.replace(Some(plain), |_| ());
         }
     }
 }
