@@ -37,13 +37,17 @@ fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     basis::matmul(a, b)
 }
 
-/// `beta * input + alpha * product`, where a zero `beta` ignores the input.
+/// `beta * input + alpha * product`, where a zero ignores what it multiplies.
 fn combine(op: &str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let by = |x: &Tensor, name: &str, s: Scalar| -> Result<Tensor> {
         factor(op, name, s, x.dtype())?;
         if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::fitted(op, name, s, x.dtype())?) }
     };
-    let scaled = by(product, "alpha", alpha)?;
+    let scaled = match alpha.is_zero() && product.dtype().is_differentiable() {
+        // A product that is not asked for is no NaN either.
+        true => basis::keep_where(&Tensor::scalar(DType::Bool, false), product)?,
+        false => by(product, "alpha", alpha)?,
+    };
     if beta.is_zero() {
         // What the input holds does not count; where it is followed, its derivative is 0.
         let never = Tensor::scalar(DType::Bool, false);

@@ -202,7 +202,8 @@ pub fn mean_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     let n = count(x, dims) as f64;
     // The sum may be too large for half precision when the mean is not.
     let s = basis::sum(&single(x)?, dims, keep)?;
-    cast(&divide_floats(&s, &number(&s, n))?, x.dtype())
+    let mean = divide_floats(&s, &number(&s, n))?;
+    if x.dtype().is_half() { cast(&mean, x.dtype()) } else { Ok(mean) }
 }
 
 /// The largest element over dimensions.

@@ -41,6 +41,7 @@ ACCEPTED = [
         r".*elu( 2| negative)?", "reverse_of_reverse", "value|nan", "the second derivative at 0 is that of the left"
     ),
     Accepted(r".*huber_loss", "reverse_of_reverse", "value|nan", "linear parts, and NaN"),
+    Accepted(r"addcmul", "reverse|forward", "nan", "a factor of 0 leaves the product out"),
     # Formulas that have no limit there.
     Accepted(r"lgamma", "reverse_of_reverse", "value", "PyTorch's trigamma has large numbers at the poles"),
     Accepted(r"digamma", "", "value|nan", "PyTorch's trigamma has large numbers at the poles"),

@@ -304,6 +304,7 @@ GRIDS: dict[str, Callable[[], Iterator[str]]] = {
     "choices": grids_more.choices,
     "layers": grids_more.layers,
     "halves": grids_more.halves,
+    "specials": grids_more.specials,
 }
 
 

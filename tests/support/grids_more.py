@@ -8,6 +8,7 @@ from collections.abc import Iterator
 NUMERIC = ("u8", "i8", "i16", "i32", "i64", "f16", "bf", "f32", "f64", "b")
 INTEGERS = NUMERIC[:5]
 FLOATS = NUMERIC[5:9]
+COMPARES = "eq ne lt le gt ge".split()
 SIGNED = "[-7, 7, -2, 0, 5]"
 SMALL = "[7, 3, 2, 0, 5]"
 
@@ -19,11 +20,10 @@ def items(d: str) -> str:
 def arithmetic() -> Iterator[str]:
     """Two dtypes, ranks and Python numbers, in every form."""
     ops = "add sub mul div floor_divide remainder fmod pow maximum minimum atan2 hypot logaddexp true_divide".split()
-    compares = "eq ne lt le gt ge".split()
     bits = "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift".split()
     logic = "logical_and logical_or logical_xor".split()
     for a, b in itertools.product(NUMERIC, NUMERIC):
-        for op in [*ops, *compares, *bits, *logic]:
+        for op in [*ops, *COMPARES, *bits, *logic]:
             if op not in ("pow", "bitwise_left_shift", "bitwise_right_shift", "floor_divide", "remainder", "fmod"):
                 yield f"T.{op}(t({items(a)}, {a}), t({items(b)}, {b}))"
             right = "True" if b == "b" else "3"
@@ -46,6 +46,11 @@ def arithmetic() -> Iterator[str]:
         yield f"t({items(a)}, {a}).index_fill(0, t([1, 2]), t(1, {b}))"
         yield f"t({items(a)}, {a}).scatter(0, t([1, 2]), t([1, 0], {b}))"
         yield f"T.isclose(t({items(a)}, {a}), t({items(b)}, {b}))"
+    yield from numbers()
+
+
+def numbers() -> Iterator[str]:
+    """Python numbers, zeros, and what floats do not tell apart."""
     for d, n in itertools.product(NUMERIC, ("2", "-2", "0", "2.5", "-0.5", "True", "0.0")):
         x = f"t({items(d)}, {d})"
         for op in ("+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "==", "<", ">="):
@@ -71,7 +76,7 @@ def arithmetic() -> Iterator[str]:
     for a, b in itertools.product(
         "2**53 2**53+1 2**63-1 -2**63 0".split(), "2.0**53 9.3e18 9.2e18 -9.3e18 inf nan 0.5".split()
     ):
-        for op in compares:
+        for op in COMPARES:
             yield f"T.{op}(t([{a}]), {b})"
             yield f"T.{op}(t([{a}]), t([{b}], f64))"
             yield f"T.{op}(t([{a}]), t({b}, f32))"
@@ -220,6 +225,71 @@ def choices() -> Iterator[str]:
             yield f"x = t(3, {d}) ;; {call.replace('1', '0').replace('(0, 0)', '0')}"
 
 
+def losses(d: str, x: str) -> Iterator[str]:
+    other = f"t([0.5, 2., 1., 0., 1., 0., 0.25, 1., 2., 3., 1., 0.], {d})"
+    for r in ("'none'", "'mean'", "'sum'"):
+        for loss in ("mse_loss", "l1_loss", "huber_loss"):
+            yield f"F.{loss}({x}, {other}, reduction={r})"
+        for delta in ("0.5", "3", "0", "-1", "1e4"):
+            yield f"F.huber_loss({x}, {other}, reduction={r}, delta={delta})"
+        yield f"F.kl_div({x}, {other}, reduction={r})"
+        yield f"F.kl_div({x}, {other}, reduction={r}, log_target=True)"
+        prob = f"t([0., 1., 0.5, 0.25], {d})"
+        yield f"F.binary_cross_entropy({prob}, t([0., 1., 1., 0.5], {d}), reduction={r})"
+        yield f"F.binary_cross_entropy({prob}, t([1., 0., 1., 0.5], {d}), t([0., 2., 1., 1.], {d}), reduction={r})"
+        yield f"F.binary_cross_entropy({prob} + 1, {prob}, reduction={r})"
+        yield f"F.binary_cross_entropy({prob}, {prob} - 1, reduction={r})"
+        yield f"F.binary_cross_entropy_with_logits({x}, {other}, reduction={r})"
+        yield f"F.binary_cross_entropy_with_logits({x}, {other}, {other}, pos_weight={other}, reduction={r})"
+        logits = f"t([[1., 2., 0.5], [-inf, 0., 1.], [3., 3., 3.], [100., -100., 0.]], {d})"
+        classes = "t([0, 2, -100, 1])"
+        for weight in ("None", f"t([0., 1., 2.], {d})"):
+            for ignore in ("-100", "1"):
+                target = classes if ignore == "-100" else "t([0, 2, 1, 1])"
+                yield f"F.nll_loss({logits}, {target}, {weight}, ignore_index={ignore}, reduction={r})"
+                for s in ("0", "0.3", "1", "-0.1", "1.5"):
+                    yield (
+                        f"F.cross_entropy({logits}, {target}, {weight}, ignore_index={ignore}, reduction={r}, "
+                        f"label_smoothing={s})"
+                    )
+            soft = f"t([[1., 0., 0.], [0., 0.5, 0.5], [0.2, 0.2, 0.6], [0., 0., 0.]], {d})"
+            for s in ("0", "0.3"):
+                yield f"F.cross_entropy({logits}, {soft}, {weight}, reduction={r}, label_smoothing={s})"
+        yield f"F.nll_loss({logits}, t([-100, -100, -100, -100]), reduction={r})"
+        yield f"F.nll_loss({logits}, t([0, 3, 0, 0]), reduction={r})"
+
+
+def norms(d: str) -> Iterator[str]:
+    m = f"t([[1., 2., 4.], [5., 5., 5.], [0., -1., 1.]], {d})"
+    for eps in ("1e-5", "0.", "0.5", "-0.1"):
+        yield f"F.layer_norm({m}, (3,), eps={eps})"
+        yield f"F.layer_norm({m}, (3,), t([0., 1., 2.], {d}), t([1., 0., 0.], {d}), eps={eps})"
+        yield f"F.rms_norm({m}, (3,), eps={eps})"
+        yield f"F.group_norm({m}, 3, eps={eps})"
+        yield f"F.group_norm({m}, 1, t([0., 1., 2.], {d}), eps={eps})"
+        yield f"F.batch_norm({m}, None, None, training=True, eps={eps})"
+        yield f"F.batch_norm({m}, T.zeros(3, dtype={d}), T.ones(3, dtype={d}), eps={eps})"
+        for mom in ("0", "0.3", "1"):
+            args = f"{m}, a, b, training=True, momentum={mom}, eps={eps}"
+            yield f"a = T.zeros(3, dtype={d}) ;; b = T.ones(3, dtype={d}) ;; F.batch_norm({args}) ;; [a, b]"
+    for p in "0 1 2 3 -1 -2 0.5 inf -inf".split():
+        yield f"T.norm({m}, {p}, 1)"
+        yield f"T.linalg.vector_norm({m}, {p}, (0, 1), True)"
+        yield f"T.dist({m}, {m}.flip(1), {p})"
+    for p in "1 -1 inf -inf 'fro' 'nuc' 2 -2".split():
+        if d in ("f32", "f64"):
+            yield f"T.linalg.matrix_norm({m}, {p})"
+    img = f"T.arange(16, dtype={d}).reshape(1, 1, 4, 4) - 8"
+    for k, s, p, extra in itertools.product((2, 3), (1, 2), (0, 1), ("", ", ceil_mode=True")):
+        yield f"F.max_pool2d({img}, {k}, {s}, {p}{extra})"
+        yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra})"
+        yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra}, count_include_pad=False)"
+        yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra}, divisor_override=3)"
+    for mode in ("'constant'", "'reflect'", "'replicate'", "'circular'"):
+        for pad in ("(1, 1)", "(2, 1)", "(0, 3)", "(-1, 1)", "(1, 1, 2, 1)"):
+            yield f"F.pad({img}, {pad}, mode={mode})"
+
+
 def layers() -> Iterator[str]:
     """Factors and limits of activations, losses and norms."""
     points = "[-inf, -3., -1., -0.5, -0., 0., 0.5, 1., 3., 25., inf, nan]"
@@ -237,65 +307,8 @@ def layers() -> Iterator[str]:
             yield f"T.clamp({x}, {low}, {high})"
             bounds = [v if v == "None" else f"t([{v}], {d})" for v in (low, high)]
             yield f"T.clamp({x}, {bounds[0]}, {bounds[1]})"
-        other = f"t([0.5, 2., 1., 0., 1., 0., 0.25, 1., 2., 3., 1., 0.], {d})"
-        for r in ("'none'", "'mean'", "'sum'"):
-            for loss in ("mse_loss", "l1_loss", "huber_loss"):
-                yield f"F.{loss}({x}, {other}, reduction={r})"
-            for delta in ("0.5", "3", "0", "-1", "1e4"):
-                yield f"F.huber_loss({x}, {other}, reduction={r}, delta={delta})"
-            yield f"F.kl_div({x}, {other}, reduction={r})"
-            yield f"F.kl_div({x}, {other}, reduction={r}, log_target=True)"
-            prob = f"t([0., 1., 0.5, 0.25], {d})"
-            yield f"F.binary_cross_entropy({prob}, t([0., 1., 1., 0.5], {d}), reduction={r})"
-            yield f"F.binary_cross_entropy({prob}, t([1., 0., 1., 0.5], {d}), t([0., 2., 1., 1.], {d}), reduction={r})"
-            yield f"F.binary_cross_entropy({prob} + 1, {prob}, reduction={r})"
-            yield f"F.binary_cross_entropy({prob}, {prob} - 1, reduction={r})"
-            yield f"F.binary_cross_entropy_with_logits({x}, {other}, reduction={r})"
-            yield f"F.binary_cross_entropy_with_logits({x}, {other}, {other}, pos_weight={other}, reduction={r})"
-            logits = f"t([[1., 2., 0.5], [-inf, 0., 1.], [3., 3., 3.], [100., -100., 0.]], {d})"
-            classes = "t([0, 2, -100, 1])"
-            for weight in ("None", f"t([0., 1., 2.], {d})"):
-                for ignore in ("-100", "1"):
-                    target = classes if ignore == "-100" else "t([0, 2, 1, 1])"
-                    yield f"F.nll_loss({logits}, {target}, {weight}, ignore_index={ignore}, reduction={r})"
-                    for s in ("0", "0.3", "1", "-0.1", "1.5"):
-                        yield (
-                            f"F.cross_entropy({logits}, {target}, {weight}, ignore_index={ignore}, reduction={r}, "
-                            f"label_smoothing={s})"
-                        )
-                soft = f"t([[1., 0., 0.], [0., 0.5, 0.5], [0.2, 0.2, 0.6], [0., 0., 0.]], {d})"
-                for s in ("0", "0.3"):
-                    yield f"F.cross_entropy({logits}, {soft}, {weight}, reduction={r}, label_smoothing={s})"
-            yield f"F.nll_loss({logits}, t([-100, -100, -100, -100]), reduction={r})"
-            yield f"F.nll_loss({logits}, t([0, 3, 0, 0]), reduction={r})"
-        m = f"t([[1., 2., 4.], [5., 5., 5.], [0., -1., 1.]], {d})"
-        for eps in ("1e-5", "0.", "0.5", "-0.1"):
-            yield f"F.layer_norm({m}, (3,), eps={eps})"
-            yield f"F.layer_norm({m}, (3,), t([0., 1., 2.], {d}), t([1., 0., 0.], {d}), eps={eps})"
-            yield f"F.rms_norm({m}, (3,), eps={eps})"
-            yield f"F.group_norm({m}, 3, eps={eps})"
-            yield f"F.group_norm({m}, 1, t([0., 1., 2.], {d}), eps={eps})"
-            yield f"F.batch_norm({m}, None, None, training=True, eps={eps})"
-            yield f"F.batch_norm({m}, T.zeros(3, dtype={d}), T.ones(3, dtype={d}), eps={eps})"
-            for mom in ("0", "0.3", "1"):
-                args = f"{m}, a, b, training=True, momentum={mom}, eps={eps}"
-                yield f"a = T.zeros(3, dtype={d}) ;; b = T.ones(3, dtype={d}) ;; F.batch_norm({args}) ;; [a, b]"
-        for p in "0 1 2 3 -1 -2 0.5 inf -inf".split():
-            yield f"T.norm({m}, {p}, 1)"
-            yield f"T.linalg.vector_norm({m}, {p}, (0, 1), True)"
-            yield f"T.dist({m}, {m}.flip(1), {p})"
-        for p in "1 -1 inf -inf 'fro' 'nuc' 2 -2".split():
-            if d in ("f32", "f64"):
-                yield f"T.linalg.matrix_norm({m}, {p})"
-        img = f"T.arange(16, dtype={d}).reshape(1, 1, 4, 4) - 8"
-        for k, s, p, extra in itertools.product((2, 3), (1, 2), (0, 1), ("", ", ceil_mode=True")):
-            yield f"F.max_pool2d({img}, {k}, {s}, {p}{extra})"
-            yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra})"
-            yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra}, count_include_pad=False)"
-            yield f"F.avg_pool2d({img}, {k}, {s}, {p}{extra}, divisor_override=3)"
-        for mode in ("'constant'", "'reflect'", "'replicate'", "'circular'"):
-            for pad in ("(1, 1)", "(2, 1)", "(0, 3)", "(-1, 1)", "(1, 1, 2, 1)"):
-                yield f"F.pad({img}, {pad}, mode={mode})"
+        yield from losses(d, x)
+        yield from norms(d)
     for d in INTEGERS:
         x = f"t([-3, -1, 0, 1, 3, 100], {'i8' if d == 'u8' else d}).to({d})"
         yield from (f"F.{op}({x})" for op in ("relu", "relu6", "hardtanh", "leaky_relu", "elu", "softsign", "silu"))
@@ -390,3 +403,67 @@ def halves() -> Iterator[str]:
             yield f"x = t({x}, {d}) ;; {call}"
         for call in HALF_GRADIENTS:
             yield f"x = t({x}, {d}).requires_grad_() ;; T.autograd.grad(({call}).sum(), x)[0][:20]"
+
+
+SPECIAL = "[[1., nan, inf], [-inf, 2., 0.], [3., -0., 1e30]]"
+WHOLE = "[[1, 0, 3], [2, 5, 0], [0, 1, 7]]"
+# One call each, separated by bars.
+EVERYWHERE = """
+T.cumsum(x, 0) | T.cumsum(x, 1) | x.T@x | T.einsum('ij,kj->ik', x, x) | T.trace(x) | T.diagonal(x) | T.tril(x) |
+T.triu(x, 1) | T.outer(x[0], x[1]) | T.tensordot(x, x, 1) | T.mv(x, x[0]) | T.addmv(x[0], x, x[1], beta=0) |
+T.addmm(x, x, x, beta=0, alpha=0) | T.addmm(x, x, x, alpha=0) | T.addmm(x, x*0, x) |
+T.baddbmm(x[None], x[None], x[None], beta=0) | T.roll(x, 1) | T.flip(x, (0, )) | F.avg_pool1d(x, 2) |
+F.max_pool1d(x, 2) | F.max_pool1d(x, 2, return_indices=True) | F.adaptive_avg_pool1d(x, 2) |
+F.adaptive_max_pool1d(x, 2) | F.adaptive_max_pool1d(x, 2, return_indices=True) | F.max_pool2d(x[None], 2) |
+F.max_pool2d(x[None], 2, return_indices=True) | F.max_pool2d(x[None], 2, 1, 1, return_indices=True) |
+F.conv1d(x[None], x[None, :, :2]) | F.conv1d(x[None], x[None, :, :2], padding=1) | F.pad(x, (1, 1)) |
+F.pad(x, (1, 1), value=nan) | F.softmax(x, 0) | F.softmax(x, 1) | F.log_softmax(x, 1) | F.layer_norm(x, (3, )) |
+F.rms_norm(x, (3, )) | F.dropout(x, 0.) | F.dropout(x, 1.) | F.dropout(x, .5, False) |
+x.scatter_add(0, t([[0, 0, 1]]), x) | x.scatter(0, t([[0, 0, 1]]), x, reduce='add') |
+x.scatter(0, t([[0, 2, 1]]), x, reduce='multiply') | x.index_add(0, t([1, 1]), x[:2], alpha=0) |
+x.index_add(0, t([1, 1]), x[:2], alpha=-2) | x.masked_fill(x>0, 0) | x.masked_select(x==x) | T.where(x>0, x, 0) |
+T.where(x>0, 1, 2) | T.where(x>0, 1., x) | x.nonzero() | x.bool() | x.any(1) | x.all(0) | x==x | x!=x | x<=x |
+T.isclose(x, x) | T.isclose(x, x, equal_nan=True) | T.equal(x, x) | T.allclose(x, x, equal_nan=True) |
+T.maximum(x, x.T) | T.minimum(x, x.T) | x.clamp(0, 1) | x.sort(dim=0, stable=True)[0] |
+x.sort(dim=1, descending=True, stable=True) | x.argmax() | x.argmin(1) | x.max(1) | x.min(0) | x.topk(2) |
+x.topk(2, largest=False)[0] | x.kthvalue(2)[0] | x.cummax(1) | x.cummin(0) | x.prod() | x.prod(1) | x.mean(0) |
+x.std(0) | x.var(1) | x.norm() | x.norm(0) | x.norm(inf) | x.norm(-inf) | x.logsumexp(0) | T.logaddexp(x, x.T) |
+T.hypot(x, x.T) | T.atan2(x, x.T) | T.fmod(x, 2) | T.remainder(x, -2) | x//2 | x%0. | x//0. | x**2 | x**0.5 |
+2**x | 0**x | x**x | T.lerp(x, x.T, .5) | T.lerp(x, x.T, x) | T.signbit(x) | x.frac() | x.trunc() | x.round() |
+x.floor() | T.round(x, decimals=1) | F.mse_loss(x, x.T) | F.l1_loss(x, x.T, reduction='sum') |
+F.huber_loss(x, x.T, reduction='none') | F.kl_div(x, x.T, reduction='none') |
+F.kl_div(x, x.T, reduction='batchmean') | F.nll_loss(x, t([0, 1, 2])) |
+F.cross_entropy(x, t([0, 1, 2]), reduction='none') |
+F.cross_entropy(x, t([0, 1, 2]), label_smoothing=.1, reduction='none') |
+F.embedding(t([0, 2, 0]), x, padding_idx=0) | F.one_hot(t([0, 2]), 4) | F.linear(x, x, x[0]) |
+F.unfold(x[None, None], 2) | F.fold(x.reshape(1, 1, 9)[:, :, :4].reshape(1, 4, 1), (2, 2), 2) | T.diag_embed(x) |
+T.cat([x, x], 1) | T.stack([x, x], 2) | x.repeat(2, 1) | T.linspace(0, 1, 3, dtype=x.dtype) |
+T.eye(3, dtype=x.dtype)*x | T.linalg.norm(x, 1) | T.linalg.norm(x, inf) | T.linalg.vector_norm(x, 0) |
+T.linalg.vector_norm(x, -1) | T.dist(x, x.T) | x.expand(2, 3, 3).sum(0) | T.take_along_dim(x, t([[0, 1, 0]]), 0) |
+T.index_select(x, 1, t([2, 0])) | T.gather(x, 1, t([[0], [1], [2]])) | T.special.expm1(x) | T.special.expit(x) |
+T.special.log1p(x) | T.erfinv(x) | T.lgamma(x) | T.digamma(x) | T.logical_and(x, x.T) | T.logical_xor(x, x.T) |
+T.logical_not(x) | x.double().to(x.dtype) | x.reciprocal() | x.rsqrt() | T.broadcast_to(x[0], (2, 3)) |
+T.positive(x) | T.abs(x) | T.sign(x) | T.exp2(x) | T.log10(x) | T.log2(x) | T.tan(x) | T.asinh(x) | T.acosh(x) |
+T.atanh(x)"""
+ROUNDED = """[0., 1., -1., 0.5, -0.9, 127.5, 128., 255., 256., -128.5, -129., 300., 32767., 32768., 65504., 65520.,
+2.**31, -2.**31, 3e9, -3e9]"""
+LIMITS = (
+    """[0, 1, -1, 127, 128, 255, 256, -128, -129, 32767, 32768, 2**31-1, 2**31, -2**31, 2**53+1, 2**63-1, -2**63]"""
+)
+
+
+def specials() -> Iterator[str]:
+    """Every kind of operator at infinity and NaN, and on integers; conversions at the limits of dtypes."""
+    for call in EVERYWHERE.replace("\n", "").split("|"):
+        for d in FLOATS:
+            yield f"x = t({SPECIAL}, {d}) ;; {call.strip()}"
+        for d in ("u8", "i8", "i32", "i64", "b"):
+            yield f"x = t({WHOLE}).to({d}) ;; {call.strip()}"
+    for a, b in itertools.product(FLOATS, NUMERIC):
+        x = f"t({ROUNDED}, {a})".replace("\n", " ")
+        yield f"{x}.to({b})"
+        yield f"x = T.zeros(20, dtype={b}) ;; x.copy_({x}) ;; x"
+    for d in NUMERIC:
+        yield f"t({LIMITS}).to({d})"
+        yield f"t({LIMITS}).to({d}).to(f64)"
+        yield f"t({LIMITS}).float().to({d})"

@@ -11,7 +11,7 @@ use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sig
 use crate::rules::Partial;
 use crate::rules::basis::{self, mul, number, scale, shift, where_};
 
-fn floats_only(op: &str, x: &Tensor) -> Result<()> {
+pub(super) fn floats_only(op: &str, x: &Tensor) -> Result<()> {
     if !x.dtype().is_float() {
         bail!(NotImplemented, "{op}(): not implemented for {} tensors", x.dtype());
     }

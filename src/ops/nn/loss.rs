@@ -1,5 +1,6 @@
 //! Losses. All take `reduction`: 'none', 'mean' (the default) or 'sum'.
 
+use super::activation::floats_only;
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::{Params, Prim, Tensor, call};
@@ -19,7 +20,9 @@ fn all_dims(x: &Tensor) -> Vec<usize> {
 }
 
 fn total(x: &Tensor) -> Result<Tensor> {
-    basis::sum(x, &all_dims(x), false)
+    // As `sum` does, integers are summed as int64.
+    let x = if x.dtype().is_differentiable() { x.clone() } else { cast(x, DType::I64)? };
+    basis::sum(&x, &all_dims(&x), false)
 }
 
 /// Applies `reduction` to a loss per element.
@@ -247,6 +250,7 @@ ops! { TABLE:
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
         reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
         let (a, b) = pair("mse_loss", input, target)?;
+        floats_only("mse_loss", &a)?;
         let d = sub(&a, &b)?;
         weighted_by("mse_loss", &mul(&d, &d)?, input, weight, named(reduction, size_average, reduce))
     }
@@ -362,6 +366,7 @@ ops! { TABLE:
             bail!(Runtime, "huber_loss(): does not support non-positive values for delta, got {delta}");
         }
         let (a, b) = pair("huber_loss", input, target)?;
+        floats_only("huber_loss", &a)?;
         let d = single(&sub(&a, &b)?)?;
         let r = abs(&d)?;
         // NaN is near, so that it stays in the derivatives.
