@@ -86,6 +86,9 @@ def second(f: Any) -> Any:
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("source", SOURCES)
 def test_a_forward_that_draws_is_not_run_again(source: str, style: str) -> None:
+    # Two draws may be so close that they pass for rounding: which are drawn is no matter of chance here.
+    np.random.seed(0)
+    random.seed(0)
     f = scaled(SOURCES[source], style)
     x = X.clone().requires_grad_()
     (g,) = pb.autograd.grad(f(x).sum(), x, create_graph=True)
