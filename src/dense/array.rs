@@ -376,11 +376,10 @@ impl Array {
     ///
     /// Error: `Runtime` for a shape without elements whose other sizes are too large.
     pub fn reshape(&self, shape: &Shape) -> Result<Array> {
-        if shape.contains(&0) && shape.checked_numel().is_none() {
-            bail!(Runtime, "reshape(): shape {shape} has sizes that memory cannot address");
-        }
-        if shape.numel() != self.numel() {
-            bail!(Internal, "reshape(): {} was to become {shape}", self.shape);
+        match shape.checked_numel() {
+            Some(n) if n == self.numel() => {}
+            Some(_) => bail!(Internal, "reshape(): {} was to become {shape}", self.shape),
+            None => bail!(Runtime, "reshape(): shape {shape} has sizes that memory cannot address"),
         }
         if let Data::Strided { .. } = self.data {
             return match self.layout().reshape(shape) {

@@ -177,19 +177,19 @@ fn is_big(v: &Value) -> bool {
 /// Elements that two operands make together, if they broadcast, from which their sizes alone say nothing.
 const OUTER: usize = 10_000;
 
-/// Whether a call with tensors of these sizes may take long: one is big, or several span a big result.
-#[cold]
-fn is_outer(values: &[Value]) -> bool {
-    let spanning = |v: &&Value| matches!(v, Value::Tensor(t) if t.stored() >= OUTER);
-    values.iter().filter(spanning).count() > 1
+/// Whether a call with these arguments may take long: one is big, or several span a big result.
+#[inline]
+fn is_long(values: &[Value]) -> bool {
+    let mut spanning = 0;
+    values.iter().any(|v| {
+        spanning += usize::from(matches!(v, Value::Tensor(t) if t.stored() >= OUTER));
+        spanning > 1 || is_big(v)
+    })
 }
 
 /// Runs an entry, without the GIL if there is much to do.
 pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
-    if values.iter().any(is_big) || (values.len() > 1 && is_outer(values)) {
-        return without_gil(py, || (entry.run)(values));
-    }
-    (entry.run)(values)
+    if is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
 }
 
 /// Runs `f`, without the GIL if one of its tensors is big, or if two of them may span a big result.
