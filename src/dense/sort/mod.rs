@@ -70,34 +70,31 @@ fn from_last(l: &Layout, dim: usize) -> Layout {
 /// Nanoseconds that an element of a long line takes.
 const ELEMENT_NS: usize = 60;
 
-/// [`order_here`]; a line that takes long is ordered while the caller listens.
-fn order(
+/// What is wanted of the lines along `dim`.
+#[derive(Clone, Copy)]
+struct Ask {
     op: &'static str,
-    a: &Array,
     dim: usize,
     descending: bool,
     take: Take,
     values: bool,
-) -> Result<(Option<Array>, Array)> {
-    let ns = a.shape().get(dim).map_or(0, |n| n.saturating_mul(ELEMENT_NS));
+}
+
+/// [`order_here`]; a line that takes long is ordered while the caller listens.
+fn order(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
+    let ns = a.shape().get(ask.dim).map_or(0, |n| n.saturating_mul(ELEMENT_NS));
     if threads::is_short(ns) {
-        return order_here(op, a, dim, descending, take, values);
+        return order_here(a, ask);
     }
     let a = copy::own(a)?;
-    threads::apart(ns, move || order_here(op, &a, dim, descending, take, values))
+    threads::apart(ns, move || order_here(&a, ask))
 }
 
 /// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.
-fn order_here(
-    op: &'static str,
-    a: &Array,
-    dim: usize,
-    descending: bool,
-    take: Take,
-    values: bool,
-) -> Result<(Option<Array>, Array)> {
+fn order_here(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
+    let Ask { op, dim, descending, take, values } = ask;
     if a.rank() == 0 {
-        let (v, i) = order_here(op, &a.reshape(&[1].into())?, 0, descending, take, values)?;
+        let (v, i) = order_here(&a.reshape(&[1].into())?, Ask { dim: 0, ..ask })?;
         let back = |x: Array| if x.numel() == 1 { x.reshape(&Shape::scalar()) } else { Ok(x) };
         return Ok((v.map(back).transpose()?, back(i)?));
     }
@@ -196,7 +193,7 @@ impl<T: Sortable> Job<'_, T> {
 }
 
 fn both(op: &'static str, a: &Array, dim: usize, descending: bool, take: Take) -> Result<(Array, Array)> {
-    match order(op, a, dim, descending, take, true)? {
+    match order(a, Ask { op, dim, descending, take, values: true })? {
         (Some(values), indices) => Ok((values, indices)),
         _ => bail!(Internal, "{op}(): the values are missing"),
     }
@@ -211,7 +208,7 @@ pub fn sort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<(A
 
 /// The indices of [`sort`].
 pub fn argsort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<Array> {
-    Ok(order("argsort", a, dim, descending, Take::All, false)?.1)
+    Ok(order(a, Ask { op: "argsort", dim, descending, take: Take::All, values: false })?.1)
 }
 
 /// The `k` greatest (or least) elements along `dim` and their indices, in order whether `sorted` or not.
