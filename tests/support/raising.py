@@ -486,6 +486,7 @@ def drawn(r: random.Random) -> tuple[str, str, type[BaseException], tuple[str, .
         if (entrance, hook) not in NOT_OURS:
             break
     others = tuple(h for h in HOOKS[:-1] if h != hook and r.random() < r.choice((0.05, 0.15, 0.4)))
-    # Where a rule is derived, an ordinary error is the reason why it cannot be.
-    derived = entrance.startswith(("derived", "trial"))
-    return entrance, hook, r.choice(KINDS[:-1] if derived else KINDS), others
+    # Where a rule is derived, an ordinary error is the reason why it cannot be; `inspect` says by one that there is no
+    # signature.
+    answer = entrance.startswith(("derived", "trial", "signature", "custom function"))
+    return entrance, hook, r.choice(KINDS[:-1] if answer else KINDS), others
