@@ -107,9 +107,14 @@ impl Shape {
     }
     /// The shape without dimension `at`.
     pub fn without(&self, at: usize) -> Shape {
-        let mut s = self.clone();
-        s.remove(at);
-        s
+        debug_assert!(at < self.rank());
+        let mut s = SmallVec::new();
+        for (i, &d) in self.0.iter().enumerate() {
+            if i != at {
+                s.push(d);
+            }
+        }
+        Shape(s)
     }
     /// The shape with dimension `at` replaced.
     pub fn with(&self, at: usize, dim: usize) -> Shape {
