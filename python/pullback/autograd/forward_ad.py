@@ -27,13 +27,16 @@ if TYPE_CHECKING:
         unpack,
     )
 
+
 _made_in_rust = members("autograd.forward_ad")
 for _name in ("is_fwd_grad_enabled", "make_dual", "switch_fwd_grad", "unpack"):
     globals()[_name] = _made_in_rust[_name]
-_enter, _exit, _levels = (_made_in_rust[name] for name in ("enter_dual_level", "exit_dual_level", "dual_levels"))
+_enter: "Callable[[], int]" = _made_in_rust["enter_dual_level"]
+_exit: "Callable[..., None]" = _made_in_rust["exit_dual_level"]
+_levels: "Callable[[], int]" = _made_in_rust["dual_levels"]
 
 # PyTorch's name for the number of the innermost level; -1 outside of all.
-_current_level = -1
+_current_level: int = -1
 
 __all__ = [
     "UnpackedDualTensor",

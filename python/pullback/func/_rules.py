@@ -26,7 +26,8 @@ _short = pb._core._short
 
 def _text(spec: Any) -> str:
     """A structure in a message."""
-    return _short(str(spec), 2000)
+    text: str = _short(str(spec), 2000)
+    return text
 
 
 def is_differentiable(x: Any) -> bool:
