@@ -33,7 +33,8 @@ $(VENV)/.build $(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: requirements/%.txt | $(BI
 # The wheel, installed. Only changed sources build it again.
 $(VENV)/.wheel: $(RUST) $(PYTHON_SOURCES) pyproject.toml | $(VENV)/.build
 	@rm -rf target/wheels
-	$(BIN)/maturin build --release --locked --features python --interpreter $(BIN)/python --out target/wheels
+	$(BIN)/maturin build --release --locked --features python --interpreter $(BIN)/python --compression-level 9 \
+		--out target/wheels
 	@$(BIN)/python tools/wheel_size.py target/wheels
 	@$(PIP) --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@

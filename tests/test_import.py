@@ -47,6 +47,12 @@ def test_numpy_is_loaded_with_the_first_array() -> None:
     assert seen.split() == ["False", "True"]
 
 
+def test_no_module_comes_along_that_is_slow_to_load() -> None:
+    slow = {"threading", "functools", "collections", "typing", "inspect", "re", "dataclasses", "contextlib", "enum"}
+    seen = run("import sys; before = set(sys.modules); import pullback; print(*(set(sys.modules) - before))")
+    assert not slow & set(seen.split())
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_import_stays_small() -> None:
     code = "import pullback; print(next(l for l in open('/proc/self/status') if l.startswith('VmRSS')).split()[1])"

@@ -8,6 +8,7 @@ use crate::dense::threads::{self, Ears};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::cell::Cell;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -52,12 +53,31 @@ fn listen() -> Result<()> {
 }
 
 fn remember_main(py: Python<'_>) -> PyResult<()> {
-    let threading = py.import("threading")?;
-    let ident = |name: &str| threading.call_method0(name)?.getattr("ident")?.extract::<u64>();
-    if ident("main_thread")? == ident("current_thread")? {
+    let modules = py.import("sys")?.getattr("modules")?;
+    let is_main = match modules.cast::<PyDict>()?.get_item("threading")? {
+        Some(threading) => {
+            let ident = |name: &str| threading.call_method0(name)?.getattr("ident")?.extract::<u64>();
+            ident("main_thread")? == ident("current_thread")?
+        }
+        // The module is most of what an import would cost, and who has not loaded it has started no thread with it.
+        None => is_first(),
+    };
+    if is_main {
         let _ = MAIN.set(thread::current().id());
     }
     Ok(())
+}
+
+/// Whether this is the thread that the process began with, as far as the system says.
+#[cfg(target_os = "linux")]
+fn is_first() -> bool {
+    // SAFETY: both only answer a question.
+    unsafe { libc::getpid() == libc::gettid() }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_first() -> bool {
+    true
 }
 
 fn released(f: &mut (dyn FnMut() + Send)) {

@@ -38,25 +38,27 @@ fn apply(
     }
     // Most numbers are these; taken apart here, they are written once and not moved.
     if let Ok(x) = other.cast_exact::<PyFloat>() {
-        return with_number(slf.py(), &a, Scalar::Float(x.value()), f);
+        return with_number(slf.py(), &a, x.value(), Scalar::Float, f);
     }
     if let Some(i) = convert::plain_integer(other) {
-        return with_number(slf.py(), &a, Scalar::Int(i), f);
+        return with_number(slf.py(), &a, i, Scalar::Int, f);
     }
     match convert::number(other)? {
-        Some(n) => with_number(slf.py(), &a, n, f),
+        Some(n) => with_number(slf.py(), &a, n, |n| n, f),
         None => Ok(None),
     }
 }
 
+/// `f(a, n)`, where the number comes in a register.
 #[inline(never)]
-fn with_number(
+fn with_number<N: Copy + Send>(
     py: Python<'_>,
     a: &Tensor,
-    n: Scalar,
+    n: N,
+    scalar: impl FnOnce(N) -> Scalar + Send,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<Option<Tensor>> {
-    Ok(Some(door::released(py, &[a], || f(Operand::Tensor(a), Operand::Number(n)))?))
+    Ok(Some(door::released(py, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
 }
 
 #[inline(always)]
