@@ -137,3 +137,35 @@ def test_threads_and_forks_have_levels_of_their_own() -> None:
         code = textwrap.dedent(program).format(elsewhere=elsewhere)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
         assert (done.stdout.strip(), done.returncode) == ("right", 0), done.stderr
+
+
+# What the interpreter still holds when it ends, and frees while it no longer counts as running.
+LEFT = {
+    "cycle": "def f(): return y",
+    "graph": "z = (y * 2).sum()\ndef f(): return z",
+    "gradient": "(y * y).sum().backward()\ndef f(): return y, y.grad",
+    "hook": "y.register_hook(lambda g: g)\nz = y.exp()\ndef f(): return z",
+    "transform": "g = pb.func.vmap(pb.func.grad(lambda v: (v * y).sum()))\ng(pb.ones(3, 2))\ndef f(): return g",
+    "function": (
+        "class F(pb.autograd.Function):\n"
+        "    @staticmethod\n"
+        "    def forward(ctx, x): ctx.kept = f; ctx.save_for_backward(x); return x * 2\n"
+        "    @staticmethod\n"
+        "    def backward(ctx, g): return g\n"
+        "def f(): return z\n"
+        "z = F.apply(y)"
+    ),
+    "module": "import builtins\nz = y.sin()\nbuiltins.kept = [z, z[0], pb.func.vjp(pb.sin, y)]\nkept.append(kept)",
+    "error": "z = y.exp()\ndef f(): return z\nraise KeyError(1)",
+}
+
+
+@pytest.mark.parametrize("uses", ["nothing", "operators"])
+@pytest.mark.parametrize("left", LEFT)
+def test_the_interpreter_ends_well(left: str, uses: str) -> None:
+    start = "import pullback as pb\ny = pb.ones(2, requires_grad=True)\n"
+    more = "x = pb.ones(2)\nfor _ in range(3): x = (x + 1).exp()\n" if uses == "operators" else ""
+    code = start + more + LEFT[left]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == (1 if left == "error" else 0), done.stderr
+    assert "panicked" not in done.stderr, done.stderr

@@ -1,4 +1,4 @@
-"""The layer check finds what it must find."""
+"""The layer check finds what it must find, and the list of hot functions has those that run."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ import pytest
 TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
 
-@pytest.fixture(scope="module")
-def layers() -> ModuleType:
+def tool(name: str) -> ModuleType:
     sys.path.insert(0, str(TOOLS))
     try:
-        spec = importlib.util.spec_from_file_location("layers", TOOLS / "layers.py")
+        spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
         assert spec and spec.loader
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(TOOLS))
     return module
+
+
+@pytest.fixture(scope="module")
+def layers() -> ModuleType:
+    return tool("layers")
 
 
 def faults(layers: ModuleType, root: Path, files: dict[str, str]) -> list[str]:
@@ -65,3 +69,46 @@ def test_upward_uses_are_found(layers: ModuleType, tmp_path: Path, text: str, li
 def test_other_uses_pass(layers: ModuleType, tmp_path: Path, text: str) -> None:
     macro = "#[macro_export]\nmacro_rules! bail { () => {} }"
     assert faults(layers, tmp_path, {"lib.rs": "", "base/error.rs": macro, "dense/deep.rs": text}) == []
+
+
+# ---------------------------------------------------------------- hot functions
+HASHES = ["0123456789abcdef", "fedcba9876543210"]
+
+
+def test_functions_are_counted_without_their_hashes() -> None:
+    hot = tool("hot_functions")
+    first, second = (f"_ZN8pullback3one17h{h}E" for h in HASHES)
+    profile = [
+        f"fn={first}\n",
+        "10 5\n",
+        "calls=2 30\n",
+        "11 900\n",
+        f"fn={second}'2\n",
+        "+3 1\n",
+        "12 7\n",
+        "fn=main\n",
+        "1 9\n",
+    ]
+    assert hot.instructions(profile) == {"_ZN8pullback3one17h*": 13, "main": 9}
+    listed = [f"0000 0010 t {first}", f"0010 0020 t {second}.llvm.42", "0030 0001 D data", "0040 0008 T main", "U free"]
+    assert hot.sizes(listed) == {"_ZN8pullback3one17h*": 0x30}
+
+
+def test_the_densest_functions_are_chosen_until_they_run_most() -> None:
+    from collections import Counter
+
+    hot = tool("hot_functions")
+    run = Counter(small=500, large=400, rare=100, unknown=1000)
+    size = Counter(small=10, large=4000, rare=9000)
+    assert hot.chosen(run, size) == ["small", "large"]
+    assert hot.chosen(Counter(), size) == []
+    text = hot.script(["a17h*", "b17h*"])
+    assert text.index("*(.text.a17h*)") < text.index("*(.text.b17h*)") and text.endswith("INSERT BEFORE .text;\n")
+
+
+def test_the_list_of_hot_functions_is_what_the_tool_writes() -> None:
+    hot = tool("hot_functions")
+    text = (TOOLS.parent / "link" / "hot.ld").read_text()
+    names = [line.strip()[len("*(.text.") : -1] for line in text.splitlines() if line.strip().startswith("*(")]
+    assert len(names) == len(set(names)) > 100 and hot.script(names) == text
+    assert all(name.endswith("17h*") for name in names)

@@ -55,6 +55,26 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Refuses elements behind the first `room` of the memory, which starts at element `before` of what users see.
+    ///
+    /// # Errors
+    /// `Runtime` if there are some.
+    pub fn require_room(&self, op: &str, room: usize, before: usize) -> Result<()> {
+        let needed = self.needed().unwrap_or(usize::MAX);
+        if needed <= room {
+            return Ok(());
+        }
+        Err(Error::runtime(format!(
+            "{op}(): sizes {}, strides {:?} and storage offset {} are out of bounds for storage of {} elements: they \
+             need {}. Make the sizes, strides or offset smaller.",
+            self.shape,
+            self.strides.as_slice(),
+            Whole::from(self.offset).plus(before),
+            Whole::from(room).plus(before),
+            Whole::from(needed).plus(before),
+        )))
+    }
+
     /// Lowest and highest offset of an element, exactly; `None` when empty.
     fn reach(&self) -> Option<(Whole, Whole)> {
         if self.shape.contains(&0) {

@@ -24,6 +24,8 @@ impl std::fmt::Display for Scalar {
             Scalar::Int(i) => write!(f, "{i}"),
             Scalar::Unsigned(u) => write!(f, "{u}"),
             Scalar::Huge(x) => write!(f, "an integer near {x:e}"),
+            // As Python writes it.
+            Scalar::Float(x) if x.is_nan() => f.write_str("nan"),
             Scalar::Float(x) => write!(f, "{x:?}"),
             Scalar::Complex(z) => write!(f, "{z}"),
         }

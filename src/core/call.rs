@@ -118,7 +118,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Kind::Tape => tape::one(top, look, prim, params, args),
         Kind::Dual => dual_one(top, false, prim, params, args),
         Kind::ForwardAd => dual_one(top, true, prim, params, args),
-        Kind::Batch if look.forbidden => shared::one(top, prim, params, args),
+        Kind::Batch if look.forbidden && shared::any() => shared::one(top, prim, params, args),
         Kind::Batch => batch::one(top, prim, params, args),
         Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
     }
@@ -145,7 +145,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
         Kind::Tape => tape::many(top, look, prim, params, args),
         Kind::Dual => dual_many(top, false, prim, params, args),
         Kind::ForwardAd => dual_many(top, true, prim, params, args),
-        Kind::Batch if look.forbidden => shared::many(top, prim, params, args),
+        Kind::Batch if look.forbidden && shared::any() => shared::many(top, prim, params, args),
         Kind::Batch => {
             let outs = batch::interpret(top, prim, params, args)?;
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())

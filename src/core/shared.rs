@@ -50,6 +50,12 @@ pub fn note(level: LevelId, t: &Tensor) {
     watch::attend(level);
 }
 
+/// Whether some level has such values.
+#[inline]
+pub(super) fn any() -> bool {
+    ANY.get()
+}
+
 /// Whether all members of a value of the batch level are the same, as far as is known.
 pub fn is_shared(level: LevelId, t: &Tensor) -> bool {
     ANY.get()

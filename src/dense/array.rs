@@ -1,6 +1,7 @@
 //! A dense strided array: a dtype, a shape, and where the elements are.
 
 use super::buffer::Buffer;
+use super::gather::by_width;
 use super::parallel::Shared;
 use super::{copy, threads};
 use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
@@ -85,13 +86,23 @@ impl Array {
     }
 
     fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
+        let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
+        let buffer = match n.and_then(|n| n.checked_mul(dtype.size())) {
+            Some(bytes) if !super::memory::is_large(bytes) => Buffer::alloc(bytes)?,
+            _ => Array::large(dtype, &shape)?,
+        };
+        fill(buffer.ptr(), shape.numel())?;
+        Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn large(dtype: DType, shape: &Shape) -> Result<Buffer> {
         let Some(bytes) = shape.checked_bytes(dtype.size()) else {
             bail!(Runtime, "a tensor of shape {shape} and dtype {dtype} has more elements than memory can address");
         };
         super::memory::check_available(bytes)?;
-        let buffer = Buffer::alloc(bytes)?;
-        fill(buffer.ptr(), shape.numel())?;
-        Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
+        Buffer::alloc(bytes)
     }
 
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Array> {
@@ -107,16 +118,20 @@ impl Array {
         if shape.rank() > 0 && copy::is_zero_bits(dtype, value) {
             return Array::zeros(dtype, shape);
         }
-        match_dtype!(dtype, T => {
-            let x: T = copy::from_scalar(value);
-            Array::build::<T>(shape, |out| {
-                let (n, shared) = (out.len(), Shared(out.as_mut_ptr()));
-                // SAFETY: the ranges are disjoint parts of `out`, which nobody else uses meanwhile.
+        let one = Array::scalar(dtype, value);
+        if shape.rank() == 0 {
+            return Ok(one);
+        }
+        Array::build_bytes(dtype, shape, |ptr, n| {
+            by_width!(dtype.size(), T => {
+                // SAFETY: `one` holds an element of this width.
+                let (x, shared) = (unsafe { one.ptr().cast::<T>().read() }, Shared(ptr.cast::<T>()));
+                // SAFETY: the ranges are disjoint parts of the block of `n` elements, which nobody else uses meanwhile.
                 let fill = |part: Range<usize>| unsafe {
                     std::slice::from_raw_parts_mut(shared.at(part.start), part.len()).fill(x);
                 };
-                if size_of_val(out) < LONG { fill(0..n) } else { threads::run_chunks(n, LONG / 64, &fill) }
-            })
+                if n * dtype.size() < LONG { fill(0..n) } else { threads::run_chunks(n, LONG / 64, &fill) }
+            });
         })
     }
 
@@ -131,13 +146,18 @@ impl Array {
 
     /// `rows` × `cols` zeros with `count` ones on the diagonal that starts at (`row`, `col`).
     pub fn unit_rows(dtype: DType, rows: usize, cols: usize, row: isize, col: usize, count: usize) -> Result<Array> {
-        match_dtype!(dtype, T => {
-            Array::build::<T>([rows, cols].into(), |out| {
-                out.fill(<T as Element>::zero());
+        let one = Array::scalar(dtype, Scalar::Int(1));
+        Array::build_bytes(dtype, [rows, cols].into(), |ptr, n| {
+            by_width!(dtype.size(), T => {
+                // SAFETY: the block holds `n` elements of this width, `one` holds one; zero bytes are zero in every dtype.
+                let (x, out) = unsafe {
+                    std::ptr::write_bytes(ptr, 0, n * dtype.size());
+                    (one.ptr().cast::<T>().read(), std::slice::from_raw_parts_mut(ptr.cast::<T>(), n))
+                };
                 for i in 0..count {
-                    out[(row + i as isize) as usize * cols + col + i] = <T as Element>::one();
+                    out[(row + i as isize) as usize * cols + col + i] = x;
                 }
-            })
+            });
         })
     }
 

@@ -123,11 +123,17 @@ pub fn stats() -> Stats {
     }
 }
 
+/// Whether a block is compared with what is free before it is made.
+#[inline]
+pub fn is_large(bytes: usize) -> bool {
+    bytes >= os::LARGE
+}
+
 /// A `Runtime` error if memory for `bytes` cannot be had. The system promises more than it has, and ends who uses it:
 /// so large blocks are compared with what is free before they are written.
 #[inline]
 pub fn check_available(bytes: usize) -> crate::base::Result<()> {
-    if bytes >= os::LARGE { check_large(bytes) } else { Ok(()) }
+    if is_large(bytes) { check_large(bytes) } else { Ok(()) }
 }
 
 #[cold]

@@ -14,11 +14,11 @@ use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
 binary! { PRIMITIVES:
     /// The quotient rounded down.
-    floor_divide_same = "floor_divide" (a, b) { float => a.floor_div(b), int => a.floor_div(b) } Same [INTERNAL]
+    floor_divide_same = "floor_divide" (a, b) { float => a.floor_div(b), int_serial => a.floor_div(b) } Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// The quotient rounded towards zero.
-    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int => a.trunc_div(b) } Same [INTERNAL]
+    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) } Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// Remainder with the sign of `other`, as Python's `%`.
@@ -26,7 +26,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
-    remainder = "remainder" (a, b) { float => a.remainder(b), int => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
+    remainder = "remainder" (a, b) { float => a.remainder(b), int_serial => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
         da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
@@ -34,7 +34,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
-    fmod = "fmod" (a, b) { float => a.fmod(b), int => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
+    fmod = "fmod" (a, b) { float => a.fmod(b), int_serial => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
         da[] Partial::Piece, db[a b] wraps(&trunc_divide_same(a, b)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
@@ -90,7 +90,7 @@ binary! { PRIMITIVES:
         da[] Partial::Zero, db[a b] polygamma_same(&shift(a, 1.0)?, b);
 
     /// A power of floats or of integers.
-    pow_same = "pow" (a, b) { float => a.pow(b), int => a.pow(b) } Same [INTERNAL]
+    pow_same = "pow" (a, b) { float => a.pow(b), int_serial => a.pow(b) } Same [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
 }
 

@@ -19,7 +19,7 @@ pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
     for (i, &s) in sizes.iter().enumerate() {
         match s {
             -1 if inferred.is_none() => inferred = Some(i),
-            -1 => bail!(Runtime, "{op}(): only one dimension can be inferred"),
+            -1 => bail!(Runtime, "{op}(): only one dimension can be inferred; -1 stands twice in shape {sizes:?}"),
             s if s < -1 => bail!(Runtime, "{op}(): invalid shape dimension {s}"),
             _ => {}
         }
@@ -35,7 +35,11 @@ pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
         shape[i] = numel / known;
     }
     if shape.checked_numel() != Some(numel) {
-        bail!(Runtime, "{op}(): shape '{sizes:?}' is invalid for input of size {numel}");
+        let why = match inferred {
+            Some(_) => format!("{known} does not divide {numel}"),
+            None => format!("the shape has {known} elements"),
+        };
+        bail!(Runtime, "{op}(): shape '{sizes:?}' is invalid for input of size {numel}: {why}");
     }
     Ok(shape)
 }

@@ -209,14 +209,7 @@ fn strided(op: &str, input: &Tensor, size: &[i64], stride: &[i64], offset: i64) 
         bail!(Runtime, "{op}(): Negative strides and offsets are not supported, got {stride:?} and {offset}");
     }
     let layout = Layout::strided(op, shape, stride, offset)?;
-    if layout.needed().is_none_or(|n| n > input.numel()) {
-        bail!(
-            Runtime,
-            "{op}(): sizes {}, strides {stride:?} and storage offset {offset} are out of bounds for storage of {} elements",
-            layout.shape,
-            input.numel()
-        );
-    }
+    layout.require_room(op, input.numel(), 0)?;
     let region = Region::Strided(layout);
     if region.overlaps() {
         bail!(

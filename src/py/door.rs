@@ -9,9 +9,13 @@ use crate::dense::threads;
 use crate::ops::entry::Fast;
 use crate::ops::{self, Entry, Flags, Value};
 use pyo3::ffi;
+use pyo3::impl_::trampoline::{MethodDef, unaryfunc};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use std::ffi::CString;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -32,28 +36,38 @@ const RELEASE_ABOVE: usize = 100_000;
 
 static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
 
-/// Enters from C: panics and errors become exceptions.
+/// Enters from C: panics and errors become exceptions. This is pyo3's own way in, which takes the interpreter's word that
+/// the thread is attached; asking for it ([`Python::attach`]) would be a tenth of a small operator.
+///
+/// # Safety
+/// The interpreter calls, attached.
 #[inline(always)]
-pub fn enter(f: impl FnOnce(Python<'_>) -> PyResult<Object>) -> Object {
-    Python::attach(|py| {
-        // The closure only touches values that an unwind drops.
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| f(py))) {
-            Ok(Ok(o)) => o,
-            Ok(Err(e)) => {
-                e.restore(py);
-                null_mut()
-            }
-            Err(payload) => {
-                errors::internal(&payload).restore(py);
-                null_mut()
-            }
-        }
-    })
+pub unsafe fn enter<F: FnOnce(Python<'_>) -> PyResult<Object>>(f: F) -> Object {
+    struct Entrance<F>(PhantomData<F>);
+    impl<F: FnOnce(Python<'_>) -> PyResult<Object>> MethodDef<unaryfunc::Func> for Entrance<F> {
+        const METH: unaryfunc::Func = entered::<F>;
+    }
+    let mut f = ManuallyDrop::new(f);
+    // SAFETY: the pointer goes to `entered` as it is, once; the thread is attached, by the contract.
+    unsafe { unaryfunc::<Entrance<F>>((&raw mut f).cast()) }
+}
+
+/// # Safety
+/// `f` is the function, which nobody uses after this.
+#[inline(always)]
+unsafe fn entered<F: FnOnce(Python<'_>) -> PyResult<Object>>(py: Python<'_>, f: Object) -> PyResult<Object> {
+    // SAFETY: by the contract.
+    let f = unsafe { f.cast::<F>().read() };
+    // The closure only touches values that an unwind drops.
+    match catch_unwind(AssertUnwindSafe(|| f(py))) {
+        Ok(out) => out,
+        Err(payload) => Err(errors::internal(&*payload)),
+    }
 }
 
 #[inline(never)]
 unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py_ssize_t, kwnames: Object) -> Object {
-    enter(|py| {
+    let called = |py: Python<'_>| {
         // SAFETY: trampolines are only made for entries of the list.
         let b = unsafe { BINDABLE.get().unwrap_unchecked().get_unchecked(i) };
         let mut slots: Slots = [null_mut(); MAX_PARAMS + 1];
@@ -83,7 +97,9 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
         };
         let out = call(py, b.entry, &values)?;
         complete(py, b, &slots, values, out)
-    })
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { enter(called) }
 }
 
 /// Whether a flag of the call, such as `inplace`, is True.

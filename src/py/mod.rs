@@ -83,6 +83,8 @@ pub fn submodule<'py>(core: &Bound<'py, PyModule>, path: &str) -> PyResult<Bound
 
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    // pyo3 looks once whether there is an interpreter, and should not do so first while it ends.
+    Python::initialize();
     crate::dense::near::claim();
     m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(m)?;

@@ -120,7 +120,7 @@ pub unsafe fn invoke<const N: usize>(
     kwnames: Object,
     f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, [Arg<'a, 'py>; N]) -> Out<'py>,
 ) -> Object {
-    enter(|py| {
+    let called = |py: Python<'_>| {
         // SAFETY: by the contract; a method descriptor checks the type of `self`.
         unsafe {
             let slf = Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>();
@@ -135,7 +135,9 @@ pub unsafe fn invoke<const N: usize>(
             let parsed = signature.parse::<N>(py, args, n as usize, kwnames)?;
             f(&slf, parsed).map(Bound::into_ptr)
         }
-    })
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { enter(called) }
 }
 
 /// Reads an attribute.
@@ -144,11 +146,13 @@ pub unsafe fn invoke<const N: usize>(
 /// `slf` is a live `PyTensor`.
 #[inline]
 pub unsafe fn read(slf: Object, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out<'py>) -> Object {
-    enter(|py| {
+    let called = |py: Python<'_>| {
         // SAFETY: by the contract.
         let slf = unsafe { Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>() };
         f(&slf).map(Bound::into_ptr)
-    })
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { enter(called) }
 }
 
 /// Writes an attribute. Deleting `grad` is assigning None; the others cannot be deleted.
@@ -161,7 +165,7 @@ pub unsafe fn write(
     value: Object,
     f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, Arg<'a, 'py>) -> PyResult<()>,
 ) -> c_int {
-    let done = enter(|py| {
+    let called = |py: Python<'_>| {
         if value.is_null() && !name.ends_with("grad") {
             return Err(undeletable(name));
         }
@@ -171,7 +175,9 @@ pub unsafe fn write(
             (Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>(), given.then(|| Borrowed::from_ptr(py, value)))
         };
         f(&slf, value).map(|()| null_mut::<ffi::PyObject>().wrapping_add(1))
-    });
+    };
+    // SAFETY: the interpreter calls.
+    let done = unsafe { enter(called) };
     if done.is_null() { -1 } else { 0 }
 }
 

@@ -2,6 +2,7 @@
 //! of custom functions share. This leaves out what pyo3 does for classes in general and classes of this shape do not
 //! need. Some of those that are freed wait to be used again, as the interpreter's own small objects do.
 
+use super::door;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::{PyClass, PyClassInitializer, ffi};
@@ -149,7 +150,10 @@ unsafe extern "C" fn free<T: Pooled>(object: Object) {
             contents.drop_in_place();
         } else {
             // They may hold objects, which are freed by whoever is attached. A panic has been printed.
-            Python::attach(|_| drop(catch_unwind(AssertUnwindSafe(|| contents.drop_in_place()))));
+            door::enter(|_| {
+                drop(catch_unwind(AssertUnwindSafe(|| contents.drop_in_place())));
+                Ok(null_mut())
+            });
         }
         match known.dict.load(Relaxed) {
             0 => {}

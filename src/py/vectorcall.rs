@@ -156,7 +156,7 @@ pub unsafe extern "C" fn entry<T: Callable>(
     nargsf: usize,
     names: Object,
 ) -> Object {
-    door::enter(|py| {
+    let called = |py: Python<'_>| {
         // What is called may call it again.
         stack::check()?;
         // SAFETY: as the caller promises, who holds the object too.
@@ -164,7 +164,9 @@ pub unsafe extern "C" fn entry<T: Callable>(
             let me = Borrowed::from_ptr(py, callable).cast_unchecked::<T>();
             me.get().called(&Call::new(py, args, nargsf, names)).map(Bound::into_ptr)
         }
-    })
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { door::enter(called) }
 }
 
 /// Calls an object of a class with an entry point with a tuple and a dict.

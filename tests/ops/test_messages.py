@@ -34,6 +34,37 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (lambda: pb.linalg.eigh(pb.eye(2).half()), RuntimeError, r"linalg\.eigh: Low precision dtypes .* float16 .*'A'"),
     (lambda: pb.linalg.det(X), RuntimeError, r"linalg\.det: A must be batches of square matrices.*shape \[2, 3\]"),
+    (
+        lambda: X.reshape(4, 2),
+        RuntimeError,
+        r"shape '\[4, 2\]' is invalid for input of size 6: the shape has 8 elements",
+    ),
+    (lambda: X.view(4, -1), RuntimeError, r"view\(\): shape '\[4, -1\]' is invalid .* size 6: 4 does not divide 6"),
+    (
+        lambda: X.reshape(-1, -1),
+        RuntimeError,
+        r"only one dimension can be inferred; -1 stands twice in shape \[-1, -1\]",
+    ),
+    (
+        lambda: X[1].as_strided((2, 2), (2, 1), 3),
+        RuntimeError,
+        r"sizes \[2, 2\], strides \[2, 1\] and storage offset 3 are out of bounds .* of 6 elements: they need 7\. Make",
+    ),
+    (
+        lambda: pb.as_strided_scatter(X, pb.ones(2), (2,), (6,)),
+        RuntimeError,
+        r"strides \[6\] and storage offset 0 are out of bounds .* of 6 elements: they need 7\.",
+    ),
+    (
+        lambda: pb.nn.functional.binary_cross_entropy(X * 1.5, X),
+        RuntimeError,
+        r"of input should be between 0 and 1, but got 1\.5\. Give it a sigmoid, or use binary_cross_entropy_with",
+    ),
+    (
+        lambda: pb.nn.functional.binary_cross_entropy(X, X * pb.nan),
+        RuntimeError,
+        r"of target should be between 0 and 1, but got nan\. It holds the probability",
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ use super::require_indices;
 use crate::base::dtype::Category;
 use crate::base::{DType, Element, Result, Scalar, Shape};
 use crate::dense::array::Array;
-use crate::dense::copy::{Convert, from_scalar};
+use crate::dense::copy::{Convert, cast, from_scalar};
 use crate::dense::parallel::{self, Shared};
 use crate::{bail, match_dtype};
 
@@ -43,14 +43,24 @@ fn spaced<T: Convert>(n: usize, f: impl Fn(f64) -> f64 + Sync) -> Result<Array> 
 /// `start + i * step` for `i` in `0..n`: in 64-bit integers if both are integers, else in float64.
 pub fn arange(dtype: DType, start: Scalar, step: Scalar, n: usize) -> Result<Array> {
     let whole = |s: Scalar| s.category() <= Category::Integer;
-    match_dtype!(dtype, T => {
-        if whole(start) && whole(step) && dtype != DType::Bool {
-            let (start, step) = (start.as_i64(), step.as_i64());
-            return counted::<T>(n, |i| T::of_i64(start.wrapping_add(step.wrapping_mul(i as i64))));
-        }
-        let (start, step) = (start.as_f64(), step.as_f64());
-        spaced::<T>(n, |i| start + step * i)
-    })
+    if whole(start) && whole(step) && dtype != DType::Bool {
+        let (start, step) = (start.as_i64(), step.as_i64());
+        let at = |i: usize| start.wrapping_add(step.wrapping_mul(i as i64));
+        return match dtype {
+            DType::F32 => counted::<f32>(n, |i| f32::of_i64(at(i))),
+            DType::F64 => counted::<f64>(n, |i| f64::of_i64(at(i))),
+            DType::I32 => counted::<i32>(n, |i| i32::of_i64(at(i))),
+            DType::I64 => counted::<i64>(n, at),
+            _ => cast(&counted::<i64>(n, at)?, dtype),
+        };
+    }
+    let (start, step) = (start.as_f64(), step.as_f64());
+    let at = |i: f64| start + step * i;
+    match dtype {
+        DType::F32 => spaced::<f32>(n, at),
+        DType::F64 => spaced::<f64>(n, at),
+        _ => cast(&spaced::<f64>(n, at)?, dtype),
+    }
 }
 
 /// `n` numbers from `start` to `end` at equal distances. Each half is counted from its own end, so that both ends are

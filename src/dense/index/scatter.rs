@@ -4,7 +4,6 @@ use super::find_bad;
 use super::gather::{index_axes, prepare};
 use super::moves::{by_width, fresh_copy};
 use crate::bail;
-use crate::base::dtype::Category;
 use crate::base::{DType, Element, Result, Scalar};
 use crate::dense::array::Array;
 use crate::dense::copy::{Convert, cast};
@@ -64,7 +63,7 @@ pub fn scatter_reduce(
     }
     let first = Array::full(DType::F64, a.shape().clone(), Scalar::Int(i64::from(include_self)))?;
     let ones = Array::full(DType::F64, src.shape().clone(), Scalar::Int(1))?;
-    divide(&joined, &fold_with(OP, &first, dim, index, &ones, Fold::Sum)?)
+    divide(&joined, &fold_with(OP, &first, dim, index, &ones, Fold::Sum)?)?.reshape(a.shape())
 }
 
 /// The neutral element, which a first write puts in the place of an element that is not to count.
@@ -90,20 +89,23 @@ fn start_of(dtype: DType, fold: Fold) -> Scalar {
 
 /// Sums over counts, both contiguous; where nothing was counted the sum stays. Integers round down.
 fn divide(sums: &Array, counts: &Array) -> Result<Array> {
-    let shape = sums.shape();
+    match sums.dtype() {
+        DType::F32 => quotients::<f32>(sums, counts, |x, n| (f64::from(x) / n) as f32),
+        DType::F64 => quotients::<f64>(sums, counts, |x, n| x / n),
+        DType::C64 => quotients::<Complex<f32>>(sums, counts, |x, n| Complex::of_complex(x.to_complex() / n)),
+        DType::C128 => quotients::<Complex<f64>>(sums, counts, |x, n| x / n),
+        DType::I64 => quotients::<i64>(sums, counts, |x, n| x.div_euclid(n as i64)),
+        dtype => cast(&divide(&cast(sums, DType::I64)?, counts)?, dtype),
+    }
+}
+
+fn quotients<T: Element>(sums: &Array, counts: &Array, over: impl Fn(T, f64) -> T) -> Result<Array> {
+    let sums: &[T] = sums.as_slice().unwrap_or(&[]);
     let counts: &[f64] = counts.as_slice().unwrap_or(&[]);
-    crate::match_dtype!(sums.dtype(), T => {
-        let sums: &[T] = sums.as_slice().unwrap_or(&[]);
-        Array::build::<T>(shape.clone(), |out| {
-            for ((o, &x), &n) in out.iter_mut().zip(sums).zip(counts) {
-                let n = n.max(1.0);
-                *o = match T::DTYPE.category() {
-                    Category::Complex => T::of_complex(x.to_complex() / n),
-                    Category::Float => T::of_f64(x.to_f64() / n),
-                    _ => T::of_i64(x.to_i64().div_euclid(n as i64)),
-                };
-            }
-        })
+    Array::build::<T>([sums.len()].into(), |out| {
+        for ((o, &x), &n) in out.iter_mut().zip(sums).zip(counts) {
+            *o = over(x, n.max(1.0));
+        }
     })
 }
 
@@ -148,7 +150,7 @@ fn run(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer)
     }
     let size = a.shape()[dim];
     // SAFETY: `out` is ours, contiguous and of the shape of `a`; shapes were checked.
-    if size == 0 || unsafe { put(out.ptr_mut(), &a, dim, &index, &src) } {
+    if size == 0 || unsafe { write_all(out.ptr_mut(), &a, dim, &index, &src, put) } {
         return Err(find_bad(op, &index, dim, size));
     }
     out.reshape(&shape)
@@ -173,35 +175,66 @@ impl<T, O: Op<A = T>> Put<T> for Joined<O> {
     }
 }
 
-/// Writes `src` by `index` into the contiguous elements at `out`, which have the shape of `a`; tells whether an index
-/// was out of range.
-type Writer = unsafe fn(out: *mut u8, a: &Array, dim: usize, index: &Array, src: &Array) -> bool;
+/// Writes the elements at `src` to the places at `dst` that the indices at `index` name, `n` of each at these steps in
+/// elements; tells whether an index was not below `size` (the first place got its value).
+type Writer = unsafe fn(dst: *mut u8, index: *const i64, src: *const u8, n: usize, steps: Steps, size: u64) -> bool;
+
+/// What lies between neighbours of a row: places of one index, places of neighbouring indices, indices, sources.
+#[derive(Clone, Copy)]
+struct Steps {
+    place: isize,
+    dst: isize,
+    index: isize,
+    src: isize,
+}
 
 /// # Safety
-/// `out` holds the elements of `a`, which has some along `dim`; the shapes of `index` and `src` fit.
-unsafe fn write<T: Copy, P: Put<T>>(out: *mut u8, a: &Array, dim: usize, index: &Array, src: &Array) -> bool {
-    let (steps, size) = (a.shape().contiguous_strides(), a.shape()[dim] as u64);
-    let axes = index_axes(&steps, index, dim);
+/// For every `j < n` and `i < size` the elements at `dst + j * steps.dst + i * steps.place`, and the `j`th index and
+/// source, can be used; `size` is not 0.
+unsafe fn write<T: Copy, P: Put<T>>(
+    dst: *mut u8,
+    index: *const i64,
+    src: *const u8,
+    n: usize,
+    steps: Steps,
+    size: u64,
+) -> bool {
+    let mut wrong = false;
+    for j in 0..n as isize {
+        // SAFETY: by the contract; every index is brought into range before use.
+        unsafe {
+            let i = *index.offset(j * steps.index) as u64;
+            wrong |= i >= size;
+            let i = if i < size { i } else { 0 };
+            let place = dst.cast::<T>().offset(j * steps.dst + i as isize * steps.place);
+            place.write(P::put(place.read(), src.cast::<T>().offset(j * steps.src).read()));
+        }
+    }
+    wrong
+}
+
+/// Writes `src` by `index` into the contiguous elements at `out`, row by row; tells whether an index was out of range.
+///
+/// # Safety
+/// `out` holds the elements of `a`, which has some along `dim`, and `put` is of their dtype; the shapes of `index` and
+/// `src` fit.
+unsafe fn write_all(out: *mut u8, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer) -> bool {
+    let (places, size) = (a.shape().contiguous_strides(), a.shape()[dim] as u64);
+    let axes = index_axes(&places, index, dim);
     let Some((&row, outer)) = axes.split_last() else { return false };
     let src_steps = src.strides();
     let src_axes = index_axes(&src_steps, index, usize::MAX);
     let Some((src_row, src_outer)) = src_axes.split_last() else { return false };
+    let steps = Steps { place: places[dim], dst: row.step, index: row.out, src: src_row.step };
     let (mut to, mut from) = (Walk::new(outer, 0), Walk::new(src_outer, 0));
+    let width = a.dtype().size() as isize;
     let mut wrong = false;
     for _ in 0..volume(outer) {
-        // SAFETY: offsets stay inside because every index is brought into range before use.
-        unsafe {
-            let dst = out.cast::<T>().offset(to.at);
-            let index = index.ptr().cast::<i64>().offset(to.out);
-            let src = src.ptr().cast::<T>().offset(from.at);
-            for j in 0..row.n as isize {
-                let i = *index.offset(j * row.out) as u64;
-                wrong |= i >= size;
-                let i = if i < size { i } else { 0 };
-                let place = dst.offset(j * row.step + i as isize * steps[dim]);
-                place.write(P::put(place.read(), src.offset(j * src_row.step).read()));
-            }
-        }
+        // SAFETY: the walks and the rows stay inside the layouts.
+        wrong |= unsafe {
+            let (dst, src) = (out.offset(to.at * width), src.ptr().offset(from.at * width));
+            put(dst, index.ptr().cast::<i64>().offset(to.out), src, row.n, steps, size)
+        };
         to.next();
         from.next();
     }

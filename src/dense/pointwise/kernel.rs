@@ -54,6 +54,16 @@ impl Kernel {
         self
     }
 
+    /// Adds the same row for every instruction set.
+    pub const fn with_serial<L: Loop>(mut self, dtype: DType) -> Kernel {
+        let mut isa = 0;
+        while isa < isa::COUNT {
+            self.rows[isa][dtype as usize] = Some(v1::<L>);
+            isa += 1;
+        }
+        self
+    }
+
     /// Whether the kernel has rows for `dtype`. Half precision runs in single precision.
     pub fn supports(&self, dtype: DType) -> bool {
         let through_single = dtype.is_half() && self.out != Out::Complex;

@@ -11,7 +11,8 @@
 ///
 /// The groups: `float` is f32 and f64 (half precision through f32), variables are
 /// [`Real`](crate::dense::math::Real); `int` is the five integer dtypes, variables are
-/// [`Int`](crate::dense::math::Int); `bool` has plain bools; `complex` is complex64 and complex128, variables are
+/// [`Int`](crate::dense::math::Int); `int_serial` is `int` for what no instruction set does on vectors, as division, with one
+/// loop for all of them; `bool` has plain bools; `complex` is complex64 and complex128, variables are
 /// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values.
 /// `-> bool` makes a predicate, `-> real` gives the real dtype of a complex one (floats stay), `-> complex` the complex
 /// dtype of a float one. The name in error messages is the lower-cased identifier.
@@ -80,6 +81,15 @@ macro_rules! pointwise_kernel {
         let kernel = $crate::pointwise_kernel!(@rows kernel $args I32 $crate::dense::math::W<i32>);
         $crate::pointwise_kernel!(@rows kernel $args I64 $crate::dense::math::W<i64>)
     }};
+    (@group int_serial $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body Int [R: $crate::dense::math::Int] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(@serial $kernel $args U8 $crate::dense::math::W<u8>);
+        let kernel = $crate::pointwise_kernel!(@serial kernel $args I8 $crate::dense::math::W<i8>);
+        let kernel = $crate::pointwise_kernel!(@serial kernel $args I16 $crate::dense::math::W<i16>);
+        let kernel = $crate::pointwise_kernel!(@serial kernel $args I32 $crate::dense::math::W<i32>);
+        $crate::pointwise_kernel!(@serial kernel $args I64 $crate::dense::math::W<i64>)
+    }};
     (@group bool $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
         $crate::pointwise_kernel!(@body Bool [] bool $args $out $body);
@@ -120,6 +130,11 @@ macro_rules! pointwise_kernel {
         $kernel.with::<
             $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $base, $($ty)?),)+)>,
             $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $fused, $($ty)?),)+)>,
+        >($crate::base::DType::$dtype)
+    };
+    (@serial $kernel:ident ($($arg:ident $(: $ty:ident)?),+) $dtype:ident $lane:ty) => {
+        $kernel.with_serial::<
+            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $lane, $($ty)?),)+)>,
         >($crate::base::DType::$dtype)
     };
     (@ty $var:ident) => { $var };

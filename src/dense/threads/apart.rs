@@ -29,7 +29,23 @@ pub fn apart<R: Send + 'static>(ns: usize, work: impl FnOnce() -> R + Send + 'st
 #[cold]
 #[inline(never)]
 fn beside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
-    let (done, result) = sync_channel(1);
+    let result = Arc::new(Mutex::new(None));
+    let theirs = result.clone();
+    wait_for(Box::new(move || {
+        let out = work();
+        *lock(&theirs) = Some(out);
+    }));
+    match lock(&result).take() {
+        Some(out) => out,
+        None => unreachable!("work on a thread of its own ended without a result"),
+    }
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Returns when a thread has done the work, with its panic if there was one.
+fn wait_for(work: Work) {
+    let (done, ended) = sync_channel(1);
     let stop = Arc::new(Stop::alone());
     // The work stays within reach in case the system gives us no thread.
     let work = Arc::new(Mutex::new(Some(work)));
@@ -58,11 +74,11 @@ fn beside<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     }
     let _leaving = Leaving(stop);
     loop {
-        match result.recv_timeout(stop::TURN) {
-            Ok(Ok(out)) => return out,
+        match ended.recv_timeout(stop::TURN) {
+            Ok(Ok(())) => return,
             Ok(Err(payload)) => resume_unwind(payload),
             Err(RecvTimeoutError::Timeout) => stop::ask(),
-            Err(RecvTimeoutError::Disconnected) => unreachable!("work on a thread of its own ended without a result"),
+            Err(RecvTimeoutError::Disconnected) => unreachable!("work on a thread of its own ended without a word"),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use super::activation::floats_only;
 use crate::bail;
-use crate::base::{DType, Result};
+use crate::base::{DType, Result, Scalar};
 use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::{pointwise, reduce};
+use crate::dense::{copy, pointwise, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
@@ -223,7 +223,17 @@ static CHECK_PROBABILITY: Opaque = Opaque {
         let within = pointwise::unary(&WITHIN, args[0].array()?)?;
         if reduce::all(&within, &(0..within.rank()).collect::<Vec<_>>(), false)?.item()?.as_f64() == 0.0 {
             let Named(name) = p.get::<Named>();
-            bail!(Runtime, "binary_cross_entropy(): all elements of {name} should be between 0 and 1");
+            let values = copy::cast(args[0].array()?, DType::F64)?.to_vec::<f64>()?;
+            let wrong = values.iter().find(|x| !(0.0..=1.0).contains(*x)).copied().unwrap_or(f64::NAN);
+            let fix = match *name {
+                "input" => "Give it a sigmoid, or use binary_cross_entropy_with_logits().",
+                _ => "It holds the probability of each element.",
+            };
+            bail!(
+                Runtime,
+                "binary_cross_entropy(): all elements of {name} should be between 0 and 1, but got {}. {fix}",
+                Scalar::Float(wrong)
+            );
         }
         Ok(smallvec![within.into()])
     },

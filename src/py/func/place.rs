@@ -8,7 +8,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
-use std::sync::{Mutex, PoisonError};
+use std::ffi::c_int;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What a function is called in messages and in the representation of its transforms.
 ///
@@ -47,8 +48,16 @@ enum Who {
 struct Key {
     transform: &'static str,
     code: usize,
-    line: i32,
+    at: Spot,
     who: Who,
+}
+
+/// A place in code: an instruction, which a frame knows, or where the interpreter does not tell it, the line, which
+/// takes a walk over the code's table of lines.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Spot {
+    Instruction(c_int),
+    Line(c_int),
 }
 
 struct Known {
@@ -68,11 +77,11 @@ static PLACES: Mutex<Option<FxHashMap<Key, Known>>> = Mutex::new(None);
 /// What the function's own attributes raise.
 pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> PyResult<Origin> {
     let py = func.py();
-    let Some((code, line)) = running(py) else {
+    let Some((code, at, frame)) = running(py) else {
         return Ok(Origin::intern(format!("{transform}({})", name_of(func)?)));
     };
     let (who, object) = identity(func)?;
-    let key = Key { transform, code: code.as_ptr() as usize, line, who };
+    let key = Key { transform, code: code.as_ptr() as usize, at, who };
     let known = |k: &Key| PLACES.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.get(k).map(|p| p.origin);
     if let Some(origin) = known(&key) {
         return Ok(origin);
@@ -83,6 +92,8 @@ pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> PyResult<Orig
         None => label,
     });
     // A line of the package itself stands for as many places as it has callers.
+    // SAFETY: attached; the frame is running.
+    let line = unsafe { ffi::PyFrame_GetLineNumber(frame) };
     let user = errors::user_location(py).is_some_and(|l| l.line as i64 == i64::from(line) && is_file(&code, &l.file));
     if user {
         remember(key, Known { origin, _code: code.unbind(), _who: object.unbind() });
@@ -105,8 +116,8 @@ fn remember(key: Key, known: Known) {
     drop((old, before));
 }
 
-/// Code and line of the innermost Python frame.
-fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, i32)> {
+/// Code of the innermost Python frame, where it is there, and the frame, which lives as long as it runs.
+fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, Spot, *mut ffi::PyFrameObject)> {
     // SAFETY: attached; the frame is borrowed from this thread, or null outside of Python.
     unsafe {
         let frame = ffi::PyEval_GetFrame();
@@ -114,8 +125,29 @@ fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, i32)> {
             return None;
         }
         let code = Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(frame).cast());
-        Some((code, ffi::PyFrame_GetLineNumber(frame)))
+        let at = match *INSTRUCTION.get_or_init(instruction_of) {
+            Some(instruction) => Spot::Instruction(instruction(frame)),
+            None => Spot::Line(ffi::PyFrame_GetLineNumber(frame)),
+        };
+        Some((code, at, frame))
     }
+}
+
+type InstructionOf = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
+
+static INSTRUCTION: OnceLock<Option<InstructionOf>> = OnceLock::new();
+
+/// `PyFrame_GetLasti` of the running interpreter, which has it from 3.11 on.
+fn instruction_of() -> Option<InstructionOf> {
+    #[cfg(unix)]
+    // SAFETY: the symbol has this type wherever the interpreter has it.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetLasti".as_ptr());
+        if !found.is_null() {
+            return Some(std::mem::transmute::<*mut libc::c_void, InstructionOf>(found));
+        }
+    }
+    None
 }
 
 fn identity<'py>(func: &Bound<'py, PyAny>) -> PyResult<(Who, Bound<'py, PyAny>)> {

@@ -381,7 +381,7 @@ unsafe extern "C" fn save<const FORWARD: bool>(
     names: native::Object,
 ) -> native::Object {
     let signature = if FORWARD { &SAVE_FOR_FORWARD } else { &SAVE_FOR_BACKWARD };
-    door::enter(|py| {
+    let called = |py: Python<'_>| {
         // SAFETY: the interpreter passes n live objects, and an object of the class, which the method's descriptor checks.
         let (ctx, given) = unsafe {
             let given = (0..n).map(|i| Borrowed::<PyAny>::from_ptr(py, *args.offset(i)));
@@ -399,7 +399,9 @@ unsafe extern "C" fn save<const FORWARD: bool>(
         drop(state);
         drop(old);
         Ok(py.None().into_ptr())
-    })
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { door::enter(called) }
 }
 
 const fn saving(name: &'static str) -> native::Signature {

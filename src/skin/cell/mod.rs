@@ -159,15 +159,7 @@ impl Cell {
         }
         let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
         let part = Layout::strided(OP, shape, strides, Whole::from(offset).minus(whole.offset))?;
-        if part.needed().is_none_or(|n| n > value.numel()) {
-            crate::bail!(
-                Runtime,
-                "{OP}(): sizes {}, strides {strides:?} and storage offset {offset} are out of bounds for storage of {} \
-                 elements",
-                part.shape,
-                value.numel()
-            );
-        }
+        part.require_room(OP, value.numel(), whole.offset)?;
         let region = Region::Strided(part);
         let shown = part::show(&value, &region)?;
         root.view(Lens::region(region), shown)
