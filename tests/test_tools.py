@@ -102,6 +102,8 @@ def test_the_densest_functions_are_chosen_until_they_run_most() -> None:
     size = Counter(small=10, large=4000, rare=9000)
     assert hot.chosen(run, size) == ["small", "large"]
     assert hot.chosen(Counter(), size) == []
+    assert hot.started(run, size) == ["rare", "large", "small"]
+    assert hot.started(run, Counter(small=10, large=32_001)) == ["small"]
     text = hot.script(["a17h*", "b17h*"])
     assert text.index("*(.text.a17h*)") < text.index("*(.text.b17h*)") and text.endswith("INSERT BEFORE .text;\n")
 

@@ -5,7 +5,8 @@
 
 PACKAGE is a folder with an unpacked wheel that was built with symbols (CARGO_PROFILE_RELEASE_STRIP=none). The rows of
 the benchmark run in it under `valgrind --tool=callgrind`, and functions are taken in order of instructions per byte
-until together they have run most of them. Names stand without the hash that the compiler gives them, so that the list
+until together they have run most of them. Before them come those that an import runs: scattered, each would bring 64 KB
+of the file into memory. Names stand without the hash that the compiler gives them, so that the list
 outlives changes of the code and of the compiler; a name that is gone matches nothing.
 """
 
@@ -28,6 +29,8 @@ ROWS = (
 )
 # The part of the instructions that the functions run together.
 MOST = 0.85
+# Bytes of all functions of one name above which an import's use of one is no reason to take them.
+LARGE = 32_000
 # How a line of costs begins: with a line of source, or how far it is from the one before.
 POSITIONS = tuple("0123456789+-*")
 HASH = re.compile(r"17h[0-9a-f]{16}E.*$")
@@ -78,6 +81,11 @@ def chosen(run: Counter[str], size: Counter[str]) -> list[str]:
     return out
 
 
+def started(run: Counter[str], size: Counter[str]) -> list[str]:
+    """The functions that an import runs, the longest first."""
+    return sorted((name for name in run if 0 < size[name] <= LARGE), key=lambda name: -size[name])
+
+
 def script(names: list[str]) -> str:
     lines = [
         "/* Made by tools/hot_functions.py: functions that small operators and transforms run. */",
@@ -93,13 +101,13 @@ def script(names: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measured(package: Path, only: str) -> Counter[str]:
+def measured(package: Path, program: list[str]) -> Counter[str]:
+    """The instructions of a Python program that uses the package."""
     with tempfile.TemporaryDirectory() as folder:
         profile = Path(folder) / "profile"
         tool = ["valgrind", "--tool=callgrind", "--demangle=no", "--compress-strings=no"]
-        rows = [sys.executable, str(ROOT / "benches" / "rows.py"), "--only", only, "--rounds", "1"]
         environment = {**os.environ, "PYTHONPATH": str(package.resolve())}
-        command = [*tool, f"--callgrind-out-file={profile}", *rows]
+        command = [*tool, f"--callgrind-out-file={profile}", sys.executable, *program]
         subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
         with profile.open() as lines:
             return instructions(lines)
@@ -120,7 +128,10 @@ def main() -> int:
     if not size:
         print(f"hot_functions: {libraries[0]} has no symbols; build with CARGO_PROFILE_RELEASE_STRIP=none")
         return 1
-    names = chosen(measured(args.package, args.only), size)
+    start = started(measured(args.package, ["-c", "import pullback"]), size)
+    rows = [str(ROOT / "benches" / "rows.py"), "--only", args.only, "--rounds", "1"]
+    hot = chosen(measured(args.package, rows), size)
+    names = start + [name for name in hot if name not in set(start)]
     args.out.write_text(script(names))
     print(f"{args.out}: {len(names)} functions, {sum(size[name] for name in names):,} bytes")
     return 0
