@@ -2,7 +2,6 @@
 //! of custom functions share. This leaves out what pyo3 does for classes in general and classes of this shape do not
 //! need. Some of those that are freed wait to be used again, as the interpreter's own small objects do.
 
-use super::door;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::{PyClass, PyClassInitializer, ffi};
@@ -150,10 +149,7 @@ unsafe extern "C" fn free<T: Pooled>(object: Object) {
             contents.drop_in_place();
         } else {
             // They may hold objects, which are freed by whoever is attached. A panic has been printed.
-            door::enter(|_| {
-                drop(catch_unwind(AssertUnwindSafe(|| contents.drop_in_place())));
-                Ok(null_mut())
-            });
+            Python::attach(|_| drop(catch_unwind(AssertUnwindSafe(|| contents.drop_in_place()))));
         }
         match known.dict.load(Relaxed) {
             0 => {}
