@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
 # Arithmetic that wraps panics in it.
 CHECKED := --locked --profile checked
-RUST := $(shell find src -name '*.rs') Cargo.toml Cargo.lock
+RUST := $(shell find src -name '*.rs') build.rs link/hot.ld Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed 2>/dev/null)
 GUARD := target/guard
 
