@@ -12,7 +12,6 @@ use pyo3::ffi;
 use pyo3::impl_::trampoline::{MethodDef, unaryfunc};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
-use std::cell::Cell;
 use std::ffi::CString;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -37,44 +36,25 @@ const RELEASE_ABOVE: usize = 100_000;
 
 static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
 
-thread_local! {
-    /// Whether this thread runs what [`enter`] was given.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Enters from C: panics and errors become exceptions. From outside this is pyo3's own way in, which takes the
-/// interpreter's word that the thread is attached: asking for it would be a tenth of a small operator. Inside pyo3 knows.
+/// Enters from C: panics and errors become exceptions. This is pyo3's own way in, which takes the interpreter's word that
+/// the thread is attached; asking for it ([`Python::attach`]) would be a tenth of a small operator.
 ///
 /// # Safety
 /// The interpreter calls, attached.
 #[inline(always)]
 pub unsafe fn enter<F: FnOnce(Python<'_>) -> PyResult<Object>>(f: F) -> Object {
-    let mut f = ManuallyDrop::new(f);
-    let f = (&raw mut f).cast();
-    if INSIDE.get() {
-        // SAFETY: `f` is the function, and used once.
-        return Python::attach(|py| match unsafe { entered::<F>(py, f) } {
-            Ok(out) => out,
-            Err(e) => {
-                e.restore(py);
-                null_mut()
-            }
-        });
-    }
     struct Entrance<F>(PhantomData<F>);
     impl<F: FnOnce(Python<'_>) -> PyResult<Object>> MethodDef<unaryfunc::Func> for Entrance<F> {
         const METH: unaryfunc::Func = entered::<F>;
     }
-    INSIDE.set(true);
+    let mut f = ManuallyDrop::new(f);
     // SAFETY: the pointer goes to `entered` as it is, once; the thread is attached, by the contract.
-    let out = unsafe { unaryfunc::<Entrance<F>>(f) };
-    INSIDE.set(false);
-    out
+    unsafe { unaryfunc::<Entrance<F>>((&raw mut f).cast()) }
 }
 
 /// # Safety
 /// `f` is the function, which nobody uses after this.
-#[inline(never)]
+#[inline(always)]
 unsafe fn entered<F: FnOnce(Python<'_>) -> PyResult<Object>>(py: Python<'_>, f: Object) -> PyResult<Object> {
     // SAFETY: by the contract.
     let f = unsafe { f.cast::<F>().read() };

@@ -133,12 +133,24 @@ pub fn invoke_named<'py>(
     rest: &[Bound<'py, PyAny>],
     names: Option<&Bound<'py, PyTuple>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut args: SmallVec<[Object; 8]> = SmallVec::new();
-    args.push(std::ptr::null_mut());
+    let (n, names) = (first.len() + rest.len(), names.map_or(std::ptr::null_mut(), |n| n.as_ptr()));
+    // SAFETY: a tuple of names.
+    let positional = n - if names.is_null() { 0 } else { (unsafe { ffi::PyTuple_GET_SIZE(names) }) as usize };
+    let mut few = [std::ptr::null_mut(); 8];
+    if n < few.len() {
+        for (to, object) in few[1..].iter_mut().zip(first) {
+            *to = object.as_ptr();
+        }
+        for (to, object) in few[1 + first.len()..].iter_mut().zip(rest) {
+            *to = object.as_ptr();
+        }
+        // SAFETY: slot 0 is spare, then come the arguments, which the caller keeps alive.
+        return unsafe { vectorcall(f, &few[..=n], positional, names) };
+    }
+    let mut args = vec![std::ptr::null_mut()];
     args.extend(first.iter().chain(rest).map(Bound::as_ptr));
-    let positional = first.len() + rest.len() - names.map_or(0, |n| n.len());
-    // SAFETY: slot 0 is spare, then come the arguments, which the caller keeps alive.
-    unsafe { vectorcall(f, &args, positional, names.map_or(std::ptr::null_mut(), Bound::as_ptr)) }
+    // SAFETY: as above.
+    unsafe { vectorcall(f, &args, positional, names) }
 }
 
 /// A class whose objects are called by [`entry`].
