@@ -1697,8 +1697,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             numbers for all ('same').
         chunk_size: how many members to run at a time; all at once by default.
 
-    Keyword arguments are given to each member as they are, whole, as PyTorch does. Inside, a member looks like a tensor without the batch. The
-    result of a function that does not depend on its argument is repeated.
+    Keyword arguments are given to each member as they are, whole, as PyTorch does. Inside, a member looks like a tensor
+    without the batch. The result of a function that does not depend on its argument is repeated.
 
     >>> import pullback
     >>> from pullback.func import vmap
