@@ -12,7 +12,9 @@ fn main() {
     let optimised = is("OPT_LEVEL", "3") && env::var_os("CARGO_FEATURE_PYTHON").is_some();
     if optimised && env::var_os("PULLBACK_PLAIN_LINK").is_none() && links_with_lld() {
         let script = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("link/hot.ld");
-        println!("cargo:rustc-cdylib-link-arg=-Wl,--icf=all,-T,{}", script.display());
+        println!("cargo:rustc-cdylib-link-arg=-Wl,--icf=all");
+        // By itself: a path may have a comma.
+        println!("cargo:rustc-cdylib-link-arg=-T{}", script.display());
     }
 }
 

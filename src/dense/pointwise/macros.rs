@@ -72,23 +72,20 @@ macro_rules! pointwise_kernel {
             @rows kernel $args C128 $crate::dense::math::Z<$crate::dense::math::V<f64, false, true>>,
             $crate::dense::math::Z<$crate::dense::math::V<f64, true, true>>)
     }};
-    (@group int $kernel:ident $args:tt $out:ident $body:expr) => {{
+    (@group int $kernel:ident $args:tt $out:ident $body:expr) => {
+        $crate::pointwise_kernel!(@integers rows $kernel $args $out $body)
+    };
+    (@group int_serial $kernel:ident $args:tt $out:ident $body:expr) => {
+        $crate::pointwise_kernel!(@integers serial $kernel $args $out $body)
+    };
+    (@integers $rows:ident $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
         $crate::pointwise_kernel!(@body Int [R: $crate::dense::math::Int] R $args $out $body);
-        let kernel = $crate::pointwise_kernel!(@rows $kernel $args U8 $crate::dense::math::W<u8>);
-        let kernel = $crate::pointwise_kernel!(@rows kernel $args I8 $crate::dense::math::W<i8>);
-        let kernel = $crate::pointwise_kernel!(@rows kernel $args I16 $crate::dense::math::W<i16>);
-        let kernel = $crate::pointwise_kernel!(@rows kernel $args I32 $crate::dense::math::W<i32>);
-        $crate::pointwise_kernel!(@rows kernel $args I64 $crate::dense::math::W<i64>)
-    }};
-    (@group int_serial $kernel:ident $args:tt $out:ident $body:expr) => {{
-        struct K;
-        $crate::pointwise_kernel!(@body Int [R: $crate::dense::math::Int] R $args $out $body);
-        let kernel = $crate::pointwise_kernel!(@serial $kernel $args U8 $crate::dense::math::W<u8>);
-        let kernel = $crate::pointwise_kernel!(@serial kernel $args I8 $crate::dense::math::W<i8>);
-        let kernel = $crate::pointwise_kernel!(@serial kernel $args I16 $crate::dense::math::W<i16>);
-        let kernel = $crate::pointwise_kernel!(@serial kernel $args I32 $crate::dense::math::W<i32>);
-        $crate::pointwise_kernel!(@serial kernel $args I64 $crate::dense::math::W<i64>)
+        let kernel = $crate::pointwise_kernel!(@$rows $kernel $args U8 $crate::dense::math::W<u8>);
+        let kernel = $crate::pointwise_kernel!(@$rows kernel $args I8 $crate::dense::math::W<i8>);
+        let kernel = $crate::pointwise_kernel!(@$rows kernel $args I16 $crate::dense::math::W<i16>);
+        let kernel = $crate::pointwise_kernel!(@$rows kernel $args I32 $crate::dense::math::W<i32>);
+        $crate::pointwise_kernel!(@$rows kernel $args I64 $crate::dense::math::W<i64>)
     }};
     (@group bool $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;
