@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
 # Arithmetic that wraps panics in it.
 CHECKED := --locked --profile checked
-RUST := $(shell find src -name '*.rs') build.rs link/hot.ld Cargo.toml Cargo.lock
+RUST := $(shell find src crates -type f) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed 2>/dev/null)
 GUARD := target/guard
 
@@ -33,7 +33,7 @@ $(VENV)/.build $(VENV)/.demo $(VENV)/.dev: $(VENV)/.%: requirements/%.txt | $(BI
 # The wheel, installed. Only changed sources build it again.
 $(VENV)/.wheel: $(RUST) $(PYTHON_SOURCES) pyproject.toml | $(VENV)/.build
 	@rm -rf target/wheels
-	$(BIN)/maturin build --release --locked --features python --interpreter $(BIN)/python --compression-level 9 \
+	$(BIN)/maturin build --release --locked --interpreter $(BIN)/python --compression-level 9 \
 		--out target/wheels
 	@$(BIN)/python tools/wheel_size.py target/wheels
 	@$(PIP) --no-deps --force-reinstall target/wheels/*.whl
@@ -58,17 +58,16 @@ test-guard: $(VENV)/.dev $(GUARD)/.built
 
 $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
 	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
-		cargo build $(CHECKED) --lib --features python,debug-guard
+		cargo build $(CHECKED) --package pullback-python --features debug-guard
 	@rm -rf $(GUARD) && mkdir -p $(GUARD) && cp -r python/pullback $(GUARD)/pullback
-	@cp target/checked/libpullback.so $(GUARD)/pullback/_core.so
+	@cp target/checked/lib_core.so $(GUARD)/pullback/_core.so
 	@touch $@
 
 # ---------------------------------------------------------------- checks
 lint: tools-present $(VENV)/.dev $(VENV)/.wheel
 	cargo fmt --check
-	cargo clippy $(CHECKED) --all-targets -- -D warnings
 	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
-		cargo clippy $(CHECKED) --all-targets --features python -- -D warnings
+		cargo clippy $(CHECKED) --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pullback._stubs --check python/pullback/_core.pyi
@@ -88,7 +87,7 @@ peers: tools-present
 
 # ---------------------------------------------------------------- for contributors
 dev: tools-present $(VENV)/.dev
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile iter --features python
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile iter
 	@rm -f $(VENV)/.wheel
 
 lock:

@@ -13,9 +13,9 @@
 //! # Ok::<(), pullback::Error>(())
 //! ```
 
-pub mod base;
+#![forbid(unsafe_code)]
+
 pub mod core;
-pub mod dense;
 pub mod function;
 pub mod graph;
 #[macro_use]
@@ -23,21 +23,17 @@ pub mod ops;
 mod methods;
 mod ndarray_interop;
 mod operators;
-#[cfg(feature = "python")]
-pub mod py;
 pub mod rules;
 pub mod skin;
 pub mod transforms;
+
+#[doc(no_inline)]
+pub use pullback_dense::{bail, base, dense, match_dtype, pointwise_kernel};
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::{Randomness, Tensor};
 pub use graph::trace;
 pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
-
-/// Headers and tape nodes of the Python module come from lists of small blocks. Rust programs keep their allocator.
-#[cfg(feature = "python")]
-#[global_allocator]
-static ALLOCATOR: dense::memory::SmallBlocks = dense::memory::SmallBlocks;
 
 /// Runs the Rust blocks of the README.
 #[cfg(doctest)]

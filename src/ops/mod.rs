@@ -96,7 +96,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 }
 
 /// An error for more pieces of a tensor than memory can hold: each is a tensor of its own.
-pub(crate) fn check_pieces(op: &str, count: usize) -> crate::Result<()> {
+pub fn check_pieces(op: &str, count: usize) -> crate::Result<()> {
     const EACH: usize = 512;
     crate::dense::memory::check_list(op, count, EACH)
 }

@@ -1,0 +1,223 @@
+//! `jvp`: the value of a function and its derivative along a direction.
+
+use super::grad::split_aux;
+use super::tree::{Tree, converted, converted_like, map_tensors, tensor_value};
+use super::vjp::outputs_of;
+use super::{fail, place};
+use crate::convert::type_name;
+use crate::errors::PyResult;
+use crate::tensor::{self, PyTensor};
+use crate::vectorcall;
+use pullback::base::Kind;
+use pullback::core::Tensor;
+use pullback::rules::basis;
+use pullback::transforms::jvp::Duals;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use smallvec::SmallVec;
+
+/// Returns the value of `func` at `primals` and its derivative along `tangents`, computed together in one run.
+///
+/// Args:
+///     func: function of the primals that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+///     primals: tuple of arguments, each a pytree of tensors of a floating point or complex dtype.
+///     tangents: directions, of the same structure and shapes as the primals.
+///     strict: whether an output that does not depend on the primals is an error; otherwise its tangent is zero.
+///     has_aux: whether `func` returns a pair, of which only the first is differentiated.
+///
+/// Gives `(output, output_tangent)`, or `(output, output_tangent, aux)`.
+///
+/// >>> import pullback
+/// >>> from pullback.func import jvp
+/// >>> jvp(lambda x: x * x, (pullback.tensor([1.0, 2.0]),), (pullback.tensor([1.0, 0.5]),))
+/// (tensor([1., 4.]), tensor([2., 2.]))
+#[pyfunction]
+#[pyo3(signature = (func, primals, tangents, *, strict = false, has_aux = false))]
+pub fn jvp<'py>(
+    func: &Bound<'py, PyAny>,
+    primals: &Bound<'py, PyAny>,
+    tangents: &Bound<'py, PyAny>,
+    strict: bool,
+    has_aux: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = func.py();
+    let mut pairs = Pairs::default();
+    pairs.collect(primals, tangents)?;
+    let duals = Duals::open(place::origin("jvp", func)?)?;
+    let args = pairs.lift(py, &duals)?;
+    let out = vectorcall::invoke(func, &args)?;
+    drop(args);
+    let (out, aux) = if has_aux { split_aux("jvp", &out)? } else { (out, None) };
+    let (outputs, tree) = outputs_of("jvp", &out)?;
+    drop(out);
+    let (mut values, mut slopes) = (Values::new(), Values::new());
+    for y in &outputs {
+        let (value, slope) = duals.lower(y)?;
+        slopes.push(match slope {
+            Some(t) => t,
+            None if strict => {
+                let message = "jvp(): The output of f is independent of the inputs, which strict=True does not allow";
+                return Err(fail(Kind::Runtime, message.into()).into());
+            }
+            None => basis::zeros_like(&value)?,
+        });
+        values.push(value);
+    }
+    let value = tree.build(py, &mut values.into_iter())?;
+    let slope = tree.build(py, &mut slopes.into_iter())?;
+    match aux {
+        Some(aux) => Ok(PyTuple::new(py, [value, slope, primal_of(&duals, &aux)?])?),
+        None => Ok(PyTuple::new(py, [value, slope])?),
+    }
+}
+
+type Values = SmallVec<[Tensor; 2]>;
+
+/// A result that only comes along, as values of the levels outside.
+fn primal_of<'py>(duals: &Duals, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    map_tensors(aux, |x| if x.level() < duals.level() { Ok(None) } else { Ok(Some(duals.lower(x)?.0)) })
+}
+
+/// Primals with their tangents, taken apart.
+#[derive(Default)]
+struct Pairs<'py> {
+    trees: SmallVec<[Tree; 2]>,
+    /// The caller's tensors, which writes to the arguments reach.
+    callers: SmallVec<[Bound<'py, PyTensor>; 2]>,
+    primals: Values,
+    tangents: Values,
+    /// Numbers of those that were no tensors.
+    converted: Vec<usize>,
+}
+
+impl<'py> Pairs<'py> {
+    fn collect(&mut self, primals: &Bound<'py, PyAny>, tangents: &Bound<'py, PyAny>) -> PyResult<()> {
+        let Ok(list) = primals.cast::<PyTuple>() else {
+            let message = format!(
+                "jvp(): Expected primals to be a tuple, because f is called with f(*primals), got {}",
+                type_name(primals)
+            );
+            return Err(fail(Kind::Runtime, message).into());
+        };
+        for p in list.iter_borrowed() {
+            let tree = Tree::collect(&p, |leaf| self.push(leaf))?;
+            self.trees.push(tree);
+        }
+        let same = match tangents.cast::<PyTuple>() {
+            Ok(t) if t.len() == list.len() => self.collect_tangents(t)?,
+            _ => false,
+        };
+        if !same {
+            return Err(different(primals, tangents)?.into());
+        }
+        self.check_converted()?;
+        if self.primals.is_empty() {
+            return Err(fail(Kind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()).into());
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
+        match leaf.cast::<PyTensor>() {
+            Ok(caller) => {
+                self.primals.push(caller.get().value());
+                self.callers.push(caller.clone());
+                Ok(())
+            }
+            Err(_) => self.push_converted(leaf),
+        }
+    }
+
+    /// A number or an array: nobody outside sees what is written to its tensor.
+    #[cold]
+    fn push_converted(&mut self, leaf: &Bound<'py, PyAny>) -> PyResult<()> {
+        let value = converted(leaf)?.ok_or_else(|| not_tensors("primals", leaf))?;
+        if !value.dtype().is_differentiable() {
+            let message = format!(
+                "jvp(): Expected primals to only contain Tensors or numbers of floating point or complex dtype, got {} \
+                 of {}; give a float, as in 3.0",
+                type_name(leaf),
+                value.dtype()
+            );
+            return Err(fail(Kind::Runtime, message).into());
+        }
+        self.converted.push(self.primals.len());
+        self.callers.push(tensor::wrap(leaf.py(), value.clone())?);
+        self.primals.push(value);
+        Ok(())
+    }
+
+    fn push_tangent(&mut self, leaf: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = match tensor_value(leaf) {
+            Some(value) => value,
+            None => {
+                let like = self.primals.get(self.tangents.len()).map(Tensor::dtype);
+                self.converted.push(self.tangents.len());
+                converted_like(leaf, like)?.ok_or_else(|| not_tensors("tangents", leaf))?
+            }
+        };
+        self.tangents.push(value);
+        Ok(())
+    }
+
+    /// An error where a number or an array does not go with its tangent, or with its primal.
+    fn check_converted(&self) -> PyResult<()> {
+        for &i in &self.converted {
+            if let (Some(p), Some(t)) = (self.primals.get(i), self.tangents.get(i))
+                && p.shape() != t.shape()
+            {
+                let message = format!(
+                    "jvp(): Expected primals and tangents to only contain Tensors, or numbers and arrays of the same \
+                     shape, got a primal of shape {} with a tangent of shape {}",
+                    p.shape(),
+                    t.shape()
+                );
+                return Err(fail(Kind::Runtime, message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the structures agree.
+    fn collect_tangents(&mut self, list: &Bound<'_, PyTuple>) -> PyResult<bool> {
+        for (i, t) in list.iter_borrowed().enumerate() {
+            let found = Tree::collect(&t, |leaf| self.push_tangent(leaf))?;
+            if !found.same(list.py(), &self.trees[i])? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn lift(&self, py: Python<'py>, duals: &Duals) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
+        let mut lifted: SmallVec<[Bound<'py, PyAny>; 2]> = SmallVec::new();
+        for ((p, t), caller) in self.primals.iter().zip(&self.tangents).zip(&self.callers) {
+            lifted.push(tensor::wrap_lifted(caller, duals.lift(p, t)?)?.into_any());
+        }
+        let mut lifted = lifted.into_iter();
+        let mut next = |tree: &Tree| {
+            let leaves: SmallVec<[_; 4]> = lifted.by_ref().take(tree.len()).collect();
+            tree.of_objects(py, leaves)
+        };
+        self.trees.iter().map(&mut next).collect()
+    }
+}
+
+#[cold]
+fn not_tensors(what: &str, leaf: &Bound<'_, PyAny>) -> PyErr {
+    fail(Kind::Runtime, format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf)))
+}
+
+#[cold]
+fn different(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResult<PyErr> {
+    let py = primals.py();
+    let (_, p) = Tree::leaves(primals)?;
+    let (_, t) = Tree::leaves(tangents)?;
+    let message = format!(
+        "jvp(): Expected primals and tangents to have the same python structure, got primals of structure {} and \
+         tangents of structure {}",
+        p.describe(py)?,
+        t.describe(py)?
+    );
+    Ok(fail(Kind::Runtime, message))
+}

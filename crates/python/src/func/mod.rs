@@ -1,0 +1,61 @@
+//! `pullback.func`: the transforms over Python functions, one file each. Structures of arguments and results are
+//! handled here; what a transform means lives in `transforms`.
+
+mod argnums;
+mod callable;
+mod dims;
+mod grad;
+mod jacobian;
+mod jvp;
+mod linearize;
+mod mapped;
+pub mod passed;
+mod place;
+mod trace;
+mod tree;
+mod vjp;
+mod vmap;
+
+use crate::errors::PyResult;
+use pullback::base::{Error, Kind};
+use pullback::core::origin;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// An error of this layer, with the user's line.
+#[cold]
+fn fail(kind: Kind, message: String) -> PyErr {
+    crate::errors::exception(Error::new(kind, message + &origin::at_here()))
+}
+
+/// The transform that a pickle describes.
+#[pyfunction]
+fn _restore_transform<'py>(
+    name: &str,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(args.py().import("pullback.func")?.getattr(name)?.call(args, Some(kwargs))?)
+}
+
+/// Adds `_core.func`.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    origin::set_locator(super::errors::locator);
+    let func = super::submodule(m, "func")?;
+    callable::register(&func)?;
+    func.add_class::<vjp::VjpFunction>()?;
+    func.add_class::<linearize::JvpFunction>()?;
+    func.add_class::<trace::Program>()?;
+    func.add_function(wrap_pyfunction!(grad::grad, &func)?)?;
+    func.add_function(wrap_pyfunction!(grad::grad_and_value, &func)?)?;
+    func.add_function(wrap_pyfunction!(vjp::vjp, &func)?)?;
+    func.add_function(wrap_pyfunction!(jvp::jvp, &func)?)?;
+    func.add_function(wrap_pyfunction!(vmap::vmap, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::jacrev, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::jacfwd, &func)?)?;
+    func.add_function(wrap_pyfunction!(jacobian::hessian, &func)?)?;
+    func.add_function(wrap_pyfunction!(linearize::linearize, &func)?)?;
+    func.add_function(wrap_pyfunction!(trace::trace, &func)?)?;
+    m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
+    Ok(m.add("vmap", func.getattr("vmap")?)?)
+}

@@ -1,0 +1,209 @@
+//! `trace`: a function as a straight-line program.
+
+use super::callable::{Kind as Callable, Transform};
+use super::tree::{Tree, object, tensor_value};
+use super::{fail, place};
+use crate::errors::PyResult;
+use crate::vectorcall::Call;
+use pullback::base::Kind;
+use pullback::core::Tensor;
+use pullback::graph::{self, Tracing};
+use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Returns a function that runs `func` once and gives what it did as a straight-line `Program`.
+///
+/// Args:
+///     func: function of tensors, or of pytrees of them, that returns a pytree. Tensors in keyword arguments are inputs
+///         as well; everything else among the arguments is fixed.
+///
+/// `trace(func)(*args, **kwargs)` returns the program. It is called with arguments of the same structure, shapes and
+/// dtypes, also inside of `vmap`, `grad` and all other transforms, and `func` itself may be a transformed function.
+/// `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number. Tensors from
+/// outside of `func` are read when the program is called; random operators draw anew each time; a custom function is
+/// one operator, which keeps its rules.
+///
+/// Raises RuntimeError where `func` reads data (`.item()`, `if x > 0`), or writes in place to its arguments or to a
+/// tensor from outside.
+///
+/// >>> import pullback
+/// >>> from pullback.func import grad, trace
+/// >>> x = pullback.tensor([1.0, 2.0])
+/// >>> program = trace(grad(lambda x: (x * x).sum()))(x)
+/// >>> program(pullback.tensor([3.0, 4.0]))
+/// tensor([6., 8.])
+#[pyfunction]
+pub fn trace<'py>(func: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    Transform::new(func, Callable::Trace)
+}
+
+/// A place of the arguments or of the result.
+enum Leaf {
+    Tensor,
+    /// Any other object, which is part of the program.
+    Fixed(Py<PyAny>),
+}
+
+/// A structure with tensors and other objects in its leaves.
+struct Structure {
+    tree: Tree,
+    leaves: Vec<Leaf>,
+}
+
+impl Structure {
+    fn of(obj: &Bound<'_, PyAny>) -> PyResult<(Structure, Vec<Tensor>)> {
+        let (mut leaves, mut values) = (Vec::new(), Vec::new());
+        let tree = Tree::collect(obj, |leaf| {
+            leaves.push(match tensor_value(leaf) {
+                Some(value) => {
+                    values.push(value);
+                    Leaf::Tensor
+                }
+                None => Leaf::Fixed(leaf.clone().unbind()),
+            });
+            Ok(())
+        })?;
+        Ok((Structure { tree, leaves }, values))
+    }
+
+    fn objects<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let mut values = values.into_iter();
+        let leaf = |leaf: &Leaf| match leaf {
+            Leaf::Fixed(object) => Ok(object.bind(py).clone()),
+            Leaf::Tensor => match values.next() {
+                Some(value) => object(py, value),
+                None => Ok(Err(PyValueError::new_err("too few leaves"))?),
+            },
+        };
+        self.leaves.iter().map(leaf).collect()
+    }
+
+    /// An error unless `other` has the same structure and the same fixed objects.
+    fn check(&self, py: Python<'_>, other: &Structure) -> PyResult<()> {
+        if !self.tree.same(py, &other.tree)? {
+            let (expected, got) = (self.tree.describe(py)?, other.tree.describe(py)?);
+            let message = format!(
+                "program(): expected arguments with the structure (args, kwargs) = {expected} that it was traced with, \
+                 got {got}; trace the function again for this structure"
+            );
+            return Err(fail(Kind::Runtime, message).into());
+        }
+        for (i, pair) in self.leaves.iter().zip(&other.leaves).enumerate() {
+            let same = match pair {
+                (Leaf::Tensor, Leaf::Tensor) => true,
+                (Leaf::Fixed(a), Leaf::Fixed(b)) => a.is(b) || a.bind(py).eq(b)?,
+                _ => false,
+            };
+            if !same {
+                let message = format!(
+                    "program(): argument {i} is {}, but the program was traced with {}, which is part of it; give a \
+                     tensor in both places, or trace the function again",
+                    pair.1.describe(py)?,
+                    pair.0.describe(py)?
+                );
+                return Err(fail(Kind::Runtime, message).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Leaf {
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        match self {
+            Leaf::Tensor => Ok("a tensor".into()),
+            Leaf::Fixed(o) => crate::brief::brief(o.bind(py)),
+        }
+    }
+}
+
+/// Traces the function of `t` at these arguments.
+pub fn run<'py>(t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let py = call.py();
+    let (args, kwargs) = call.arguments()?;
+    let (inputs, values) = Structure::of(PyTuple::new(py, [args.as_any(), kwargs.as_any()])?.as_any())?;
+    let (run, lifted) = Tracing::open(&values, t.origin)?;
+    let objects = inputs.objects(py, lifted)?;
+    // Read back: an object keeps a copy of elements that NumPy sees too.
+    let given: Vec<Tensor> = objects.iter().filter_map(tensor_value).collect();
+    let lifted_args = inputs.tree.of_objects(py, objects.to_vec())?;
+    let (args, kwargs): (Bound<'py, PyTuple>, Bound<'py, PyDict>) = lifted_args.extract()?;
+    let out = t.func(py).call(args, Some(&kwargs))?;
+    check_unwritten(&objects, &given)?;
+    let (outputs, results) = Structure::of(&out)?;
+    let program = run.close(&results)?;
+    let name = place::name_of(t.func(py))?;
+    Ok(Bound::new(py, Program { program, inputs, outputs, name })?.into_any())
+}
+
+/// A program has no side effects: one of the function would be lost.
+fn check_unwritten(objects: &[Bound<'_, PyAny>], given: &[Tensor]) -> PyResult<()> {
+    let tensors = objects.iter().filter_map(tensor_value);
+    match tensors.zip(given).position(|(now, then)| !now.same(then)) {
+        None => Ok(()),
+        Some(i) => Err(fail(
+            Kind::Runtime,
+            format!(
+                "trace(): the function writes in place to its tensor argument {i}, which a program cannot do; write to \
+                 a clone() and return it"
+            ),
+        )
+        .into()),
+    }
+}
+
+/// A straight-line program of operators, made by `trace`.
+#[pyclass(frozen, weakref, module = "pullback.func")]
+pub struct Program {
+    program: graph::Program,
+    inputs: Structure,
+    outputs: Structure,
+    name: String,
+}
+
+#[pymethods]
+impl Program {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = args.py();
+        let kwargs = kwargs.unwrap_or_else(|| PyDict::new(py));
+        let (given, values) = Structure::of(PyTuple::new(py, [args.as_any(), kwargs.as_any()])?.as_any())?;
+        self.inputs.check(py, &given)?;
+        let results = self.program.call(&values)?;
+        self.outputs.tree.of_objects(py, self.outputs.objects(py, results)?)
+    }
+
+    /// Number of operators that a call runs.
+    fn __len__(&self) -> usize {
+        self.program.len()
+    }
+
+    /// Names of the operators, in the order in which they run.
+    #[getter]
+    fn operators(&self) -> Vec<String> {
+        self.program.operators().map(str::to_string).collect()
+    }
+
+    fn __str__(&self) -> String {
+        self.program.to_string()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<program of {}: {} operators>", self.name, self.program.len())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for leaf in self.inputs.leaves.iter().chain(&self.outputs.leaves) {
+            if let Leaf::Fixed(object) = leaf {
+                visit.call(object)?;
+            }
+        }
+        Ok(())
+    }
+}

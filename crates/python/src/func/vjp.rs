@@ -1,0 +1,196 @@
+//! `vjp`: the value of a function and its pullback.
+
+use super::grad::{detached, signature, split_aux};
+use super::tree::{Tree, direction, leaf_value, tensor_value};
+use super::{fail, place};
+use crate::convert::type_name;
+use crate::errors::PyResult;
+use crate::raised;
+use crate::vectorcall;
+use pullback::base::Kind;
+use pullback::core::level::GradMode;
+use pullback::core::{Edge, Tensor};
+use pullback::transforms::reverse::{self, Pullback, Tape};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+/// Returns the value of `func` at `primals` and a function that pulls cotangents of it back to the primals.
+///
+/// Args:
+///     func: function of the primals that returns a pytree of tensors, or `(output, aux)` with `has_aux`.
+///     primals: arguments, each a pytree of tensors of a floating point or complex dtype.
+///     has_aux: whether `func` returns a pair, of which only the first is differentiated.
+///
+/// Gives `(output, vjp_fn)`, or `(output, vjp_fn, aux)`. `vjp_fn` takes cotangents in the structure of the output (also
+/// one argument for each output of a tuple) and returns a tuple with one cotangent for each primal. It can be called any
+/// number of times, also under `vmap` and inside of other transforms.
+///
+/// >>> import pullback
+/// >>> from pullback.func import vjp
+/// >>> y, vjp_fn = vjp(lambda x: x * x, pullback.tensor([1.0, 2.0]))
+/// >>> vjp_fn(pullback.tensor([1.0, 10.0]))
+/// (tensor([ 2., 40.]),)
+#[pyfunction]
+#[pyo3(signature = (func, *primals, has_aux = false))]
+pub fn vjp<'py>(
+    func: &Bound<'py, PyAny>,
+    primals: &Bound<'py, PyTuple>,
+    has_aux: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let py = func.py();
+    let mut values: Vec<Tensor> = Vec::with_capacity(primals.len());
+    let mut trees = Vec::with_capacity(primals.len());
+    for p in primals.iter() {
+        trees.push(Tree::collect(&p, |leaf| {
+            values.push(leaf_value("vjp", leaf)?);
+            Ok(())
+        })?);
+    }
+    values.iter().try_for_each(|x| reverse::check_differentiable("vjp", x))?;
+    let mut tape = Tape::open(place::origin("vjp", func)?)?;
+    let mut lifted = values.iter().map(|x| tape.leaf(x));
+    let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
+    let out = vectorcall::invoke(func, &args)?;
+    drop(args);
+    let (out, aux) = if has_aux { split_aux("vjp", &out)? } else { (out, None) };
+    let (outputs, out_tree) = outputs_of("vjp", &out)?;
+    outputs.iter().try_for_each(|y| reverse::check_output("vjp", y))?;
+    let roots: Vec<(Tensor, Option<Edge>)> = outputs.iter().map(|y| tape.detach(y)).collect::<pullback::Result<_>>()?;
+    let aux = aux.map(|a| detached(&tape, &a)).transpose()?;
+    let (results, pullback) = Pullback::new(tape.close(), roots);
+    let value = out_tree.build(py, &mut results.into_iter())?;
+    let f = Bound::new(py, VjpFunction { pullback, outputs: out_tree, inputs: trees })?.into_any();
+    match aux {
+        Some(aux) => Ok(PyTuple::new(py, [value, f, aux])?),
+        None => Ok(PyTuple::new(py, [value, f])?),
+    }
+}
+
+/// The tensors that a function returned, which must be one at least and nothing else.
+pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Vec<Tensor>, Tree)> {
+    let mut outputs = Vec::new();
+    let tree = Tree::collect(out, |leaf| {
+        let Some(y) = tensor_value(leaf) else {
+            let message = if out.is_none() {
+                format!("{}: Expected f to be a function that has non-empty output, got None", signature(op))
+            } else {
+                format!(
+                    "{op}(): expected the function to return only tensors, got unsupported type {}",
+                    type_name(leaf)
+                )
+            };
+            return Err(fail(Kind::Runtime, message).into());
+        };
+        outputs.push(y);
+        Ok(())
+    })?;
+    if outputs.is_empty() {
+        let got = type_name(out);
+        let message =
+            format!("{}: Expected f to be a function that has non-empty output, got an empty {got}", signature(op));
+        return Err(fail(Kind::Runtime, message).into());
+    }
+    Ok((outputs, tree))
+}
+
+/// The pullback of a function at a point: takes cotangents of the outputs to cotangents of the inputs.
+#[pyclass(frozen, weakref, module = "pullback.func")]
+pub struct VjpFunction {
+    pullback: Pullback,
+    outputs: Tree,
+    inputs: Vec<Tree>,
+}
+
+#[pymethods]
+impl VjpFunction {
+    /// `vjp_fn(cotangents, retain_graph=True, create_graph=None)`: `create_graph=False` computes without recording for
+    /// transforms outside, `retain_graph=False` frees what the call used.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let py = args.py();
+        let (cotangents, options) = self.parse(args, kwargs)?;
+        let _mode = (!options.create_graph).then(|| GradMode::set(false));
+        let grads = self.pullback.call(&cotangents, options.retain_graph)?;
+        let mut grads = grads.into_iter();
+        Ok(PyTuple::new(py, self.inputs.iter().map(|t| t.build(py, &mut grads)).collect::<PyResult<Vec<_>>>()?)?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<vjp function of {} outputs and {} inputs>", self.outputs.len(), self.inputs.len())
+    }
+}
+
+struct SweepOptions {
+    retain_graph: bool,
+    create_graph: bool,
+}
+
+type Cotangents = Vec<Option<Tensor>>;
+
+impl VjpFunction {
+    fn parse(
+        &self,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Cotangents, SweepOptions)> {
+        let mut options = SweepOptions { retain_graph: true, create_graph: true };
+        let mut tree = None;
+        for (key, value) in kwargs.into_iter().flatten() {
+            match raised::str_of(&key)?.as_str() {
+                "cotangents" => tree = Some(value),
+                "retain_graph" => options.retain_graph = value.is_truthy()?,
+                "create_graph" => options.create_graph = value.is_none() || value.is_truthy()?,
+                other => {
+                    let message = format!("vjp_fn(): got an unexpected keyword argument '{other}'");
+                    return Err(fail(Kind::Type, message).into());
+                }
+            }
+        }
+        let tree = match (tree, args.len()) {
+            (Some(tree), 0) => tree,
+            (None, 1) => args.get_item(0)?,
+            (None, 0) => return Err(fail(Kind::Type, "vjp_fn(): missing the argument 'cotangents'".into()).into()),
+            (None, _) => args.clone().into_any(),
+            (Some(_), _) => {
+                return Err(fail(Kind::Type, "vjp_fn(): got multiple values for argument 'cotangents'".into()).into());
+            }
+        };
+        Ok((self.cotangents(&tree, args)?, options))
+    }
+
+    fn cotangents(&self, tree: &Bound<'_, PyAny>, args: &Bound<'_, PyTuple>) -> PyResult<Cotangents> {
+        let py = tree.py();
+        let collect = |obj: &Bound<'_, PyAny>| {
+            let mut values = Vec::new();
+            let found = Tree::collect(obj, |leaf| {
+                let like = self.pullback.outputs().get(values.len()).map(|m| m.dtype);
+                values.push(Some(direction("vjp_fn", leaf, like)?));
+                Ok(())
+            });
+            Ok::<_, PyErr>((found?, values))
+        };
+        let (found, values) = collect(tree)?;
+        if found.same(py, &self.outputs)? {
+            return Ok(values);
+        }
+        // One argument for each output of a tuple.
+        let (spread, values) = collect(args.as_any())?;
+        if spread.same(py, &self.outputs)? {
+            return Ok(values);
+        }
+        Err(fail(
+            Kind::Runtime,
+            format!(
+                "vjp_fn(): Expected pytree structure of cotangents to be the same as pytree structure of outputs to \
+                 the function; cotangents have {} and the outputs {}",
+                found.describe(py)?,
+                self.outputs.describe(py)?
+            ),
+        )
+        .into())
+    }
+}

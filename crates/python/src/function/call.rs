@@ -1,0 +1,447 @@
+//! One call of a Function class, as a function of the core.
+
+use super::captured::{self, Active, Runs};
+use super::ctx::{Ctx, VmapInfo};
+use super::inputs::{Inputs, Leaf};
+use super::method::Method;
+use super::methods::Methods;
+use super::outputs::{Form, Parsed, Structure, pair};
+use super::saved::{Classic, Place, Sorter};
+use super::written::Written;
+use super::{Objects, optional, reach};
+use crate::errors::PyResult;
+use crate::vectorcall::invoke_named;
+use crate::{errors, tensor};
+use pullback::base::{Error, Result};
+use pullback::core::level::GradMode;
+use pullback::core::origin::at_here;
+use pullback::core::reach::Reach;
+use pullback::core::tensor::Payload;
+use pullback::core::watch::{self, Levels};
+use pullback::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
+use pullback::function::{BatchedOutputs, Context, Function, Rule, Setup, is_tried, pass_on};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::sync::{Arc, Mutex};
+
+/// Places of leaves, and of outputs. Most calls have none, and a vector without elements is the least to carry.
+pub(super) type Pairs = Vec<(usize, usize)>;
+
+/// What the forward left.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) structure: Option<Form>,
+    pub(super) classic: Option<Arc<Classic>>,
+    pub(super) hidden: usize,
+    /// `None` where no argument was returned or changed, as in most calls.
+    pub(super) changes: Option<Box<Changes>>,
+    /// The outputs as the last setup saw them, while the call waits for its result.
+    pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
+}
+
+/// What the forward did to its arguments.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Leaves that were returned as they are, and the outputs that they are.
+    pub(super) returned: Pairs,
+    /// Those among them that were changed, as the Function says.
+    pub(super) dirty: Pairs,
+    /// What was changed and not declared.
+    pub(super) written: Vec<Written>,
+    /// The leaves among them whose values are the first hidden outputs.
+    pub(super) extra: Vec<usize>,
+}
+
+pub struct Call {
+    pub(super) methods: Arc<Methods>,
+    pub(super) inputs: Inputs,
+    /// Levels that were live at the call.
+    pub(super) levels: Levels,
+    needs: Set,
+    pub(super) state: Mutex<State>,
+}
+
+/// Runs Python code and carries its exception.
+#[inline(always)]
+pub(super) fn python<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R> {
+    // SAFETY: the first call only answers a question; the second is made where the thread is attached, as most are.
+    let out = unsafe {
+        match ffi::PyGILState_Check() {
+            1 => f(Python::assume_attached()),
+            _ => attached(f),
+        }
+    };
+    out.map_err(errors::to_error)
+}
+
+#[cold]
+#[inline(never)]
+fn attached<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> PyResult<R> {
+    Python::attach(f)
+}
+
+/// Tensors that a tape records now; with `duals`, also those with a tangent.
+fn followed(values: &[Tensor], duals: bool) -> Set {
+    let follows = |t: &Tensor| match t.payload() {
+        Some(Payload::Taped { .. }) => level::is_live(t.level()) && level::records(t.level()),
+        Some(Payload::Dual { .. }) => duals && level::is_live(t.level()),
+        _ => false,
+    };
+    let mut set = Set::NONE;
+    for (i, v) in values.iter().enumerate() {
+        let mut t = Some(v);
+        while let Some(x) = t {
+            if follows(x) {
+                set.add(i);
+                break;
+            }
+            t = x.below();
+        }
+    }
+    set
+}
+
+/// Whether an object has this value.
+fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
+    let Some(cell) = tensor::cell(py, o.as_ptr()) else { return false };
+    cell.with(|s| s.quick().map(|x| x.same(value))).unwrap_or_else(|| cell.value().same(value))
+}
+
+impl Call {
+    pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
+        let needs = followed(values, methods.jvp.is_none());
+        let state = State { shown: Some(SmallVec::new()), ..State::default() };
+        Call { methods, inputs, levels: Levels::live(), needs, state: Mutex::new(state) }
+    }
+
+    /// The call failed.
+    pub fn abandon(&self) {
+        let shown = self.state().shown.take();
+        drop(shown);
+    }
+
+    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn structure(&self) -> PyResult<Form> {
+        let known = self.state().structure.clone();
+        Ok(known.ok_or_else(|| self.has_not_run())?)
+    }
+
+    #[cold]
+    pub(super) fn has_not_run(&self) -> PyErr {
+        self.error("its forward has not run")
+    }
+
+    #[cold]
+    pub(super) fn error(&self, text: &str) -> PyErr {
+        PyRuntimeError::new_err(short!("{}: {text}{}", self.methods.name, at_here()))
+    }
+
+    /// Begins a method, in a place that it keeps.
+    #[inline]
+    fn run<'a>(&self, active: &'a Active<'a>, method: &'static str, levels: Levels) -> Runs<'a> {
+        active.run(watch::enter(self.methods.origin, method, levels))
+    }
+
+    /// The outputs of a forward, of which nothing may depend that nobody passed.
+    fn lower(tensors: &mut Outputs) -> PyResult<()> {
+        for (i, t) in tensors.iter_mut().enumerate() {
+            if t.level() != LevelId::DENSE && watch::has_forbidden(t) {
+                *t = captured::lowered(i, t)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The result of the call as Python objects; changed arguments get their new values.
+    pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
+        let (shown, structure, changes, hidden) = {
+            let mut s = self.state();
+            let changes = s.changes.as_ref().map(|c| (c.dirty.clone(), c.written.clone()));
+            (s.shown.take(), s.structure.clone(), changes, s.hidden)
+        };
+        let (dirty, written) = changes.unwrap_or_default();
+        if !written.is_empty() {
+            self.write_back(py, outs, &written)?;
+        }
+        let outs = &outs[..outs.len() - hidden.min(outs.len())];
+        let mut shown = shown.unwrap_or_default().into_iter();
+        let mut objects = Objects::new();
+        for v in outs {
+            objects.push(match shown.next() {
+                Some(o) if is_object_of(py, &o, v) => o.into_bound(py),
+                _ => tensor::wrap(py, v.clone())?.into_any(),
+            });
+        }
+        for (leaf, out) in dirty {
+            let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {
+                continue;
+            };
+            let object = object.bind(py);
+            if let Some(c) = tensor::cell(py, object.as_ptr()) {
+                c.check_writable(&self.methods.name)?;
+                c.write("mark_dirty", value)?;
+                objects[out] = object.clone();
+            }
+        }
+        structure.ok_or_else(|| self.has_not_run())?.build(py, &objects)
+    }
+
+    /// Notes the structure of the results, which arguments come back, and which were changed. `declared`: those that
+    /// the forward itself says it changed.
+    fn note(
+        &self,
+        py: Python<'_>,
+        objects: &[Bound<'_, PyAny>],
+        values: &[Tensor],
+        p: &mut Parsed<'_>,
+        declared: &[usize],
+    ) -> PyResult<()> {
+        let mut changes = Changes::default();
+        for (i, leaf) in self.inputs.leaves.iter().enumerate() {
+            if let (Leaf::Tensor { .. }, Some(o)) = (leaf, p.place(&objects[i])) {
+                changes.returned.push((i, o));
+            }
+        }
+        for &i in declared {
+            changes.dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
+        }
+        let mut changed = self.changed(py, objects, values);
+        changed.retain(|(i, _)| !declared.contains(i));
+        if !changed.is_empty() {
+            (changes.written, changes.extra) = self.note_written(objects, p, changed);
+        }
+        let any = !(changes.returned.is_empty() && changes.written.is_empty());
+        let old = {
+            let mut s = self.state();
+            s.hidden = changes.extra.len();
+            s.changes = any.then(|| Box::new(changes));
+            s.structure.replace(p.structure.clone())
+        };
+        drop(old);
+        Ok(())
+    }
+
+    /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
+    fn note_batched(
+        &self,
+        py: Python<'_>,
+        objects: &[Bound<'_, PyAny>],
+        values: &[Tensor],
+        p: &mut Parsed<'_>,
+    ) -> PyResult<()> {
+        let changed: Vec<usize> = self.changed(py, objects, values).into_iter().map(|(i, _)| i).collect();
+        if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
+            return Err(self.error(&format!(
+                "its vmap staticmethod changed {} in place, which is part of a derivative or a batch, and did not return \
+                 it: change a clone() of it",
+                self.methods.argument(*i)
+            )).into());
+        }
+        self.note(py, objects, values, p, &changed)
+    }
+
+    #[cold]
+    pub(super) fn not_returned(&self) -> PyErr {
+        self.error(
+            "Some elements marked as dirty during the forward method were not returned as output. The inputs that are \
+             modified inplace must all be outputs of the Function",
+        )
+    }
+
+    fn forward_separate(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
+        let objects = self.inputs.objects(py, values, record)?;
+        let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
+        let mut parsed = Structure::parse(&out)?;
+        if record {
+            Call::lower(&mut parsed.tensors)?;
+            self.note(py, &objects, values, &mut parsed, &[])?;
+        } else {
+            self.append_written(&objects, &mut parsed.tensors);
+        }
+        Ok(parsed.tensors)
+    }
+
+    fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
+        let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
+        let objects = self.inputs.objects(py, values, record)?;
+        let first = [ctx.clone().into_any()];
+        let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
+        let mut parsed = Structure::parse(&out)?;
+        let taken = Ctx::take(&ctx)?;
+        if !record {
+            self.append_written(&objects, &mut parsed.tensors);
+            return self.with_hidden(py, parsed.tensors, &taken);
+        }
+        Call::lower(&mut parsed.tensors)?;
+        let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
+        self.note(py, &objects, values, &mut parsed, &dirty)?;
+        let constant = taken.constants(&parsed.objects);
+        let mut sorter = Sorter::new(self, values, &objects, &mut parsed);
+        let backward = sorter.list(py, taken.backward.as_deref(), Place::Backward);
+        let forward = sorter.list(py, taken.forward.as_deref(), Place::Forward);
+        let adopted = taken.adopted.iter().enumerate();
+        let adopted = adopted.map(|(k, o)| sorter.origin(o.bind(py), Place::Adopted(k))).collect();
+        let spoilt = sorter.spoilt;
+        let classic = Classic {
+            backward,
+            forward,
+            adopted,
+            recorded: sorter.recorded,
+            hidden: sorter.hidden,
+            constant,
+            ctx: ctx.unbind(),
+        };
+        if let Some(i) = spoilt {
+            classic.ctx.get().spoil(self.why_spoilt(i));
+        }
+        let mut s = self.state();
+        s.hidden += classic.hidden.len();
+        let old = s.classic.replace(Arc::new(classic));
+        drop(s);
+        drop(old);
+        Ok(parsed.tensors)
+    }
+}
+
+impl Function for Call {
+    fn name(&self) -> &str {
+        &self.methods.name
+    }
+
+    fn reach(&self, walk: &mut Reach<'_>) {
+        reach::call(self, walk);
+    }
+    fn reach_context(&self, context: &Context, walk: &mut Reach<'_>) {
+        reach::context(context, walk);
+    }
+
+    fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
+        let _mode = GradMode::set(false);
+        let active = Active::new(self);
+        let _running = self.run(&active, "forward", self.levels.tapes_and_hidden());
+        let record = !is_tried();
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.forward_separate(py, args, record),
+            None => self.forward_classic(py, args, record),
+        })
+    }
+
+    fn hidden(&self) -> usize {
+        self.state().hidden
+    }
+
+    fn further(&self) -> Result<usize> {
+        let Some(f) = &self.methods.further else { return Ok(0) };
+        let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return Ok(0) };
+        python(|py| Ok(f.bind(py).call1((first,))?.extract()?))
+    }
+
+    fn signature(&self) -> Option<String> {
+        python(|py| Ok(self.inputs.constants(py))).ok().flatten().map(|c| format!("{} {c} ", self.methods.serial))
+    }
+
+    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+        let active = Active::new(self);
+        let _running = self.run(&active, "forward", Levels::NONE);
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.forward_separate(py, args, false),
+            None => self.forward_classic(py, args, false),
+        })
+    }
+
+    fn has(&self, rule: Rule) -> bool {
+        match rule {
+            Rule::Backward => self.methods.backward.is_some(),
+            Rule::Jvp => self.methods.jvp.is_some(),
+        }
+    }
+
+    fn once(&self) -> bool {
+        self.methods.once
+    }
+
+    fn argument(&self, i: usize) -> String {
+        self.inputs.name(&self.methods, i)
+    }
+
+    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
+        let active = Active::new(self);
+        let mut running = self.run(&active, "setup_context", Levels::NONE);
+        if level::hidden() != 0 {
+            running.running.soften(self.levels.hidden());
+        }
+        python(|py| match self.methods.setup_context {
+            Some(_) => self.setup_separate(py, inputs, outputs, needs),
+            None => self.setup_classic(py, inputs, outputs, needs),
+        })
+    }
+
+    fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
+        let active = Active::new(self);
+        let _running = self.run(&active, "backward", Levels::NONE);
+        let method = Method::new(self, self.context(setup)?, setup, cotangents);
+        if self.methods.setup_context.is_none() && self.state().classic.as_ref().is_some_and(|c| c.recorded) {
+            method.reads_recorded();
+        }
+        let grads = method.run(|| {
+            self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
+                let Some(f) = &self.methods.backward else { return Err(self.error("has no backward").into()) };
+                let grads = cotangents.iter().map(|c| optional(py, c.clone()));
+                let grads = self.structure()?.gradients(py, grads)?;
+                let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
+                self.inputs.gradients(&self.methods, &out)
+            })
+        })?;
+        method.close(&self.methods, grads)
+    }
+
+    fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
+        let active = Active::new(self);
+        let _running = self.run(&active, "jvp", self.levels.hidden());
+        self.with_saved(setup, None, |py, ctx| {
+            let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp").into()) };
+            let leaves = self.inputs.spread(py, tangents)?;
+            let tangents = self.inputs.arguments(py, &leaves)?;
+            let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &tangents, None)?;
+            self.structure()?.tangents(&self.methods, &out)
+        })
+    }
+
+    fn vmap(&self, info: BatchInfo, in_dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
+        if self.methods.ambiguous {
+            return Err(Error::runtime(format!(
+                "{}: it has both generate_vmap_rule=True and an overridden vmap staticmethod; keep one of them: set \
+                 generate_vmap_rule=False or delete the vmap staticmethod{}",
+                self.methods.name,
+                at_here()
+            )));
+        }
+        let Some(f) = &self.methods.vmap else { return Ok(None) };
+        pass_on();
+        let active = Active::new(self);
+        let mut running = self.run(&active, "vmap", self.levels.hidden());
+        if info.randomness == Randomness::Error {
+            running.running.forbid_random();
+        }
+        python(|py| {
+            let dim = |leaf: &Leaf| match leaf {
+                Leaf::Tensor { index, .. } => in_dims[*index].into_pyobject(py).map(Bound::into_any),
+                Leaf::Other(_) => Ok(py.None().into_bound(py)),
+            };
+            let dims = self.inputs.leaves.iter().map(dim).collect::<std::result::Result<Vec<_>, _>>()?;
+            let dims = self.inputs.tuple(py, &dims)?.into_any();
+            let objects = self.inputs.objects(py, args, false)?;
+            let first = [Bound::new(py, VmapInfo::new(info))?.into_any(), dims];
+            let result = self.inputs.call(f.bind(py), &first, &objects)?;
+            let (out, out_dims) = pair(&self.methods, &result)?;
+            let mut parsed = Structure::parse(&out)?;
+            self.note_batched(py, &objects, args, &mut parsed)?;
+            parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size).map(Some)
+        })
+    }
+}

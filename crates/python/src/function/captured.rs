@@ -1,0 +1,181 @@
+//! What reaches a method behind its arguments: a callable argument may hold tensors that are arguments too, and an
+//! output may carry what nobody passed.
+
+use super::call::Call;
+use super::inputs::Leaf;
+use super::method;
+use pullback::base::Result;
+use pullback::core::tensor::Payload;
+use pullback::core::watch::{self, Captured, Running};
+use pullback::core::{LevelId, Node, Tensor, level};
+use pullback::dense::near::Near;
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::ptr::{from_ref, null};
+use std::sync::Arc;
+
+thread_local! {
+    static OWN: Cell<*const Active<'static>> = const { Cell::new(null()) };
+}
+/// The method that runs on this thread, innermost.
+static ACTIVE: Near<Cell<*const Active<'static>>> = Near::new(&OWN);
+
+/// A method of a call that may run.
+pub struct Active<'a> {
+    call: &'a Call,
+    /// What ran when it began.
+    before: Cell<*const Active<'static>>,
+}
+
+/// A method that runs until this is dropped.
+pub struct Runs<'a> {
+    pub running: Running,
+    active: &'a Active<'a>,
+}
+
+impl<'a> Active<'a> {
+    pub fn new(call: &'a Call) -> Active<'a> {
+        Active { call, before: Cell::new(null()) }
+    }
+
+    /// Begins, once.
+    #[inline]
+    pub fn run(&'a self, running: Running) -> Runs<'a> {
+        self.before.set(ACTIVE.with(|a| a.replace(from_ref(self).cast())));
+        Runs { running, active: self }
+    }
+}
+
+impl Drop for Runs<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        ACTIVE.with(|a| a.set(self.active.before.get()));
+    }
+}
+
+/// The calls whose methods run on this thread, innermost first.
+fn calls<'a>() -> impl Iterator<Item = &'a Call> {
+    let mut next = ACTIVE.with(Cell::get);
+    std::iter::from_fn(move || {
+        // SAFETY: what `run` returned borrows the method's place, and takes it off the list when it is dropped; no method
+        // ends while the caller looks through the list.
+        let active = unsafe { next.as_ref() }?;
+        next = active.before.get();
+        Some(active.call)
+    })
+}
+
+/// A tensor argument of a call that runs.
+struct Argument {
+    call: *const Call,
+    index: usize,
+    /// Whether it is the argument as the caller has it, and not as a level below does.
+    whole: bool,
+}
+
+/// The argument that something is true of, at some level of its value.
+fn find_argument(mut f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
+    for call in calls() {
+        for leaf in &call.inputs.leaves {
+            let Leaf::Tensor { index, value, .. } = leaf else { continue };
+            let mut next = Some(value);
+            while let Some(t) = next {
+                if f(t) {
+                    return Some(Argument { call: from_ref(call), index: *index, whole: t.same(value) });
+                }
+                next = t.below();
+            }
+        }
+    }
+    None
+}
+
+/// Whether two values are one, whichever objects hold them.
+fn is_same(a: &Tensor, b: &Tensor) -> bool {
+    let nodes = |a: &Arc<Node>, b: &Arc<Node>| Arc::ptr_eq(a, b);
+    a.same(b)
+        || (a.level() == b.level()
+            && match (a.payload(), b.payload()) {
+                (Some(Payload::Taped { node, slot, .. }), Some(Payload::Taped { node: other, slot: place, .. })) => {
+                    nodes(node, other) && slot == place
+                }
+                (Some(Payload::Dual { primal, tangent }), Some(Payload::Dual { primal: p, tangent: t })) => {
+                    is_same(primal, p) && tangent.same(t)
+                }
+                (Some(Payload::Batched { value, dim }), Some(Payload::Batched { value: v, dim: d })) => {
+                    dim == d && is_same(value, v)
+                }
+                _ => false,
+            })
+}
+
+/// What a value is to the method that runs.
+pub fn what(t: &Tensor) -> Captured {
+    match find_argument(|a| a.level() != LevelId::DENSE && is_same(a, t)) {
+        None => Captured::Stranger,
+        // What a level below has is also what the tape of the twin calls operators on.
+        Some(Argument { whole: false, .. }) => Captured::Argument,
+        Some(a) => method::twin(a.call, a.index).map_or(Captured::Argument, Captured::Twin),
+    }
+}
+
+fn is_argument(t: &Tensor) -> bool {
+    !matches!(what(t), Captured::Stranger)
+}
+
+/// Whether the running method recorded the value itself.
+pub fn is_recorded(t: &Tensor) -> bool {
+    let mut next = Some(t);
+    while let Some(t) = next {
+        if t.node_at(t.level()).is_some_and(|(node, _)| node.seq >= watch::began()) {
+            return true;
+        }
+        next = t.below();
+    }
+    false
+}
+
+/// Whether a graph leads to something that is older than the running method and no argument of it.
+pub fn leads_out(node: &Arc<Node>) -> bool {
+    let began = watch::began();
+    let mut seen = HashSet::new();
+    let mut rest = vec![node];
+    while let Some(n) = rest.pop() {
+        if !seen.insert(n.seq) {
+            continue;
+        }
+        if n.seq >= began {
+            rest.extend(n.edges.iter().flatten().map(|e| &e.node));
+        } else if find_argument(|a| a.node_at(n.level).is_some_and(|(known, _)| Arc::ptr_eq(known, n))).is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+/// An output of a forward as a value of the levels that it runs at: what it recorded for itself ends here.
+///
+/// # Errors
+/// `Runtime` if it depends on a tensor that is followed, and that nobody passed.
+pub fn lowered(i: usize, t: &Tensor) -> Result<Tensor> {
+    let (id, lost) = (t.level(), watch::is_forbidden(t.level()) && level::is_live(t.level()));
+    match t.payload() {
+        None | Some(Payload::Traced { .. }) => Ok(t.clone()),
+        Some(Payload::Taped { value, node, .. }) if lost => match !is_argument(t) && leads_out(node) {
+            true => Err(watch::returned(i, id, "that requires grad, or depends on an input of grad or vjp")),
+            false => lowered(i, value),
+        },
+        Some(_) if lost => match watch::as_argument(t) {
+            Some(value) => lowered(i, &value),
+            None if matches!(t.payload(), Some(Payload::Dual { .. })) => {
+                Err(watch::returned(i, id, "that carries a tangent"))
+            }
+            None => Err(watch::returned(i, id, "that is batched by vmap")),
+        },
+        Some(Payload::Batched { value, dim }) => {
+            let inner = lowered(i, value)?;
+            Ok(if inner.same(value) { t.clone() } else { Tensor::batched(id, inner, *dim) })
+        }
+        Some(Payload::Taped { .. } | Payload::Dual { .. }) => Ok(t.clone()),
+    }
+}

@@ -1,0 +1,339 @@
+//! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
+
+use super::call::{Call, Pairs, State, python};
+use super::captured;
+use super::ctx::{Ctx, Needs, Shown, Taken};
+use super::inputs::Leaf;
+use super::outputs::{Parsed, Structure};
+use super::{Objects, value_of};
+use crate::errors::PyResult;
+use crate::tensor;
+use crate::vectorcall::invoke;
+use pullback::base::{Error, Result};
+use pullback::core::{Node, Outputs, Set, Tensor};
+use pullback::dense::random::default_generator;
+use pullback::function::{self, Setup, Values};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a saved tensor of a classic forward was.
+#[derive(Clone)]
+pub enum Origin {
+    None,
+    Input(usize),
+    /// Hidden outputs too.
+    Output(usize),
+    Constant(Tensor),
+}
+
+/// The place of a hidden output among what a ctx was given.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Backward(usize),
+    Forward(usize),
+    Adopted(usize),
+}
+
+/// A classic forward's ctx, and what each saved tensor was.
+pub struct Classic {
+    pub ctx: Py<Ctx>,
+    pub backward: Option<Vec<Origin>>,
+    pub forward: Option<Vec<Origin>>,
+    pub adopted: Vec<Origin>,
+    pub hidden: Vec<Place>,
+    /// Whether some of it is what the forward recorded itself, under `enable_grad`.
+    pub recorded: bool,
+    pub constant: Set,
+}
+
+/// What the rules of one level read.
+pub struct Context {
+    pub ctx: Py<Ctx>,
+    /// Which saved entries are tensors; the adopted ones follow.
+    present: SmallVec<[bool; 8]>,
+}
+
+impl Context {
+    fn shown(&self, setup: &Setup) -> Shown {
+        let mut values = setup.saved.iter().cloned();
+        let saved = self.present.iter().map(|&p| if p { values.next() } else { None }).collect();
+        Shown::new(saved, values.collect())
+    }
+}
+
+impl Call {
+    /// The results of a forward that ran again, with the hidden outputs behind them.
+    pub fn with_hidden(&self, py: Python<'_>, mut tensors: Outputs, taken: &Taken) -> PyResult<Outputs> {
+        let classic = self.state().classic.clone();
+        let places = classic.as_ref().map_or(&[][..], |c| &c.hidden);
+        let entry =
+            |list: &Option<Vec<Option<Py<PyAny>>>>, k: usize| list.as_ref()?.get(k)?.as_ref().map(|o| o.clone_ref(py));
+        for place in places {
+            let object = match *place {
+                Place::Backward(k) => entry(&taken.backward, k),
+                Place::Forward(k) => entry(&taken.forward, k),
+                Place::Adopted(k) => taken.adopted.get(k).map(|o| o.clone_ref(py)),
+            };
+            let value = object.and_then(|o| value_of(o.bind(py)));
+            tensors.push(value.ok_or_else(|| self.error("its forward saved something else the second time"))?);
+        }
+        Ok(tensors)
+    }
+
+    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
+        let ctx = Ctx::make(py, self.inputs.needs(needs))?;
+        let mut inputs = self.inputs.objects(py, ins, false)?;
+        let mut outputs = Objects::new();
+        for v in outs {
+            outputs.push(tensor::wrap(py, v.clone())?.into_any());
+        }
+        let (structure, known) = {
+            let s = self.state();
+            let known = s.changes.as_ref().map(|c| {
+                let written = c.written.iter().map(|w| (w.leaf, w.output));
+                c.dirty.iter().copied().chain(written).collect::<Pairs>()
+            });
+            (s.structure.clone(), known.unwrap_or_default())
+        };
+        for &(i, o) in &known {
+            inputs[i] = outputs[o].clone();
+        }
+        let output = structure.ok_or_else(|| self.has_not_run())?.build(py, &outputs)?;
+        if let Some(f) = &self.methods.setup_context {
+            let arguments = self.inputs.tuple(py, &inputs)?.into_any();
+            invoke(f.bind(py), &[ctx.clone().into_any(), arguments, output])?;
+        }
+        let taken = Ctx::take(&ctx)?;
+        let constant = taken.constants(&outputs);
+        let mut shown = outputs.into_iter().map(Bound::unbind).collect();
+        {
+            let mut s = self.state();
+            if !taken.dirty.is_empty() {
+                let dirty = self.marked(&s, &taken, &inputs)?;
+                let changes = s.changes.get_or_insert_default();
+                changes.written.retain(|w| !dirty.iter().any(|(i, _)| *i == w.leaf));
+                changes.dirty = dirty;
+            }
+            if s.changes.is_some()
+                && let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(&s, i) && taken.has(&inputs[i]))
+            {
+                ctx.get().spoil(self.why_spoilt(i));
+            }
+            if let Some(old) = &mut s.shown {
+                std::mem::swap(old, &mut shown);
+            }
+        }
+        drop(shown);
+        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
+        let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py))));
+        let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
+        Ok(setup_from(&ctx, saved, adopted, constant, taken.materialize))
+    }
+
+    /// The arguments that were changed, which setup_context has to say, and the outputs that they are.
+    fn marked(&self, state: &State, taken: &Taken, inputs: &[Bound<'_, PyAny>]) -> PyResult<Pairs> {
+        let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
+        let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
+        let returned = state.changes.as_ref().map_or(&[][..], |c| &c.returned);
+        let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned().into());
+        dirty.iter().map(pair).collect()
+    }
+
+    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
+        let Some(classic) = self.state().classic.clone() else {
+            return self.setup_by_forward(py, ins, outs, needs);
+        };
+        let value = |o: &Origin| match o {
+            Origin::None => None,
+            Origin::Input(i) => Some(ins[*i].clone()),
+            Origin::Output(i) => Some(outs[*i].clone()),
+            Origin::Constant(t) => Some(t.clone()),
+        };
+        let list = self.chosen(needs, classic.backward.as_ref(), classic.forward.as_ref());
+        let saved = list.into_iter().flatten().map(value);
+        // What the forward recorded for itself does not lead to the arguments: whoever differentiates it must be told.
+        let beside = classic.recorded.then_some(ins).into_iter().flatten().cloned();
+        let adopted = classic.adopted.iter().filter_map(value).chain(beside);
+        let ctx = classic.ctx.bind(py);
+        Ok(setup_from(ctx, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
+    }
+
+    /// The setup of a classic function whose results came from its vmap staticmethod, which fills no ctx: its forward
+    /// runs once more, on the values of this level, and what it computes and saves is recorded there.
+    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
+        let why = |what: &str| {
+            self.error(&format!(
+                "its derivative needs the ctx, which the vmap staticmethod does not fill, so that forward runs once \
+                 more, and {what}: write setup_context(ctx, inputs, output), and forward without ctx"
+            ))
+        };
+        let draws = default_generator().get_state();
+        let ctx = Ctx::make(py, self.inputs.needs(needs))?;
+        let objects = self.inputs.objects(py, ins, false)?;
+        let out = self.inputs.call(self.methods.forward.bind(py), &[ctx.clone().into_any()], &objects);
+        let out = out.map_err(|e| why(&format!("it ended with {e}")))?;
+        if default_generator().get_state() != draws {
+            return Err(why("it draws random numbers, which would not be the same").into());
+        }
+        let parsed = Structure::parse(&out)?;
+        let taken = Ctx::take(&ctx)?;
+        if parsed.tensors.len() != outs.len() || !taken.dirty.is_empty() {
+            return Err(why("it gives other results, or changes its arguments").into());
+        }
+        for (first, again) in outs.iter().zip(&parsed.tensors) {
+            if !function::agree(first, again)? {
+                return Err(why("it gives other values than the vmap staticmethod").into());
+            }
+        }
+        let constant = taken.constants(&parsed.objects);
+        let value = |o: &Py<PyAny>| {
+            let o = o.bind(py);
+            if let Some(leaf) = objects.iter().position(|x| x.is(o)).map(|i| &self.inputs.leaves[i])
+                && let Leaf::Tensor { index, .. } = leaf
+            {
+                return Some(ins[*index].clone());
+            }
+            let output = parsed.objects.iter().position(|x| x.is(o));
+            output.map(|i| outs[i].clone()).or_else(|| value_of(o))
+        };
+        let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
+        let saved = list.iter().map(|o| o.as_ref().and_then(value));
+        Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
+    }
+
+    /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
+    fn chosen<T>(&self, needs: &Set, backward: Option<T>, forward: Option<T>) -> Option<T> {
+        let jvp = if needs.is_empty() { self.methods.jvp.is_some() } else { self.methods.backward.is_none() };
+        if jvp { forward.or(backward) } else { backward.or(forward) }
+    }
+
+    /// The context of a setup of this call.
+    pub fn context<'a>(&self, setup: &'a Setup) -> Result<&'a Context> {
+        let foreign = || Error::internal(format!("{}: foreign context", self.methods.name));
+        setup.context.downcast_ref::<Context>().ok_or_else(foreign)
+    }
+
+    /// Calls a rule with the saved tensors in place.
+    pub fn with_saved<R>(
+        &self,
+        setup: &Setup,
+        needs: Option<Needs>,
+        f: impl FnOnce(Python<'_>, &Bound<'_, Ctx>) -> PyResult<R>,
+    ) -> Result<R> {
+        let context = self.context(setup)?;
+        python(|py| {
+            let ctx = context.ctx.bind(py);
+            let mut shown = Some(context.shown(setup));
+            ctx.get().exchange(needs, &mut shown);
+            let out = f(py, ctx);
+            ctx.get().exchange(None, &mut shown);
+            out
+        })
+    }
+}
+
+/// What the ctx of a call has under this name, read through the call's node; the values of saved tensors have their
+/// history again.
+pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let Some((setup, whole)) = function::kept(node)? else { return Ok(None) };
+    let Some(context) = setup.context.downcast_ref::<Context>() else { return Ok(None) };
+    let ctx = context.ctx.bind(py);
+    let mut shown = whole.then(|| context.shown(&setup));
+    ctx.get().exchange(None, &mut shown);
+    let found = ctx.getattr_opt(name);
+    ctx.get().exchange(None, &mut shown);
+    Ok(found?)
+}
+
+fn setup_from(
+    ctx: &Bound<'_, Ctx>,
+    given: impl Iterator<Item = Option<Tensor>>,
+    adopted: impl Iterator<Item = Tensor>,
+    non_differentiable: Set,
+    materialize: bool,
+) -> Setup {
+    let (mut present, mut saved) = (SmallVec::new(), Values::new());
+    for value in given {
+        present.push(value.is_some());
+        if let Some(value) = value {
+            saved.push(value);
+        }
+    }
+    saved.extend(adopted);
+    let context = Arc::new(Context { ctx: ctx.clone().unbind(), present });
+    Setup { context, saved, non_differentiable, materialize, history: None }
+}
+
+/// Finds out what each saved tensor of a classic forward is. By object where it is one of the call's: two arguments may
+/// have the same value.
+pub struct Sorter<'a, 'py> {
+    call: &'a Call,
+    values: &'a [Tensor],
+    objects: &'a [Bound<'py, PyAny>],
+    parsed: &'a mut Parsed<'py>,
+    pub hidden: Vec<Place>,
+    /// Whether the forward recorded some of it itself.
+    pub recorded: bool,
+    /// A changed argument among it that a backward must not read.
+    pub spoilt: Option<usize>,
+}
+
+impl<'a, 'py> Sorter<'a, 'py> {
+    pub fn new(
+        call: &'a Call,
+        values: &'a [Tensor],
+        objects: &'a [Bound<'py, PyAny>],
+        parsed: &'a mut Parsed<'py>,
+    ) -> Sorter<'a, 'py> {
+        Sorter { call, values, objects, parsed, hidden: Vec::new(), recorded: false, spoilt: None }
+    }
+
+    pub fn list(
+        &mut self,
+        py: Python<'_>,
+        objects: Option<&[Option<Py<PyAny>>]>,
+        place: impl Fn(usize) -> Place,
+    ) -> Option<Vec<Origin>> {
+        let origin = |(k, o): (usize, &Option<Py<PyAny>>)| match o {
+            None => Origin::None,
+            Some(o) => self.origin(o.bind(py), place(k)),
+        };
+        Some(objects?.iter().enumerate().map(origin).collect())
+    }
+
+    pub fn origin(&mut self, o: &Bound<'_, PyAny>, place: Place) -> Origin {
+        let output = self.parsed.objects.iter().position(|x| x.is(o));
+        if let Some(i) = self.objects.iter().position(|x| x.is(o))
+            && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]
+        {
+            let s = self.call.state();
+            let Some(changes) = &s.changes else { return Origin::Input(index) };
+            if let Some(w) = changes.written.iter().find(|w| w.leaf == i) {
+                if Call::spoilt(&s, i) {
+                    self.spoilt = Some(i);
+                }
+                return Origin::Output(w.output);
+            }
+            let dirty = changes.dirty.iter().any(|d| d.0 == i);
+            return output.filter(|_| dirty).map_or(Origin::Input(index), Origin::Output);
+        }
+        if let Some(i) = output {
+            return Origin::Output(i);
+        }
+        let Some(value) = value_of(o) else { return Origin::None };
+        if let Some(i) = self.values.iter().position(|v| v.same(&value)) {
+            return Origin::Input(i);
+        }
+        if let Some(i) = self.parsed.tensors.iter().position(|v| v.same(&value)) {
+            return Origin::Output(i);
+        }
+        if self.call.levels.touch(&value) {
+            self.recorded |= captured::is_recorded(&value);
+            return Origin::Constant(value);
+        }
+        self.hidden.push(place);
+        self.parsed.tensors.push(value);
+        Origin::Output(self.parsed.tensors.len() - 1)
+    }
+}

@@ -1,0 +1,147 @@
+//! Arguments that a forward writes to. What it declares is a result. What it does not is the program's own business until
+//! somebody goes on to differentiate the argument.
+
+use super::call::{Call, State};
+use super::inputs::Leaf;
+use super::outputs::Parsed;
+use crate::errors::PyResult;
+use crate::tensor::{self, PyTensor};
+use pullback::core::level::GradMode;
+use pullback::core::origin::at_here;
+use pullback::core::{Outputs, Tensor, level, watch};
+use pullback::function;
+use pullback::skin::history;
+use pyo3::prelude::*;
+
+/// How a forward wrote to an argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the caller's own object: no level follows it.
+    Own,
+    /// Through `.data` or `detach()`: the program's own word.
+    Beside,
+    /// By an operator, or through memory that it showed to NumPy.
+    Silent,
+}
+
+/// An argument that a forward wrote to and did not declare.
+#[derive(Clone, Copy)]
+pub struct Written {
+    pub leaf: usize,
+    /// The output that has its new value, perhaps a hidden one.
+    pub output: usize,
+    /// Whether it was returned.
+    pub returned: bool,
+    pub way: Way,
+}
+
+impl Call {
+    /// Which leaves the forward changed. Showing the memory to NumPy counts as a write only if something was written.
+    pub(super) fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<(usize, Way)> {
+        let mut changed = Vec::new();
+        for (i, leaf) in self.inputs.leaves.iter().enumerate() {
+            if let Leaf::Tensor { object, index, .. } = leaf
+                && let Some(cell) = tensor::cell(py, objects[i].as_ptr())
+                && !is_unchanged(cell, &values[*index])
+            {
+                changed.push(match objects[i].is(object) {
+                    true => (i, Way::Own),
+                    false if cell.with(|s| s.is_written()) => (i, Way::Silent),
+                    false => (i, Way::Beside),
+                });
+            }
+        }
+        changed
+    }
+
+    /// Notes what was written and not declared; values that are no results become hidden outputs.
+    #[cold]
+    pub(super) fn note_written(
+        &self,
+        objects: &[Bound<'_, PyAny>],
+        p: &mut Parsed<'_>,
+        changed: Vec<(usize, Way)>,
+    ) -> (Vec<Written>, Vec<usize>) {
+        let (mut written, mut extra) = (Vec::new(), Vec::new());
+        for (leaf, way) in changed {
+            let place = p.objects.iter().position(|o| o.is(&objects[leaf]));
+            let output = place.unwrap_or(p.tensors.len());
+            if place.is_none() {
+                let Some(value) = super::value_of(&objects[leaf]) else { continue };
+                p.tensors.push(value);
+                extra.push(leaf);
+            }
+            written.push(Written { leaf, output, returned: place.is_some(), way });
+        }
+        (written, extra)
+    }
+
+    /// The values of the arguments that the first run of the forward wrote to, behind the results of another run.
+    pub(super) fn append_written(&self, objects: &[Bound<'_, PyAny>], tensors: &mut Outputs) {
+        let Some(extra) = self.state().changes.as_ref().map(|c| c.extra.clone()) else { return };
+        tensors.extend(extra.iter().filter_map(|&i| super::value_of(&objects[i])));
+    }
+
+    /// Why a changed argument cannot be differentiated any more.
+    #[cold]
+    pub(super) fn why_spoilt(&self, leaf: usize) -> String {
+        format!(
+            "{}: its forward changed {} in place, which is part of a derivative, without telling, and the changed value \
+             is used: call ctx.mark_dirty() on it and return it, change a clone() of it, or write through .data if its \
+             derivative does not matter",
+            self.methods.name,
+            self.methods.argument(leaf)
+        )
+    }
+
+    /// The error for a backward that reads such an argument, if the forward wrote to this leaf so.
+    pub(super) fn spoilt(state: &State, leaf: usize) -> bool {
+        state.changes.iter().flat_map(|c| &c.written).any(|w| w.leaf == leaf && w.way == Way::Silent && !w.returned)
+    }
+
+    /// Gives the caller's objects the elements that the forward wrote. They keep the history that they have.
+    #[cold]
+    pub(super) fn write_back(&self, py: Python<'_>, outs: &[Tensor], written: &[Written]) -> PyResult<()> {
+        for w in written.iter().filter(|w| w.way != Way::Own) {
+            let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(w.leaf), outs.get(w.output))
+            else {
+                continue;
+            };
+            let Some(cell) = tensor::cell(py, object.as_ptr()) else { continue };
+            let value = history::strip(value)?;
+            let spoilt = w.way == Way::Silent && history::has_history(&cell.value());
+            if spoilt && cell.is_view() {
+                // As an operator that cannot be differentiated: the base sees it too.
+                let why = format!("{}{}", self.why_spoilt(w.leaf), at_here());
+                let value = function::lost(&why, &value, &[&cell.value()])?;
+                cell.write(&self.methods.name, &value)?;
+                continue;
+            }
+            {
+                // Neither a tape nor a tangent follows the write.
+                let _off = GradMode::set(false);
+                let forward = level::set_forward_enabled(false);
+                let written = cell.write(&self.methods.name, &value);
+                level::set_forward_enabled(forward);
+                written?;
+            }
+            if spoilt {
+                cell.adopt(watch::spoil(cell.value(), self.why_spoilt(w.leaf)))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an object still has this value, or one with the same elements.
+fn is_unchanged(cell: &PyTensor, before: &Tensor) -> bool {
+    if cell.with(|s| s.quick().map(|v| v.same(before))) == Some(true) {
+        return true;
+    }
+    let now = cell.value();
+    let identical = || match (now.innermost(), before.innermost()) {
+        (Some(a), Some(b)) => a.is_identical(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    now.same(before) || identical()
+}
