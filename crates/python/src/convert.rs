@@ -142,7 +142,7 @@ fn numpy_number(o: Any<'_, '_>, class: &Bound<'_, PyType>) -> PyResult<Option<Sc
     if !is_scalar {
         return Ok(None);
     }
-    let Some(item) = raised::fitting(py, Ok(o.call_method0(intern!(py, "item"))?))? else { return Ok(None) };
+    let Some(item) = raised::fitting(py, o.call_method0(intern!(py, "item")))? else { return Ok(None) };
     // The item of a NumPy scalar without a Python counterpart, such as longdouble, is itself.
     if item.get_type().is(class) {
         return Ok(raised::fitting(py, o.extract().map_err(Fault::from))?.map(Scalar::Float));

@@ -120,7 +120,7 @@ pub struct Foreign {
 fn buffer(o: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     match PyUntypedBuffer::get(o) {
         Err(e) if e.is_instance_of::<PyValueError>(o.py()) && raised::is_of_numpy(o)? => Ok(None),
-        got => raised::fitting(o.py(), Ok(got?)),
+        got => raised::fitting(o.py(), got),
     }
 }
 

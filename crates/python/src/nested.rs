@@ -35,7 +35,7 @@ fn numpy_dtype(o: Any<'_, '_>) -> PyResult<Option<DType>> {
     else {
         return Ok(None);
     };
-    let (kind, size) = (raised::fitting(py, Ok(kind.extract::<char>()?))?, raised::whole(&size)?);
+    let (kind, size) = (raised::fitting(py, kind.extract::<char>())?, raised::whole(&size)?);
     Ok(kind.zip(size).and_then(|(kind, size)| super::dtype::dtype_from_kind(kind, usize::try_from(size).ok()?)))
 }
 

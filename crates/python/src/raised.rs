@@ -1,29 +1,29 @@
 //! What a raised exception says. A few say that an object is of another kind than was asked for; all others are the
 //! program's own, or a wish to stop, and pass through unchanged.
 
-use crate::errors::PyResult;
+use crate::errors::{Fault, PyResult};
 use pyo3::exceptions::{PyAttributeError, PyKeyboardInterrupt, PyLookupError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyString};
 
 /// The result; `None` where a TypeError or an AttributeError says that the object is of another kind.
-pub fn fitting<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
+pub fn fitting<T>(py: Python<'_>, result: Result<T, impl Into<Fault>>) -> PyResult<Option<T>> {
     known(result, |e| e.is_instance_of::<PyTypeError>(py) || e.is_instance_of::<PyAttributeError>(py))
 }
 
 /// The result; `None` where the exception says that a container has no such item.
-pub fn found<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
+pub fn found<T>(py: Python<'_>, result: Result<T, impl Into<Fault>>) -> PyResult<Option<T>> {
     known(result, |e| e.is_instance_of::<PyTypeError>(py) || e.is_instance_of::<PyLookupError>(py))
 }
 
 /// The result; `None` where the exception is one of those that `inspect.signature` raises for what has no signature.
-pub fn with_signature<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
+pub fn with_signature<T>(py: Python<'_>, result: Result<T, impl Into<Fault>>) -> PyResult<Option<T>> {
     known(result, |e| e.is_instance_of::<PyTypeError>(py) || e.is_instance_of::<PyValueError>(py))
 }
 
-fn known<T>(result: PyResult<T>, is_answer: impl FnOnce(&PyErr) -> bool) -> PyResult<Option<T>> {
-    match result {
+fn known<T>(result: Result<T, impl Into<Fault>>, is_answer: impl FnOnce(&PyErr) -> bool) -> PyResult<Option<T>> {
+    match result.map_err(Into::into) {
         Ok(x) => Ok(Some(x)),
         Err(e) if is_answer(&e) => Ok(None),
         Err(e) => Err(e),
@@ -38,7 +38,7 @@ pub fn index<'py>(o: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyInt>>> 
             return Ok(None);
         }
         let number = Bound::from_owned_ptr_or_err(o.py(), ffi::PyNumber_Index(o.as_ptr()));
-        Ok(fitting(o.py(), Ok(number?))?.map(|i| i.cast_into_unchecked()))
+        Ok(fitting(o.py(), number)?.map(|i| i.cast_into_unchecked()))
     }
 }
 
@@ -94,6 +94,6 @@ pub fn put_off(py: Python<'_>, e: &PyErr) {
 
 /// Whether the class of an object is one of NumPy's own.
 pub fn is_of_numpy(o: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let module = fitting(o.py(), Ok(o.get_type().module()?))?;
+    let module = fitting(o.py(), o.get_type().module())?;
     Ok(module.is_some_and(|m| m.to_str().is_ok_and(|m| m == "numpy")))
 }

@@ -183,7 +183,7 @@ impl Transform {
         if name == "__signature__" {
             let signature = py.import("inspect")?.getattr("signature")?.call1((func,));
             let none = || PyAttributeError::new_err("the function has no signature");
-            return Ok(raised::with_signature(py, Ok(signature?))?.ok_or_else(none)?);
+            return Ok(raised::with_signature(py, signature)?.ok_or_else(none)?);
         }
         Ok(match func.getattr_opt(name)? {
             Some(value) => value,

@@ -74,7 +74,7 @@ impl Structure {
             Leaf::Fixed(object) => Ok(object.bind(py).clone()),
             Leaf::Tensor => match values.next() {
                 Some(value) => object(py, value),
-                None => Ok(Err(PyValueError::new_err("too few leaves"))?),
+                None => Err(PyValueError::new_err("too few leaves").into()),
             },
         };
         self.leaves.iter().map(leaf).collect()

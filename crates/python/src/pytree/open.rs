@@ -85,10 +85,10 @@ fn children_like<'py>(spec: &TreeSpec, obj: &Bound<'py, PyAny>) -> PyResult<Opti
     };
     let TreeSpec::Node(n) = spec else { return sequence() };
     if let Some(keys) = n.kind.keys() {
-        if tensor::is_tensor(obj.as_ptr()) || raised::fitting(py, Ok(obj.len()?))?.unwrap_or(0) != keys.len() {
+        if tensor::is_tensor(obj.as_ptr()) || raised::fitting(py, obj.len())?.unwrap_or(0) != keys.len() {
             return Ok(None);
         }
-        return keys.iter().map(|k| raised::found(py, Ok(obj.get_item(k.bind(py))?))).collect();
+        return keys.iter().map(|k| raised::found(py, obj.get_item(k.bind(py)))).collect();
     }
     match &n.kind {
         Kind::Dataclass { entry, present } => {
