@@ -45,7 +45,6 @@ def faults(layers: ModuleType, root: Path, files: dict[str, str]) -> list[str]:
         ("use crate::{\n    base::Error,\n    rules::{self, linear},\n};", 1),
         ("use super::super::ops::add;", 1),
         ("mod inner {\n    use super::super::super::ops::add;\n}", 2),
-        ("fn f(x: pyo3::Python) {}", 1),
         ("fn f() { crate::Thing::new(); }", 1),
     ],
 )

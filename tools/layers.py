@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Checks that the layers of src/ use each other downwards only.
+"""Checks that the layers of each crate use each other downwards only; between crates the compiler checks it.
 
     python tools/layers.py [ROOT] [--arrows]
 
-A layer is a folder of src/, ranked
+A layer is a folder of a crate's src/, ranked
 
-    base < dense < core < rules < ops < transforms, function, graph < skin < py
+    base < dense < core < rules < ops < transforms, function, graph < skin
 
 and every path that begins with `crate::`, `$crate::` or enough `super::` to leave its layer must lead to a layer of
 the same or a lower rank. A name that lib.rs re-exports, and an exported macro, count as the layer that they come from.
-`pyo3` may only be named in src/py. Tests inside src/ may use anything. `--arrows` prints how often each layer uses
+The Python module is above all of them. Tests inside src/ may use anything. `--arrows` prints how often each layer uses
 each other one. Exit status 1 if a path leads upwards.
 """
 
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import rust_source
 from rust_source import Source
 
-RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["transforms", "function", "graph"], ["skin"], ["py"]]
+RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["transforms", "function", "graph"], ["skin"]]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 NAME = r"(?:r#)?[A-Za-z_]\w*"
 
@@ -89,7 +89,7 @@ def uses(source: Source) -> Iterator[Use]:
     statements = list(re.finditer(r"\b(pub(?:\s*\([^)]*\))?\s+)?use\s+([^;]+);", code))
     paths = [(m.start(), tree, bool(m[1])) for m in statements for tree in split_tree(m[2])]
     covered = [(m.start(), m.end()) for m in statements]
-    for m in re.finditer(rf"(?<![\w:$])(?:\$?crate|self|super|pyo3)(?:\s*::\s*{NAME})+", code):
+    for m in re.finditer(rf"(?<![\w:$])(?:\$?crate|self|super)(?:\s*::\s*{NAME})+", code):
         if not any(a <= m.start() < b for a, b in covered):
             paths.append((m.start(), tuple(re.findall(rf"{NAME}|\$crate", m[0])), False))
     for offset, parts, public in paths:
@@ -98,9 +98,7 @@ def uses(source: Source) -> Iterator[Use]:
             parts = parts[: parts.index("as")]
         module = source.module + tuple(name for a, b, name in inner if a <= offset < b)
         line = rust_source.line_of(code, offset)
-        if parts[:1] == ("pyo3",):
-            yield Use(parts, line)
-        elif (full := resolve(parts, module)) is not None:
+        if (full := resolve(parts, module)) is not None:
             yield Use(full, line, public, alias)
         elif public and not source.module:  # edition 2024: `pub use base::Error` in lib.rs is relative
             yield Use(parts, line, public, alias)
@@ -120,23 +118,28 @@ def exported(sources: list[Source]) -> dict[str, str]:
 
 
 def check(root: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
-    sources = rust_source.crate(root)
+    faults: list[str] = []
+    arrows: Counter[tuple[str, str]] = Counter()
+    for sources in rust_source.crates(root):
+        if not any(s.path.startswith("crates/python/") for s in sources):
+            faults += check_crate(sources, arrows)
+    return faults, arrows
+
+
+def check_crate(sources: list[Source], arrows: Counter[tuple[str, str]]) -> list[str]:
     names = exported(sources)
     tops = {s.layer for s in sources}
     faults = [
-        f"src/{top}/ is not in the table of layers"
+        f"{top}/ is not in the table of layers"
         for top in sorted(tops - set(RANK) - {""})
-        if any(s.layer == top and "/" in s.path for s in sources)
+        if any(s.layer == top and f"/{top}/" in s.path for s in sources)
     ]
-    arrows: Counter[tuple[str, str]] = Counter()
     for source in sources:
         if source.layer not in RANK:
             continue
         for use in uses(source):
-            if use.path[:1] == ("pyo3",):
-                target = "py"
-            elif not use.path or use.path[0] == "*":
-                faults.append(f"src/{source.path}:{use.line}: names the whole crate")
+            if not use.path or use.path[0] == "*":
+                faults.append(f"{source.path}:{use.line}: names the whole crate")
                 continue
             else:
                 target = names.get(use.path[0], use.path[0])
@@ -144,8 +147,8 @@ def check(root: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
                 continue
             arrows[source.layer, target] += 1
             if RANK[target] > RANK[source.layer]:
-                faults.append(f"src/{source.path}:{use.line}: {source.layer} -> {target} ({'::'.join(use.path)})")
-    return faults, arrows
+                faults.append(f"{source.path}:{use.line}: {source.layer} -> {target} ({'::'.join(use.path)})")
+    return faults
 
 
 def main() -> int:

@@ -92,7 +92,7 @@ def line_of(code: str, offset: int) -> int:
 
 @dataclass(frozen=True)
 class Source:
-    """One file of the crate: its path below src/, its module path, and its blanked code without tests."""
+    """One file of a crate: its path below the root, its module path, and its blanked code without tests."""
 
     path: str
     module: tuple[str, ...]
@@ -103,16 +103,22 @@ class Source:
         return self.module[0] if self.module else ""
 
 
-def crate(root: Path) -> list[Source]:
-    """All files of `root`/src except those that only hold tests."""
+def crates(root: Path) -> list[list[Source]]:
+    """The sources of each crate of the workspace: those of `root` and of the folders in `root`/crates."""
+    folders = [root, *sorted(p for p in (root / "crates").glob("*") if p.is_dir())]
+    return [_crate(root, folder / "src") for folder in folders]
+
+
+def _crate(root: Path, src: Path) -> list[Source]:
+    """All files of a crate except those that only hold tests."""
     out = []
-    for file in sorted((root / "src").rglob("*.rs")):
-        path = file.relative_to(root / "src")
+    for file in sorted(src.rglob("*.rs")):
+        path = file.relative_to(src)
         module = [*path.parent.parts, path.stem]
         if "tests" in module or path.stem.endswith("_tests"):
             continue
         if path.stem in ("mod", "lib"):
             module.pop()
         code = without_tests(blank(file.read_text(encoding="utf-8")))
-        out.append(Source(path.as_posix(), tuple(module), code))
+        out.append(Source(file.relative_to(root).as_posix(), tuple(module), code))
     return out
