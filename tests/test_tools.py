@@ -109,7 +109,7 @@ def test_the_densest_functions_are_chosen_until_they_run_most() -> None:
 
 def test_the_list_of_hot_functions_is_what_the_tool_writes() -> None:
     hot = tool("hot_functions")
-    text = (TOOLS.parent / "link" / "hot.ld").read_text()
+    text = (TOOLS.parent / "crates" / "python" / "link" / "hot.ld").read_text()
     names = [line.strip()[len("*(.text.") : -1] for line in text.splitlines() if line.strip().startswith("*(")]
     assert len(names) == len(set(names)) > 100 and hot.script(names) == text
     assert all(name.endswith("17h*") for name in names)

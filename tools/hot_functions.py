@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes `link/hot.ld`, which lets the linker put together what small operators and transforms run.
+"""Writes `crates/python/link/hot.ld`, which lets the linker put together what small operators and transforms run.
 
     python tools/hot_functions.py PACKAGE [--only PATTERN,…] [--out FILE]
 
@@ -117,7 +117,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("package", type=Path)
     parser.add_argument("--only", default=ROWS, help="rows of the benchmark to run")
-    parser.add_argument("--out", type=Path, default=ROOT / "link" / "hot.ld")
+    parser.add_argument("--out", type=Path, default=ROOT / "crates" / "python" / "link" / "hot.ld")
     args = parser.parse_args()
     libraries = list((args.package / "pullback").glob("_core*.so"))
     if len(libraries) != 1:
