@@ -17,7 +17,7 @@
 
 pub mod core;
 pub mod function;
-pub mod graph;
+pub mod ir;
 #[macro_use]
 pub mod ops;
 mod methods;
@@ -32,7 +32,7 @@ pub use pullback_dense::{bail, base, dense, match_dtype, pointwise_kernel};
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::{Randomness, Tensor};
-pub use graph::trace;
+pub use ir::trace;
 pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
 
 /// Runs the Rust blocks of the README.

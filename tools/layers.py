@@ -5,7 +5,7 @@
 
 A layer is a folder of a crate's src/, ranked
 
-    base < dense < core < rules < ops < transforms, function, graph < skin
+    base < dense < core < rules < ops < ir < transforms, function < skin
 
 and every path that begins with `crate::`, `$crate::` or enough `super::` to leave its layer must lead to a layer of
 the same or a lower rank. A name that lib.rs re-exports, and an exported macro, count as the layer that they come from.
@@ -26,7 +26,7 @@ from typing import NamedTuple
 import rust_source
 from rust_source import Source
 
-RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["transforms", "function", "graph"], ["skin"]]
+RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["ir"], ["transforms", "function"], ["skin"]]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 NAME = r"(?:r#)?[A-Za-z_]\w*"
 

@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod call;
+pub mod closed;
 mod few;
 pub mod forward;
 pub mod host;

@@ -1,4 +1,4 @@
-//! L5: custom functions. A user's function is an ordinary primitive: the interpreters treat it as they treat operators of
+//! L6: custom functions. A user's function is an ordinary primitive: the interpreters treat it as they treat operators of
 //! the table, and its rules compose like theirs. Python's `autograd.Function` implements the same trait.
 //!
 //! NOTE levels. `Function::setup` runs once at each level that needs a rule, on that level's own inputs and outputs, so

@@ -1,4 +1,4 @@
-//! L6: everything mutable that PyTorch users know, in one thin layer above immutable values.
+//! L7: everything mutable that PyTorch users know, in one thin layer above immutable values.
 
 mod captured;
 pub mod cell;

@@ -1,8 +1,8 @@
 //! `jvp`: run a function on dual numbers.
 
-use super::settled;
 use crate::bail;
 use crate::base::Result;
+use crate::core::closed::strip_closed;
 use crate::core::level::{self, Guard};
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
@@ -35,7 +35,7 @@ impl Duals {
     }
     /// Primal and tangent of an output; `None` if it does not depend on the inputs.
     pub fn lower(&self, y: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
-        let y = settled(y, self.level())?;
+        let y = strip_closed(y, self.level())?;
         Ok(match y.payload_at(self.level()) {
             Some(Payload::Dual { primal, tangent }) => (primal.clone(), Some(tangent.clone())),
             _ => (y.into_owned(), None),

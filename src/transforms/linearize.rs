@@ -5,16 +5,16 @@
 //! recorded is linear in the tangents.
 
 use super::jvp::{Duals, check_dual};
-use super::settled;
 use crate::bail;
 use crate::base::Result;
 use crate::core::Tensor;
+use crate::core::closed::strip_closed;
 use crate::core::level;
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::trace::Recorder;
-use crate::graph::{Output, Program};
+use crate::ir::{Output, Program};
 use crate::rules::basis;
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ impl Linearizing {
         let mut outs = Vec::with_capacity(outputs.len());
         for y in outputs {
             let (primal, tangent) = self.duals.lower(y)?;
-            let tangent = tangent.as_ref().map(|t| settled(t, self.trace.id())).transpose()?;
+            let tangent = tangent.as_ref().map(|t| strip_closed(t, self.trace.id())).transpose()?;
             outs.push(match tangent.as_deref().and_then(|t| t.payload_at(self.trace.id())) {
                 Some(Payload::Traced { var, .. }) => Output::Var(*var),
                 _ => Output::Zero(Meta::of(&primal)),

@@ -1,4 +1,4 @@
-//! L5: the transforms, one file each, over functions of lists of tensors.
+//! L6: the transforms, one file each, over functions of lists of tensors.
 
 pub mod backward;
 pub mod forward_ad;
@@ -18,29 +18,3 @@ pub use jvp::jvp;
 pub use linearize::linearize;
 pub use reverse::{grad, grad_and_value, grad_many, vjp};
 pub use vmap::{vmap, vmap_many};
-
-use crate::base::Result;
-use crate::core::tensor::Payload;
-use crate::core::{LevelId, Tensor, level};
-use std::borrow::Cow;
-
-/// A value as the level `at` sees it: without the wrappers of transforms that have returned. A value that left such a
-/// transform otherwise than as its output is its plain value.
-///
-/// # Errors
-/// `Runtime` if it belongs to a batch or a trace that is gone, or to a transform of another thread.
-pub fn settled(y: &Tensor, at: LevelId) -> Result<Cow<'_, Tensor>> {
-    let mut value = y;
-    while value.level() != at && !level::is_live(value.level()) {
-        let id = value.level();
-        value = match value.payload() {
-            Some(Payload::Batched { .. }) => return Err(level::escaped(id, "vmap")),
-            Some(Payload::Traced { .. }) => return Err(level::escaped(id, "trace")),
-            Some(_) if level::is_live_anywhere(id) => return Err(level::escaped(id, "grad or jvp")),
-            Some(Payload::Dual { primal, .. }) => primal,
-            Some(Payload::Taped { value, .. }) => value,
-            None => break,
-        };
-    }
-    Ok(Cow::Borrowed(value))
-}

@@ -1,8 +1,9 @@
 //! `grad` and `vjp`: run a function on a tape, then sweep it.
 
-use super::{backward, settled};
+use super::backward;
 use crate::bail;
 use crate::base::Result;
+use crate::core::closed::strip_closed;
 use crate::core::level::{self, Guard};
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
@@ -39,7 +40,7 @@ impl Tape {
     }
     /// The value of the levels below, and where it hangs on this tape.
     pub fn detach(&self, y: &Tensor) -> Result<(Tensor, Option<Edge>)> {
-        let y = settled(y, self.level())?;
+        let y = strip_closed(y, self.level())?;
         Ok(match (y.node_at(self.level()), y.below()) {
             (Some((node, slot)), Some(value)) => (value.clone(), Some(Edge { node: node.clone(), slot })),
             _ => (y.into_owned(), None),

@@ -1,8 +1,8 @@
 //! `vmap`: run a function on all members of a batch at once.
 
-use super::settled;
 use crate::bail;
 use crate::base::Result;
+use crate::core::closed::strip_closed;
 use crate::core::level::{self, Guard, Randomness};
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
@@ -32,7 +32,7 @@ impl Batch {
     }
     /// The stacked value of an output, its batch at `out_dim` (wrapped); constants are repeated.
     pub fn lower(&self, y: &Tensor, out_dim: usize) -> Result<Tensor> {
-        let y = settled(y, self.level())?;
+        let y = strip_closed(y, self.level())?;
         match y.payload_at(self.level()) {
             Some(Payload::Batched { value, dim }) => basis::move_dim(value, *dim, out_dim),
             _ => {
@@ -43,7 +43,7 @@ impl Batch {
     }
     /// The value of an output that is the same for all members; `None` if it differs.
     pub fn unbatched(&self, y: &Tensor) -> Result<Option<Tensor>> {
-        let y = settled(y, self.level())?;
+        let y = strip_closed(y, self.level())?;
         match y.payload_at(self.level()) {
             Some(Payload::Batched { value, dim }) if shared::is_shared(self.level(), &y) => {
                 if self.size == 0 {

@@ -1,4 +1,4 @@
-//! L7: the Python face, the extension module `pullback._core`. It converts, binds the table and maps errors; semantics
+//! L8: the Python face, the extension module `pullback._core`. It converts, binds the table and maps errors; semantics
 //! live below.
 //!
 //! Names of the package itself are added to `_core` (its `__all__` is re-exported by `pullback`), names of a module

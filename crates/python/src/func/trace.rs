@@ -7,7 +7,7 @@ use crate::errors::PyResult;
 use crate::vectorcall::Call;
 use pullback::base::Kind;
 use pullback::core::Tensor;
-use pullback::graph::{self, Tracing};
+use pullback::ir::{self, Tracing};
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -157,7 +157,7 @@ fn check_unwritten(objects: &[Bound<'_, PyAny>], given: &[Tensor]) -> PyResult<(
 /// A straight-line program of operators, made by `trace`.
 #[pyclass(frozen, weakref, module = "pullback.func")]
 pub struct Program {
-    program: graph::Program,
+    program: ir::Program,
     inputs: Structure,
     outputs: Structure,
     name: String,

@@ -3,13 +3,13 @@
 use super::{Output, Program};
 use crate::base::Result;
 use crate::core::Tensor;
+use crate::core::closed::strip_closed;
 use crate::core::level;
 use crate::core::modes::Modes;
 use crate::core::node::Meta;
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
 use crate::core::trace::Recorder;
-use crate::transforms::settled;
 use std::sync::Arc;
 
 /// A function that is being recorded: its level, and what it was called with.
@@ -43,7 +43,7 @@ impl Tracing {
         let id = self.trace.id();
         let mut outs = Vec::with_capacity(outputs.len());
         for y in outputs {
-            let y = settled(y, id)?;
+            let y = strip_closed(y, id)?;
             outs.push(match y.payload_at(id) {
                 Some(Payload::Traced { var, .. }) => Output::Var(*var),
                 _ => Output::Const(y.into_owned()),
