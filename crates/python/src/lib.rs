@@ -65,6 +65,10 @@ use pullback::core::params::Parameters;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
+/// Headers and tape nodes come from lists of small blocks. Rust programs keep their allocator.
+#[global_allocator]
+static ALLOCATOR: pullback::dense::memory::SmallBlocks = pullback::dense::memory::SmallBlocks;
+
 /// A library object that an entry takes as it is, such as a generator.
 pub fn object(o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
     random::of_object(o)
