@@ -2,9 +2,9 @@
 
 use super::fail;
 use super::tree::{Tree, leaf_value};
-use crate::convert::type_name;
-use crate::errors::{Fault, PyResult};
-use crate::vectorcall::Call;
+use crate::data::convert::type_name;
+use crate::door::vectorcall::Call;
+use crate::types::errors::{Fault, PyResult};
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pyo3::prelude::*;
@@ -47,7 +47,7 @@ impl Argnums {
         }
         Ok(match obj.cast::<PyTuple>().ok().and_then(|t| t.iter().map(|o| integer(&o)).collect()) {
             Some(all) => Argnums::Many(all),
-            None => Argnums::Wrong(format!("{} of type {}", crate::brief::brief(obj)?, type_name(obj))),
+            None => Argnums::Wrong(format!("{} of type {}", crate::types::brief::brief(obj)?, type_name(obj))),
         })
     }
 

@@ -2,9 +2,9 @@
 
 use super::callable::Transform;
 use super::fail;
-use crate::brief::brief;
-use crate::convert::type_name;
-use crate::errors::{Fault, PyResult};
+use crate::data::convert::type_name;
+use crate::types::brief::brief;
+use crate::types::errors::{Fault, PyResult};
 use pullback::base::Kind;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};

@@ -3,8 +3,8 @@
 use super::tree::{Tree, direction};
 use super::vjp::outputs_of;
 use super::{fail, place};
-use crate::errors::PyResult;
-use crate::vectorcall;
+use crate::door::vectorcall;
+use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::core::node::Meta;

@@ -3,10 +3,11 @@
 use super::callable::Transform;
 use super::fail;
 use super::tree::{Tree, converted};
-use crate::convert::type_name;
-use crate::errors::PyResult;
-use crate::tensor::{self, PyTensor};
-use crate::views;
+use crate::data::convert::type_name;
+use crate::operators::views;
+use crate::tensor;
+use crate::tensor::PyTensor;
+use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::ops::value::IndexItem;

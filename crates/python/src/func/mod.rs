@@ -16,7 +16,7 @@ mod tree;
 mod vjp;
 mod vmap;
 
-use crate::errors::PyResult;
+use crate::types::errors::PyResult;
 use pullback::base::{Error, Kind};
 use pullback::core::origin;
 use pyo3::prelude::*;
@@ -25,7 +25,7 @@ use pyo3::types::{PyDict, PyTuple};
 /// An error of this layer, with the user's line.
 #[cold]
 fn fail(kind: Kind, message: String) -> PyErr {
-    crate::errors::exception(Error::new(kind, message + &origin::at_here()))
+    crate::types::errors::exception(Error::new(kind, message + &origin::at_here()))
 }
 
 /// The transform that a pickle describes.
@@ -40,8 +40,8 @@ fn _restore_transform<'py>(
 
 /// Adds `_core.func`.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    origin::set_locator(super::errors::locator);
-    let func = super::submodule(m, "func")?;
+    origin::set_locator(crate::types::errors::locator);
+    let func = crate::types::submodule(m, "func")?;
     callable::register(&func)?;
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<linearize::JvpFunction>()?;

@@ -4,8 +4,9 @@
 //! NOTE which tensors these are is only asked when such a write happens; a call leaves no more than where its arguments are.
 
 use super::tree::Tree;
-use crate::tensor::{self, PyTensor};
-use crate::vectorcall::Call;
+use crate::door::vectorcall::Call;
+use crate::tensor;
+use crate::tensor::PyTensor;
 use pullback::core::tensor::Payload;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::skin::Cell;

@@ -1,8 +1,9 @@
 //! Names of functions, and where in the user's program a transform was applied.
 
 use super::callable::Transform;
-use crate::errors::PyResult;
-use crate::{convert, errors, raised};
+use crate::data::convert;
+use crate::types::errors::PyResult;
+use crate::types::{errors, raised};
 use pullback::core::origin::Origin;
 use pyo3::ffi;
 use pyo3::intern;

@@ -3,8 +3,8 @@
 use super::callable::{Kind as Callable, Transform};
 use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
-use crate::errors::PyResult;
-use crate::vectorcall::Call;
+use crate::door::vectorcall::Call;
+use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::ir::{self, Tracing};
@@ -114,7 +114,7 @@ impl Leaf {
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         match self {
             Leaf::Tensor => Ok("a tensor".into()),
-            Leaf::Fixed(o) => crate::brief::brief(o.bind(py)),
+            Leaf::Fixed(o) => crate::types::brief::brief(o.bind(py)),
         }
     }
 }

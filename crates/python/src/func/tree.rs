@@ -1,8 +1,9 @@
 //! Structures of arguments and results, with a short way for single tensors.
 
-use crate::errors::PyResult;
 use crate::pytree::{self, Leaves, TreeSpec};
-use crate::{data, raised, tensor};
+use crate::types::errors::PyResult;
+use crate::types::raised;
+use crate::{data, tensor};
 use pullback::base::{DType, Result};
 use pullback::core::Tensor;
 use pullback::rules::basis;

@@ -3,10 +3,10 @@
 use super::grad::{detached, signature, split_aux};
 use super::tree::{Tree, direction, leaf_value, tensor_value};
 use super::{fail, place};
-use crate::convert::type_name;
-use crate::errors::PyResult;
-use crate::raised;
-use crate::vectorcall;
+use crate::data::convert::type_name;
+use crate::door::vectorcall;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pullback::base::Kind;
 use pullback::core::level::GradMode;
 use pullback::core::{Edge, Tensor};

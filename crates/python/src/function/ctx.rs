@@ -1,11 +1,14 @@
 //! The `ctx` of `autograd.Function`.
 
 use super::Objects;
-use crate::convert::type_name;
-use crate::errors::{Fault, PyResult};
+use crate::data::convert::type_name;
+use crate::door::native;
+use crate::operators::run;
+use crate::process::object;
 use crate::pytree::{self, Leaves, TreeSpec};
+use crate::tensor;
 use crate::tensor::PyTensor;
-use crate::{door, native, object, tensor};
+use crate::types::errors::{Fault, PyResult};
 use pullback::core::origin::at_here;
 use pullback::core::{BatchInfo, Edge, Randomness, Set, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
@@ -403,7 +406,7 @@ unsafe extern "C" fn save<const FORWARD: bool>(
         Ok(py.None().into_ptr())
     };
     // SAFETY: the interpreter calls.
-    unsafe { door::enter(called) }
+    unsafe { run::enter(called) }
 }
 
 const fn saving(name: &'static str) -> native::Signature {

@@ -3,12 +3,12 @@
 use super::ctx::Needs;
 use super::methods::Methods;
 use super::{Objects, as_list, optional, value_of};
-use crate::convert::type_name;
-use crate::errors::PyResult;
+use crate::data::convert::type_name;
+use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
-use crate::raised;
 use crate::tensor;
-use crate::vectorcall::invoke_named;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pullback::core::origin::at_here;
 use pullback::core::{LevelId, Set, Tangents, Tensor, level};
 use pullback::function::Values;

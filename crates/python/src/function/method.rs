@@ -9,7 +9,7 @@ use super::call::Call;
 use super::ctx::Ctx;
 use super::methods::Methods;
 use super::saved::Context;
-use crate::errors::PyResult;
+use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::level::{self, Guard};
 use pullback::core::node::{Meta, Sink};

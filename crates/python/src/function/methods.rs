@@ -1,8 +1,8 @@
 //! The staticmethods of an `autograd.Function` class.
 
-use crate::convert;
-use crate::errors::PyResult;
-use crate::raised;
+use crate::data::convert;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pullback::core::origin::{Origin, at_here};
 use pyo3::exceptions::{PyNotImplementedError, PyRuntimeError, PyTypeError};
 use pyo3::intern;

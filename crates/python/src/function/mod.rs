@@ -11,9 +11,11 @@ mod reach;
 mod saved;
 mod written;
 
-use crate::errors::PyResult;
-use crate::vectorcall::{self, Call as Given, Callable};
-use crate::{tensor, views};
+use crate::door::vectorcall;
+use crate::door::vectorcall::{Call as Given, Callable};
+use crate::operators::views;
+use crate::tensor;
+use crate::types::errors::PyResult;
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};

@@ -2,11 +2,11 @@
 
 use super::methods::Methods;
 use super::{Objects, as_list, inputs, value_of};
-use crate::brief::brief;
-use crate::convert::type_name;
-use crate::errors::PyResult;
+use crate::data::convert::type_name;
 use crate::pytree::{self, Leaves, TreeSpec};
-use crate::raised;
+use crate::types::brief::brief;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pullback::core::origin::at_here;
 use pullback::core::{Outputs, Tangents, Tensor};
 use pullback::function::BatchedOutputs;

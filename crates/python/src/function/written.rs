@@ -4,8 +4,9 @@
 use super::call::{Call, State};
 use super::inputs::Leaf;
 use super::outputs::Parsed;
-use crate::errors::PyResult;
-use crate::tensor::{self, PyTensor};
+use crate::tensor;
+use crate::tensor::PyTensor;
+use crate::types::errors::PyResult;
 use pullback::core::level::GradMode;
 use pullback::core::origin::at_here;
 use pullback::core::{Outputs, Tensor, level, watch};

@@ -3,8 +3,8 @@
 use super::registry::{self, How};
 use super::spec::{Children, Keys, Kind, Leaves, TreeSpec};
 use super::{functions, paths};
-use crate::errors::PyResult;
-use crate::raised;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ pub struct PyTreeSpec(pub TreeSpec);
 /// The argument `treespec` of a function.
 pub fn spec_argument<'a>(obj: &'a Bound<'_, PyAny>, function: &str) -> PyResult<&'a PyTreeSpec> {
     Ok(obj.cast::<PyTreeSpec>().map(Bound::get).map_err(|_| {
-        let got = crate::convert::type_name(obj);
+        let got = crate::data::convert::type_name(obj);
         PyTypeError::new_err(short!("{function}(): argument 'treespec' expected a TreeSpec, got {got}"))
     })?)
 }
@@ -250,12 +250,12 @@ fn _deregister_pytree_node(cls: &Bound<'_, PyAny>) -> PyResult<()> {
 /// Fills `pullback.utils.pytree`, and registers the containers of the standard library.
 pub fn register(core: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = core.py();
-    let m = &super::super::submodule(core, "utils.pytree")?;
+    let m = &crate::types::submodule(core, "utils.pytree")?;
     let collections = py.import(intern!(py, "_collections"))?; // builtin, where `collections` costs a millisecond
     registry::add_standard(&collections.getattr("OrderedDict")?, How::OrderedDict)?;
     registry::add_standard(&collections.getattr("defaultdict")?, How::DefaultDict)?;
     registry::add_standard(&collections.getattr("deque")?, How::Deque)?;
-    registry::add_standard(super::super::size::size_class(py)?, How::TupleLike)?;
+    registry::add_standard(crate::types::size::size_class(py)?, How::TupleLike)?;
     m.add_class::<PyTreeSpec>()?;
     m.add_class::<paths::SequenceKey>()?;
     m.add_class::<paths::MappingKey>()?;

@@ -17,8 +17,8 @@ pub use open::{flatten_like, flatten_open, is_plain};
 pub use prefix::broadcast_to_and_flatten;
 pub use spec::{Leaves, TreeSpec};
 
-use super::nested;
-use crate::errors::PyResult;
+use crate::data::nested;
+use crate::types::errors::PyResult;
 use node::Class;
 use pullback::dense::stack;
 use pyo3::exceptions::PyRecursionError;

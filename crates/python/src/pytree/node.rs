@@ -2,8 +2,8 @@
 
 use super::registry::{self, Entry, How};
 use super::spec::{Keys, Kind, Leaves};
-use crate::errors::PyResult;
-use crate::raised;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -26,7 +26,7 @@ pub enum Class {
 pub fn classify(obj: &Bound<'_, PyAny>) -> PyResult<Class> {
     let py = obj.py();
     let class = obj.get_type_ptr();
-    if eq(class, super::super::tensor::type_object()) {
+    if eq(class, crate::tensor::type_object()) {
         return Ok(Class::Leaf);
     }
     if eq(class, PyTuple::type_object_raw(py)) {
@@ -142,7 +142,7 @@ fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> Py
     let result = flatten.call1((obj,))?;
     let parts = result.cast::<PyTuple>().ok().filter(|t| t.len() == 2 || t.len() == 3);
     let parts = parts.ok_or_else(|| {
-        let class = crate::convert::type_name(obj);
+        let class = crate::data::convert::type_name(obj);
         PyTypeError::new_err(short!("the flatten function of {class} must return (children, context)"))
     })?;
     Ok((collect(&parts.get_item(0)?)?, parts.get_item(1)?.unbind()))

@@ -3,9 +3,9 @@
 use super::node::{self, Class};
 use super::registry::Entry;
 use super::spec::{Keys, Kind, Leaves, Node, TreeSpec, equal};
-use crate::convert;
-use crate::errors::PyResult;
-use crate::raised;
+use crate::data::convert;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};

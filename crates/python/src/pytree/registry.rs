@@ -1,7 +1,7 @@
 //! Types that are taken apart besides tuple, list and dict: found by type, filled by Python programs.
 
-use crate::errors::PyResult;
-use crate::raised;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
@@ -83,7 +83,7 @@ pub fn find(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Entry>>> {
         if is_named_tuple(&class)? {
             return Ok(Some(remember(&class, How::NamedTuple)));
         }
-    } else if super::super::tensor::is_tensor(obj.as_ptr()) {
+    } else if crate::tensor::is_tensor(obj.as_ptr()) {
         return Ok(None);
     }
     from_optree(&class)
@@ -157,7 +157,7 @@ pub fn add(class: &Bound<'_, PyType>, how: How, function: &str) -> PyResult<()> 
         ))
         .into());
     }
-    if std::ptr::eq(class.as_type_ptr(), super::super::tensor::type_object()) {
+    if std::ptr::eq(class.as_type_ptr(), crate::tensor::type_object()) {
         return Err(PyValueError::new_err(short!(
             "{function}(): {} is a leaf of every pytree",
             raised::repr_of(class)?
@@ -193,7 +193,7 @@ pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
 /// The class that an argument must be.
 pub fn class_argument<'a, 'py>(obj: &'a Bound<'py, PyAny>, function: &str) -> PyResult<&'a Bound<'py, PyType>> {
     Ok(obj.cast::<PyType>().map_err(|_| {
-        let got = crate::convert::type_name(obj);
+        let got = crate::data::convert::type_name(obj);
         PyTypeError::new_err(short!("{function}(): argument 'cls' expected a class, got {got}"))
     })?)
 }

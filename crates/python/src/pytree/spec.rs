@@ -1,9 +1,9 @@
 //! `TreeSpec`: the structure of a pytree without its leaves.
 
 use super::registry::{Entry, How};
-use crate::convert;
-use crate::errors::PyResult;
-use crate::raised;
+use crate::data::convert;
+use crate::types::errors::PyResult;
+use crate::types::raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};

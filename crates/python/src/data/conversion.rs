@@ -1,0 +1,376 @@
+//! Tensors as Python numbers, lists and NumPy arrays, and to other dtypes.
+
+use crate::data;
+use crate::data::{convert, memory, nested};
+use crate::door::native::{Arg, Out, Slf};
+use crate::native;
+use crate::operators::run;
+use crate::tensor;
+use crate::tensor::PyTensor;
+use crate::types::errors::PyResult;
+use crate::types::options;
+use crate::types::options::Order;
+use crate::types::raised;
+use crate::types::{device, dtype};
+use pullback::base::{DType, Error, Result, Scalar, Shape};
+use pullback::core::Tensor;
+use pullback::core::tensor::Payload;
+use pullback::dense::Array;
+use pullback::match_dtype;
+use pullback::rules::basis;
+use pullback::skin::read::{self, Reading};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyTuple};
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// The only element.
+fn number(t: &PyTensor, what: &str) -> Result<Scalar> {
+    let value = t.value();
+    if value.numel() != 1 {
+        return Err(Error::runtime(format!(
+            "{what}: a Tensor with {} elements cannot be converted to Scalar",
+            value.numel()
+        )));
+    }
+    read::array(&value, what, Reading::Item)?.item()
+}
+
+pub fn length(t: &PyTensor) -> PyResult<usize> {
+    match t.value().shape().first() {
+        Some(&n) => Ok(n),
+        None => Err(PyTypeError::new_err("len() of a 0-d tensor").into()),
+    }
+}
+
+pub fn truth(t: &PyTensor) -> PyResult<bool> {
+    let value = t.value();
+    let problem = match value.numel() {
+        1 => return Ok(!read::array(&value, "bool()", Reading::Truth)?.item()?.is_zero()),
+        0 => "no values",
+        _ => "more than one value",
+    };
+    Err(PyRuntimeError::new_err(short!("bool(): Boolean value of Tensor with {problem} is ambiguous")).into())
+}
+
+pub fn to_int<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    match number(slf.get(), "int()")? {
+        Scalar::Float(x) => Ok(py.get_type::<PyInt>().call1((PyFloat::new(py, x),))?),
+        Scalar::Complex(_) => Err(PyRuntimeError::new_err("int(): a complex number cannot be converted to int").into()),
+        n => Ok(PyInt::new(py, n.as_i64()).into_any()),
+    }
+}
+
+pub fn to_float(t: &PyTensor) -> PyResult<f64> {
+    match number(t, "float()")? {
+        Scalar::Complex(z) if z.im != 0.0 => {
+            Err(PyRuntimeError::new_err("float(): a complex number cannot be converted to float").into())
+        }
+        n => Ok(n.as_f64()),
+    }
+}
+
+pub fn to_index<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let value = slf.get().value();
+    if value.numel() != 1 || value.dtype().is_differentiable() {
+        return Err(PyTypeError::new_err(
+            "__index__(): only integer tensors of a single element can be converted to an index",
+        )
+        .into());
+    }
+    Ok(PyInt::new(slf.py(), number(slf.get(), "__index__()")?.as_i64()).into_any())
+}
+
+pub fn to_complex<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let z = number(slf.get(), "complex()")?.as_complex();
+    Ok(PyComplex::from_doubles(slf.py(), z.re, z.im).into_any())
+}
+
+pub fn contains(slf: Slf<'_, '_>, element: Any<'_, '_>) -> PyResult<bool> {
+    if convert::tensor(element).is_none() && convert::number(element)?.is_none() {
+        return Err(PyRuntimeError::new_err(short!(
+            "Tensor.__contains__ only supports Tensor or scalar, but you passed in a {}",
+            raised::str_of(&element.get_type())?
+        ))
+        .into());
+    }
+    let equal = slf.eq_elements(element)?;
+    let any = read::array(&equal, "`in`", Reading::Truth)?.to_vec::<bool>()?.contains(&true);
+    Ok(any)
+}
+
+trait Elementwise {
+    fn eq_elements(&self, other: Any<'_, '_>) -> Result<Tensor>;
+}
+impl Elementwise for Bound<'_, PyTensor> {
+    fn eq_elements(&self, other: Any<'_, '_>) -> Result<Tensor> {
+        let a = self.get().value();
+        match (convert::tensor(other), convert::number(other)?) {
+            (Some(b), _) => pullback::ops::compare::eq(&a, &b),
+            (None, Some(n)) => pullback::ops::compare::eq(&a, pullback::ops::value::Operand::Number(n)),
+            (None, None) => Err(Error::type_("eq(): expected Tensor or Number")),
+        }
+    }
+}
+
+/// The arguments as sizes, if all of them are.
+fn sizes_of(args: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<usize>>> {
+    let size = |a| PyResult::Ok(raised::whole(&a)?.and_then(|i| usize::try_from(i).ok()));
+    args.iter().map(size).collect()
+}
+
+/// `Tensor(2, 3)`, `Tensor([1, 2])`: the class called, as PyTorch's older programs do.
+pub fn construct(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
+    if let Some(k) = kwargs
+        && !k.is_empty()?
+        && args.is_empty()
+    {
+        return Err(
+            PyTypeError::new_err("Tensor(): expected data or sizes; use pullback.tensor(…) for more options").into()
+        );
+    }
+    let float = pullback::base::promote::default_float();
+    let zeros = |shape: Shape| Ok::<_, Error>(Tensor::from(Array::zeros(float, shape)?));
+    let value = if args.is_empty() {
+        zeros(Shape::new(&[0]))?
+    } else if let Some(sizes) = sizes_of(args)? {
+        zeros(sizes.into())?
+    } else if let Some(t) = convert::tensor(&args.get_item(0)?) {
+        t
+    } else {
+        data::tensor_from(&args.get_item(0)?, Some(float))?
+    };
+    Ok(PyTensor::new(value))
+}
+
+/// What an empty list takes.
+const LIST_BYTES: usize = 56;
+
+/// Nested lists of a contiguous array's elements.
+fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
+    if a.rank() == 0 {
+        return convert::scalar(py, a.item()?);
+    }
+    // Sizes in front of a 0 count lists, not numbers.
+    const EACH: usize = 56;
+    for k in 1..=a.rank() {
+        pullback::dense::memory::check_list("tolist", a.shape()[..k].iter().product(), EACH)?;
+    }
+    let mut items: Vec<Bound<'py, PyAny>> = match_dtype!(a.dtype(), T => {
+        let elements = a.as_slice::<T>().ok_or_else(|| Error::internal("tolist(): the elements are not contiguous"))?;
+        let item = |(i, &x): (usize, &T)| -> PyResult<_> {
+            nested::listen(py, i)?;
+            convert::scalar(py, pullback::dense::copy::to_scalar(x))
+        };
+        elements.iter().enumerate().map(item).collect::<PyResult<_>>()?
+    });
+    for k in (1..a.rank()).rev() {
+        let n = a.shape()[k];
+        let outer: usize = a.shape()[..k].iter().product();
+        // Rows without elements take memory, too.
+        pullback::dense::memory::check_available(outer.saturating_mul(LIST_BYTES))?;
+        let row = |i: usize| -> PyResult<_> {
+            nested::listen(py, i)?;
+            Ok(PyList::new(py, &items[i * n..(i + 1) * n])?.into_any())
+        };
+        let rows = (0..outer).map(row);
+        items = rows.collect::<PyResult<_>>()?;
+    }
+    Ok(PyList::new(py, items)?.into_any())
+}
+
+/// The array of a tensor whose memory others may see and write to from now on.
+pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
+    let value = t.value();
+    if crate::autograd::requires_grad(&value) || is_differentiated(&value) {
+        return Err(PyRuntimeError::new_err(short!(
+            "{what}: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead, or a \
+             pullback.autograd.Function to differentiate through NumPy code"
+        ))
+        .into());
+    }
+    // Memory that only this tensor holds is handed out as it is.
+    drop(value);
+    Ok(read::array(&t.export()?, what, Reading::Elements)?)
+}
+
+/// Whether a live tape or dual level follows the value.
+fn is_differentiated(t: &Tensor) -> bool {
+    let mut t = t;
+    while let Some(p) = t.payload() {
+        if matches!(p, Payload::Taped { .. } | Payload::Dual { .. }) && pullback::core::level::is_live(t.level()) {
+            return true;
+        }
+        match t.below() {
+            Some(b) => t = b,
+            None => break,
+        }
+    }
+    false
+}
+
+pub fn array<'py>(slf: Slf<'_, 'py>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
+    let py = slf.py();
+    let mut out = memory::to_numpy(py, exported(slf.get(), "__array__()")?)?;
+    if let Some(d) = dtype {
+        let own = out.getattr("dtype")?;
+        if !own.eq(memory::numpy(py)?.call_method1("dtype", (d,))?)? {
+            if copy == Some(false) {
+                return Err(pyo3::exceptions::PyValueError::new_err(
+                    "__array__(): cannot convert the dtype without a copy",
+                )
+                .into());
+            }
+            return Ok(out.call_method1("astype", (d,))?);
+        }
+    }
+    if copy == Some(true) {
+        out = out.call_method0("copy")?;
+    }
+    Ok(out)
+}
+
+/// What `.to()` was asked for.
+#[derive(Default)]
+struct Target {
+    dtype: Option<DType>,
+    copy: bool,
+    order: Option<Order>,
+}
+
+impl Target {
+    fn take(&mut self, o: Any<'_, '_>) -> PyResult<()> {
+        if let Some(d) = dtype::dtype_of(o.as_ptr()) {
+            self.dtype = Some(d);
+        } else if let Some(other) = tensor::cell(o.py(), o.as_ptr()) {
+            self.dtype = Some(other.value().dtype());
+        } else if let Ok(d) = dtype::dtype_argument(o, "to", "dtype") {
+            self.dtype = Some(d);
+        } else {
+            device::Device::from_argument(o, "to")?;
+        }
+        Ok(())
+    }
+}
+
+/// The value in another dtype; the object itself if nothing changes.
+fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
+    let py = slf.py();
+    let value = slf.get().value();
+    if let Some(order) = &target.order {
+        let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;
+        return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
+    }
+    let out = match target.dtype {
+        Some(d) if d != value.dtype() => run::released(py, &[&value], || basis::cast(&value, d))?,
+        _ if target.copy => run::released(py, &[&value], || basis::copy(&value))?,
+        _ => return Ok(slf.clone().into_any()),
+    };
+    Ok(tensor::wrap(py, out)?.into_any())
+}
+
+/// A flag argument.
+pub fn flag(o: Arg<'_, '_>, default: bool) -> PyResult<bool> {
+    o.map_or(Ok(default), |o| Ok(o.is_truthy()?))
+}
+
+native! { METHODS, ATTRIBUTES:
+    /// The only element as a Python number.
+    fn item(slf) {
+        convert::scalar(slf.py(), number(slf.get(), "item()")?)
+    }
+    /// The elements as nested lists of Python numbers; a 0-d tensor gives a number.
+    fn tolist(slf) {
+        let a = read::array(&slf.get().value(), "tolist()", Reading::Elements)?;
+        lists(slf.py(), &a.contiguous()?)
+    }
+    /// A NumPy array over the same memory. With `force=True`, also of tensors that require grad.
+    fn numpy(slf; force = False) {
+        let array = if flag(force, false)? {
+            let a = read::array(&slf.get().value(), "numpy()", Reading::Elements)?;
+            pullback::dense::copy::gather(&a)?.to_buffer()?
+        } else {
+            exported(slf.get(), "numpy()")?
+        };
+        memory::to_numpy(slf.py(), array)
+    }
+    /// The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
+    /// unless `copy=True`.
+    fn to(slf, first = None, second = None, third = None, fourth = None;
+        dtype = None, device = None, other = None, non_blocking = False, copy = False, memory_format = None) {
+        let order = memory_format.map(|f| options::memory_format("to", &f)).transpose()?.flatten();
+        let mut target = Target { dtype: None, copy: flag(copy, false)?, order };
+        let mut flags = Vec::new();
+        for a in [first, second, third, fourth].into_iter().flatten() {
+            if a.is_instance_of::<pyo3::types::PyBool>() { flags.push(a.is_truthy()?) } else { target.take(&a)? }
+        }
+        for a in [dtype, device, other].into_iter().flatten() {
+            target.take(&a)?;
+        }
+        // There is nothing to wait for.
+        let _ = non_blocking;
+        if let [_, copy] = flags[..] {
+            target.copy |= copy;
+        }
+        converted(slf, &target)
+    }
+    /// The name of the tensor type, or the tensor in another dtype.
+    fn r#type(slf, dtype = None; non_blocking = False) {
+        let _ = non_blocking;
+        let Some(d) = dtype else { return legacy_type(slf) };
+        let name = d.extract::<String>().unwrap_or_default();
+        let target = match DType::ALL.iter().find(|d| legacy_name(**d) == name) {
+            Some(d) => *d,
+            None => dtype::dtype_argument(&d, "type", "dtype")?,
+        };
+        converted(slf, &Target { dtype: Some(target), ..Target::default() })
+    }
+    /// The tensor in main memory: itself.
+    fn cpu(slf; memory_format = None) {
+        let order = memory_format.map(|f| options::memory_format("cpu", &f)).transpose()?.flatten();
+        converted(slf, &Target { order, ..Target::default() })
+    }
+    /// A tensor with a copy of `data`, of this tensor's dtype unless given.
+    fn new_tensor(slf, data; dtype = None, device = None, requires_grad = False, layout = None, pin_memory = False) {
+        for (name, option) in [("layout", layout), ("pin_memory", pin_memory)] {
+            if let Some(o) = option {
+                options::check("new_tensor", name, &o)?;
+            }
+        }
+        let Some(data) = data else { return Err(PyTypeError::new_err("new_tensor(): argument 'data' is None").into()) };
+        let grad = flag(requires_grad, false)?;
+        let o = data::Options::of("new_tensor", dtype.as_deref(), device.as_deref(), grad)?;
+        let d = o.dtype.unwrap_or(slf.get().value().dtype());
+        o.finish(slf.py(), data::tensor_from(&data, Some(d))?)
+    }
+    /// What a NumPy function gives back for a tensor argument.
+    fn __array_wrap__(slf, array, context = None, return_scalar = None) {
+        let _ = (context, return_scalar);
+        let Some(array) = array else { return Ok(slf.py().None().into_bound(slf.py())) };
+        Ok(tensor::wrap(slf.py(), data::tensor_from(&array, None)?)?.into_any())
+    }
+}
+
+fn legacy_name(d: DType) -> String {
+    let name = match d {
+        DType::Bool => "Bool",
+        DType::U8 => "Byte",
+        DType::I8 => "Char",
+        DType::I16 => "Short",
+        DType::I32 => "Int",
+        DType::I64 => "Long",
+        DType::F16 => "Half",
+        DType::BF16 => "BFloat16",
+        DType::F32 => "Float",
+        DType::F64 => "Double",
+        DType::C64 => "ComplexFloat",
+        DType::C128 => "ComplexDouble",
+    };
+    format!("pullback.{name}Tensor")
+}
+
+fn legacy_type<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    Ok(legacy_name(slf.get().value().dtype()).into_pyobject(slf.py())?.into_any())
+}

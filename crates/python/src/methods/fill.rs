@@ -1,0 +1,101 @@
+//! `fill_`, `zero_`, `copy_`: writes whose result does not depend on the old value.
+
+use crate::data::convert;
+use crate::door::native::{Arg, Out, Slf};
+use crate::native;
+use crate::tensor;
+use pullback::base::{Error, Layout, Result};
+use pullback::core::Tensor;
+use pullback::dense::region::Region;
+use pullback::ops::promote;
+use pullback::rules::{basis, part};
+
+/// Replaces all elements. Recorded like an operator of the old value, so that the tensor keeps requiring grad.
+fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> Result<Tensor>) -> Out<'py> {
+    let t = slf.get();
+    t.check_writable(op)?;
+    let old = t.value();
+    let source = basis::cast(&source(&old)?, old.dtype())?;
+    let fits = source.rank() <= old.rank()
+        && source.shape().iter().rev().zip(old.shape().iter().rev()).all(|(a, b)| a == b || *a == 1);
+    if !fits {
+        return Err(Error::runtime(format!(
+            "{op}(): a source of shape {} cannot be broadcast to the tensor's shape {}",
+            source.shape(),
+            old.shape()
+        ))
+        .into());
+    }
+    let new = basis::expand(&source, old.shape())?;
+    let new = part::write(&old, &Region::whole(old.shape()), &new, false)?;
+    drop(old);
+    t.write(op, &new)?;
+    Ok(slf.clone().into_any())
+}
+
+/// The main diagonal of a matrix, or of a tensor whose dimensions are equal; with `wrap`, a tall matrix' one goes on.
+fn diagonal(shape: &pullback::Shape, wrap: bool) -> Result<Region> {
+    const OP: &str = "fill_diagonal_";
+    if shape.rank() < 2 {
+        return Err(Error::runtime(format!("{OP}(): dimensions must larger than 1, but self has shape {shape}")));
+    }
+    if shape.rank() > 2 && shape.iter().any(|d| *d != shape[0]) {
+        return Err(Error::runtime(format!("{OP}(): all dimensions of input must be of equal length, got {shape}")));
+    }
+    let step: isize = shape.contiguous_strides().iter().sum();
+    let least = shape.iter().copied().min().unwrap_or(0);
+    let count = if wrap && shape.rank() == 2 { shape.numel().div_ceil(step as usize) } else { least };
+    Ok(Region::Strided(Layout { shape: [count].into(), strides: [step].into_iter().collect(), offset: 0 }))
+}
+
+/// A number, or a tensor of one element.
+fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
+    let Some(o) = o else {
+        return Err(Error::type_(format!("{op}(): argument 'value' must be Number or Tensor, not None")));
+    };
+    if let Some(n) = convert::number(&o)? {
+        return promote::fitted(op, "value", n, like.dtype());
+    }
+    match convert::tensor(&o) {
+        Some(t) if t.rank() == 0 => Ok(t),
+        Some(t) => Err(Error::runtime(format!(
+            "{op}(): only supports 0-dimension value tensor but got tensor with {} dimensions",
+            t.rank()
+        ))),
+        None => Err(Error::type_(format!(
+            "{op}(): argument 'value' must be Number or Tensor, not {}",
+            convert::type_name(&o)
+        ))),
+    }
+}
+
+native! { METHODS, ATTRIBUTES:
+    /// Sets all elements to a number.
+    fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value("fill_", value, old)) }
+    /// Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
+    /// columns.
+    fn fill_diagonal_(slf, fill_value, wrap = False) {
+        const OP: &str = "fill_diagonal_";
+        let t = slf.get();
+        t.check_writable(OP)?;
+        let old = t.value();
+        let wrap = crate::data::conversion::flag(wrap, false)?;
+        let region = diagonal(old.shape(), wrap)?;
+        let number = basis::cast(&value(OP, fill_value, &old)?, old.dtype())?;
+        let new = part::write(&old, &region, &basis::expand(&number, region.shape())?, false)?;
+        drop(old);
+        t.write(OP, &new)?;
+        Ok(slf.clone().into_any())
+    }
+    /// Sets all elements to zero.
+    fn zero_(slf) { overwrite(slf, "zero_", |old| Ok(Tensor::scalar(old.dtype(), 0.0))) }
+    /// Sets the elements to those of `src`, converted and broadcast.
+    fn copy_(slf, src, non_blocking = False) {
+        let _ = non_blocking;
+        let source = src.and_then(|s| tensor::cell(slf.py(), s.as_ptr()).map(|c| c.value()));
+        match source {
+            Some(s) => overwrite(slf, "copy_", |_| Ok(s)),
+            None => Err(Error::type_("copy_(): argument 'src' must be Tensor").into()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `x[index]`, `x[index] = value` and iteration.
+
+use crate::data::convert;
+use crate::door::native::{Out, Slf};
+use crate::operators::{run, views};
+use crate::tensor;
+use crate::types::errors::PyResult;
+use pullback::base::{DType, Result, Scalar};
+use pullback::core::{Tensor, host};
+use pullback::ops::indexing;
+use pullback::ops::promote::fitting;
+use pullback::ops::value::IndexItem;
+use pullback::rules::basis;
+use pullback::skin::index;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyInt, PyList};
+
+/// The items of an index; one integer, the commonest index, takes a short way.
+fn items(o: &Bound<'_, PyAny>) -> Result<Vec<IndexItem>> {
+    if o.is_exact_instance_of::<PyInt>()
+        && let Ok(i) = o.extract::<i64>()
+    {
+        return Ok(vec![IndexItem::Int(i)]);
+    }
+    convert::index(o)
+}
+
+pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
+    let py = slf.py();
+    let items = items(o)?;
+    if index::is_basic(&items) {
+        return views::index(slf, index::plain(items));
+    }
+    let value = slf.get().value();
+    Ok(tensor::wrap(py, run::released(py, &[&value], || indexing::get(&value, &items))?)?.into_any())
+}
+
+/// What is assigned, as a tensor of the target's dtype.
+fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
+    let t = match convert::tensor(value) {
+        Some(t) => t,
+        None => match convert::number(value)? {
+            Some(n) => return assigned_number(n, target.dtype()),
+            None => crate::data::tensor_from(value, Some(target.dtype()))?,
+        },
+    };
+    basis::cast(&t, target.dtype())
+}
+
+/// PyTorch checks assigned numbers of every dtype but half precision, which rounds to infinity.
+fn assigned_number(n: Scalar, dtype: DType) -> Result<Tensor> {
+    let wide = if dtype.is_half() { DType::F64 } else { dtype };
+    crate::data::nested::unpacked("__setitem__", n, dtype)?;
+    fitting("__setitem__", "value", n, wide)?;
+    Ok(Tensor::scalar(dtype, n))
+}
+
+pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let items = items(o)?;
+    let target = slf.get().value();
+    let value = assigned(&target, value)?;
+    // The write may reuse the memory only if nobody else holds the value.
+    drop(target);
+    Ok(views::write_part(slf.py(), slf.get(), items, &value)?)
+}
+
+/// The rows, as views.
+pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    let value = slf.get().value();
+    let Some(&n) = value.shape().first() else {
+        return Err(PyTypeError::new_err("iteration over a 0-d tensor").into());
+    };
+    pullback::ops::check_pieces("iter", n)?;
+    let row = |i: usize| {
+        host::turn(i)?;
+        views::index(slf, vec![IndexItem::Int(i as i64)])
+    };
+    let rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
+    Ok(PyList::new(py, rows)?.try_iter()?.into_any())
+}

@@ -1,0 +1,8 @@
+//! Functions, methods and slots of the operator table.
+
+pub mod indexing;
+pub mod out;
+pub mod parse;
+pub mod run;
+pub mod slots;
+pub mod views;

@@ -1,0 +1,220 @@
+//! Run-time parsing of a call by an entry's parameter list.
+
+use crate::data::convert;
+use crate::door::synonyms;
+use crate::types::options;
+use crate::types::raised;
+use pullback::base::{Error, Result};
+use pullback::ops::{Entry, Flags, Kind, Value};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+/// The largest number of parameters of an entry.
+pub const MAX_PARAMS: usize = 16;
+
+/// The slot of `out=`, which is no parameter of any entry.
+pub const OUT: usize = MAX_PARAMS;
+
+/// Borrowed argument objects by parameter; null where not given.
+pub type Slots = [*mut ffi::PyObject; MAX_PARAMS + 1];
+
+/// An entry with its parameter names as interned Python strings.
+pub struct Bindable {
+    pub entry: &'static Entry,
+    pub names: Vec<Py<PyString>>,
+    /// Number of parameters that can be given by position.
+    pub positional: usize,
+    /// Which parameters are options with few values, as bits.
+    options: u32,
+    /// Where the parameter `memory_format` is.
+    pub memory_format: Option<usize>,
+}
+
+impl Bindable {
+    pub fn new(py: Python<'_>, entry: &'static Entry) -> Bindable {
+        Bindable {
+            entry,
+            names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
+            positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+            options: (0..).zip(entry.params).fold(0, |m, (i, p)| m | u32::from(options::is_option(p.name)) << i),
+            memory_format: entry.params.iter().position(|p| p.name == "memory_format"),
+        }
+    }
+
+    #[cold]
+    pub fn error(&self, message: String) -> Error {
+        Error::type_(format!("{}(): {message}", self.entry.short_name()))
+    }
+
+    /// Puts arguments into slots. Returns the tuple of surplus positional arguments of a variadic entry.
+    ///
+    /// # Safety
+    /// `args` points to `n` objects followed by as many as `kwnames` has names; `slots[0]` may be set already (`self`).
+    #[inline]
+    pub unsafe fn parse<'py>(
+        &self,
+        py: Python<'py>,
+        args: *const *mut ffi::PyObject,
+        n: usize,
+        kwnames: *mut ffi::PyObject,
+        skip: usize,
+        slots: &mut Slots,
+    ) -> Result<Option<Bound<'py, PyTuple>>> {
+        let variadic = self.entry.flags.has(Flags::VARIADIC);
+        let mut rest = None;
+        // SAFETY: by the contract `args` has n objects, and `slots` has room for every parameter.
+        unsafe {
+            let direct = if variadic { n.min(self.positional - 1 - skip) } else { n };
+            if direct + skip > self.positional {
+                return Err(self.error(format!(
+                    "takes {} positional arguments but {} were given",
+                    self.positional,
+                    n + skip
+                )));
+            }
+            for k in 0..direct {
+                slots[k + skip] = *args.add(k);
+            }
+            if variadic && n > direct {
+                rest = self.collect(py, args, direct, n, slots)?;
+            }
+            if !kwnames.is_null() {
+                self.parse_keywords(py, args.add(n), kwnames, slots)?;
+            }
+        }
+        for (p, slot) in self.entry.params.iter().zip(slots.iter()) {
+            if slot.is_null() && p.default.is_none() {
+                return Err(self.error(format!("missing required argument '{}'", p.name)));
+            }
+        }
+        Ok(rest)
+    }
+
+    /// The last positional parameter takes one sequence, or all arguments that are left.
+    ///
+    /// # Safety
+    /// As for [`Bindable::parse`].
+    unsafe fn collect<'py>(
+        &self,
+        py: Python<'py>,
+        args: *const *mut ffi::PyObject,
+        direct: usize,
+        n: usize,
+        slots: &mut Slots,
+    ) -> Result<Option<Bound<'py, PyTuple>>> {
+        let last = self.positional - 1;
+        // SAFETY: args holds n live objects.
+        unsafe {
+            let first = *args.add(direct);
+            let sequence = ffi::PyTuple_Check(first) != 0 || ffi::PyList_Check(first) != 0;
+            if n == direct + 1 && (sequence || first == ffi::Py_None()) {
+                slots[last] = first;
+                return Ok(None);
+            }
+            let items = (direct..n).map(|k| Bound::from_borrowed_ptr(py, *args.add(k)));
+            let tuple = PyTuple::new(py, items.collect::<Vec<_>>()).map_err(crate::types::errors::to_error)?;
+            slots[last] = tuple.as_ptr();
+            Ok(Some(tuple))
+        }
+    }
+
+    /// # Safety
+    /// `values` has one object for each name of the tuple `kwnames`.
+    #[inline(never)]
+    unsafe fn parse_keywords(
+        &self,
+        py: Python<'_>,
+        values: *const *mut ffi::PyObject,
+        kwnames: *mut ffi::PyObject,
+        slots: &mut Slots,
+    ) -> Result<()> {
+        // SAFETY: kwnames is a tuple of strings made by the interpreter.
+        unsafe {
+            for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
+                let name = ffi::PyTuple_GET_ITEM(kwnames, k);
+                let Some(j) = self.find(py, name, slots) else {
+                    let text = keyword(py, name);
+                    if text == "out" && crate::operators::out::takes_out(self.entry) {
+                        slots[OUT] = *values.offset(k);
+                        continue;
+                    }
+                    return Err(self.error(format!("got an unexpected keyword argument '{text}'")));
+                };
+                if !slots[j].is_null() {
+                    return Err(self.error(format!("got multiple values for argument '{}'", self.entry.params[j].name)));
+                }
+                slots[j] = *values.offset(k);
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, py: Python<'_>, name: *mut ffi::PyObject, slots: &Slots) -> Option<usize> {
+        if let Some(j) = self.names.iter().position(|own| own.as_ptr() == name) {
+            return Some(j);
+        }
+        // SAFETY: keyword names are strings.
+        let text = unsafe { keyword(py, name) };
+        let place = |name: &str| self.entry.params.iter().position(|p| p.name == name);
+        place(&text).or_else(|| {
+            let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
+            synonyms::meanings(&text).iter().filter(|to| self.allows(to, &text)).find_map(free)
+        })
+    }
+
+    /// Whether a synonym holds for this entry: `dtype` is a shape only where `x.view(dtype)` takes its place.
+    fn allows(&self, to: &str, text: &str) -> bool {
+        text != "dtype" || (to == "shape" && self.entry.name == "Tensor.view")
+    }
+
+    /// Slots as values.
+    pub fn values(&self, py: Python<'_>, slots: &Slots) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(self.entry.params.len());
+        for (i, (p, &slot)) in self.entry.params.iter().zip(slots).enumerate() {
+            if slot.is_null() {
+                values.push(Value::Missing);
+                continue;
+            }
+            // SAFETY: slots hold objects that the caller's frame keeps alive.
+            let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
+            if self.options >> i & 1 != 0 {
+                options::check(self.entry.short_name(), p.name, &o)?;
+            }
+            // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
+            let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);
+            let kind = if tensors_only { Kind::Tensor } else { p.kind };
+            let value = convert::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
+                let message = e.message().to_string();
+                if e.kind() == pullback::base::Kind::Type && message.starts_with("must be") {
+                    let place = if p.keyword_only { String::new() } else { format!(" (position {})", i + 1) };
+                    self.error(format!("argument '{}'{place} {message}", p.name))
+                } else {
+                    e
+                }
+            })?;
+            values.push(value);
+        }
+        if self.entry.flags.has(Flags::MIXED) && values.iter().take(2).all(|v| matches!(v, Value::Number(_))) {
+            let names: Vec<&str> = self.entry.params.iter().take(2).map(|p| p.name).collect();
+            let text = format!("arguments '{}' and '{}' are both numbers; one must be a Tensor", names[0], names[1]);
+            return Err(self.error(text));
+        }
+        Ok(values)
+    }
+
+    /// Whether all parameters are plain tensors or numbers.
+    pub fn is_pointwise(&self) -> bool {
+        self.entry.params.iter().all(|p| matches!(p.kind, Kind::Tensor | Kind::Operand))
+    }
+}
+
+/// The name of a keyword argument.
+///
+/// # Safety
+/// `name` is a live string.
+pub unsafe fn keyword(py: Python<'_>, name: *mut ffi::PyObject) -> String {
+    // SAFETY: by the contract.
+    let name = unsafe { Bound::from_borrowed_ptr(py, name).cast_into_unchecked::<PyString>() };
+    raised::text(&name)
+}

@@ -1,0 +1,448 @@
+//! Functions and methods made from the operator table at import: a pool of numbered trampolines leads to one `run`.
+
+use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
+use crate::tensor;
+use crate::types::errors;
+use crate::types::errors::PyResult;
+use pullback::base::{Result, Scalar};
+use pullback::core::Tensor;
+use pullback::dense::threads;
+use pullback::ops::entry::Fast;
+use pullback::ops::{self, Entry, Flags, Value};
+use pyo3::ffi;
+use pyo3::impl_::trampoline::{MethodDef, unaryfunc};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use std::ffi::CString;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+type Object = *mut ffi::PyObject;
+type FastCall = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
+
+/// How an entry is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Form {
+    Function,
+    Method,
+    Inplace,
+}
+
+/// Elements from which a call releases the GIL: about 20 µs of the cheapest kernel.
+const RELEASE_ABOVE: usize = 100_000;
+
+static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
+
+/// Enters from C: panics and errors become exceptions. This is pyo3's own way in, which takes the interpreter's word that
+/// the thread is attached; asking for it ([`Python::attach`]) would be a tenth of a small operator.
+///
+/// # Safety
+/// The interpreter calls, attached.
+#[inline(always)]
+pub unsafe fn enter<F: FnOnce(Python<'_>) -> PyResult<Object>>(f: F) -> Object {
+    struct Entrance<F>(PhantomData<F>);
+    impl<F: FnOnce(Python<'_>) -> PyResult<Object>> MethodDef<unaryfunc::Func> for Entrance<F> {
+        const METH: unaryfunc::Func = entered::<F>;
+    }
+    let mut f = ManuallyDrop::new(f);
+    // SAFETY: the pointer goes to `entered` as it is, once; the thread is attached, by the contract.
+    unsafe { unaryfunc::<Entrance<F>>((&raw mut f).cast()) }
+}
+
+/// # Safety
+/// `f` is the function, which nobody uses after this.
+#[inline(always)]
+unsafe fn entered<F: FnOnce(Python<'_>) -> PyResult<Object>>(py: Python<'_>, f: Object) -> pyo3::PyResult<Object> {
+    // SAFETY: by the contract.
+    let f = unsafe { f.cast::<F>().read() };
+    // The closure only touches values that an unwind drops.
+    match catch_unwind(AssertUnwindSafe(|| f(py))) {
+        Ok(out) => Ok(out?),
+        Err(payload) => Err(errors::internal(&*payload)),
+    }
+}
+
+#[inline(never)]
+unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py_ssize_t, kwnames: Object) -> Object {
+    let called = |py: Python<'_>| {
+        // SAFETY: trampolines are only made for entries of the list.
+        let b = unsafe { BINDABLE.get().unwrap_unchecked().get_unchecked(i) };
+        let mut slots: Slots = [null_mut(); MAX_PARAMS + 1];
+        let skip = usize::from(form != Form::Function);
+        if skip == 1 {
+            slots[0] = slf;
+        }
+        // SAFETY: the interpreter passes n arguments and the values of kwnames.
+        let _rest = unsafe { b.parse(py, args, n as usize, kwnames, skip, &mut slots)? };
+        if !slots[OUT].is_null() && form != Form::Function {
+            return Err(b
+                .error("got an unexpected keyword argument 'out'; the function of that name takes it".into())
+                .into());
+        }
+        if form == Form::Inplace {
+            return inplace(py, b, &slots);
+        }
+        if !slots[OUT].is_null() {
+            return into_out(py, b, &slots);
+        }
+        if let Some(out) = fast(py, b.entry, &slots) {
+            return Ok(tensor::wrap(py, out?)?.into_ptr());
+        }
+        let values = match b.values(py, &slots) {
+            Ok(values) => values,
+            Err(e) => {
+                return crate::operators::views::other_form(py, b.entry, slots[0], slots[1], e).map(Bound::into_ptr);
+            }
+        };
+        let out = call(py, b.entry, &values)?;
+        complete(py, b, &slots, values, out)
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { enter(called) }
+}
+
+/// Whether a flag of the call, such as `inplace`, is True.
+fn asked(b: &Bindable, slots: &Slots, name: &str) -> bool {
+    // SAFETY: `Py_True` is immortal; slots are only compared with it.
+    b.entry.params.iter().zip(slots).any(|(p, &s)| p.name == name && s == unsafe { ffi::Py_True() })
+}
+
+/// The result as an object, after what the entry's flags ask for.
+fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out: Value) -> PyResult<Object> {
+    if b.entry.flags.has(Flags::INPLACE_KEYWORD) && asked(b, slots, "inplace") {
+        // SAFETY: slot 0 is the first argument, alive during the call.
+        let first = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
+        crate::operators::views::assign(py, b.entry, &first, values, out)?;
+        return Ok(first.into_ptr());
+    }
+    let out = if b.memory_format.is_some() { arranged(py, b, slots, out)? } else { out };
+    let out = match out {
+        Value::Updated(u) => {
+            for (i, value) in u.updates {
+                // SAFETY: an updated argument was given, and is alive during the call.
+                let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
+                crate::operators::views::assign(py, b.entry, &target, values.clone(), Value::Tensor(value))?;
+            }
+            Value::Tensor(u.out)
+        }
+        out => out,
+    };
+    crate::operators::views::finish(py, b.entry, slots[0], values, out)
+}
+
+/// The result in the order in memory that `memory_format` asks for.
+fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, out: Value) -> PyResult<Value> {
+    let slot = b.memory_format.map_or(null_mut(), |i| slots[i]);
+    let Value::Tensor(t) = &out else { return Ok(out) };
+    if slot.is_null() {
+        return Ok(out);
+    }
+    // SAFETY: an argument of the caller's frame.
+    let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
+    let op = b.entry.short_name();
+    let order = if o.is_none() { None } else { crate::types::options::memory_format(op, &o)? };
+    Ok(match order {
+        Some(order) => Value::Tensor(order.arrange(op, t)?),
+        None => out,
+    })
+}
+
+/// A call with `out=`; None counts as not given.
+#[cold]
+fn into_out(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
+    // SAFETY: an argument of the caller's frame.
+    let out = unsafe { Bound::from_borrowed_ptr(py, slots[OUT]) };
+    let values = b.values(py, slots)?;
+    if out.is_none() {
+        let out = call(py, b.entry, &values)?;
+        return complete(py, b, slots, values, out);
+    }
+    crate::operators::out::run(py, b.entry, &values, &out)
+}
+
+/// The path for plain tensors: no [`Value`]s.
+#[inline(always)]
+fn fast(py: Python<'_>, entry: &Entry, slots: &Slots) -> Option<Result<Tensor>> {
+    match entry.fast {
+        Fast::No => None,
+        Fast::Unary(f) => {
+            let x = tensor::cell(py, slots[0])?.value();
+            (x.stored() < RELEASE_ABOVE).then(|| f(&x))
+        }
+        Fast::Binary(f) => {
+            let x = tensor::cell(py, slots[0])?.value();
+            let y = tensor::cell(py, slots[1])?.value();
+            (x.stored() < RELEASE_ABOVE && y.stored() < RELEASE_ABOVE).then(|| f(&x, &y))
+        }
+    }
+}
+
+fn is_big(v: &Value) -> bool {
+    match v {
+        Value::Tensor(t) => t.stored() >= RELEASE_ABOVE,
+        Value::List(items) | Value::Tuple(items) => items.iter().any(is_big),
+        // A count, as in `arange(n)` and `randperm(n)`.
+        Value::Int(n) => *n >= RELEASE_ABOVE as i64,
+        Value::Number(Scalar::Int(n)) => *n >= RELEASE_ABOVE as i64,
+        Value::Ints(shape) => shape.iter().fold(1i64, |n, &d| n.saturating_mul(d.max(1))) >= RELEASE_ABOVE as i64,
+        _ => false,
+    }
+}
+
+/// Elements that two operands make together, if they broadcast, from which their sizes alone say nothing.
+const OUTER: usize = 10_000;
+
+/// Whether a call with these arguments may take long: one is big, or several span a big result.
+#[inline]
+fn is_long(values: &[Value]) -> bool {
+    let mut spanning = 0;
+    values.iter().any(|v| {
+        spanning += usize::from(matches!(v, Value::Tensor(t) if t.stored() >= OUTER));
+        spanning > 1 || is_big(v)
+    })
+}
+
+/// Runs an entry, without the GIL if there is much to do.
+pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
+    if is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
+}
+
+/// Runs `f`, without the GIL if one of its tensors is big, or if two of them may span a big result.
+#[inline(always)]
+pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    let big = |t: &&Tensor| t.stored() >= RELEASE_ABOVE;
+    let outer = |a: &Tensor, b: &Tensor| a.numel() >= OUTER && b.numel() >= OUTER && a.shape() != b.shape();
+    let long = match tensors {
+        [a, b] => big(a) || big(b) || outer(a, b),
+        all => all.iter().any(big),
+    };
+    if long { without_gil(py, f) } else { f() }
+}
+
+/// Not inlined, so that the path of small tensors stays short. Without the GIL, work listens to signals, and may be
+/// given up: what it writes must not be seen by anyone before it returns.
+#[cold]
+#[inline(never)]
+fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    py.detach(|| threads::giving_up(f))
+}
+
+/// `x.name_(…)`: the result goes into the cell of the first argument.
+fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
+    // SAFETY: slot 0 is `self`, alive during the call.
+    let slf = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
+    if let Some(cell) = tensor::cell(py, slots[0])
+        && !b.entry.flags.has(Flags::VIEW)
+    {
+        let name = b.entry.short_name();
+        cell.check_writable(name).or_else(|_| cell.check_writable(&format!("{name}_")))?;
+    }
+    let values = b.values(py, slots)?;
+    let out = call(py, b.entry, &values)?;
+    crate::operators::views::assign(py, b.entry, &slf, values, out)?;
+    Ok(slf.into_ptr())
+}
+
+/// Calls a table function from Rust code of this layer.
+pub fn call_named(py: Python<'_>, name: &str, values: &[Value]) -> PyResult<Value> {
+    match ops::find(name) {
+        Some(e) => Ok(call(py, e, values)?),
+        None => Err(pullback::base::Error::internal(format!("no operator named {name}")).into()),
+    }
+}
+
+unsafe extern "C" fn trampoline<const HI: usize, const LO: usize, const FORM: u8>(
+    slf: Object,
+    args: *const Object,
+    n: ffi::Py_ssize_t,
+    kwnames: Object,
+) -> Object {
+    let form = match FORM {
+        0 => Form::Function,
+        1 => Form::Method,
+        _ => Form::Inplace,
+    };
+    // SAFETY: called by the interpreter with what METH_FASTCALL | METH_KEYWORDS promises.
+    unsafe { run(HI * 16 + LO, form, slf, args, n, kwnames) }
+}
+
+macro_rules! row {
+    ($hi:literal, $form:literal) => {
+        [
+            trampoline::<$hi, 0, $form>,
+            trampoline::<$hi, 1, $form>,
+            trampoline::<$hi, 2, $form>,
+            trampoline::<$hi, 3, $form>,
+            trampoline::<$hi, 4, $form>,
+            trampoline::<$hi, 5, $form>,
+            trampoline::<$hi, 6, $form>,
+            trampoline::<$hi, 7, $form>,
+            trampoline::<$hi, 8, $form>,
+            trampoline::<$hi, 9, $form>,
+            trampoline::<$hi, 10, $form>,
+            trampoline::<$hi, 11, $form>,
+            trampoline::<$hi, 12, $form>,
+            trampoline::<$hi, 13, $form>,
+            trampoline::<$hi, 14, $form>,
+            trampoline::<$hi, 15, $form>,
+        ]
+    };
+}
+macro_rules! pool {
+    ($form:literal: $($hi:literal)*) => { [$(row!($hi, $form)),*] };
+}
+const ROWS: usize = 48;
+type Pool = [[FastCall; 16]; ROWS];
+macro_rules! full_pool {
+    ($form:literal) => {
+        pool!($form: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+            32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47)
+    };
+}
+static FUNCTIONS: Pool = full_pool!(0);
+static METHODS: Pool = full_pool!(1);
+static INPLACES: Pool = full_pool!(2);
+
+/// A method definition that lives as long as the process, as the interpreter requires.
+fn definition(name: &str, doc: String, f: FastCall) -> PyResult<*mut ffi::PyMethodDef> {
+    let leak = |s: String| -> PyResult<*const std::ffi::c_char> { Ok(CString::new(s)?.into_raw()) };
+    Ok(Box::into_raw(Box::new(ffi::PyMethodDef {
+        ml_name: leak(name.to_string())?,
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: f },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: leak(doc)?,
+    })))
+}
+
+fn documentation(e: &Entry, name: &str, method: bool) -> String {
+    let signature = e.signature(method).replacen("(self", "($self", 1);
+    format!("{name}{signature}\n--\n\n{}", e.documentation())
+}
+
+/// Makes all functions, methods and properties. `_core.functions` maps dotted names to functions.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = m.py();
+    let list = BINDABLE.get_or_init(|| ops::table().map(|e| Bindable::new(py, e)).collect());
+    assert!(list.len() <= ROWS * 16, "the pool of trampolines is too small for the table");
+    let class = py.get_type::<tensor::PyTensor>();
+    let functions = PyDict::new(py);
+    for (i, b) in list.iter().enumerate() {
+        let e = b.entry;
+        assert!(e.params.len() <= MAX_PARAMS, "{}: too many parameters", e.name);
+        if !e.flags.has(Flags::NOT_FUNCTION) && !e.flags.has(Flags::PROPERTY) {
+            let module = e.name.rsplit_once('.').map_or("pullback".into(), |(path, _)| format!("pullback.{path}"));
+            let module_name = PyString::new(py, &module);
+            let def = definition(e.short_name(), documentation(e, e.short_name(), false), FUNCTIONS[i / 16][i % 16])?;
+            // SAFETY: the definition is never freed. With a module as `self`, pickling finds the function by name.
+            let f = unsafe {
+                Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(def, m.as_ptr(), module_name.as_ptr()))?
+            };
+            for name in std::iter::once(&e.name).chain(e.aliases) {
+                functions.set_item(name, &f)?;
+            }
+        }
+        if e.flags.has(Flags::METHOD) {
+            for name in method_names(e) {
+                add_method(py, &class, e, name, METHODS[i / 16][i % 16])?;
+            }
+        }
+        if e.flags.has(Flags::INPLACE) {
+            for name in method_names(e) {
+                let method = format!("{name}_");
+                add_method(py, &class, e, &method, INPLACES[i / 16][i % 16])?;
+            }
+        }
+        if e.flags.has(Flags::PROPERTY) {
+            add_property(py, &class, e, METHODS[i / 16][i % 16])?;
+        }
+    }
+    // Attributes that are not in `__all__`, which lists the names of the package itself.
+    m.setattr("functions", functions)?;
+    Ok(m.setattr("operator_table", wrap_pyfunction!(operator_table, m)?)?)
+}
+
+/// Names as a method: those without a module in front, or else the last part of the path.
+fn method_names(e: &'static Entry) -> Vec<&'static str> {
+    let plain: Vec<_> = std::iter::once(&e.name).chain(e.aliases).filter(|n| !n.contains('.')).copied().collect();
+    if plain.is_empty() { vec![last(e.name)] } else { plain }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(_, l)| l)
+}
+
+fn descriptor<'py>(
+    py: Python<'py>,
+    class: &Bound<'py, pyo3::types::PyType>,
+    e: &Entry,
+    name: &str,
+    f: FastCall,
+) -> PyResult<Bound<'py, PyAny>> {
+    let def = definition(name, documentation(e, name, true), f)?;
+    // SAFETY: the definition is never freed.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), def))?) }
+}
+
+fn add_method(
+    py: Python<'_>,
+    class: &Bound<'_, pyo3::types::PyType>,
+    e: &Entry,
+    name: &str,
+    f: FastCall,
+) -> PyResult<()> {
+    Ok(class.setattr(name, descriptor(py, class, e, name, f)?)?)
+}
+
+fn add_property(py: Python<'_>, class: &Bound<'_, pyo3::types::PyType>, e: &Entry, f: FastCall) -> PyResult<()> {
+    let getter = descriptor(py, class, e, e.short_name(), f)?;
+    let property = py.import("builtins")?.getattr("property")?;
+    let kwargs = PyDict::new(py);
+    kwargs.set_item("doc", e.documentation())?;
+    Ok(class.setattr(e.short_name(), property.call((getter,), Some(&kwargs))?)?)
+}
+
+/// The operator table as plain Python data: for stubs, docs and tests.
+#[pyfunction]
+fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let out = PyList::empty(py);
+    for e in ops::table() {
+        let d = PyDict::new(py);
+        d.set_item("name", e.name)?;
+        d.set_item("aliases", e.aliases.to_vec())?;
+        d.set_item("doc", e.documentation())?;
+        d.set_item("returns", e.returns)?;
+        let params = PyList::empty(py);
+        for p in e.params {
+            let q = PyDict::new(py);
+            q.set_item("name", p.name)?;
+            q.set_item("kind", format!("{}{}", p.kind.name(), if p.optional { "?" } else { "" }))?;
+            q.set_item("required", p.default.is_none())?;
+            q.set_item("default", p.python_default())?;
+            q.set_item("kwonly", p.keyword_only)?;
+            params.append(q)?;
+        }
+        d.set_item("params", params)?;
+        let flags = PyDict::new(py);
+        for (name, flag) in [
+            ("method", Flags::METHOD),
+            ("inplace", Flags::INPLACE),
+            ("property", Flags::PROPERTY),
+            ("view", Flags::VIEW),
+            ("random", Flags::RANDOM),
+            ("variadic", Flags::VARIADIC),
+            ("creation", Flags::CREATION),
+            ("inplace_keyword", Flags::INPLACE_KEYWORD),
+            ("internal", Flags::INTERNAL),
+        ] {
+            flags.set_item(name, e.flags.has(flag))?;
+        }
+        flags.set_item("function", !e.flags.has(Flags::NOT_FUNCTION) && !e.flags.has(Flags::PROPERTY))?;
+        d.set_item("flags", flags)?;
+        out.append(d)?;
+    }
+    Ok(out)
+}

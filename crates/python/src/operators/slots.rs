@@ -1,0 +1,305 @@
+//! The slots of the class: operators with symbols, and what Python's own syntax and functions call.
+
+// The glue that pyo3 generates for slots is attributed to the macro below.
+#![allow(unsafe_op_in_unsafe_fn)]
+
+use crate::data::{conversion, convert, memory};
+use crate::methods::{pickle, repr};
+use crate::operators::{indexing, run};
+use crate::tensor;
+use crate::tensor::PyTensor;
+use crate::types::errors;
+use crate::types::errors::PyResult;
+use crate::types::raised;
+use pullback::base::Scalar;
+use pullback::core::Tensor;
+use pullback::ops::value::Operand;
+use pullback::ops::{arith, compare, matmul, unary};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyTuple};
+use std::ffi::c_int;
+
+type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
+type Out<'py> = PyResult<Bound<'py, PyAny>>;
+type Result = pullback::Result<Tensor>;
+
+/// `f(slf, other)`; `None` if `other` is neither a tensor nor a number.
+#[inline(always)]
+fn apply(
+    slf: Slf<'_, '_>,
+    other: Any<'_, '_>,
+    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+) -> PyResult<Option<Tensor>> {
+    let a = slf.get().value();
+    if let Some(b) = tensor::cell(slf.py(), other.as_ptr()) {
+        let b = b.value();
+        return Ok(Some(run::released(slf.py(), &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
+    }
+    // Most numbers are these; taken apart here, they are written once and not moved.
+    if let Ok(x) = other.cast_exact::<PyFloat>() {
+        return with_number(slf.py(), &a, x.value(), Scalar::Float, f);
+    }
+    if let Some(i) = convert::plain_integer(other) {
+        return with_number(slf.py(), &a, i, Scalar::Int, f);
+    }
+    match convert::number(other)? {
+        Some(n) => with_number(slf.py(), &a, n, |n| n, f),
+        None => Ok(None),
+    }
+}
+
+/// `f(a, n)`, where the number comes in a register.
+#[inline(never)]
+fn with_number<N: Copy + Send>(
+    py: Python<'_>,
+    a: &Tensor,
+    n: N,
+    scalar: impl FnOnce(N) -> Scalar + Send,
+    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+) -> PyResult<Option<Tensor>> {
+    Ok(Some(run::released(py, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
+}
+
+#[inline(always)]
+fn binary<'py>(
+    slf: Slf<'_, 'py>,
+    other: Any<'_, 'py>,
+    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+) -> Out<'py> {
+    let py = slf.py();
+    match apply(slf, other, f)? {
+        Some(out) => Ok(tensor::wrap(py, out)?.into_any()),
+        None => Ok(py.NotImplemented().into_bound(py)),
+    }
+}
+
+/// `slf op= other`: the object stays, its cell gets a new value.
+fn inplace(
+    slf: Slf<'_, '_>,
+    other: Any<'_, '_>,
+    name: &str,
+    f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
+) -> PyResult<()> {
+    slf.get().check_writable(name)?;
+    match apply(slf, other, f)? {
+        Some(out) => Ok(slf.get().write(name, &out)?),
+        None => inplace_array(slf, other, name, &f),
+    }
+}
+
+/// `slf op= array`, where the array counts as the tensor of its values.
+#[cold]
+#[inline(never)]
+fn inplace_array(
+    slf: Slf<'_, '_>,
+    other: Any<'_, '_>,
+    name: &str,
+    f: &(dyn Fn(Operand<'_>, Operand<'_>) -> Result + Send),
+) -> PyResult<()> {
+    let py = slf.py();
+    let operand = match raised::is_of_numpy(other)? {
+        true => py.import("pullback._arrays")?.getattr("_operand")?.call1((other,))?,
+        false => other.clone(),
+    };
+    let a = slf.get().value();
+    match convert::tensor(&operand) {
+        Some(b) => {
+            let out = f(Operand::Tensor(&a), Operand::Tensor(&b))?;
+            // The write may reuse the memory only if nobody else holds the value.
+            drop(a);
+            Ok(slf.get().write(name, &out)?)
+        }
+        None => Err(PyTypeError::new_err(short!(
+            "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
+            convert::type_name(other)
+        ))
+        .into()),
+    }
+}
+
+fn add(a: Operand<'_>, b: Operand<'_>) -> Result {
+    arith::add(a, b, None)
+}
+fn sub(a: Operand<'_>, b: Operand<'_>) -> Result {
+    arith::sub(a, b, None)
+}
+fn div(a: Operand<'_>, b: Operand<'_>) -> Result {
+    arith::div(a, b, None)
+}
+fn remainder(a: Operand<'_>, b: Operand<'_>) -> Result {
+    arith::remainder(a, b)
+}
+fn matmul(a: Operand<'_>, b: Operand<'_>) -> Result {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => matmul::matmul(a, b),
+        _ => Err(pullback::Error::type_("matmul(): argument 'other' must be Tensor, not a number")),
+    }
+}
+
+macro_rules! slots {
+    (
+        $( $name:ident $reflected:ident $inplace:ident = $title:literal $f:path; )*
+        { $($rest:tt)* }
+    ) => {
+        #[pymethods]
+        impl PyTensor {
+            $(
+                fn $name<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
+                    binary(slf, other, |a, b| $f(a, b))
+                }
+                fn $reflected<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
+                    binary(slf, other, |a, b| $f(b, a))
+                }
+                fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
+                    inplace(slf, other, $title, |a, b| $f(a, b))
+                }
+            )*
+            $($rest)*
+        }
+    };
+}
+
+slots! {
+    __add__ __radd__ __iadd__ = "add_" add;
+    __sub__ __rsub__ __isub__ = "sub_" sub;
+    __mul__ __rmul__ __imul__ = "mul_" arith::mul;
+    __truediv__ __rtruediv__ __itruediv__ = "div_" div;
+    __floordiv__ __rfloordiv__ __ifloordiv__ = "floor_divide_" arith::floor_divide;
+    __mod__ __rmod__ __imod__ = "remainder_" remainder;
+    __matmul__ __rmatmul__ __imatmul__ = "matmul_" matmul;
+    __and__ __rand__ __iand__ = "bitwise_and_" compare::bitwise_and;
+    __or__ __ror__ __ior__ = "bitwise_or_" compare::bitwise_or;
+    __xor__ __rxor__ __ixor__ = "bitwise_xor_" compare::bitwise_xor;
+    __lshift__ __rlshift__ __ilshift__ = "bitwise_left_shift_" compare::bitwise_left_shift;
+    __rshift__ __rrshift__ __irshift__ = "bitwise_right_shift_" compare::bitwise_right_shift;
+    {
+        #[new]
+        #[pyo3(signature = (*args, **kwargs))]
+        fn __new__(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
+            conversion::construct(args, kwargs)
+        }
+        fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+            self.traverse(visit)
+        }
+        fn __clear__(&self) {
+            self.clear();
+        }
+        fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
+            binary(slf, other, arith::pow)
+        }
+        fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
+            binary(slf, other, |a, b| arith::pow(b, a))
+        }
+        fn __ipow__(slf: &Bound<'_, Self>, other: Any<'_, '_>, _modulo: Any<'_, '_>) -> PyResult<()> {
+            inplace(slf, other, "pow_", arith::pow)
+        }
+        fn __neg__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            unary_slot(slf, unary::negative)
+        }
+        fn __pos__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            unary_slot(slf, unary::positive)
+        }
+        fn __abs__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            unary_slot(slf, unary::abs)
+        }
+        fn __invert__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            unary_slot(slf, compare::bitwise_not)
+        }
+        fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
+            match op {
+                CompareOp::Eq => binary(slf, other, |a, b| compare::eq(a, b)),
+                CompareOp::Ne => binary(slf, other, |a, b| compare::ne(a, b)),
+                CompareOp::Lt => binary(slf, other, |a, b| compare::lt(a, b)),
+                CompareOp::Le => binary(slf, other, |a, b| compare::le(a, b)),
+                CompareOp::Gt => binary(slf, other, |a, b| compare::gt(a, b)),
+                CompareOp::Ge => binary(slf, other, |a, b| compare::ge(a, b)),
+            }
+        }
+        /// Tensors are keys by identity.
+        fn __hash__(slf: &Bound<'_, Self>) -> isize {
+            (slf.as_ptr() as isize) >> 4
+        }
+        fn __getitem__<'py>(slf: &Bound<'py, Self>, index: Any<'_, 'py>) -> Out<'py> {
+            indexing::get(slf, index)
+        }
+        fn __setitem__(slf: &Bound<'_, Self>, index: Any<'_, '_>, value: Any<'_, '_>) -> PyResult<()> {
+            indexing::set(slf, index, value)
+        }
+        fn __len__(&self) -> PyResult<usize> {
+            conversion::length(self)
+        }
+        fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            indexing::iterate(slf)
+        }
+        fn __contains__(slf: &Bound<'_, Self>, element: Any<'_, '_>) -> PyResult<bool> {
+            conversion::contains(slf, element)
+        }
+        fn __bool__(&self) -> PyResult<bool> {
+            conversion::truth(self)
+        }
+        fn __int__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            conversion::to_int(slf)
+        }
+        fn __float__(&self) -> PyResult<f64> {
+            conversion::to_float(self)
+        }
+        fn __index__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            conversion::to_index(slf)
+        }
+        fn __complex__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            conversion::to_complex(slf)
+        }
+        fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+            repr::repr(slf)
+        }
+        fn __format__<'py>(slf: &Bound<'py, Self>, spec: &str) -> Out<'py> {
+            repr::format(slf, spec)
+        }
+        #[pyo3(signature = (dtype=None, copy=None))]
+        fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
+            conversion::array(slf, dtype, copy)
+        }
+        /// Universal functions of NumPy with a tensor among their operands.
+        #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
+        fn __array_ufunc__<'py>(
+            slf: &Bound<'py, Self>,
+            ufunc: Any<'_, 'py>,
+            method: Any<'_, 'py>,
+            inputs: &Bound<'py, PyTuple>,
+            kwargs: Option<&Bound<'py, PyDict>>,
+        ) -> Out<'py> {
+            let py = slf.py();
+            let options = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
+            Ok(py.import("pullback._arrays")?.getattr("ufunc")?.call1((ufunc, method, inputs, options))?)
+        }
+        unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+            let array = conversion::exported(slf.get(), "memoryview()").map_err(errors::as_buffer_error)?;
+            // SAFETY: the interpreter passes a structure to fill.
+            unsafe { memory::fill(slf.as_any(), &array, view, flags) }
+        }
+        unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+            // SAFETY: the interpreter releases what `__getbuffer__` filled.
+            unsafe { memory::release(view) }
+        }
+        fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, _protocol: Any<'_, 'py>) -> Out<'py> {
+            pickle::reduce(slf)
+        }
+        fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            pickle::copy(slf)
+        }
+        fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: Any<'_, 'py>) -> Out<'py> {
+            pickle::deepcopy(slf, memo)
+        }
+    }
+}
+
+fn unary_slot<'py>(slf: Slf<'_, 'py>, f: fn(&Tensor) -> Result) -> Out<'py> {
+    let x = slf.get().value();
+    let out = run::released(slf.py(), &[&x], || f(&x))?;
+    Ok(tensor::wrap(slf.py(), out)?.into_any())
+}

@@ -1,0 +1,281 @@
+//! What the door does with results: views alias their base, in-place forms write into a cell.
+
+use crate::autograd;
+use crate::data::convert;
+use crate::door::native::{Out, Slf};
+use crate::methods::storage;
+use crate::operators::run;
+use crate::tensor;
+use crate::tensor::PyTensor;
+use crate::types::dtype;
+use crate::types::errors::PyResult;
+use pullback::base::{DType, Error, Layout, Result};
+use pullback::core::{Tensor, host};
+use pullback::dense::region::Region;
+use pullback::ops::value::IndexItem;
+use pullback::ops::{Entry, Flags, Value, bits, indexing};
+use pullback::rules::basis;
+use pullback::skin::cell::Face;
+use pullback::skin::lens::{self, Lens};
+use pullback::skin::{index, read};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+
+/// Entries that give their argument back where nothing changes: then the result is the same object.
+const SELF: [&str; 17] = [
+    "Tensor.bool",
+    "Tensor.byte",
+    "Tensor.char",
+    "Tensor.short",
+    "Tensor.int",
+    "Tensor.long",
+    "Tensor.half",
+    "Tensor.bfloat16",
+    "Tensor.float",
+    "Tensor.double",
+    "Tensor.cfloat",
+    "Tensor.cdouble",
+    "Tensor.type_as",
+    "real",
+    "conj",
+    "positive",
+    "resolve_conj",
+];
+
+/// Entries whose result is a view where the layout allows it, and a copy elsewhere.
+const PERHAPS: [&str; 5] = ["reshape", "Tensor.reshape_as", "flatten", "ravel", "unflatten"];
+
+/// Entries whose result is a view or an error.
+const STRICT: [&str; 2] = ["Tensor.view", "Tensor.view_as"];
+
+/// The result of a function or method as an object.
+pub fn finish(
+    py: Python<'_>,
+    entry: &'static Entry,
+    base: *mut ffi::PyObject,
+    args: Vec<Value>,
+    out: Value,
+) -> PyResult<*mut ffi::PyObject> {
+    if let Some(cell) = (!base.is_null()).then(|| tensor::cell(py, base)).flatten()
+        && let Some(Value::Tensor(before)) = args.first()
+    {
+        // SAFETY: the caller's frame keeps the first argument alive.
+        let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
+        if entry.flags.has(Flags::VIEW) {
+            if entry.name == "detach" {
+                return Ok(detached(&slf)?.into_ptr());
+            }
+            let perhaps = PERHAPS.contains(&entry.name);
+            if !(perhaps || STRICT.contains(&entry.name)) || shares(cell, before, &out) {
+                return Ok(views(&slf, entry, args, out)?.into_ptr());
+            }
+            if !perhaps {
+                return Err(pullback::ops::shape::not_viewable(entry.short_name()).into());
+            }
+        } else if let Value::Tensor(t) = &out
+            && t.same(before)
+            && SELF.contains(&entry.name)
+        {
+            return Ok(slf.into_ptr());
+        }
+    }
+    let leaf = asks_for_gradient(entry, &args);
+    let object = convert::to_python(py, out)?;
+    if leaf && let Ok(t) = object.cast::<PyTensor>() {
+        autograd::set_requires_grad(t, true)?;
+    }
+    Ok(object.into_ptr())
+}
+
+/// Whether a maker of tensors was called with `requires_grad=True`.
+fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
+    let asked = |(p, v): (&pullback::ops::Param, &Value)| p.name == "requires_grad" && matches!(v, Value::Bool(true));
+    entry.params.iter().zip(args).any(asked)
+}
+
+/// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout
+/// that the base has in its root decides.
+fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
+    let Value::Tensor(out) = out else { return false };
+    let (Some(a), Some(b)) = (read::innermost(before), read::innermost(out)) else { return false };
+    match (a.buffer(), b.buffer()) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, _) => match cell.shown() {
+            Ok(Some(Region::Strided(l))) => l.reshape(out.shape()).is_some(),
+            Ok(shown) => shown.is_none(),
+            Err(_) => false,
+        },
+        (Some(_), None) => false,
+    }
+}
+
+/// Each tensor of a result as a view of `slf`.
+fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
+    let py = slf.py();
+    let base = slf.get().cell();
+    storage::stand_for(&base, slf);
+    let count = lens::outputs(&out).count();
+    let mut lenses = lens::lenses(entry, args, count);
+    let mut make = |t: Tensor| -> Out<'py> {
+        let lens = lenses.next().ok_or_else(|| Error::internal("a view without a lens"))?;
+        Ok(tensor::wrap_cell(slf, base.view(lens, t)?)?.into_any())
+    };
+    match out {
+        Value::Tensor(t) => make(t),
+        Value::List(items) => {
+            let items = items.into_iter().enumerate().map(|(i, v)| item(py, i, v, &mut make));
+            let items = items.collect::<PyResult<Vec<_>>>()?;
+            Ok(pyo3::types::PyList::new(py, items)?.into_any())
+        }
+        Value::Tuple(items) => {
+            let items = items.into_iter().enumerate().map(|(i, v)| item(py, i, v, &mut make));
+            let items = items.collect::<PyResult<Vec<_>>>()?;
+            Ok(pyo3::types::PyTuple::new(py, items)?.into_any())
+        }
+        other => convert::to_python(py, other),
+    }
+}
+
+fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
+    host::turn(i)?;
+    match v {
+        Value::Tensor(t) => make(t),
+        v => convert::to_python(py, v),
+    }
+}
+
+/// What a call that its parameters do not allow means all the same: `x.view(dtype)`.
+#[cold]
+pub fn other_form<'py>(
+    py: Python<'py>,
+    entry: &'static Entry,
+    slf: *mut ffi::PyObject,
+    argument: *mut ffi::PyObject,
+    error: Error,
+) -> Out<'py> {
+    if entry.name != "Tensor.view" || argument.is_null() {
+        return Err(error.into());
+    }
+    // SAFETY: arguments of the caller's frame.
+    let (slf, argument) = unsafe { (Bound::from_borrowed_ptr(py, slf), Bound::from_borrowed_ptr(py, argument)) };
+    let only = match argument.cast::<PyTuple>() {
+        Ok(t) if t.len() == 1 => t.get_item(0)?,
+        _ => argument,
+    };
+    match (slf.cast::<PyTensor>(), dtype::dtype_argument(&only, "view", "dtype")) {
+        (Ok(slf), Ok(dtype)) => other_dtype(slf, dtype),
+        _ => Err(error.into()),
+    }
+}
+
+/// The same memory as elements of another dtype.
+fn other_dtype<'py>(slf: Slf<'_, 'py>, dtype: DType) -> Out<'py> {
+    let value = slf.get().value();
+    bits::relayout(&slf.get().layout()?, value.dtype(), dtype)?;
+    let value = bits::view_dtype(&value, dtype)?;
+    let cell = slf.get().cell();
+    storage::stand_for(&cell, slf);
+    Ok(tensor::wrap_cell(slf, cell.face(Face::Bits, value))?.into_any())
+}
+
+/// Writes the result of an in-place form into the cell of `slf`.
+pub fn assign(
+    py: Python<'_>,
+    entry: &'static Entry,
+    slf: &Bound<'_, PyAny>,
+    args: Vec<Value>,
+    out: Value,
+) -> PyResult<()> {
+    let op = format!("{}_", entry.short_name());
+    let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
+        return Err(Error::internal(format!("{op}(): gave no tensor")).into());
+    };
+    if entry.flags.has(Flags::VIEW) {
+        // The same elements under another shape: the object becomes a view of what it was.
+        let base = cell.cell();
+        if let Some(lens) = lens::lenses(entry, args, 1).next() {
+            cell.refer(base.view(lens, out)?);
+        }
+        return Ok(());
+    }
+    Ok(cell.write(&op, &out)?)
+}
+
+/// The view that a basic index names.
+pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
+    let out = indexing::get(&slf.get().value(), &items)?;
+    let base = slf.get().cell();
+    storage::stand_for(&base, slf);
+    let cell = base.view(Lens::index(items), out)?;
+    Ok(tensor::wrap_cell(slf, cell)?.into_any())
+}
+
+/// `x[items] = value`
+pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
+    const OP: &str = "__setitem__";
+    cell.check_writable(OP)?;
+    if !index::is_basic(&items) {
+        let old = cell.value();
+        let new = run::released(py, &[&old, value], || indexing::put(&old, &items, value))?;
+        drop(old);
+        return cell.write(OP, &new);
+    }
+    let items = index::plain(items);
+    if cell.is_view() {
+        let part = indexing::get(&cell.value(), &items)?;
+        let value = broadcast(value, part.shape())?;
+        return cell.cell().view(Lens::index(items), part)?.write(OP, value);
+    }
+    let shape = cell.value().shape().clone();
+    let part = index::part(&Layout::contiguous(shape), &items)?;
+    let value = broadcast(value, &part.shape)?;
+    cell.write_region(OP, &Region::Strided(part), &value)
+}
+
+/// A value that is assigned, in the shape of what it is assigned to; leading dimensions of size 1 may be left over.
+fn broadcast(value: &Tensor, shape: &pullback::Shape) -> Result<Tensor> {
+    if value.shape() == shape {
+        return Ok(value.clone());
+    }
+    let extra = value.rank().saturating_sub(shape.rank());
+    let fits = |v: &pullback::Shape| {
+        v.rank() <= shape.rank() && v.iter().rev().zip(shape.iter().rev()).all(|(a, b)| a == b || *a == 1)
+    };
+    let trimmed: pullback::Shape = value.shape()[extra..].into();
+    if value.shape()[..extra].iter().any(|d| *d != 1) || !fits(&trimmed) {
+        return Err(Error::runtime(format!(
+            "__setitem__(): shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape \
+             {shape}",
+            value.shape()
+        )));
+    }
+    basis::expand(&basis::reshape(value, &trimmed)?, shape)
+}
+
+/// The same elements without history.
+pub fn detached<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    Ok(tensor::wrap_cell(slf, slf.get().cell().detached()?)?.into_any())
+}
+
+/// `x.data = value`: the elements are those of `value`; history and gradient stay.
+pub fn set_data(slf: Slf<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(other) = value.cast::<PyTensor>() else {
+        let got = convert::type_name(value);
+        return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
+    };
+    show(slf, other.get().cell().detached()?)
+}
+
+/// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
+pub fn show(slf: Slf<'_, '_>, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
+    let (old, new) = (slf.get().value(), data.read()?);
+    if old.shape() == new.shape() && old.dtype() == new.dtype() {
+        let value = pullback::skin::history::rewrap(&old, &new)?;
+        slf.get().refer(data.with_history(value)?);
+        return Ok(());
+    }
+    slf.get().refer(data);
+    autograd::retain_leaf(slf, &old)
+}

@@ -1,0 +1,5 @@
+//! What belongs to the process: the interpreter's lock and signals, the memory of objects.
+
+pub mod host;
+pub mod object;
+pub mod runtime;

@@ -1,0 +1,212 @@
+//! Errors across the border, and the user's line in the Python program.
+
+use pullback::base::{Error, Kind};
+use pyo3::exceptions::{
+    PyBufferError, PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError,
+    PyValueError,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyFrame, PyFrameMethods, PyString};
+use pyo3::{CastError, CastIntoError, create_exception, ffi, intern};
+use std::convert::Infallible;
+use std::ffi::NulError;
+use std::fmt;
+use std::ops::Deref;
+
+create_exception!(
+    pullback.linalg,
+    LinAlgError,
+    PyRuntimeError,
+    "A decomposition or a solve failed: the input is singular, or the iteration did not converge."
+);
+create_exception!(
+    pullback,
+    InternalError,
+    PyRuntimeError,
+    "A bug in pullback itself. Please report it with the program that shows it."
+);
+
+/// Adds the exception classes.
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    crate::types::submodule(m, "linalg")?.add("LinAlgError", m.py().get_type::<LinAlgError>())?;
+    Ok(m.add("InternalError", m.py().get_type::<InternalError>())?)
+}
+
+/// What functions of this crate fail with: an exception, or an error of the library on its way to become one.
+#[derive(Debug)]
+pub struct Fault(PyErr);
+
+pub type PyResult<T> = Result<T, Fault>;
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Deref for Fault {
+    type Target = PyErr;
+    fn deref(&self) -> &PyErr {
+        &self.0
+    }
+}
+
+impl From<PyErr> for Fault {
+    #[inline]
+    fn from(error: PyErr) -> Fault {
+        Fault(error)
+    }
+}
+
+impl From<Fault> for PyErr {
+    #[inline]
+    fn from(fault: Fault) -> PyErr {
+        fault.0
+    }
+}
+
+/// `?` takes two steps at once from these to an exception.
+macro_rules! from_errors {
+    ($($error:ty),+) => {$(
+        impl From<$error> for Fault {
+            #[cold]
+            fn from(error: $error) -> Fault {
+                Fault(error.into())
+            }
+        }
+    )+};
+}
+from_errors!(CastError<'_, '_>, CastIntoError<'_>, Infallible, NulError);
+
+impl From<Error> for Fault {
+    #[cold]
+    fn from(error: Error) -> Fault {
+        Fault(exception(error))
+    }
+}
+
+/// The exception that an error of the library is in Python.
+#[cold]
+pub fn exception(error: Error) -> PyErr {
+    let kind = error.kind();
+    let error = match error.into_foreign() {
+        Ok(payload) => {
+            return match payload.downcast::<PyErr>() {
+                Ok(python) => *python,
+                Err(_) => InternalError::new_err("an exception of an unknown language reached Python"),
+            };
+        }
+        Err(error) => error,
+    };
+    let message = crate::types::brief::message(error.message().to_owned());
+    match kind {
+        Kind::Runtime | Kind::Foreign => PyRuntimeError::new_err(message),
+        Kind::Value => PyValueError::new_err(message),
+        Kind::Type => PyTypeError::new_err(message),
+        Kind::Index => PyIndexError::new_err(message),
+        Kind::NotImplemented => PyNotImplementedError::new_err(message),
+        Kind::Overflow => PyOverflowError::new_err(message),
+        Kind::LinAlg => LinAlgError::new_err(message),
+        Kind::Recursion => PyRecursionError::new_err(message),
+        Kind::Internal => InternalError::new_err(message),
+    }
+}
+
+/// Wraps a Python exception so that Rust code can carry it; turning it back gives the same object. Ordinary errors show
+/// their text, which others may quote; exceptions of other classes have none, and pass through whatever they meet.
+#[cold]
+pub fn to_error(error: impl Into<PyErr>) -> Error {
+    let error = error.into();
+    let text = Python::attach(|py| -> PyResult<String> {
+        let class = error.get_type(py);
+        let ordinary = class.is(py.get_type::<PyRuntimeError>())
+            || class.is(py.get_type::<PyNotImplementedError>())
+            || class.is(py.get_type::<PyTypeError>())
+            || class.is(py.get_type::<PyValueError>())
+            || class.is(py.get_type::<PyIndexError>());
+        if !ordinary {
+            return Ok(String::new());
+        }
+        let text = crate::types::raised::str_of(error.value(py).as_any())?;
+        Ok(format!("{}: {text}", crate::data::convert::class_name(&class)))
+    });
+    match text {
+        Ok(text) => Error::foreign(text, Box::new(error)),
+        Err(other) => Error::foreign("", Box::new(PyErr::from(other))),
+    }
+}
+
+/// An error of this package as a BufferError; other exceptions stay what they are.
+#[cold]
+pub fn as_buffer_error(error: Fault) -> Fault {
+    let error = error.0;
+    let raised = Python::attach(|py| {
+        let class = error.get_type(py);
+        let ours = class.is(py.get_type::<PyRuntimeError>()) || class.is(py.get_type::<PyTypeError>());
+        match ours.then(|| crate::types::raised::str_of(error.value(py).as_any())) {
+            Some(Ok(text)) => PyBufferError::new_err(crate::types::brief::message(text)),
+            Some(Err(other)) => other.into(),
+            None => error,
+        }
+    });
+    raised.into()
+}
+
+/// A line of the user's program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    pub file: String,
+    pub line: u32,
+    pub function: String,
+}
+
+/// The innermost Python frame that is not part of the package: the line that the user wrote.
+pub fn user_location(py: Python<'_>) -> Option<Location> {
+    // SAFETY: attached; the call gives a borrowed frame of this thread, or null outside Python.
+    let mut frame = unsafe {
+        Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>())?
+            .cast_into_unchecked::<PyFrame>()
+    };
+    while is_ours(&frame) {
+        frame = frame.outer()?;
+    }
+    let line = u32::try_from(frame.line_number()).unwrap_or(0);
+    let code = frame.code();
+    let text = |name: &Bound<'_, PyString>| code.getattr(name).ok()?.extract::<String>().ok();
+    Some(Location {
+        file: text(intern!(py, "co_filename"))?,
+        line,
+        function: text(intern!(py, "co_name")).unwrap_or_default(),
+    })
+}
+
+/// Whether a frame runs a module of the package. Modules are told by name: a checkout may lie anywhere.
+fn is_ours(frame: &Bound<'_, PyFrame>) -> bool {
+    let py = frame.py();
+    let Ok(globals) = frame.getattr(intern!(py, "f_globals")) else { return false };
+    let Ok(name) = globals.get_item(intern!(py, "__name__")) else { return false };
+    let Ok(name) = name.cast::<PyString>() else { return false };
+    name.to_str().is_ok_and(|n| n == "pullback" || n.starts_with("pullback."))
+}
+
+/// `file.py:12` for the user's line, relative to the working directory where it lies below it.
+/// For [`pullback::core::origin::set_locator`].
+pub fn locator() -> Option<String> {
+    Python::try_attach(|py| {
+        let place = user_location(py)?;
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let path = std::path::Path::new(&place.file);
+        Some(format!("{}:{}", path.strip_prefix(cwd).unwrap_or(path).display(), place.line))
+    })?
+}
+
+/// The exception for a panic: a bug of this library.
+#[cold]
+pub fn internal(payload: &(dyn std::any::Any + Send)) -> PyErr {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic".into());
+    InternalError::new_err(short!("internal error of pullback, please report it: {text}"))
+}

@@ -1,0 +1,17 @@
+//! What values are described by: errors, dtypes, sizes, devices, options. No tensors.
+
+#[macro_use]
+pub mod brief;
+
+pub mod device;
+pub mod dtype;
+pub mod errors;
+pub mod limits;
+pub mod named;
+pub mod options;
+pub mod raised;
+pub mod random;
+pub mod size;
+pub mod submodule;
+
+pub use submodule::submodule;

@@ -1,0 +1,101 @@
+//! Generators of random numbers as Python objects.
+
+use crate::types::errors::PyResult;
+use pullback::core::params::Parameters;
+use pullback::dense::random::{self, Generator};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// A source of random numbers: the same seed gives the same numbers, on any number of threads.
+///
+/// >>> import pullback
+/// >>> g = pullback.Generator().manual_seed(7)
+/// >>> a = pullback.rand(3, generator=g)
+/// >>> g = g.manual_seed(7)
+/// >>> bool((a == pullback.rand(3, generator=g)).all())
+/// True
+#[pyclass(frozen, name = "Generator", module = "pullback")]
+pub struct PyGenerator(Arc<Generator>);
+
+#[pymethods]
+impl PyGenerator {
+    #[new]
+    #[pyo3(signature = (device=None))]
+    fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
+        if let Some(d) = device {
+            crate::types::device::Device::from_argument(d, "Generator")?;
+        }
+        Ok(PyGenerator(Arc::new(Generator::new(random::default_generator().initial_seed()))))
+    }
+    /// Starts over from a seed; returns the generator.
+    fn manual_seed(slf: PyRef<'_, Self>, seed: i128) -> Py<PyGenerator> {
+        slf.0.manual_seed(seed as u64);
+        slf.into()
+    }
+    /// Takes a new seed from the system and returns it.
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+    fn initial_seed(&self) -> u64 {
+        self.0.initial_seed()
+    }
+    /// The state as bytes, for `set_state`.
+    fn get_state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.get_state())
+    }
+    fn set_state(slf: PyRef<'_, Self>, state: &Bound<'_, PyAny>) -> PyResult<Py<PyGenerator>> {
+        let bytes = state.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("set_state(): expected bytes"))?;
+        slf.0.set_state(bytes.as_bytes())?;
+        Ok(slf.into())
+    }
+    fn clone_state(&self) -> PyGenerator {
+        PyGenerator(Arc::new(self.0.clone_state()))
+    }
+}
+
+/// The generator in an argument.
+pub fn of_object(o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
+    let g: Arc<Generator> = o.cast::<PyGenerator>().ok()?.get().0.clone();
+    Some(g)
+}
+
+/// Seeds the default generator and returns it.
+#[pyfunction]
+fn manual_seed(seed: i128) -> PyGenerator {
+    random::manual_seed(seed as u64);
+    PyGenerator(random::default_generator().clone())
+}
+
+/// Gives the default generator a seed of the system and returns it.
+#[pyfunction]
+fn seed() -> u64 {
+    random::default_generator().seed()
+}
+
+#[pyfunction]
+fn initial_seed() -> u64 {
+    random::default_generator().initial_seed()
+}
+
+/// The state of the default generator as bytes.
+#[pyfunction]
+fn get_rng_state(py: Python<'_>) -> Bound<'_, PyBytes> {
+    PyBytes::new(py, &random::default_generator().get_state())
+}
+
+#[pyfunction]
+fn set_rng_state(new_state: &[u8]) -> PyResult<()> {
+    Ok(random::default_generator().set_state(new_state)?)
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add_class::<PyGenerator>()?;
+    m.add("default_generator", Bound::new(m.py(), PyGenerator(random::default_generator().clone()))?)?;
+    m.add_function(wrap_pyfunction!(manual_seed, m)?)?;
+    m.add_function(wrap_pyfunction!(seed, m)?)?;
+    m.add_function(wrap_pyfunction!(initial_seed, m)?)?;
+    m.add_function(wrap_pyfunction!(get_rng_state, m)?)?;
+    Ok(m.add_function(wrap_pyfunction!(set_rng_state, m)?)?)
+}
