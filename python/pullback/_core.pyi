@@ -30,9 +30,13 @@ __all__ = [
     "_restore_transform",
     "_short",
     "abs",
+    "abs_",
     "absolute",
+    "absolute_",
     "acos",
+    "acos_",
     "acosh",
+    "acosh_",
     "adaptive_avg_pool1d",
     "add",
     "addmm",
@@ -44,12 +48,18 @@ __all__ = [
     "any",
     "arange",
     "arccos",
+    "arccos_",
     "arccosh",
+    "arccosh_",
     "arcsin",
+    "arcsin_",
     "arcsinh",
+    "arcsinh_",
     "arctan",
     "arctan2",
+    "arctan_",
     "arctanh",
+    "arctanh_",
     "argmax",
     "argmin",
     "argsort",
@@ -58,10 +68,14 @@ __all__ = [
     "as_tensor",
     "asarray",
     "asin",
+    "asin_",
     "asinh",
+    "asinh_",
     "atan",
     "atan2",
+    "atan_",
     "atanh",
+    "atanh_",
     "avg_pool1d",
     "baddbmm",
     "bernoulli",
@@ -80,12 +94,15 @@ __all__ = [
     "cat",
     "cdouble",
     "ceil",
+    "ceil_",
     "cfloat",
     "channels_last",
     "channels_last_3d",
     "chunk",
     "clamp",
+    "clamp_",
     "clip",
+    "clip_",
     "clone",
     "complex128",
     "complex64",
@@ -100,7 +117,9 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "cos",
+    "cos_",
     "cosh",
+    "cosh_",
     "cummax",
     "cummin",
     "cumsum",
@@ -128,14 +147,20 @@ __all__ = [
     "eq",
     "equal",
     "erf",
+    "erf_",
     "erfc",
+    "erfc_",
     "erfinv",
     "exp",
     "exp2",
+    "exp2_",
+    "exp_",
     "expm1",
+    "expm1_",
     "eye",
     "finfo",
     "fix",
+    "fix_",
     "flatten",
     "flip",
     "float",
@@ -143,9 +168,11 @@ __all__ = [
     "float32",
     "float64",
     "floor",
+    "floor_",
     "floor_divide",
     "fmod",
     "frac",
+    "frac_",
     "from_dlpack",
     "from_numpy",
     "frombuffer",
@@ -169,6 +196,7 @@ __all__ = [
     "index_copy",
     "index_fill",
     "index_put",
+    "index_put_",
     "index_select",
     "inference_mode",
     "initial_seed",
@@ -202,8 +230,12 @@ __all__ = [
     "linspace",
     "log",
     "log10",
+    "log10_",
     "log1p",
+    "log1p_",
     "log2",
+    "log2_",
+    "log_",
     "log_softmax",
     "logaddexp",
     "logical_and",
@@ -238,7 +270,9 @@ __all__ = [
     "narrow",
     "ne",
     "neg",
+    "neg_",
     "negative",
+    "negative_",
     "no_grad",
     "nonzero",
     "norm",
@@ -262,14 +296,18 @@ __all__ = [
     "randperm",
     "ravel",
     "reciprocal",
+    "reciprocal_",
     "relu",
+    "relu_",
     "remainder",
     "reshape",
     "result_type",
     "rms_norm",
     "roll",
     "round",
+    "round_",
     "rsqrt",
+    "rsqrt_",
     "rsub",
     "scalar_tensor",
     "scatter",
@@ -284,10 +322,13 @@ __all__ = [
     "set_rng_state",
     "short",
     "sigmoid",
+    "sigmoid_",
     "sign",
     "signbit",
     "sin",
+    "sin_",
     "sinh",
+    "sinh_",
     "slice_scatter",
     "slogdet",
     "softmax",
@@ -295,7 +336,9 @@ __all__ = [
     "split",
     "split_with_sizes",
     "sqrt",
+    "sqrt_",
     "square",
+    "square_",
     "squeeze",
     "stack",
     "std",
@@ -308,7 +351,9 @@ __all__ = [
     "t",
     "take_along_dim",
     "tan",
+    "tan_",
     "tanh",
+    "tanh_",
     "tensor",
     "tensor_split",
     "tensordot",
@@ -320,6 +365,7 @@ __all__ = [
     "triu",
     "true_divide",
     "trunc",
+    "trunc_",
     "uint8",
     "unbind",
     "unflatten",
@@ -1909,6 +1955,22 @@ def where(condition: Tensor, input: _Operand | None = None, other: _Operand | No
     tensor([1., 2.])
     """
 
+def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
+
+    >>> import pullback
+    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+    """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
+
+    >>> import pullback
+    >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
 def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
@@ -2312,6 +2374,14 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     >>> import pullback
     >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     tensor([2., 0., 0.])
+    """
+
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
+    """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
+
+    >>> import pullback
+    >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
+    tensor([0., 4., 0.])
     """
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
@@ -2991,6 +3061,14 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> 
     tensor([3, 1, 2])
     """
 
+def square_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The square of each element; integers stay integers, bools become int64.
+
+    >>> import pullback
+    >>> pullback.square(pullback.tensor([3.0]))
+    tensor([9.])
+    """
+
 def square(input: Tensor, *, out: Any = None) -> Tensor:
     """The square of each element; integers stay integers, bools become int64.
 
@@ -2999,12 +3077,28 @@ def square(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([9.])
     """
 
+def round_(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
+    """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
+
+    >>> import pullback
+    >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
+    tensor([0.5000, 1.5000, 2.2000])
+    """
+
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
     >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
     tensor([0.5000, 1.5000, 2.2000])
+    """
+
+def frac_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The fraction of each element, with its sign.
+
+    >>> import pullback
+    >>> pullback.frac(pullback.tensor([-1.5]))
+    tensor([-0.5000])
     """
 
 def frac(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3023,12 +3117,28 @@ def positive(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
+def relu_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`max(x, 0)` of each element.
+
+    >>> import pullback
+    >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+
 def relu(input: Tensor, *, out: Any = None) -> Tensor:
     """`max(x, 0)` of each element.
 
     >>> import pullback
     >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
     tensor([0., 2.])
+    """
+
+def sin_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Sine of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.sin(pullback.tensor([0.0]))
+    tensor([0.])
     """
 
 def sin(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3039,6 +3149,14 @@ def sin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def cos_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Cosine of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.cos(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
 def cos(input: Tensor, *, out: Any = None) -> Tensor:
     """Cosine of each element, in radians.
 
@@ -3047,11 +3165,35 @@ def cos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
+def tan_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.tan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def tan(input: Tensor, *, out: Any = None) -> Tensor:
     """Tangent of each element, in radians.
 
     >>> import pullback
     >>> pullback.tan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def asin_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.asin(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arcsin_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse sine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.asin(pullback.tensor([0.0]))
     tensor([0.])
     """
 
@@ -3071,6 +3213,22 @@ def arcsin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def acos_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.acos(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def arccos_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.acos(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
 def acos(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
@@ -3084,6 +3242,22 @@ def arccos(input: Tensor, *, out: Any = None) -> Tensor:
 
     >>> import pullback
     >>> pullback.acos(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def atan_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.atan(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arctan_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse tangent of each element, in radians.
+
+    >>> import pullback
+    >>> pullback.atan(pullback.tensor([0.0]))
     tensor([0.])
     """
 
@@ -3103,12 +3277,28 @@ def arctan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def sinh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.sinh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic sine of each element.
 
     >>> import pullback
     >>> pullback.sinh(pullback.tensor([0.0]))
     tensor([0.])
+    """
+
+def cosh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Hyperbolic cosine of each element.
+
+    >>> import pullback
+    >>> pullback.cosh(pullback.tensor([0.0]))
+    tensor([1.])
     """
 
 def cosh(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3119,11 +3309,35 @@ def cosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
+def tanh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Hyperbolic tangent of each element.
+
+    >>> import pullback
+    >>> pullback.tanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
     >>> pullback.tanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def asinh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.asinh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arcsinh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic sine of each element.
+
+    >>> import pullback
+    >>> pullback.asinh(pullback.tensor([0.0]))
     tensor([0.])
     """
 
@@ -3143,6 +3357,22 @@ def arcsinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def acosh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic cosine of each element; NaN below 1.
+
+    >>> import pullback
+    >>> pullback.acosh(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def arccosh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic cosine of each element; NaN below 1.
+
+    >>> import pullback
+    >>> pullback.acosh(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
 def acosh(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
@@ -3156,6 +3386,22 @@ def arccosh(input: Tensor, *, out: Any = None) -> Tensor:
 
     >>> import pullback
     >>> pullback.acosh(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def atanh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.atanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def arctanh_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
+
+    >>> import pullback
+    >>> pullback.atanh(pullback.tensor([0.0]))
     tensor([0.])
     """
 
@@ -3175,12 +3421,28 @@ def arctanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def exp_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Exponential of each element.
+
+    >>> import pullback
+    >>> pullback.exp(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
 def exp(input: Tensor, *, out: Any = None) -> Tensor:
     """Exponential of each element.
 
     >>> import pullback
     >>> pullback.exp(pullback.tensor([0.0]))
     tensor([1.])
+    """
+
+def exp2_(input: Tensor, *, out: Any = None) -> Tensor:
+    """2 to the power of each element.
+
+    >>> import pullback
+    >>> pullback.exp2(pullback.tensor([3.0]))
+    tensor([8.])
     """
 
 def exp2(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3191,11 +3453,27 @@ def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([8.])
     """
 
+def expm1_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`exp(x) - 1`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.expm1(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
     >>> pullback.expm1(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def log_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Natural logarithm of each element; -inf at 0 and NaN below.
+
+    >>> import pullback
+    >>> pullback.log(pullback.tensor([1.0]))
     tensor([0.])
     """
 
@@ -3207,12 +3485,28 @@ def log(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
+def log1p_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`log(1 + x)`, accurate near 0.
+
+    >>> import pullback
+    >>> pullback.log1p(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
     >>> pullback.log1p(pullback.tensor([0.0]))
     tensor([0.])
+    """
+
+def log2_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Logarithm to base 2 of each element.
+
+    >>> import pullback
+    >>> pullback.log2(pullback.tensor([8.0]))
+    tensor([3.])
     """
 
 def log2(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3223,11 +3517,27 @@ def log2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([3.])
     """
 
+def log10_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Logarithm to base 10 of each element.
+
+    >>> import pullback
+    >>> pullback.log10(pullback.tensor([100.0]))
+    tensor([2.])
+    """
+
 def log10(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm to base 10 of each element.
 
     >>> import pullback
     >>> pullback.log10(pullback.tensor([100.0]))
+    tensor([2.])
+    """
+
+def sqrt_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Square root of each element; NaN below 0.
+
+    >>> import pullback
+    >>> pullback.sqrt(pullback.tensor([4.0]))
     tensor([2.])
     """
 
@@ -3239,12 +3549,28 @@ def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
+def rsqrt_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`1 / sqrt(x)` of each element.
+
+    >>> import pullback
+    >>> pullback.rsqrt(pullback.tensor([4.0]))
+    tensor([0.5000])
+    """
+
 def rsqrt(input: Tensor, *, out: Any = None) -> Tensor:
     """`1 / sqrt(x)` of each element.
 
     >>> import pullback
     >>> pullback.rsqrt(pullback.tensor([4.0]))
     tensor([0.5000])
+    """
+
+def reciprocal_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`1 / x` of each element.
+
+    >>> import pullback
+    >>> pullback.reciprocal(pullback.tensor([4.0]))
+    tensor([0.2500])
     """
 
 def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3255,12 +3581,28 @@ def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.2500])
     """
 
+def erf_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
 def erf(input: Tensor, *, out: Any = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
     >>> pullback.erf(pullback.tensor([0.0]))
     tensor([0.])
+    """
+
+def erfc_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
     """
 
 def erfc(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3277,6 +3619,14 @@ def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.erfinv(pullback.tensor([0.0]))
     tensor([0.])
+    """
+
+def sigmoid_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.sigmoid(pullback.tensor([0.0]))
+    tensor([0.5000])
     """
 
 def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3303,6 +3653,22 @@ def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5772])
     """
 
+def abs_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Absolute value of each element; integers stay integers.
+
+    >>> import pullback
+    >>> pullback.abs(pullback.tensor([-1, 2]))
+    tensor([1, 2])
+    """
+
+def absolute_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Absolute value of each element; integers stay integers.
+
+    >>> import pullback
+    >>> pullback.abs(pullback.tensor([-1, 2]))
+    tensor([1, 2])
+    """
+
 def abs(input: Tensor, *, out: Any = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
@@ -3317,6 +3683,22 @@ def absolute(input: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.abs(pullback.tensor([-1, 2]))
     tensor([1, 2])
+    """
+
+def neg_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def negative_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
     """
 
 def neg(input: Tensor, *, out: Any = None) -> Tensor:
@@ -3343,6 +3725,14 @@ def sign(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
 
+def floor_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The largest integer not above each element; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.floor(pullback.tensor([1.5]))
+    tensor([1.])
+    """
+
 def floor(input: Tensor, *, out: Any = None) -> Tensor:
     """The largest integer not above each element; integers stay as they are.
 
@@ -3351,12 +3741,36 @@ def floor(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
+def ceil_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The smallest integer not below each element; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.ceil(pullback.tensor([1.5]))
+    tensor([2.])
+    """
+
 def ceil(input: Tensor, *, out: Any = None) -> Tensor:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> import pullback
     >>> pullback.ceil(pullback.tensor([1.5]))
     tensor([2.])
+    """
+
+def trunc_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Each element without its fraction; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.trunc(pullback.tensor([-1.5]))
+    tensor([-1.])
+    """
+
+def fix_(input: Tensor, *, out: Any = None) -> Tensor:
+    """Each element without its fraction; integers stay as they are.
+
+    >>> import pullback
+    >>> pullback.trunc(pullback.tensor([-1.5]))
+    tensor([-1.])
     """
 
 def trunc(input: Tensor, *, out: Any = None) -> Tensor:

@@ -71,13 +71,9 @@ def _parameters(row: Row, method: bool) -> str:
     if row["flags"]["inplace_keyword"] and not any(p["name"] == "inplace" for p in row["params"]):
         parts.append("inplace: builtins.bool = False" if star else "*, inplace: builtins.bool = False")
         star = True
-    if _takes_out(row) and not method:
+    if row["flags"]["out"] and not method:
         parts.append("out: Any = None" if star else "*, out: Any = None")
     return ", ".join(parts)
-
-
-def _takes_out(row: Row) -> bool:
-    return row["flags"]["function"] and not row["flags"]["view"] and not row["name"].startswith("nn.")
 
 
 def _operator(row: Row, name: str, method: bool = False, inplace: bool = False) -> str:
@@ -218,6 +214,9 @@ def _entity(path: str, name: str, obj: Any, table_members: dict[str, str]) -> st
 # ---------------------------------------------------------------- files
 def _functions(table: list[Row], prefix: str) -> Iterator[tuple[str, str]]:
     for row in table:
+        if row["flags"]["inplace_function"] and not prefix:
+            for name in _method_names(row):
+                yield f"{name}_", _operator(row, f"{name}_", inplace=True)
         if not row["flags"]["function"] or row["flags"]["internal"]:
             continue
         for path in (row["name"], *row["aliases"]):

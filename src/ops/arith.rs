@@ -18,7 +18,7 @@ binary! { PRIMITIVES:
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// The quotient rounded towards zero.
-    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) } Same [INTERNAL]
+    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) } WholeQuotient [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// Remainder with the sign of `other`, as Python's `%`.
@@ -26,7 +26,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
-    remainder = "remainder" (a, b) { float => a.remainder(b), int_serial => a.remainder(b) } Same [METHOD, MIXED, INPLACE]
+    remainder = "remainder" (a, b) { float => a.remainder(b), int_serial => a.remainder(b) } Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
         da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
@@ -34,7 +34,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
-    fmod = "fmod" (a, b) { float => a.fmod(b), int_serial => a.fmod(b) } Same [METHOD, MIXED, INPLACE]
+    fmod = "fmod" (a, b) { float => a.fmod(b), int_serial => a.fmod(b) } Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
         da[] Partial::Piece, db[a b] wraps(&trunc_divide_same(a, b)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
@@ -42,7 +42,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
     /// tensor([0.])
-    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, TENSORS, INPLACE]
+    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
         da[a b] times(b, &inverse_norm2(a, b)?), db[a b] neg(&times(a, &inverse_norm2(a, b)?)?);
 
     /// The larger of both; NaN if one is NaN. Ties share the derivative.
@@ -66,7 +66,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
     /// tensor([5.])
-    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, TENSORS, INPLACE]
+    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
         da[a y] divide_floats(a, y), db[b y] divide_floats(b, y);
 
     /// `log(exp(input) + exp(other))` without overflow.
@@ -74,7 +74,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
     /// tensor([0.6931])
-    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS]
+    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS, TRANSCENDENTAL]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
     /// The larger of an element and its lower bound. NaN depends on neither.
@@ -90,14 +90,14 @@ binary! { PRIMITIVES:
         da[] Partial::Zero, db[a b] polygamma_same(&shift(a, 1.0)?, b);
 
     /// A power of floats or of integers.
-    pow_same = "pow" (a, b) { float => a.pow(b), int_serial => a.pow(b) } Same [INTERNAL]
+    pow_same = "pow" (a, b) { float => a.pow(b), int_serial => a.pow(b) } FirstWraps [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
 }
 
 /// `input / other`; integers divide as floats.
 #[inline]
 pub fn divide_floats<'a>(input: impl Into<Operand<'a>>, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-    binary(&basis::DIV, Rule::Float, input.into(), other.into())
+    binary(&basis::DIV, Rule::Quotient, input.into(), other.into())
 }
 
 /// 1 / (a² + b²), 0 at the origin.
@@ -163,7 +163,7 @@ fn plus_scaled(op: &str, prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_
     }
     let alpha = Tensor::scalar(wide, alpha);
     let scaled = times(&convert(b, wide)?, &alpha)?;
-    basis::cast(&binary(prim, Rule::Same, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
+    basis::cast(&binary(prim, Rule::Wraps, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
 }
 
 /// `a` where the condition holds, `b` elsewhere, after promotion.
@@ -194,7 +194,7 @@ ops! { TABLE:
     /// tensor([2., 3.])
     fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] {
         match alpha {
-            None => binary(&basis::ADD, Rule::Same, input, other),
+            None => binary(&basis::ADD, Rule::Wraps, input, other),
             Some(alpha) => plus_scaled("add", &basis::ADD, input, other, alpha),
         }
     }
@@ -214,7 +214,7 @@ ops! { TABLE:
             bail!(Runtime, "sub(): subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
         }
         match alpha {
-            None => binary(&basis::SUB, Rule::Same, input, other),
+            None => binary(&basis::SUB, Rule::Wraps, input, other),
             Some(alpha) => plus_scaled("sub", &basis::SUB, input, other, alpha),
         }
     }
@@ -234,7 +234,7 @@ ops! { TABLE:
     /// >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
     /// tensor([3., 6.])
     fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
-        binary(&basis::MUL, Rule::Same, input, other)
+        binary(&basis::MUL, Rule::Product, input, other)
     }
 
     /// `input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
@@ -275,7 +275,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
     /// tensor([1., 4., 9.])
-    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
+    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 bail!(Runtime, "pow(): integers to negative integer powers are not allowed");
@@ -301,7 +301,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.result_type(pullback.tensor([1]), 1.0)
     /// pullback.float32
-    fn result_type = "result_type" (tensor1: Operand<'_>, tensor2: Operand<'_>) -> Value [] {
+    fn result_type = "result_type" (tensor1: Operand<'_>, tensor2: Operand<'_>) -> Value [FREE] {
         Ok(Value::DType(common_dtype(tensor1, tensor2)))
     }
 
@@ -362,7 +362,7 @@ ops! { TABLE:
     /// >>> pullback.clamp(pullback.tensor([-1.0, 0.5, 2.0]), 0, 1)
     /// tensor([0.0000, 0.5000, 1.0000])
     fn clamp = "clamp" | "clip" (input: &Tensor, min: Option<Operand<'_>> = None, max: Option<Operand<'_>> = None)
-        -> Tensor [METHOD, INPLACE] {
+        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         if min.is_none() && max.is_none() {
             bail!(Runtime, "clamp(): at least one of 'min' or 'max' must not be None");
         }

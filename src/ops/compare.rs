@@ -124,7 +124,8 @@ predicate! { PREDICATES:
 }
 
 macro_rules! bitwise {
-    ($($(#[doc = $doc:literal])* $name:ident, $kernel:ident, $path:literal, ($a:ident, $b:ident) { $($body:tt)* };)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident, $kernel:ident, $path:literal, ($a:ident, $b:ident) { $($body:tt)* }
+        $rule:ident;)*) => {
         $(
             $crate::pointwise_kernel! { $kernel($a, $b) { $($body)* } }
         )*
@@ -136,7 +137,7 @@ macro_rules! bitwise {
                     eval: |_, args| promote::eval_binary(&$kernel, args),
                     batching: crate::rules::OpaqueBatch::Align,
                 };
-                promote::opaque_binary(&PRIM, &$kernel, input, other)
+                promote::opaque_binary(&PRIM, &$kernel, promote::Rule::$rule, input, other)
             }
         )* }
     };
@@ -144,15 +145,15 @@ macro_rules! bitwise {
 
 bitwise! {
     /// Bitwise and of integers; of bools, logical and.
-    bitwise_and, BITWISE_AND, "bitwise_and", (a, b) { int => a & b, bool => a & b };
+    bitwise_and, BITWISE_AND, "bitwise_and", (a, b) { int => a & b, bool => a & b } Wraps;
     /// Bitwise or of integers; of bools, logical or.
-    bitwise_or, BITWISE_OR, "bitwise_or", (a, b) { int => a | b, bool => a | b };
+    bitwise_or, BITWISE_OR, "bitwise_or", (a, b) { int => a | b, bool => a | b } Wraps;
     /// Bitwise exclusive or of integers; of bools, logical exclusive or.
-    bitwise_xor, BITWISE_XOR, "bitwise_xor", (a, b) { int => a ^ b, bool => a ^ b };
+    bitwise_xor, BITWISE_XOR, "bitwise_xor", (a, b) { int => a ^ b, bool => a ^ b } Wraps;
     /// `input << other` of integers.
-    bitwise_left_shift, BITWISE_LEFT_SHIFT, "bitwise_left_shift", (a, b) { int => a << b };
+    bitwise_left_shift, BITWISE_LEFT_SHIFT, "bitwise_left_shift", (a, b) { int => a << b } FirstWraps;
     /// `input >> other` of integers; the sign is kept.
-    bitwise_right_shift, BITWISE_RIGHT_SHIFT, "bitwise_right_shift", (a, b) { int => a >> b };
+    bitwise_right_shift, BITWISE_RIGHT_SHIFT, "bitwise_right_shift", (a, b) { int => a >> b } Same;
 }
 
 ops! { CLOSE:

@@ -9,7 +9,8 @@ macro_rules! conversions {
     ($($(#[doc = $doc:literal])* $name:ident, $path:literal, $dtype:ident;)*) => {
         ops! { CONVERSIONS: $(
             $(#[doc = $doc])*
-            fn $name = $path (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD, NOT_FUNCTION] {
+            fn $name = $path (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor
+                [METHOD, NOT_FUNCTION, SAME_OBJECT] {
                 let _ = memory_format;
                 basis::cast(input, DType::$dtype)
             }
@@ -56,7 +57,7 @@ ops! { TABLE:
     }
 
     /// The same values in the dtype of another tensor.
-    fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION] {
+    fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, SAME_OBJECT] {
         basis::cast(input, other.dtype())
     }
 }

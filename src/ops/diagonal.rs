@@ -187,7 +187,7 @@ ops! { TABLE:
     /// >>> pullback.tril(pullback.ones(2, 2))
     /// tensor([[1., 0.],
     ///         [1., 1.]])
-    fn tril = "tril" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE] {
+    fn tril = "tril" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
         triangle("tril", input, diagonal, false)
     }
 
@@ -197,7 +197,7 @@ ops! { TABLE:
     /// >>> pullback.triu(pullback.ones(2, 2))
     /// tensor([[1., 1.],
     ///         [0., 1.]])
-    fn triu = "triu" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE] {
+    fn triu = "triu" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
         triangle("triu", input, diagonal, true)
     }
 }

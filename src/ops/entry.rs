@@ -68,6 +68,40 @@ impl Flags {
     pub const TENSORS: Flags = Flags(2048);
     /// Takes a tensor and a number in any order, and not two numbers.
     pub const MIXED: Flags = Flags(4096);
+    /// A view only where the layout allows it, and a copy elsewhere.
+    pub const OR_COPY: Flags = Flags(1 << 13);
+    /// A view only where the layout allows it, and an error elsewhere.
+    pub const OR_ERROR: Flags = Flags(1 << 14);
+    /// A view without history.
+    pub const HISTORYLESS: Flags = Flags(1 << 15);
+    /// Gives the argument itself back where nothing changes.
+    pub const SAME_OBJECT: Flags = Flags(1 << 16);
+    /// Writes to `out` as it is: its dtype must be the result's.
+    pub const EXACT_OUT: Flags = Flags(1 << 17);
+    /// A function that gives new tensors and does not take `out`.
+    pub const NO_OUT: Flags = Flags(1 << 18);
+    /// Also a function `name_`, which puts the result into its first argument.
+    pub const INPLACE_FUNCTION: Flags = Flags(1 << 19);
+    /// The shape of the result depends on the data of the arguments.
+    pub const DYNAMIC: Flags = Flags(1 << 20);
+    /// A dtype in place of the shape shows the same memory as elements of it.
+    pub const TAKES_DTYPE: Flags = Flags(1 << 21);
+    /// The result has as many times the elements of the argument as the integers say.
+    pub const REPEATS: Flags = Flags(1 << 22);
+
+    /// The cost class, as its number plus one; see [`super::cost::Cost`].
+    pub(super) const COST_SHIFT: u32 = 27;
+    const fn of_cost(class: super::cost::Cost) -> Flags {
+        Flags((class as u32 + 1) << Flags::COST_SHIFT)
+    }
+    pub const FREE: Flags = Flags::of_cost(super::cost::Cost::Free);
+    pub const TRANSCENDENTAL: Flags = Flags::of_cost(super::cost::Cost::Transcendental);
+    pub const SCATTERED: Flags = Flags::of_cost(super::cost::Cost::Scattered);
+    pub const SORT: Flags = Flags::of_cost(super::cost::Cost::Sort);
+    pub const PRODUCT: Flags = Flags::of_cost(super::cost::Cost::Product);
+    pub const CUBIC: Flags = Flags::of_cost(super::cost::Cost::Cubic);
+    pub const CONVOLUTION: Flags = Flags::of_cost(super::cost::Cost::Convolution);
+    pub const WINDOW: Flags = Flags::of_cost(super::cost::Cost::Window);
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -107,6 +141,14 @@ impl Entry {
             Some((_, last)) => last,
             None => self.name,
         }
+    }
+    /// Whether it is a function, and not only a method or a property.
+    pub const fn is_function(&self) -> bool {
+        !self.flags.has(Flags::NOT_FUNCTION) && !self.flags.has(Flags::PROPERTY)
+    }
+    /// Whether the function takes `out=`: all that give new tensors, unless their flags say otherwise.
+    pub const fn takes_out(&self) -> bool {
+        self.is_function() && !self.flags.has(Flags::VIEW) && !self.flags.has(Flags::NO_OUT)
     }
     /// Doc comment as text.
     pub fn documentation(&self) -> String {

@@ -148,7 +148,7 @@ ops! { TABLE:
     /// >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
     /// tensor([[1, 1],
     ///         [4, 3]])
-    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD] {
+    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] {
         let _ = sparse_grad;
         let d = wrap_dim("gather", dim, input.rank())?;
         if index.numel() == 0 {
@@ -164,7 +164,7 @@ ops! { TABLE:
     /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
     /// tensor([0., 0., 5.])
     fn scatter = "scatter" (input: &Tensor, dim: i64, index: &Tensor, src: Option<Operand<'_>> = None;
-        value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE] {
+        value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         match src.or(value) {
             Some(s) => scattered("scatter", input, dim, index, s, reduce),
             None => bail!(Type, "scatter(): missing required argument 'src'"),
@@ -176,7 +176,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
-    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         scattered("scatter_add", input, dim, index, Operand::Tensor(src), Some("add"))
     }
 
@@ -185,7 +185,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
     /// tensor([7, 5])
-    fn index_select = "index_select" (input: &Tensor, dim: i64, index: &Tensor) -> Tensor [METHOD] {
+    fn index_select = "index_select" (input: &Tensor, dim: i64, index: &Tensor) -> Tensor [METHOD, SCATTERED] {
         let d = wrap_dim("index_select", dim, input.rank())?;
         let i = vector_index("index_select", index)?;
         one_if_0d("index_select", input, &i)?;
@@ -205,7 +205,7 @@ ops! { TABLE:
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
     fn index_add = "index_add" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1))
-        -> Tensor [METHOD, INPLACE] {
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         let d = wrap_dim("index_add", dim, input.rank())?;
         let i = vector_index("index_add", index)?;
         if source.dtype() != input.dtype() {
@@ -233,7 +233,7 @@ ops! { TABLE:
     /// >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
     /// tensor([0., 4., 0.])
     fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor, accumulate: bool = false)
-        -> Tensor [METHOD, INPLACE] {
+        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED] {
         let list = match indices {
             Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
                 Value::Tensor(t) => Ok(Some(t)),
@@ -255,7 +255,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
     /// tensor([[1, 2, 3]])
-    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor, dim: Option<i64> = None) -> Tensor [METHOD] {
+    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor, dim: Option<i64> = None) -> Tensor [METHOD, SCATTERED] {
         int64("take_along_dim", "indices", indices)?;
         let Some(dim) = dim else {
             let (x, i) = (super::shape::ravel(input)?, super::shape::ravel(indices)?);
@@ -308,7 +308,7 @@ ops! { TABLE:
     }
 
     /// The elements of `input` where `mask` is true, in row-major order, after broadcasting both.
-    fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor) -> Tensor [METHOD] {
+    fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor) -> Tensor [METHOD, DYNAMIC, SCATTERED] {
         if mask.dtype() != DType::Bool {
             bail!(Runtime, "masked_select(): expected BoolTensor for mask, but got {}", mask.dtype());
         }
@@ -322,7 +322,7 @@ ops! { TABLE:
     /// >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
     /// tensor([[1],
     ///         [2]])
-    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD] {
+    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD, DYNAMIC, SCATTERED] {
         if !as_tuple {
             return indexing::nonzero_rows(input).map(Value::Tensor);
         }
@@ -339,7 +339,7 @@ ops! { TABLE:
     ///         [1.]])
     fn embedding = "nn.functional.embedding" (input: &Tensor, weight: &Tensor, padding_idx: Option<i64> = None,
         max_norm: Option<f64> = None, norm_type: f64 = 2.0, scale_grad_by_freq: bool = false, sparse: bool = false)
-        -> Tensor [] {
+        -> Tensor [SCATTERED, NO_OUT] {
         let _ = (norm_type, sparse);
         if max_norm.is_some() || scale_grad_by_freq {
             bail!(NotImplemented, "embedding(): max_norm and scale_grad_by_freq are not implemented; renormalise the \
@@ -371,7 +371,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
     /// tensor([[0, 1],
     ///         [1, 0]])
-    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor, num_classes: i64 = -1) -> Tensor [] {
+    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
         int64("one_hot", "tensor", tensor)?;
         let classes = if num_classes >= 0 { num_classes as usize } else { inferred_classes(tensor)? };
         if num_classes == 0 && tensor.numel() > 0 {

@@ -93,7 +93,7 @@ ops! { TABLE:
     }
 
     /// The tensor repeated along its dimensions, new ones in front.
-    fn repeat = "Tensor.repeat" (input: &Tensor, repeats: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC] {
+    fn repeat = "Tensor.repeat" (input: &Tensor, repeats: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, REPEATS] {
         let times = super::shape::sizes("repeat", repeats)?;
         let Some(lead) = times.rank().checked_sub(input.rank()) else {
             bail!(Runtime, "repeat(): number of dimensions of repeat dims ({}) can not be smaller than number of \

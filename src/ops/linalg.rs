@@ -66,7 +66,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor; upper: bool = false) -> Tensor [] {
+    fn cholesky = "linalg.cholesky" (A: &Tensor; upper: bool = false) -> Tensor [CUBIC] {
         square("cholesky", A)?;
         let a = if upper { swap_last(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
@@ -78,7 +78,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [] {
+    fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [CUBIC] {
         square("solve", A)?;
         if B.rank() == 0 {
             bail!(Runtime, "linalg.solve: argument 'B' must be a vector or have matrices in its last two dimensions, but it \
@@ -106,7 +106,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
     /// tensor([[0.5000]])
-    fn inv = "linalg.inv" | "inverse" (A: &Tensor) -> Tensor [METHOD] {
+    fn inv = "linalg.inv" | "inverse" (A: &Tensor) -> Tensor [METHOD, CUBIC] {
         square("inv", A)?;
         inverse(A).map_err(|e| match e.kind() {
             crate::Kind::LinAlg => crate::Error::linalg("linalg.inv: the input matrix is singular, so it has no inverse"),
@@ -120,7 +120,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.solve_triangular(pullback.tensor([[2.0]]), pullback.tensor([[4.0]]), upper=True)
     /// tensor([[2.]])
     fn solve_triangular = "linalg.solve_triangular" (A: &Tensor, B: &Tensor; upper: bool, left: bool = true,
-        unitriangular: bool = false) -> Tensor [] {
+        unitriangular: bool = false) -> Tensor [CUBIC] {
         square("solve_triangular", A)?;
         matrix("solve_triangular", B)?;
         if !left {
@@ -140,7 +140,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [] {
+    fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [CUBIC] {
         matrix("qr", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let make = |q: Tensor, r: Tensor| Named::new(&named::QR, [q, r]);
@@ -171,7 +171,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     /// tensor([1., 2.])
-    fn eigh = "linalg.eigh" (A: &Tensor, UPLO: &str = "L") -> Named [] {
+    fn eigh = "linalg.eigh" (A: &Tensor, UPLO: &str = "L") -> Named [CUBIC] {
         square("eigh", A)?;
         let upper = match UPLO {
             "L" | "l" => false,
@@ -183,7 +183,7 @@ ops! { TABLE:
     }
 
     /// The eigenvalues (ascending) of symmetric matrices.
-    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor, UPLO: &str = "L") -> Tensor [] {
+    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor, UPLO: &str = "L") -> Tensor [CUBIC] {
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
             Some(super::Value::Tensor(w)) => Ok(w),
@@ -196,7 +196,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "linalg.svd" (A: &Tensor, full_matrices: bool = true; driver: Option<&str> = None) -> Named [] {
+    fn svd = "linalg.svd" (A: &Tensor, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] {
         let _ = driver;
         matrix("svd", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
@@ -209,7 +209,7 @@ ops! { TABLE:
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor; driver: Option<&str> = None) -> Tensor [] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor; driver: Option<&str> = None) -> Tensor [CUBIC] {
         let _ = driver;
         matrix("svdvals", A)?;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
@@ -220,7 +220,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
-    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD] {
+    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD, CUBIC] {
         square("slogdet", A)?;
         Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
@@ -230,7 +230,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
-    fn det = "linalg.det" | "det" (A: &Tensor) -> Tensor [METHOD] {
+    fn det = "linalg.det" | "det" (A: &Tensor) -> Tensor [METHOD, CUBIC] {
         square("det", A)?;
         call(Prim::Static(&DET), &Params::None, &[A])
     }

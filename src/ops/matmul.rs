@@ -103,7 +103,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
-    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD] {
+    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] {
         if input.rank() == 0 || other.rank() == 0 {
             bail!(Runtime, "matmul(): both arguments need to be at least 1D, but they are {}D and {}D",
                 input.rank(), other.rank());
@@ -127,7 +127,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
     /// pullback.Size([2, 4])
-    fn mm = "mm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD] {
+    fn mm = "mm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
         rank("mm", "input", input, 2)?;
         rank("mm", "mat2", mat2, 2)?;
         same_dtype("mm", &[input, mat2])?;
@@ -139,7 +139,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
     /// pullback.Size([5, 2, 4])
-    fn bmm = "bmm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD] {
+    fn bmm = "bmm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
         rank("bmm", "input", input, 3)?;
         rank("bmm", "mat2", mat2, 3)?;
         same_dtype("bmm", &[input, mat2])?;
@@ -156,7 +156,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mv(pullback.ones(2, 3), pullback.ones(3))
     /// tensor([3., 3.])
-    fn mv = "mv" (input: &Tensor, vec: &Tensor) -> Tensor [METHOD] {
+    fn mv = "mv" (input: &Tensor, vec: &Tensor) -> Tensor [METHOD, PRODUCT] {
         rank("mv", "input", input, 2)?;
         rank("mv", "vec", vec, 1)?;
         matmul(input, vec).map_err(|e| e.context("mv()"))
@@ -167,7 +167,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.dot(pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
     /// tensor(11.)
-    fn dot = "dot" (input: &Tensor, tensor: &Tensor) -> Tensor [METHOD] {
+    fn dot = "dot" (input: &Tensor, tensor: &Tensor) -> Tensor [METHOD, PRODUCT] {
         if input.rank() != 1 || tensor.rank() != 1 {
             bail!(Runtime, "dot(): 1D tensors expected, but got {}D and {}D tensors", input.rank(), tensor.rank());
         }
@@ -198,7 +198,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
-    fn linear = "nn.functional.linear" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Tensor [] {
+    fn linear = "nn.functional.linear" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
         if input.rank() == 0 || !(1..=2).contains(&weight.rank()) {
             bail!(Runtime, "linear(): input must be at least 1D and weight 1D or 2D, but they are {}D and {}D",
                 input.rank(), weight.rank());
@@ -223,21 +223,21 @@ ops! { TABLE:
 
     /// `beta * input + alpha * (mat1 @ mat2)`.
     fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", "addmm"));
         plus_product("addmm", input, product, [mat1, mat2], [beta, alpha])
     }
 
     /// `beta * input + alpha * (mat @ vec)`.
     fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", "addmv"));
         plus_product("addmv", input, product, [mat, vec], [beta, alpha])
     }
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
     fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", "baddbmm"));
         plus_product("baddbmm", input, product, [batch1, batch2], [beta, alpha])
     }

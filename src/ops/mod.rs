@@ -9,6 +9,7 @@ pub mod arith;
 pub mod bits;
 pub mod compare;
 pub mod convert;
+pub mod cost;
 pub mod creation;
 pub mod decompositions;
 pub mod determinant;
@@ -36,6 +37,7 @@ pub mod unary;
 pub mod value;
 pub mod windows;
 
+pub use cost::Cost;
 pub use entry::{Entry, Flags, Param};
 pub use value::{Arg, Kind, Value};
 
@@ -89,6 +91,20 @@ static FAMILIES: &[&[Entry]] = &[
 pub fn table() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|f| f.iter()).filter(|e| !e.flags.has(Flags::INTERNAL))
 }
+
+/// How many entries [`table`] gives.
+pub const COUNT: usize = {
+    let (mut n, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut i = 0;
+        while i < FAMILIES[family].len() {
+            n += !FAMILIES[family][i].flags.has(Flags::INTERNAL) as usize;
+            i += 1;
+        }
+        family += 1;
+    }
+    n
+};
 
 /// The entry with this public name, such as `linalg.solve`.
 pub fn find(name: &str) -> Option<&'static Entry> {

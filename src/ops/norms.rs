@@ -181,7 +181,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value = &Value::None,
-        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
+        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
         let op = "linalg.norm";
         let x = float(op, A, dtype)?;
         let order = order(op, ord)?;
@@ -219,7 +219,7 @@ ops! { TABLE:
 
     /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
     fn matrix_norm = "linalg.matrix_norm" (A: &Tensor, ord: &Value = &Value::None, dim: &[i64] = &[-2, -1],
-        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
+        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
         let x = float("linalg.matrix_norm", A, dtype)?;
         if x.rank() < 2 {
             bail!(Runtime, "linalg.matrix_norm(): The input tensor A must have at least 2 dimensions.");

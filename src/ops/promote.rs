@@ -14,16 +14,41 @@ use std::mem::ManuallyDrop;
 /// How the common dtype of the operands becomes the dtype that the kernel runs at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// The promoted dtype itself.
+    /// The promoted dtype itself. What an integer dtype does not have is computed in a wider one, so that results and not
+    /// operands wrap.
     Same,
+    /// The same, for sums and bits: they depend on the last bits of integers only, which conversion keeps.
+    Wraps,
+    /// The same, for products: also, half precision meets numbers that it does not have in single precision.
+    Product,
+    /// The same, for powers and shifts, which depend on the last bits of their first operand only.
+    FirstWraps,
+    /// The same, for quotients without a fraction; half precision as for products.
+    WholeQuotient,
     /// Integers and bools become the default float.
     Float,
+    /// The same, for quotients: half precision meets numbers that it does not have in single precision.
+    Quotient,
+}
+
+impl Rule {
+    #[inline(always)]
+    const fn is_float(self) -> bool {
+        matches!(self, Rule::Float | Rule::Quotient)
+    }
+    const fn wraps(self) -> [bool; 2] {
+        match self {
+            Rule::Wraps | Rule::Product => [true, true],
+            Rule::FirstWraps => [true, false],
+            _ => [false, false],
+        }
+    }
 }
 
 /// The dtype that the kernel computes in.
 pub fn compute_dtype(prim: &Pointwise, rule: Rule, dtype: DType) -> Result<DType> {
     let d = match rule {
-        Rule::Float if !dtype.is_differentiable() => default_float(),
+        _ if rule.is_float() && !dtype.is_differentiable() => default_float(),
         _ => dtype,
     };
     if d == DType::Bool && !prim.kernel.supports(d) {
@@ -68,7 +93,7 @@ pub fn common_dtype(a: Operand<'_>, b: Operand<'_>) -> DType {
 pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
         && x.dtype() == y.dtype()
-        && (rule == Rule::Same || x.dtype().is_differentiable())
+        && (!rule.is_float() || x.dtype().is_differentiable())
         && prim.kernel.supports(x.dtype())
     {
         return call(Prim::Static(prim), &Params::None, &[x, y]);
@@ -78,29 +103,22 @@ pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'
 
 #[inline(never)]
 fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
-    if let Some(out) = with_real_number(prim, a, b) {
+    if let Some(out) = with_real_number(prim, rule, a, b) {
         return out;
     }
     let dtype = compute_dtype(prim, rule, common_dtype(a, b))?;
     if dtype.is_integer() {
-        let (x, y) = integers(prim.name, dtype, a, b)?;
+        let (x, y) = integers(prim.name, rule, dtype, a, b)?;
         return basis::cast(&call(Prim::Static(prim), &Params::None, &[&x, &y])?, dtype);
     }
     let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
     call(Prim::Static(prim), &Params::None, &[&x, &y])
 }
 
-/// Operands of an operator whose result is of this integer dtype. Sums, products and bits depend on the last bits of
-/// the operands only, which conversion keeps; for other operators, what the dtype does not have is computed in a wider
-/// one, so that results and not operands wrap.
-fn integers(name: &str, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
-    let wraps = match name {
-        "add" | "sub" | "mul" | "bitwise_and" | "bitwise_or" | "bitwise_xor" => [true, true],
-        "pow" | "bitwise_left_shift" => [true, false],
-        _ => [false, false],
-    };
+/// Operands of an operator whose result is of this integer dtype.
+fn integers(name: &str, rule: Rule, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
     let mut wide = dtype;
-    for (x, wraps) in [a, b].into_iter().zip(wraps) {
+    for (x, wraps) in [a, b].into_iter().zip(rule.wraps()) {
         match x {
             _ if wraps => {}
             Operand::Tensor(t) => wide = promote(wide, t.dtype()),
@@ -138,12 +156,12 @@ fn compared(a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
 
 /// A plain array of floats and a real number, whose dtype is then the array's: the number needs no tensor of its own.
 #[inline]
-fn with_real_number(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) -> Option<Result<Tensor>> {
+fn with_real_number(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Option<Result<Tensor>> {
     let ((Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t))) = (a, b) else {
         return None;
     };
     let dtype = t.dtype();
-    if dtype.is_half() && is_beyond(n, dtype) && matches!(prim.name, "mul" | "div") {
+    if dtype.is_half() && is_beyond(n, dtype) && matches!(rule, Rule::Product | Rule::Quotient | Rule::WholeQuotient) {
         return Some(in_single_with(prim, a, b, dtype));
     }
     if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
@@ -198,13 +216,22 @@ pub fn opaque_unary(prim: &'static Opaque, kernel: &Kernel, x: &Tensor) -> Resul
 }
 
 /// A binary operator without a derivative over tensors and numbers.
-pub fn opaque_binary(prim: &'static Opaque, kernel: &Kernel, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+pub fn opaque_binary(
+    prim: &'static Opaque,
+    kernel: &Kernel,
+    rule: Rule,
+    a: Operand<'_>,
+    b: Operand<'_>,
+) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
     if !kernel.supports(dtype) {
         bail!(NotImplemented, "{}(): not implemented for {dtype} tensors", short(prim.name));
     }
-    let (x, y) =
-        if dtype.is_integer() { integers(prim.name, dtype, a, b)? } else { (convert(a, dtype)?, convert(b, dtype)?) };
+    let (x, y) = if dtype.is_integer() {
+        integers(prim.name, rule, dtype, a, b)?
+    } else {
+        (convert(a, dtype)?, convert(b, dtype)?)
+    };
     basis::cast(&call(Prim::Static(prim), &Params::None, &[&x, &y])?, dtype)
 }
 

@@ -234,7 +234,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
     /// tensor([1., 1., 1.])
     fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false)
-        -> Tensor [INPLACE_KEYWORD, RANDOM] {
+        -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT] {
         let _ = inplace;
         if !(0.0..=1.0).contains(&p) {
             bail!(Value, "dropout(): dropout probability has to be between 0 and 1, but got {p}");

@@ -427,7 +427,7 @@ ops! { TABLE:
     /// >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
     /// tensor(0.6931)
     fn logsumexp = "logsumexp" | "special.logsumexp" (input: &Tensor, dim: &[i64], keepdim: bool = false)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD, TRANSCENDENTAL] {
         let dims = if dim.is_empty() { Dims::new() } else { reduced("logsumexp", Some(dim), input.rank())? };
         let x = if input.dtype().is_differentiable() {
             input.clone()

@@ -117,7 +117,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.detach(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn detach = "detach" (input: &Tensor) -> Tensor [METHOD, VIEW] {
+    fn detach = "detach" (input: &Tensor) -> Tensor [METHOD, VIEW, HISTORYLESS] {
         call(Prim::Static(&DETACH), &Params::None, &[input])
     }
 
@@ -127,7 +127,7 @@ ops! { TABLE:
     /// >>> pullback.reshape(pullback.arange(4), (2, 2))
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
+    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] {
         basis::reshape(input, &resolve_shape("reshape", shape, input.numel())?)
     }
 
@@ -137,7 +137,7 @@ ops! { TABLE:
     /// >>> pullback.arange(4).view(2, 2)
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] {
+    fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] {
         let target = resolve_shape("view", shape, input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
             return Err(not_viewable("view"));
@@ -146,7 +146,7 @@ ops! { TABLE:
     }
 
     /// The same elements in the shape of another tensor.
-    fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+    fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_ERROR] {
         let target = resolve_shape("view_as", &as_i64(other.shape()), input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
             return Err(not_viewable("view_as"));
@@ -155,7 +155,7 @@ ops! { TABLE:
     }
 
     /// The same elements in the shape of another tensor.
-    fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
+    fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_COPY] {
         basis::reshape(input, &resolve_shape("reshape_as", &as_i64(other.shape()), input.numel())?)
     }
 
@@ -164,7 +164,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.flatten(pullback.ones(2, 3)).shape
     /// pullback.Size([6])
-    fn flatten = "flatten" (input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Tensor [METHOD, VIEW] {
+    fn flatten = "flatten" (input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Tensor [METHOD, VIEW, OR_COPY] {
         let from = wrap_argument("flatten", "start_dim", start_dim, input.rank())?;
         let to = wrap_argument("flatten", "end_dim", end_dim, input.rank())?;
         if from > to {
@@ -180,7 +180,7 @@ ops! { TABLE:
     }
 
     /// The same elements in one dimension.
-    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW] {
+    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW, OR_COPY] {
         basis::reshape(input, &[input.numel()].into())
     }
 

@@ -224,7 +224,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD] {
+    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] {
         let _ = stable;
         no_complex("sort", input)?;
         Ok(pair(&named::SORT, choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
@@ -236,7 +236,7 @@ ops! { TABLE:
     /// >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor([1, 2, 0])
     fn argsort = "argsort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD, SORT] {
         let _ = stable;
         no_complex("argsort", input)?;
         Ok(choose(&SORT, "argsort", input, dim, Along { high: descending, ..Along::dim(0) })?.1)
@@ -248,7 +248,7 @@ ops! { TABLE:
     /// >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
     /// tensor([3., 2.])
     fn topk = "topk" (input: &Tensor, k: i64, dim: i64 = -1, largest: bool = true, sorted: bool = true)
-        -> Named [METHOD] {
+        -> Named [METHOD, EXACT_OUT, SORT] {
         no_complex("topk", input)?;
         let d = wrap_dim("topk", dim, input.rank())?;
         let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
@@ -302,19 +302,19 @@ ops! { TABLE:
     }
 
     /// Largest values so far along a dimension, and where they are.
-    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD] {
+    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] {
         no_complex("cummax", input)?;
         Ok(pair(&named::CUMMAX, choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
     }
 
     /// Smallest values so far along a dimension, and where they are.
-    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD] {
+    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] {
         no_complex("cummin", input)?;
         Ok(pair(&named::CUMMIN, choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
     }
 
     /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
-    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD] {
+    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD, SORT] {
         no_complex("kthvalue", input)?;
         let d = wrap_dim("kthvalue", dim, input.rank())?;
         let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };

@@ -24,161 +24,161 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sin(pullback.tensor([0.0]))
     /// tensor([0.])
-    sin = "sin" (x) { float => x.sin() } [METHOD, INPLACE] d[x] cos(x);
+    sin = "sin" (x) { float => x.sin() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cos(x);
 
     /// Cosine of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.cos(pullback.tensor([0.0]))
     /// tensor([1.])
-    cos = "cos" (x) { float => x.cos() } [METHOD, INPLACE] d[x] neg(&sin(x)?);
+    cos = "cos" (x) { float => x.cos() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&sin(x)?);
 
     /// Tangent of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.tan(pullback.tensor([0.0]))
     /// tensor([0.])
-    tan = "tan" (x) { float => x.tan() } [METHOD, INPLACE] d[y] shift(&mul(y, y)?, 1.0);
+    tan = "tan" (x) { float => x.tan() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(&mul(y, y)?, 1.0);
 
     /// Inverse sine of each element, in radians; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.asin(pullback.tensor([0.0]))
     /// tensor([0.])
-    asin = "asin" | "arcsin" (x) { float => x.asin() } [METHOD, INPLACE] d[x] rsqrt(&one_minus_square(x)?);
+    asin = "asin" | "arcsin" (x) { float => x.asin() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&one_minus_square(x)?);
 
     /// Inverse cosine of each element, in radians; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.acos(pullback.tensor([1.0]))
     /// tensor([0.])
-    acos = "acos" | "arccos" (x) { float => x.acos() } [METHOD, INPLACE] d[x] neg(&rsqrt(&one_minus_square(x)?)?);
+    acos = "acos" | "arccos" (x) { float => x.acos() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&rsqrt(&one_minus_square(x)?)?);
 
     /// Inverse tangent of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.atan(pullback.tensor([0.0]))
     /// tensor([0.])
-    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE] d[x] over(shift(&mul(x, x)?, 1.0));
+    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(&mul(x, x)?, 1.0));
 
     /// Hyperbolic sine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.sinh(pullback.tensor([0.0]))
     /// tensor([0.])
-    sinh = "sinh" (x) { float => x.sinh() } [METHOD, INPLACE] d[x] cosh(x);
+    sinh = "sinh" (x) { float => x.sinh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cosh(x);
 
     /// Hyperbolic cosine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.cosh(pullback.tensor([0.0]))
     /// tensor([1.])
-    cosh = "cosh" (x) { float => x.cosh() } [METHOD, INPLACE] d[x] sinh(x);
+    cosh = "cosh" (x) { float => x.cosh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] sinh(x);
 
     /// Hyperbolic tangent of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.tanh(pullback.tensor([0.0]))
     /// tensor([0.])
-    tanh = "tanh" | "nn.functional.tanh" (x) { float => x.tanh() } [METHOD, INPLACE] d[y] one_minus_square(y);
+    tanh = "tanh" | "nn.functional.tanh" (x) { float => x.tanh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] one_minus_square(y);
 
     /// Inverse hyperbolic sine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.asinh(pullback.tensor([0.0]))
     /// tensor([0.])
-    asinh = "asinh" | "arcsinh" (x) { float => x.asinh() } [METHOD, INPLACE] d[x] rsqrt(&shift(&mul(x, x)?, 1.0)?);
+    asinh = "asinh" | "arcsinh" (x) { float => x.asinh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, 1.0)?);
 
     /// Inverse hyperbolic cosine of each element; NaN below 1.
     ///
     /// >>> import pullback
     /// >>> pullback.acosh(pullback.tensor([1.0]))
     /// tensor([0.])
-    acosh = "acosh" | "arccosh" (x) { float => x.acosh() } [METHOD, INPLACE] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
+    acosh = "acosh" | "arccosh" (x) { float => x.acosh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
 
     /// Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.atanh(pullback.tensor([0.0]))
     /// tensor([0.])
-    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE] d[x] over(one_minus_square(x));
+    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(one_minus_square(x));
 
     /// Exponential of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.exp(pullback.tensor([0.0]))
     /// tensor([1.])
-    exp = "exp" (x) { float => x.exp() } [METHOD, INPLACE] d[y] y;
+    exp = "exp" (x) { float => x.exp() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] y;
 
     /// 2 to the power of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.exp2(pullback.tensor([3.0]))
     /// tensor([8.])
-    exp2 = "exp2" | "special.exp2" (x) { float => x.exp2() } [METHOD, INPLACE] d[y] scale(y, std::f64::consts::LN_2);
+    exp2 = "exp2" | "special.exp2" (x) { float => x.exp2() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] scale(y, std::f64::consts::LN_2);
 
     /// `exp(x) - 1`, accurate near 0.
     ///
     /// >>> import pullback
     /// >>> pullback.expm1(pullback.tensor([0.0]))
     /// tensor([0.])
-    expm1 = "expm1" | "special.expm1" (x) { float => x.expm1() } [METHOD, INPLACE] d[y] shift(y, 1.0);
+    expm1 = "expm1" | "special.expm1" (x) { float => x.expm1() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(y, 1.0);
 
     /// Natural logarithm of each element; -inf at 0 and NaN below.
     ///
     /// >>> import pullback
     /// >>> pullback.log(pullback.tensor([1.0]))
     /// tensor([0.])
-    log = "log" (x) { float => x.log() } [METHOD, INPLACE] d[x] Partial::Over(x.clone());
+    log = "log" (x) { float => x.log() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] Partial::Over(x.clone());
 
     /// `log(1 + x)`, accurate near 0.
     ///
     /// >>> import pullback
     /// >>> pullback.log1p(pullback.tensor([0.0]))
     /// tensor([0.])
-    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE] d[x] over(shift(x, 1.0));
+    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(x, 1.0));
 
     /// Logarithm to base 2 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log2(pullback.tensor([8.0]))
     /// tensor([3.])
-    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE] d[x] over(scale(x, std::f64::consts::LN_2));
+    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_2));
 
     /// Logarithm to base 10 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log10(pullback.tensor([100.0]))
     /// tensor([2.])
-    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE] d[x] over(scale(x, std::f64::consts::LN_10));
+    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_10));
 
     /// Square root of each element; NaN below 0.
     ///
     /// >>> import pullback
     /// >>> pullback.sqrt(pullback.tensor([4.0]))
     /// tensor([2.])
-    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE] d[y] over(scale(y, 2.0));
+    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] over(scale(y, 2.0));
 
     /// `1 / sqrt(x)` of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.rsqrt(pullback.tensor([4.0]))
     /// tensor([0.5000])
-    rsqrt = "rsqrt" (x) { float => x.rsqrt() } [METHOD, INPLACE] d[y] scale(&mul(&mul(y, y)?, y)?, -0.5);
+    rsqrt = "rsqrt" (x) { float => x.rsqrt() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] scale(&mul(&mul(y, y)?, y)?, -0.5);
 
     /// `1 / x` of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.reciprocal(pullback.tensor([4.0]))
     /// tensor([0.2500])
-    reciprocal = "reciprocal" (x) { float => x.recip() } [METHOD, INPLACE] d[y] neg(&mul(y, y)?);
+    reciprocal = "reciprocal" (x) { float => x.recip() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] neg(&mul(y, y)?);
 
     /// The error function of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.erf(pullback.tensor([0.0]))
     /// tensor([0.])
-    erf = "erf" | "special.erf" (x) { float => x.erf() } [METHOD, INPLACE]
+    erf = "erf" | "special.erf" (x) { float => x.erf() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[x] scale(&exp(&neg(&mul(x, x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The complementary error function `1 - erf(x)`, accurate in the upper tail.
@@ -186,7 +186,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.erfc(pullback.tensor([0.0]))
     /// tensor([1.])
-    erfc = "erfc" | "special.erfc" (x) { float => x.erfc() } [METHOD, INPLACE]
+    erfc = "erfc" | "special.erfc" (x) { float => x.erfc() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[x] scale(&exp(&neg(&mul(x, x)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The inverse error function of each element; infinite at ±1 and NaN outside.
@@ -194,7 +194,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.erfinv(pullback.tensor([0.0]))
     /// tensor([0.])
-    erfinv = "erfinv" | "special.erfinv" (x) { float => x.erfinv() } [METHOD, INPLACE]
+    erfinv = "erfinv" | "special.erfinv" (x) { float => x.erfinv() } [METHOD, INPLACE, TRANSCENDENTAL]
         d[y] scale(&exp(&mul(y, y)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
@@ -202,7 +202,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sigmoid(pullback.tensor([0.0]))
     /// tensor([0.5000])
-    sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" (x) { float => x.sigmoid() } [METHOD, INPLACE]
+    sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" (x) { float => x.sigmoid() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[y] sigmoid_slope(y);
 
     /// The derivative of `sigmoid` from its value.
@@ -221,7 +221,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
     /// tensor([-0.6931])
-    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [] d[x] logistic(&neg(x)?);
+    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [TRANSCENDENTAL, NO_OUT] d[x] logistic(&neg(x)?);
 
     /// `log(1 + exp(x))` of each element without overflow.
     softplus_unit = "softplus" (x) { float => x.softplus() } [INTERNAL] d[x] logistic(x);
@@ -231,14 +231,14 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.lgamma(pullback.tensor([1.0]))
     /// tensor([0.])
-    lgamma = "lgamma" | "special.gammaln" (x) { float => x.lgamma() } [METHOD, INPLACE] d[x] digamma(x);
+    lgamma = "lgamma" | "special.gammaln" (x) { float => x.lgamma() } [METHOD, INPLACE, TRANSCENDENTAL] d[x] digamma(x);
 
     /// The logarithmic derivative of the gamma function.
     ///
     /// >>> import pullback
     /// >>> pullback.digamma(pullback.tensor([1.0]))
     /// tensor([-0.5772])
-    digamma = "digamma" | "special.digamma" | "special.psi" (x) { float => x.digamma() } [METHOD, INPLACE]
+    digamma = "digamma" | "special.digamma" | "special.psi" (x) { float => x.digamma() } [METHOD, INPLACE, TRANSCENDENTAL]
         d[x] trigamma(x);
 
     /// The derivative of digamma.
@@ -250,14 +250,14 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.abs(pullback.tensor([-1, 2]))
     /// tensor([1, 2])
-    abs = "abs" | "absolute" (x) { float => x.abs(), int => x.abs() } [METHOD, INPLACE] d[x] sign(x);
+    abs = "abs" | "absolute" (x) { float => x.abs(), int => x.abs() } [METHOD, INPLACE, INPLACE_FUNCTION] d[x] sign(x);
 
     /// `-x` of each element; integers stay integers, bool is an error.
     ///
     /// >>> import pullback
     /// >>> pullback.neg(pullback.tensor([1, -2]))
     /// tensor([-1,  2])
-    negative = "neg" | "negative" (x) { float => -x, int => -x } [METHOD, INPLACE] d[] Partial::MinusOne;
+    negative = "neg" | "negative" (x) { float => -x, int => -x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::MinusOne;
 
     /// The square of each element; integers stay integers.
     ///
@@ -278,21 +278,21 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.floor(pullback.tensor([1.5]))
     /// tensor([1.])
-    floor = "floor" (x) { float => x.floor(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+    floor = "floor" (x) { float => x.floor(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// The smallest integer not below each element; integers stay as they are.
     ///
     /// >>> import pullback
     /// >>> pullback.ceil(pullback.tensor([1.5]))
     /// tensor([2.])
-    ceil = "ceil" (x) { float => x.ceil(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+    ceil = "ceil" (x) { float => x.ceil(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// Each element without its fraction; integers stay as they are.
     ///
     /// >>> import pullback
     /// >>> pullback.trunc(pullback.tensor([-1.5]))
     /// tensor([-1.])
-    trunc = "trunc" | "fix" (x) { float => x.trunc(), int => x } [METHOD, INPLACE] d[] Partial::Zero;
+    trunc = "trunc" | "fix" (x) { float => x.trunc(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// The nearest integer, halves to even.
     round_unit = "round" (x) { float => x.round(), int => x } [INTERNAL] d[] Partial::Zero;
@@ -304,7 +304,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.square(pullback.tensor([3.0]))
     /// tensor([9.])
-    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         if input.dtype() == DType::Bool { square_same(&cast(input, DType::I64)?) } else { square_same(input) }
     }
 
@@ -313,7 +313,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
     /// tensor([0.5000, 1.5000, 2.2000])
-    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE] {
+    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         if decimals == 0 {
             return round_unit(input);
         }
@@ -336,7 +336,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.frac(pullback.tensor([-1.5]))
     /// tensor([-0.5000])
-    fn frac = "frac" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn frac = "frac" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         sub(input, &trunc(input)?)
     }
 
@@ -345,7 +345,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.positive(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn positive = "positive" (input: &Tensor) -> Tensor [METHOD] {
+    fn positive = "positive" (input: &Tensor) -> Tensor [METHOD, SAME_OBJECT] {
         if input.dtype() == DType::Bool {
             bail!(Runtime, "positive(): not implemented for bool tensors");
         }
@@ -357,7 +357,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
     /// tensor([0., 2.])
-    fn relu = "relu" (input: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn relu = "relu" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         relu_same(input)
     }
 }

@@ -250,7 +250,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
     /// pullback.Size([2, 3])
-    fn unflatten = "unflatten" (input: &Tensor, dim: i64, sizes: &[i64]) -> Tensor [METHOD, VIEW] {
+    fn unflatten = "unflatten" (input: &Tensor, dim: i64, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] {
         let d = wrap_dim("unflatten", dim, input.rank())?;
         if sizes.is_empty() {
             bail!(Runtime, "unflatten(): sizes must be non-empty");
@@ -353,7 +353,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
         let d = wrap_dim("index_fill", dim, input.rank())?;
         let v = match value {
             Operand::Tensor(t) if t.rank() > 0 => bail!(Runtime, "index_fill(): only supports a 0-dimensional value \
@@ -382,7 +382,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
-    fn index_copy = "index_copy" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn index_copy = "index_copy" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
         let d = wrap_dim("index_copy", dim, input.rank())?;
         check_dtypes("index_copy", input, source)?;
         if index.rank() > 1 || index.dtype() != DType::I64 {
@@ -408,7 +408,7 @@ ops! { TABLE:
     /// >>> mask = pullback.tensor([True, False, True])
     /// >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
     /// tensor([5., 0., 6.])
-    fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE] {
+    fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
         check_dtypes("masked_scatter", input, source)?;
         if mask.dtype() != DType::Bool {
             bail!(Runtime, "masked_scatter(): expected BoolTensor for mask, but got {}", mask.dtype());

@@ -46,7 +46,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.relu(pullback.tensor([-1.0, 2.0]))
     /// tensor([0., 2.])
-    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         relu_same(input)
     }
@@ -56,7 +56,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn silu = "nn.functional.silu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+    fn silu = "nn.functional.silu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
         floats_only("silu", input)?;
         silu_unit(input)
@@ -67,7 +67,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn gelu = "nn.functional.gelu" (input: &Tensor; approximate: &str = "none") -> Tensor [] {
+    fn gelu = "nn.functional.gelu" (input: &Tensor; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] {
         floats_only("gelu", input)?;
         match approximate {
             "none" => gelu_erf(input),
@@ -83,7 +83,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
     /// tensor([0.6931])
-    fn softplus = "nn.functional.softplus" (input: &Tensor, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [] {
+    fn softplus = "nn.functional.softplus" (input: &Tensor, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         floats_only("softplus", input)?;
         let z = scale(input, beta)?;
         let soft = softplus_unit(&z)?;
@@ -93,14 +93,14 @@ ops! { TABLE:
 
     /// x where it is positive, `negative_slope * x` elsewhere.
     fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor, negative_slope: f64 = 0.01, inplace: bool = false)
-        -> Tensor [INPLACE_KEYWORD] {
+        -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         floats_only("leaky_relu", input)?;
         leaky(input, &number(input, negative_slope))
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
-    fn elu = "nn.functional.elu" (input: &Tensor, alpha: f64 = 1.0, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+    fn elu = "nn.functional.elu" (input: &Tensor, alpha: f64 = 1.0, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
         floats_only("elu", input)?;
         // The exponential must not overflow where it is not used.
@@ -111,7 +111,7 @@ ops! { TABLE:
 
     /// Each element limited to [min_val, max_val].
     fn hardtanh = "nn.functional.hardtanh" (input: &Tensor, min_val: f64 = -1.0, max_val: f64 = 1.0,
-        inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+        inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         if min_val > max_val {
             bail!(Value, "hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}");
@@ -120,25 +120,25 @@ ops! { TABLE:
     }
 
     /// Each element limited to [0, 6].
-    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         limited(input, 0.0, 6.0)
     }
 
     /// `x / (1 + |x|)` of each element.
-    fn softsign = "nn.functional.softsign" (input: &Tensor) -> Tensor [] {
+    fn softsign = "nn.functional.softsign" (input: &Tensor) -> Tensor [NO_OUT] {
         divide_floats(input, &shift(&crate::ops::unary::abs(input)?, 1.0)?)
     }
 
     /// `x tanh(softplus(x))` of each element.
-    fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD] {
+    fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
         floats_only("mish", input)?;
         mish_unit(input)
     }
 
     /// `a * sigmoid(b)`, a and b the halves of a dimension.
-    fn glu = "nn.functional.glu" (input: &Tensor, dim: i64 = -1) -> Tensor [] {
+    fn glu = "nn.functional.glu" (input: &Tensor, dim: i64 = -1) -> Tensor [NO_OUT] {
         let halves = crate::ops::join::chunk(input, 2, dim)?;
         match &halves[..] {
             [a, b] if a.shape() == b.shape() => mul(a, &sigmoid(b)?),

@@ -95,7 +95,7 @@ ops! { TABLE:
     /// pullback.Size([2, 3, 6])
     fn scaled_dot_product_attention = "nn.functional.scaled_dot_product_attention" (query: &Tensor, key: &Tensor,
         value: &Tensor, attn_mask: Option<&Tensor> = None, dropout_p: f64 = 0.0, is_causal: bool = false;
-        scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [] {
+        scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [PRODUCT, NO_OUT] {
         const OP: &str = "scaled_dot_product_attention";
         check(query, key, value)?;
         if query.dtype().is_half() {

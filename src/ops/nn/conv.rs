@@ -246,7 +246,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
     /// tensor([[[2., 2., 2.]]])
     fn conv1d = "nn.functional.conv1d" | "conv1d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [] {
+        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -257,7 +257,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
     /// pullback.Size([1, 1, 3, 3])
     fn conv2d = "nn.functional.conv2d" | "conv2d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [] {
+        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv("conv2d", 2, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -268,7 +268,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
     /// pullback.Size([1, 2, 2, 2, 2])
     fn conv3d = "nn.functional.conv3d" | "conv3d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [] {
+        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -279,7 +279,7 @@ ops! { TABLE:
     /// tensor([[[1., 1., 1., 1.]]])
     fn conv_transpose1d = "nn.functional.conv_transpose1d" | "conv_transpose1d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [] {
+        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose("conv_transpose1d", 1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -290,7 +290,7 @@ ops! { TABLE:
     /// pullback.Size([1, 3, 3, 3])
     fn conv_transpose2d = "nn.functional.conv_transpose2d" | "conv_transpose2d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [] {
+        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose("conv_transpose2d", 2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -301,7 +301,7 @@ ops! { TABLE:
     /// pullback.Size([1, 1, 3, 3, 3])
     fn conv_transpose3d = "nn.functional.conv_transpose3d" | "conv_transpose3d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [] {
+        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose("conv_transpose3d", 3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }

@@ -258,7 +258,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
     /// tensor(2.)
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
+        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         let (a, b) = pair("mse_loss", input, target)?;
         floats_only("mse_loss", &a)?;
         let d = sub(&a, &b)?;
@@ -267,7 +267,7 @@ ops! { TABLE:
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [] {
+        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         let (a, b) = pair("l1_loss", input, target)?;
         weighted_by("l1_loss", &abs(&sub(&a, &b)?)?, input, weight, named(reduction, size_average, reduce))
     }
@@ -279,7 +279,7 @@ ops! { TABLE:
     /// tensor(1.5000)
     fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str = "mean") -> Tensor [] {
+        reduction: &str = "mean") -> Tensor [NO_OUT] {
         let (loss, w) = picked("nll_loss", input, target, weight, ignore_index)?;
         weighted("nll_loss", &loss, &w, named(reduction, size_average, reduce))
     }
@@ -291,7 +291,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str = "mean", label_smoothing: f64 = 0.0) -> Tensor [] {
+        reduction: &str = "mean", label_smoothing: f64 = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if !(0.0..=1.0).contains(&label_smoothing) {
             bail!(Runtime, "cross_entropy(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
         }
@@ -325,7 +325,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
         target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [] {
+        reduce: Option<bool> = None, reduction: &str = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if input.shape() != target.shape() {
             bail!(Value, "binary_cross_entropy_with_logits(): target size {} must be the same as input size {}",
                 target.shape(), input.shape());
@@ -351,7 +351,7 @@ ops! { TABLE:
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
         weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
-        reduction: &str = "mean") -> Tensor [] {
+        reduction: &str = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if input.shape() != target.shape() {
             bail!(Value, "binary_cross_entropy(): using a target size {} that is different to the input size {} is an \
                 error", target.shape(), input.shape());
@@ -371,7 +371,7 @@ ops! { TABLE:
 
     /// Squared differences below `delta`, linear above.
     fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str = "mean",
-        delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [] {
+        delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         if delta <= 0.0 {
             bail!(Runtime, "huber_loss(): does not support non-positive values for delta, got {delta}");
         }
@@ -394,7 +394,7 @@ ops! { TABLE:
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
     fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", log_target: bool = false) -> Tensor [] {
+        reduce: Option<bool> = None, reduction: &str = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         let (x, t) = pair("kl_div", input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?

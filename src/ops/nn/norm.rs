@@ -148,7 +148,7 @@ ops! { TABLE:
     /// tensor([-1.,  1.])
     fn layer_norm = "nn.functional.layer_norm" | "layer_norm" (input: &Tensor, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, bias: Option<&Tensor> = None, eps: f64 = 1e-5, cudnn_enable: bool = true)
-        -> Tensor [] {
+        -> Tensor [NO_OUT] {
         let _ = cudnn_enable;
         floats("layer_norm", input)?;
         let dims = trailing("layer_norm", input, normalized_shape)?;
@@ -163,7 +163,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
     /// tensor([1., 1.])
     fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor, normalized_shape: &[i64],
-        weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [] {
+        weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [NO_OUT] {
         floats("rms_norm", input)?;
         let dims = trailing("rms_norm", input, normalized_shape)?;
         check_parameter("rms_norm", "weight", weight, normalized_shape)?;
@@ -178,7 +178,7 @@ ops! { TABLE:
 
     /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
     fn group_norm = "nn.functional.group_norm" (input: &Tensor, num_groups: i64, weight: Option<&Tensor> = None,
-        bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [] {
+        bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [NO_OUT] {
         floats("group_norm", input)?;
         if input.rank() < 2 {
             bail!(Runtime, "group_norm(): expected at least 2 dimensions for input tensor but received {}", input.rank());
@@ -207,7 +207,7 @@ ops! { TABLE:
     ///         [ 1.]])
     fn batch_norm = "nn.functional.batch_norm" (input: &Tensor, running_mean: Option<&Tensor>,
         running_var: Option<&Tensor>, weight: Option<&Tensor> = None, bias: Option<&Tensor> = None,
-        training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES] {
+        training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES, NO_OUT] {
         let b = batch_norm_with_stats(input, running_mean, running_var, weight, bias, training, momentum, eps)?;
         let updates = b.running.map(|(m, v)| vec![(1, m), (2, v)]).unwrap_or_default();
         Ok(crate::ops::value::Updated { out: b.out, updates })

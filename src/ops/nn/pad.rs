@@ -131,7 +131,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
     fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<Scalar> = None)
-        -> Tensor [] {
+        -> Tensor [NO_OUT] {
         let pads = amounts(input, pad)?;
         match mode {
             "constant" => constant("pad", input, &pads, float_value(value)?),

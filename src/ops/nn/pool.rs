@@ -248,7 +248,7 @@ ops! { MAX_TABLE:
     /// tensor([[3., 2.]])
     fn max_pool1d = "nn.functional.max_pool1d" | "max_pool1d" (input: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows("max_pool1d", 1, input)?, return_indices)
     }
@@ -260,7 +260,7 @@ ops! { MAX_TABLE:
     /// pullback.Size([1, 2, 2])
     fn max_pool2d = "nn.functional.max_pool2d" | "max_pool2d" (input: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows("max_pool2d", 2, input)?, return_indices)
     }
@@ -272,26 +272,26 @@ ops! { MAX_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn max_pool3d = "nn.functional.max_pool3d" | "max_pool3d" (input: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows("max_pool3d", 3, input)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last dimension.
     fn adaptive_max_pool1d = "nn.functional.adaptive_max_pool1d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [NO_OUT] {
         max_value(input, adaptive("adaptive_max_pool1d", 1, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last two dimensions.
     fn adaptive_max_pool2d = "nn.functional.adaptive_max_pool2d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [NO_OUT] {
         max_value(input, adaptive("adaptive_max_pool2d", 2, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last three dimensions.
     fn adaptive_max_pool3d = "nn.functional.adaptive_max_pool3d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [] {
+        return_indices: bool = false) -> Value [NO_OUT] {
         max_value(input, adaptive("adaptive_max_pool3d", 3, input, output_size)?, return_indices)
     }
 }
@@ -304,7 +304,7 @@ ops! { AVG_TABLE:
     /// tensor([[2., 1.]])
     fn avg_pool1d = "nn.functional.avg_pool1d" | "avg_pool1d" (input: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true)
-        -> Tensor [] {
+        -> Tensor [WINDOW, NO_OUT] {
         avg("avg_pool1d", 1, input, avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad), None)
     }
 
@@ -316,7 +316,7 @@ ops! { AVG_TABLE:
     ///          [1., 1.]]])
     fn avg_pool2d = "nn.functional.avg_pool2d" (input: &Tensor, kernel_size: &[i64], stride: Option<&[i64]> = None,
         padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> = None) -> Tensor [] {
+        divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg("avg_pool2d", 2, input, sizes, divisor_override)
     }
@@ -328,7 +328,7 @@ ops! { AVG_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn avg_pool3d = "nn.functional.avg_pool3d" (input: &Tensor, kernel_size: &[i64], stride: Option<&[i64]> = None,
         padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> = None) -> Tensor [] {
+        divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg("avg_pool3d", 3, input, sizes, divisor_override)
     }
@@ -339,7 +339,7 @@ ops! { AVG_TABLE:
     /// >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     /// tensor([[2., 1.]])
     fn adaptive_avg_pool1d = "nn.functional.adaptive_avg_pool1d" | "adaptive_avg_pool1d" (input: &Tensor,
-        output_size: &Value) -> Tensor [] {
+        output_size: &Value) -> Tensor [NO_OUT] {
         average(input, adaptive("adaptive_avg_pool1d", 1, input, output_size)?)
     }
 
@@ -348,7 +348,7 @@ ops! { AVG_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.adaptive_avg_pool2d(pullback.ones(1, 5, 4), (2, None)).shape
     /// pullback.Size([1, 2, 4])
-    fn adaptive_avg_pool2d = "nn.functional.adaptive_avg_pool2d" (input: &Tensor, output_size: &Value) -> Tensor [] {
+    fn adaptive_avg_pool2d = "nn.functional.adaptive_avg_pool2d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT] {
         average(input, adaptive("adaptive_avg_pool2d", 2, input, output_size)?)
     }
 
@@ -357,7 +357,7 @@ ops! { AVG_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.adaptive_avg_pool3d(pullback.ones(1, 5, 4, 3), 1).shape
     /// pullback.Size([1, 1, 1, 1])
-    fn adaptive_avg_pool3d = "nn.functional.adaptive_avg_pool3d" (input: &Tensor, output_size: &Value) -> Tensor [] {
+    fn adaptive_avg_pool3d = "nn.functional.adaptive_avg_pool3d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT] {
         average(input, adaptive("adaptive_avg_pool3d", 3, input, output_size)?)
     }
 }

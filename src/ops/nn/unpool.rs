@@ -93,7 +93,7 @@ fn unpool(
 ops! { TABLE:
     /// Zeros with the maxima of `max_pool1d` at their places.
     fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool("max_unpool1d", 1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
@@ -106,20 +106,20 @@ ops! { TABLE:
     /// tensor([[[0., 0.],
     ///          [0., 3.]]])
     fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool("max_unpool2d", 2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// Zeros with the maxima of `max_pool3d` at their places.
     fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [] {
+        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool("max_unpool3d", 3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// `max_pool1d` with the positions of the maxima.
     fn max_pool1d_with_indices = "nn.functional.max_pool1d_with_indices" | "max_pool1d_with_indices" (input: &Tensor,
         kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
-        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [WINDOW, NO_OUT] {
         let _ = return_indices;
         max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
     }
@@ -127,7 +127,7 @@ ops! { TABLE:
     /// `max_pool2d` with the positions of the maxima.
     fn max_pool2d_with_indices = "nn.functional.max_pool2d_with_indices" (input: &Tensor,
         kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
-        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [WINDOW, NO_OUT] {
         let _ = return_indices;
         max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
     }
@@ -135,7 +135,7 @@ ops! { TABLE:
     /// `max_pool3d` with the positions of the maxima.
     fn max_pool3d_with_indices = "nn.functional.max_pool3d_with_indices" (input: &Tensor,
         kernel_size: &[i64], stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1],
-        ceil_mode: bool = false, return_indices: bool = true) -> Value [] {
+        ceil_mode: bool = false, return_indices: bool = true) -> Value [WINDOW, NO_OUT] {
         let _ = return_indices;
         max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
     }

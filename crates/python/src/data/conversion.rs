@@ -17,6 +17,7 @@ use pullback::core::Tensor;
 use pullback::core::tensor::Payload;
 use pullback::dense::Array;
 use pullback::match_dtype;
+use pullback::ops::Cost;
 use pullback::rules::basis;
 use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -264,8 +265,8 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
         return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
     }
     let out = match target.dtype {
-        Some(d) if d != value.dtype() => run::released(py, &[&value], || basis::cast(&value, d))?,
-        _ if target.copy => run::released(py, &[&value], || basis::copy(&value))?,
+        Some(d) if d != value.dtype() => run::released(py, Cost::Cheap, &[&value], || basis::cast(&value, d))?,
+        _ if target.copy => run::released(py, Cost::Cheap, &[&value], || basis::copy(&value))?,
         _ => return Ok(slf.clone().into_any()),
     };
     Ok(tensor::wrap(py, out)?.into_any())

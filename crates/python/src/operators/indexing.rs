@@ -7,9 +7,9 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{DType, Result, Scalar};
 use pullback::core::{Tensor, host};
-use pullback::ops::indexing;
 use pullback::ops::promote::fitting;
 use pullback::ops::value::IndexItem;
+use pullback::ops::{Cost, indexing};
 use pullback::rules::basis;
 use pullback::skin::index;
 use pyo3::exceptions::PyTypeError;
@@ -33,7 +33,7 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
         return views::index(slf, index::plain(items));
     }
     let value = slf.get().value();
-    Ok(tensor::wrap(py, run::released(py, &[&value], || indexing::get(&value, &items))?)?.into_any())
+    Ok(tensor::wrap(py, run::released(py, Cost::Cheap, &[&value], || indexing::get(&value, &items))?)?.into_any())
 }
 
 /// What is assigned, as a tensor of the target's dtype.

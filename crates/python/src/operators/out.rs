@@ -18,29 +18,6 @@ use pyo3::types::{PyList, PyTuple};
 
 type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// Entries that write to `out` as it is: its dtype must be the result's.
-const EXACT: [&str; 13] = [
-    "gather",
-    "scatter",
-    "scatter_add",
-    "index_add",
-    "mm",
-    "bmm",
-    "addmm",
-    "baddbmm",
-    "softmax",
-    "log_softmax",
-    "topk",
-    "tril",
-    "triu",
-];
-
-/// Whether the function of an entry takes `out=`: all that give new tensors.
-pub fn takes_out(entry: &Entry) -> bool {
-    let none = Flags::VIEW.or(Flags::NOT_FUNCTION);
-    entry.flags.0 & none.0 == 0 && !entry.name.starts_with("nn.")
-}
-
 fn targets<'py>(op: &str, out: Object<'_, 'py>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     let one = |o: Bound<'py, PyAny>| {
         o.cast_into::<PyTensor>().map_err(|e| {
@@ -91,17 +68,17 @@ pub fn run<'py>(
     let in_dtype = in_dtype_of(entry, args, &targets);
     match crate::operators::run::call(py, entry, in_dtype.as_deref().unwrap_or(args))? {
         Value::Tensor(new) if targets.len() == 1 => {
-            put(py, op, targets[0].get(), &new)?;
+            put(py, entry, targets[0].get(), &new)?;
             Ok(targets[0].clone().into_ptr())
         }
         Value::Named(n) if n.items.len() == targets.len() => {
             let n = *n;
-            put_all(py, op, &targets, &n.items)?;
+            put_all(py, entry, &targets, &n.items)?;
             let objects = targets.into_iter().map(Bound::into_any).collect();
             Ok(crate::types::named::instance(py, n.class, objects)?.into_ptr())
         }
         Value::Tuple(items) | Value::List(items) if items.len() == targets.len() => {
-            put_all(py, op, &targets, &items)?;
+            put_all(py, entry, &targets, &items)?;
             Ok(PyTuple::new(py, targets)?.into_any().into_ptr())
         }
         other => {
@@ -128,18 +105,21 @@ fn in_dtype_of(entry: &Entry, args: &[Value], targets: &[Bound<'_, PyTensor>]) -
     Some(args)
 }
 
-fn put_all(py: Python<'_>, op: &str, targets: &[Bound<'_, PyTensor>], items: &[Value]) -> PyResult<()> {
+fn put_all(py: Python<'_>, entry: &Entry, targets: &[Bound<'_, PyTensor>], items: &[Value]) -> PyResult<()> {
     for (target, item) in targets.iter().zip(items) {
-        let Value::Tensor(new) = item else { return Err(Error::internal(format!("{op}(): gave no tensor")).into()) };
-        put(py, op, target.get(), new)?;
+        let Value::Tensor(new) = item else {
+            return Err(Error::internal(format!("{}(): gave no tensor", entry.name)).into());
+        };
+        put(py, entry, target.get(), new)?;
     }
     Ok(())
 }
 
 /// Writes to one target. One of another shape becomes as large as it must be.
-fn put(py: Python<'_>, op: &str, target: &PyTensor, new: &Tensor) -> PyResult<()> {
+fn put(py: Python<'_>, entry: &Entry, target: &PyTensor, new: &Tensor) -> PyResult<()> {
+    let op = entry.short_name();
     let (shape, dtype) = (target.value().shape().clone(), target.value().dtype());
-    if EXACT.contains(&op) && new.dtype() != dtype {
+    if entry.flags.has(Flags::EXACT_OUT) && new.dtype() != dtype {
         return Err(Error::runtime(format!(
             "{op}(): Expected out tensor to have dtype {}, but got {dtype} instead",
             new.dtype()

@@ -5,7 +5,7 @@ use crate::door::synonyms;
 use crate::types::options;
 use crate::types::raised;
 use pullback::base::{Error, Result};
-use pullback::ops::{Entry, Flags, Kind, Value};
+use pullback::ops::{Cost, Entry, Flags, Kind, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -27,6 +27,9 @@ pub struct Bindable {
     pub positional: usize,
     /// Which parameters are options with few values, as bits.
     options: u32,
+    pub cost: Cost,
+    /// Elements of one tensor from which the call is long.
+    pub limit: usize,
     /// Where the parameter `memory_format` is.
     pub memory_format: Option<usize>,
 }
@@ -35,6 +38,8 @@ impl Bindable {
     pub fn new(py: Python<'_>, entry: &'static Entry) -> Bindable {
         Bindable {
             entry,
+            cost: entry.flags.cost(),
+            limit: entry.flags.cost().limit(),
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
             options: (0..).zip(entry.params).fold(0, |m, (i, p)| m | u32::from(options::is_option(p.name)) << i),
@@ -135,7 +140,7 @@ impl Bindable {
                 let name = ffi::PyTuple_GET_ITEM(kwnames, k);
                 let Some(j) = self.find(py, name, slots) else {
                     let text = keyword(py, name);
-                    if text == "out" && crate::operators::out::takes_out(self.entry) {
+                    if text == "out" && self.entry.takes_out() {
                         slots[OUT] = *values.offset(k);
                         continue;
                     }
@@ -165,7 +170,7 @@ impl Bindable {
 
     /// Whether a synonym holds for this entry: `dtype` is a shape only where `x.view(dtype)` takes its place.
     fn allows(&self, to: &str, text: &str) -> bool {
-        text != "dtype" || (to == "shape" && self.entry.name == "Tensor.view")
+        text != "dtype" || (to == "shape" && self.entry.flags.has(Flags::TAKES_DTYPE))
     }
 
     /// Slots as values.

@@ -4,11 +4,11 @@ use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
 use crate::tensor;
 use crate::types::errors;
 use crate::types::errors::PyResult;
-use pullback::base::{Result, Scalar};
+use pullback::base::Result;
 use pullback::core::Tensor;
 use pullback::dense::threads;
 use pullback::ops::entry::Fast;
-use pullback::ops::{self, Entry, Flags, Value};
+use pullback::ops::{self, Cost, Entry, Flags, Value};
 use pyo3::ffi;
 use pyo3::impl_::trampoline::{MethodDef, unaryfunc};
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Object = *mut ffi::PyObject;
 type FastCall = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
@@ -30,10 +31,8 @@ pub enum Form {
     Function,
     Method,
     Inplace,
+    InplaceFunction,
 }
-
-/// Elements from which a call releases the GIL: about 20 µs of the cheapest kernel.
-const RELEASE_ABOVE: usize = 100_000;
 
 static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
 
@@ -72,7 +71,7 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
         // SAFETY: trampolines are only made for entries of the list.
         let b = unsafe { BINDABLE.get().unwrap_unchecked().get_unchecked(i) };
         let mut slots: Slots = [null_mut(); MAX_PARAMS + 1];
-        let skip = usize::from(form != Form::Function);
+        let skip = usize::from(matches!(form, Form::Method | Form::Inplace));
         if skip == 1 {
             slots[0] = slf;
         }
@@ -83,13 +82,13 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
                 .error("got an unexpected keyword argument 'out'; the function of that name takes it".into())
                 .into());
         }
-        if form == Form::Inplace {
+        if matches!(form, Form::Inplace | Form::InplaceFunction) {
             return inplace(py, b, &slots);
         }
         if !slots[OUT].is_null() {
             return into_out(py, b, &slots);
         }
-        if let Some(out) = fast(py, b.entry, &slots) {
+        if let Some(out) = fast(py, b, &slots) {
             return Ok(tensor::wrap(py, out?)?.into_ptr());
         }
         let values = match b.values(py, &slots) {
@@ -166,59 +165,37 @@ fn into_out(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
 
 /// The path for plain tensors: no [`Value`]s.
 #[inline(always)]
-fn fast(py: Python<'_>, entry: &Entry, slots: &Slots) -> Option<Result<Tensor>> {
-    match entry.fast {
+fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
+    match b.entry.fast {
         Fast::No => None,
         Fast::Unary(f) => {
             let x = tensor::cell(py, slots[0])?.value();
-            (x.stored() < RELEASE_ABOVE).then(|| f(&x))
+            (x.stored() < b.limit).then(|| f(&x))
         }
         Fast::Binary(f) => {
             let x = tensor::cell(py, slots[0])?.value();
             let y = tensor::cell(py, slots[1])?.value();
-            (x.stored() < RELEASE_ABOVE && y.stored() < RELEASE_ABOVE).then(|| f(&x, &y))
+            (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y))
         }
     }
 }
 
-fn is_big(v: &Value) -> bool {
-    match v {
-        Value::Tensor(t) => t.stored() >= RELEASE_ABOVE,
-        Value::List(items) | Value::Tuple(items) => items.iter().any(is_big),
-        // A count, as in `arange(n)` and `randperm(n)`.
-        Value::Int(n) => *n >= RELEASE_ABOVE as i64,
-        Value::Number(Scalar::Int(n)) => *n >= RELEASE_ABOVE as i64,
-        Value::Ints(shape) => shape.iter().fold(1i64, |n, &d| n.saturating_mul(d.max(1))) >= RELEASE_ABOVE as i64,
-        _ => false,
-    }
-}
-
-/// Elements that two operands make together, if they broadcast, from which their sizes alone say nothing.
-const OUTER: usize = 10_000;
-
-/// Whether a call with these arguments may take long: one is big, or several span a big result.
-#[inline]
-fn is_long(values: &[Value]) -> bool {
-    let mut spanning = 0;
-    values.iter().any(|v| {
-        spanning += usize::from(matches!(v, Value::Tensor(t) if t.stored() >= OUTER));
-        spanning > 1 || is_big(v)
-    })
-}
-
 /// Runs an entry, without the GIL if there is much to do.
 pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
-    if is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
+    if entry.flags.is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
 }
 
-/// Runs `f`, without the GIL if one of its tensors is big, or if two of them may span a big result.
+/// Runs `f`, which does work of this class on tensors, without the GIL if that takes long.
 #[inline(always)]
-pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-    let big = |t: &&Tensor| t.stored() >= RELEASE_ABOVE;
-    let outer = |a: &Tensor, b: &Tensor| a.numel() >= OUTER && b.numel() >= OUTER && a.shape() != b.shape();
+pub fn released<R: Send>(
+    py: Python<'_>,
+    cost: Cost,
+    tensors: &[&Tensor],
+    f: impl FnOnce() -> Result<R> + Send,
+) -> Result<R> {
     let long = match tensors {
-        [a, b] => big(a) || big(b) || outer(a, b),
-        all => all.iter().any(big),
+        [a, b] => cost.is_long_of(a, b),
+        all => all.iter().any(|t| t.stored() >= cost.limit()),
     };
     if long { without_gil(py, f) } else { f() }
 }
@@ -228,6 +205,7 @@ pub fn released<R: Send>(py: Python<'_>, tensors: &[&Tensor], f: impl FnOnce() -
 #[cold]
 #[inline(never)]
 fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    RELEASED.fetch_add(1, Ordering::Relaxed);
     py.detach(|| threads::giving_up(f))
 }
 
@@ -247,6 +225,15 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     Ok(slf.into_ptr())
 }
 
+/// Calls that ran without the GIL, which tests count.
+static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many calls ran without the GIL since the import.
+#[pyfunction]
+fn _released_calls() -> usize {
+    RELEASED.load(Ordering::Relaxed)
+}
+
 /// Calls a table function from Rust code of this layer.
 pub fn call_named(py: Python<'_>, name: &str, values: &[Value]) -> PyResult<Value> {
     match ops::find(name) {
@@ -264,48 +251,59 @@ unsafe extern "C" fn trampoline<const HI: usize, const LO: usize, const FORM: u8
     let form = match FORM {
         0 => Form::Function,
         1 => Form::Method,
-        _ => Form::Inplace,
+        2 => Form::Inplace,
+        _ => Form::InplaceFunction,
     };
     // SAFETY: called by the interpreter with what METH_FASTCALL | METH_KEYWORDS promises.
     unsafe { run(HI * 16 + LO, form, slf, args, n, kwnames) }
 }
 
+/// The pool has room for this many entries, and code for those that there are.
+const ROWS: usize = 96;
+type Pool = [[FastCall; 16]; ROWS];
+const _: () = assert!(ops::COUNT <= ROWS * 16, "the pool of trampolines is too small for the table: add rows");
+
+/// A trampoline that an entry needs, or else the first: what no table names is not compiled.
+const fn used(hi: usize, lo: usize, f: FastCall) -> FastCall {
+    if hi * 16 + lo < ops::COUNT { f } else { trampoline::<0, 0, 0> }
+}
+
 macro_rules! row {
     ($hi:literal, $form:literal) => {
         [
-            trampoline::<$hi, 0, $form>,
-            trampoline::<$hi, 1, $form>,
-            trampoline::<$hi, 2, $form>,
-            trampoline::<$hi, 3, $form>,
-            trampoline::<$hi, 4, $form>,
-            trampoline::<$hi, 5, $form>,
-            trampoline::<$hi, 6, $form>,
-            trampoline::<$hi, 7, $form>,
-            trampoline::<$hi, 8, $form>,
-            trampoline::<$hi, 9, $form>,
-            trampoline::<$hi, 10, $form>,
-            trampoline::<$hi, 11, $form>,
-            trampoline::<$hi, 12, $form>,
-            trampoline::<$hi, 13, $form>,
-            trampoline::<$hi, 14, $form>,
-            trampoline::<$hi, 15, $form>,
+            used($hi, 0, trampoline::<$hi, 0, $form>),
+            used($hi, 1, trampoline::<$hi, 1, $form>),
+            used($hi, 2, trampoline::<$hi, 2, $form>),
+            used($hi, 3, trampoline::<$hi, 3, $form>),
+            used($hi, 4, trampoline::<$hi, 4, $form>),
+            used($hi, 5, trampoline::<$hi, 5, $form>),
+            used($hi, 6, trampoline::<$hi, 6, $form>),
+            used($hi, 7, trampoline::<$hi, 7, $form>),
+            used($hi, 8, trampoline::<$hi, 8, $form>),
+            used($hi, 9, trampoline::<$hi, 9, $form>),
+            used($hi, 10, trampoline::<$hi, 10, $form>),
+            used($hi, 11, trampoline::<$hi, 11, $form>),
+            used($hi, 12, trampoline::<$hi, 12, $form>),
+            used($hi, 13, trampoline::<$hi, 13, $form>),
+            used($hi, 14, trampoline::<$hi, 14, $form>),
+            used($hi, 15, trampoline::<$hi, 15, $form>),
         ]
     };
 }
 macro_rules! pool {
     ($form:literal: $($hi:literal)*) => { [$(row!($hi, $form)),*] };
 }
-const ROWS: usize = 48;
-type Pool = [[FastCall; 16]; ROWS];
 macro_rules! full_pool {
     ($form:literal) => {
-        pool!($form: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
-            32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47)
+        pool!($form: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34
+            35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66
+            67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95)
     };
 }
 static FUNCTIONS: Pool = full_pool!(0);
 static METHODS: Pool = full_pool!(1);
 static INPLACES: Pool = full_pool!(2);
+static INPLACE_FUNCTIONS: Pool = full_pool!(3);
 
 /// A method definition that lives as long as the process, as the interpreter requires.
 fn definition(name: &str, doc: String, f: FastCall) -> PyResult<*mut ffi::PyMethodDef> {
@@ -327,20 +325,21 @@ fn documentation(e: &Entry, name: &str, method: bool) -> String {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     let list = BINDABLE.get_or_init(|| ops::table().map(|e| Bindable::new(py, e)).collect());
-    assert!(list.len() <= ROWS * 16, "the pool of trampolines is too small for the table");
     let class = py.get_type::<tensor::PyTensor>();
     let functions = PyDict::new(py);
     for (i, b) in list.iter().enumerate() {
         let e = b.entry;
         assert!(e.params.len() <= MAX_PARAMS, "{}: too many parameters", e.name);
-        if !e.flags.has(Flags::NOT_FUNCTION) && !e.flags.has(Flags::PROPERTY) {
+        if e.flags.has(Flags::INPLACE_FUNCTION) {
+            for name in method_names(e) {
+                let name = format!("{name}_");
+                let f = function(m, "pullback", e, &name, INPLACE_FUNCTIONS[i / 16][i % 16])?;
+                functions.set_item(name, f)?;
+            }
+        }
+        if e.is_function() {
             let module = e.name.rsplit_once('.').map_or("pullback".into(), |(path, _)| format!("pullback.{path}"));
-            let module_name = PyString::new(py, &module);
-            let def = definition(e.short_name(), documentation(e, e.short_name(), false), FUNCTIONS[i / 16][i % 16])?;
-            // SAFETY: the definition is never freed. With a module as `self`, pickling finds the function by name.
-            let f = unsafe {
-                Bound::from_owned_ptr_or_err(py, ffi::PyCFunction_NewEx(def, m.as_ptr(), module_name.as_ptr()))?
-            };
+            let f = function(m, &module, e, e.short_name(), FUNCTIONS[i / 16][i % 16])?;
             for name in std::iter::once(&e.name).chain(e.aliases) {
                 functions.set_item(name, &f)?;
             }
@@ -362,7 +361,22 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     // Attributes that are not in `__all__`, which lists the names of the package itself.
     m.setattr("functions", functions)?;
+    m.setattr("_released_calls", wrap_pyfunction!(_released_calls, m)?)?;
     Ok(m.setattr("operator_table", wrap_pyfunction!(operator_table, m)?)?)
+}
+
+/// A function of the table, which says that it lives in `module`.
+fn function<'py>(
+    m: &Bound<'py, PyModule>,
+    module: &str,
+    e: &Entry,
+    name: &str,
+    f: FastCall,
+) -> PyResult<Bound<'py, PyAny>> {
+    let def = definition(name, documentation(e, name, false), f)?;
+    let module = PyString::new(m.py(), module);
+    // SAFETY: the definition is never freed. With a module as `self`, pickling finds the function by name.
+    unsafe { Ok(Bound::from_owned_ptr_or_err(m.py(), ffi::PyCFunction_NewEx(def, m.as_ptr(), module.as_ptr()))?) }
 }
 
 /// Names as a method: those without a module in front, or else the last part of the path.
@@ -430,9 +444,11 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         for (name, flag) in [
             ("method", Flags::METHOD),
             ("inplace", Flags::INPLACE),
+            ("inplace_function", Flags::INPLACE_FUNCTION),
             ("property", Flags::PROPERTY),
             ("view", Flags::VIEW),
             ("random", Flags::RANDOM),
+            ("dynamic", Flags::DYNAMIC),
             ("variadic", Flags::VARIADIC),
             ("creation", Flags::CREATION),
             ("inplace_keyword", Flags::INPLACE_KEYWORD),
@@ -440,7 +456,9 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         ] {
             flags.set_item(name, e.flags.has(flag))?;
         }
-        flags.set_item("function", !e.flags.has(Flags::NOT_FUNCTION) && !e.flags.has(Flags::PROPERTY))?;
+        flags.set_item("function", e.is_function())?;
+        flags.set_item("out", e.takes_out())?;
+        d.set_item("cost", format!("{:?}", e.flags.cost()).to_lowercase())?;
         d.set_item("flags", flags)?;
         out.append(d)?;
     }

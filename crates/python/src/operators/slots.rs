@@ -14,7 +14,7 @@ use crate::types::raised;
 use pullback::base::Scalar;
 use pullback::core::Tensor;
 use pullback::ops::value::Operand;
-use pullback::ops::{arith, compare, matmul, unary};
+use pullback::ops::{Cost, arith, compare, matmul, unary};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -33,22 +33,23 @@ type Result = pullback::Result<Tensor>;
 fn apply(
     slf: Slf<'_, '_>,
     other: Any<'_, '_>,
+    cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<Option<Tensor>> {
     let a = slf.get().value();
     if let Some(b) = tensor::cell(slf.py(), other.as_ptr()) {
         let b = b.value();
-        return Ok(Some(run::released(slf.py(), &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
+        return Ok(Some(run::released(slf.py(), cost, &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
     }
     // Most numbers are these; taken apart here, they are written once and not moved.
     if let Ok(x) = other.cast_exact::<PyFloat>() {
-        return with_number(slf.py(), &a, x.value(), Scalar::Float, f);
+        return with_number(slf.py(), &a, x.value(), Scalar::Float, cost, f);
     }
     if let Some(i) = convert::plain_integer(other) {
-        return with_number(slf.py(), &a, i, Scalar::Int, f);
+        return with_number(slf.py(), &a, i, Scalar::Int, cost, f);
     }
     match convert::number(other)? {
-        Some(n) => with_number(slf.py(), &a, n, |n| n, f),
+        Some(n) => with_number(slf.py(), &a, n, |n| n, cost, f),
         None => Ok(None),
     }
 }
@@ -60,19 +61,21 @@ fn with_number<N: Copy + Send>(
     a: &Tensor,
     n: N,
     scalar: impl FnOnce(N) -> Scalar + Send,
+    cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<Option<Tensor>> {
-    Ok(Some(run::released(py, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
+    Ok(Some(run::released(py, cost, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
 }
 
 #[inline(always)]
 fn binary<'py>(
     slf: Slf<'_, 'py>,
     other: Any<'_, 'py>,
+    cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> Out<'py> {
     let py = slf.py();
-    match apply(slf, other, f)? {
+    match apply(slf, other, cost, f)? {
         Some(out) => Ok(tensor::wrap(py, out)?.into_any()),
         None => Ok(py.NotImplemented().into_bound(py)),
     }
@@ -83,10 +86,11 @@ fn inplace(
     slf: Slf<'_, '_>,
     other: Any<'_, '_>,
     name: &str,
+    cost: Cost,
     f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
 ) -> PyResult<()> {
     slf.get().check_writable(name)?;
-    match apply(slf, other, f)? {
+    match apply(slf, other, cost, f)? {
         Some(out) => Ok(slf.get().write(name, &out)?),
         None => inplace_array(slf, other, name, &f),
     }
@@ -143,20 +147,20 @@ fn matmul(a: Operand<'_>, b: Operand<'_>) -> Result {
 
 macro_rules! slots {
     (
-        $( $name:ident $reflected:ident $inplace:ident = $title:literal $f:path; )*
+        $( $name:ident $reflected:ident $inplace:ident = $title:literal $cost:ident $f:path; )*
         { $($rest:tt)* }
     ) => {
         #[pymethods]
         impl PyTensor {
             $(
                 fn $name<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, |a, b| $f(a, b))
+                    binary(slf, other, Cost::$cost, |a, b| $f(a, b))
                 }
                 fn $reflected<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, |a, b| $f(b, a))
+                    binary(slf, other, Cost::$cost, |a, b| $f(b, a))
                 }
                 fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
-                    inplace(slf, other, $title, |a, b| $f(a, b))
+                    inplace(slf, other, $title, Cost::$cost, |a, b| $f(a, b))
                 }
             )*
             $($rest)*
@@ -165,18 +169,18 @@ macro_rules! slots {
 }
 
 slots! {
-    __add__ __radd__ __iadd__ = "add_" add;
-    __sub__ __rsub__ __isub__ = "sub_" sub;
-    __mul__ __rmul__ __imul__ = "mul_" arith::mul;
-    __truediv__ __rtruediv__ __itruediv__ = "div_" div;
-    __floordiv__ __rfloordiv__ __ifloordiv__ = "floor_divide_" arith::floor_divide;
-    __mod__ __rmod__ __imod__ = "remainder_" remainder;
-    __matmul__ __rmatmul__ __imatmul__ = "matmul_" matmul;
-    __and__ __rand__ __iand__ = "bitwise_and_" compare::bitwise_and;
-    __or__ __ror__ __ior__ = "bitwise_or_" compare::bitwise_or;
-    __xor__ __rxor__ __ixor__ = "bitwise_xor_" compare::bitwise_xor;
-    __lshift__ __rlshift__ __ilshift__ = "bitwise_left_shift_" compare::bitwise_left_shift;
-    __rshift__ __rrshift__ __irshift__ = "bitwise_right_shift_" compare::bitwise_right_shift;
+    __add__ __radd__ __iadd__ = "add_" Cheap add;
+    __sub__ __rsub__ __isub__ = "sub_" Cheap sub;
+    __mul__ __rmul__ __imul__ = "mul_" Cheap arith::mul;
+    __truediv__ __rtruediv__ __itruediv__ = "div_" Cheap div;
+    __floordiv__ __rfloordiv__ __ifloordiv__ = "floor_divide_" Cheap arith::floor_divide;
+    __mod__ __rmod__ __imod__ = "remainder_" Transcendental remainder;
+    __matmul__ __rmatmul__ __imatmul__ = "matmul_" Product matmul;
+    __and__ __rand__ __iand__ = "bitwise_and_" Cheap compare::bitwise_and;
+    __or__ __ror__ __ior__ = "bitwise_or_" Cheap compare::bitwise_or;
+    __xor__ __rxor__ __ixor__ = "bitwise_xor_" Cheap compare::bitwise_xor;
+    __lshift__ __rlshift__ __ilshift__ = "bitwise_left_shift_" Cheap compare::bitwise_left_shift;
+    __rshift__ __rrshift__ __irshift__ = "bitwise_right_shift_" Cheap compare::bitwise_right_shift;
     {
         #[new]
         #[pyo3(signature = (*args, **kwargs))]
@@ -190,13 +194,13 @@ slots! {
             self.clear();
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, arith::pow)
+            binary(slf, other, Cost::Transcendental, arith::pow)
         }
         fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, |a, b| arith::pow(b, a))
+            binary(slf, other, Cost::Transcendental, |a, b| arith::pow(b, a))
         }
         fn __ipow__(slf: &Bound<'_, Self>, other: Any<'_, '_>, _modulo: Any<'_, '_>) -> PyResult<()> {
-            inplace(slf, other, "pow_", arith::pow)
+            inplace(slf, other, "pow_", Cost::Transcendental, arith::pow)
         }
         fn __neg__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             unary_slot(slf, unary::negative)
@@ -212,12 +216,12 @@ slots! {
         }
         fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
             match op {
-                CompareOp::Eq => binary(slf, other, |a, b| compare::eq(a, b)),
-                CompareOp::Ne => binary(slf, other, |a, b| compare::ne(a, b)),
-                CompareOp::Lt => binary(slf, other, |a, b| compare::lt(a, b)),
-                CompareOp::Le => binary(slf, other, |a, b| compare::le(a, b)),
-                CompareOp::Gt => binary(slf, other, |a, b| compare::gt(a, b)),
-                CompareOp::Ge => binary(slf, other, |a, b| compare::ge(a, b)),
+                CompareOp::Eq => binary(slf, other, Cost::Cheap, |a, b| compare::eq(a, b)),
+                CompareOp::Ne => binary(slf, other, Cost::Cheap, |a, b| compare::ne(a, b)),
+                CompareOp::Lt => binary(slf, other, Cost::Cheap, |a, b| compare::lt(a, b)),
+                CompareOp::Le => binary(slf, other, Cost::Cheap, |a, b| compare::le(a, b)),
+                CompareOp::Gt => binary(slf, other, Cost::Cheap, |a, b| compare::gt(a, b)),
+                CompareOp::Ge => binary(slf, other, Cost::Cheap, |a, b| compare::ge(a, b)),
             }
         }
         /// Tensors are keys by identity.
@@ -300,6 +304,6 @@ slots! {
 
 fn unary_slot<'py>(slf: Slf<'_, 'py>, f: fn(&Tensor) -> Result) -> Out<'py> {
     let x = slf.get().value();
-    let out = run::released(slf.py(), &[&x], || f(&x))?;
+    let out = run::released(slf.py(), Cost::Cheap, &[&x], || f(&x))?;
     Ok(tensor::wrap(slf.py(), out)?.into_any())
 }

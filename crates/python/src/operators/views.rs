@@ -13,7 +13,7 @@ use pullback::base::{DType, Error, Layout, Result};
 use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
-use pullback::ops::{Entry, Flags, Value, bits, indexing};
+use pullback::ops::{Cost, Entry, Flags, Value, bits, indexing};
 use pullback::rules::basis;
 use pullback::skin::cell::Face;
 use pullback::skin::lens::{self, Lens};
@@ -22,33 +22,6 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
-
-/// Entries that give their argument back where nothing changes: then the result is the same object.
-const SELF: [&str; 17] = [
-    "Tensor.bool",
-    "Tensor.byte",
-    "Tensor.char",
-    "Tensor.short",
-    "Tensor.int",
-    "Tensor.long",
-    "Tensor.half",
-    "Tensor.bfloat16",
-    "Tensor.float",
-    "Tensor.double",
-    "Tensor.cfloat",
-    "Tensor.cdouble",
-    "Tensor.type_as",
-    "real",
-    "conj",
-    "positive",
-    "resolve_conj",
-];
-
-/// Entries whose result is a view where the layout allows it, and a copy elsewhere.
-const PERHAPS: [&str; 5] = ["reshape", "Tensor.reshape_as", "flatten", "ravel", "unflatten"];
-
-/// Entries whose result is a view or an error.
-const STRICT: [&str; 2] = ["Tensor.view", "Tensor.view_as"];
 
 /// The result of a function or method as an object.
 pub fn finish(
@@ -64,11 +37,11 @@ pub fn finish(
         // SAFETY: the caller's frame keeps the first argument alive.
         let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
         if entry.flags.has(Flags::VIEW) {
-            if entry.name == "detach" {
+            if entry.flags.has(Flags::HISTORYLESS) {
                 return Ok(detached(&slf)?.into_ptr());
             }
-            let perhaps = PERHAPS.contains(&entry.name);
-            if !(perhaps || STRICT.contains(&entry.name)) || shares(cell, before, &out) {
+            let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));
+            if !(perhaps || strict) || shares(cell, before, &out) {
                 return Ok(views(&slf, entry, args, out)?.into_ptr());
             }
             if !perhaps {
@@ -76,7 +49,7 @@ pub fn finish(
             }
         } else if let Value::Tensor(t) = &out
             && t.same(before)
-            && SELF.contains(&entry.name)
+            && entry.flags.has(Flags::SAME_OBJECT)
         {
             return Ok(slf.into_ptr());
         }
@@ -155,7 +128,7 @@ pub fn other_form<'py>(
     argument: *mut ffi::PyObject,
     error: Error,
 ) -> Out<'py> {
-    if entry.name != "Tensor.view" || argument.is_null() {
+    if !entry.flags.has(Flags::TAKES_DTYPE) || argument.is_null() {
         return Err(error.into());
     }
     // SAFETY: arguments of the caller's frame.
@@ -218,7 +191,7 @@ pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value:
     cell.check_writable(OP)?;
     if !index::is_basic(&items) {
         let old = cell.value();
-        let new = run::released(py, &[&old, value], || indexing::put(&old, &items, value))?;
+        let new = run::released(py, Cost::Cheap, &[&old, value], || indexing::put(&old, &items, value))?;
         drop(old);
         return cell.write(OP, &new);
     }
