@@ -72,6 +72,7 @@ lint: tools-present $(VENV)/.dev $(VENV)/.wheel
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pullback._stubs --check python/pullback/_core.pyi
 	$(BIN)/mypy
+	$(BIN)/python tools/glibc_needs.py target/wheels
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/sizes.py
 

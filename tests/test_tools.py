@@ -1,4 +1,4 @@
-"""The layer check finds what it must find, and the list of hot functions has those that run."""
+"""The checks find what they must find, and the list of hot functions has those that run."""
 
 from __future__ import annotations
 
@@ -113,3 +113,16 @@ def test_the_list_of_hot_functions_is_what_the_tool_writes() -> None:
     names = [line.strip()[len("*(.text.") : -1] for line in text.splitlines() if line.strip().startswith("*(")]
     assert len(names) == len(set(names)) > 100 and hot.script(names) == text
     assert all(name.endswith("17h*") for name in names)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no versions of symbols")
+def test_needs_of_the_c_library_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pullback._core
+
+    needs = tool("glibc_needs")
+    extension = Path(pullback._core.__file__).read_bytes()
+    assert needs.too_new(extension, needs.system()) == []
+    # All that has a version is too new for a library of no version.
+    monkeypatch.setattr(needs, "LIMIT", (2, 0))
+    assert any(fault.startswith("memcpy (GLIBC_") for fault in needs.too_new(extension, set()))
+    assert needs.too_new(extension, {name for name, *_ in needs.Elf(extension).symbols()}) == []

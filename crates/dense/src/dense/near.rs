@@ -89,8 +89,8 @@ mod thread {
     }
 
     pub fn is_first_of_process() -> bool {
-        // SAFETY: both only answer a question.
-        unsafe { libc::getpid() == libc::gettid() }
+        // SAFETY: both only answer a question. The call by its number, since glibc has a name for it from 2.30 on.
+        unsafe { libc::c_long::from(libc::getpid()) == libc::syscall(libc::SYS_gettid) }
     }
 
     /// In a child of a fork there is one thread, which may be another one.

@@ -72,8 +72,8 @@ fn remember_main(py: Python<'_>) -> PyResult<()> {
 /// Whether this is the thread that the process began with, as far as the system says.
 #[cfg(target_os = "linux")]
 fn is_first() -> bool {
-    // SAFETY: both only answer a question.
-    unsafe { libc::getpid() == libc::gettid() }
+    // SAFETY: both only answer a question. The call by its number, since glibc has a name for it from 2.30 on.
+    unsafe { libc::c_long::from(libc::getpid()) == libc::syscall(libc::SYS_gettid) }
 }
 
 #[cfg(not(target_os = "linux"))]
