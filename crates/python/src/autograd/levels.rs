@@ -45,7 +45,7 @@ fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
 fn _followers(tensors: &Bound<'_, PyTuple>) -> (usize, usize, bool) {
     let (mut tapes, mut duals) = (Levels::new(), Levels::new());
     for t in tensors.iter() {
-        if let Some(cell) = tensor::cell(t.py(), t.as_ptr()) {
+        if let Some(cell) = tensor::cell(&t) {
             collect(&cell.value(), &mut tapes, &mut duals);
         }
     }
@@ -68,8 +68,7 @@ fn _at_here() -> String {
 #[pyfunction]
 #[pyo3(signature = (*tensors))]
 fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
-    let plain =
-        |t: Bound<'_, PyAny>| tensor::cell(t.py(), t.as_ptr()).is_none_or(|c| c.value().level() == LevelId::DENSE);
+    let plain = |t: Bound<'_, PyAny>| tensor::cell(&t).is_none_or(|c| c.value().level() == LevelId::DENSE);
     level::tracing() == LevelId::DENSE && tensors.iter().all(plain)
 }
 

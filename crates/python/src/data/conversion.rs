@@ -245,7 +245,7 @@ impl Target {
     fn take(&mut self, o: Any<'_, '_>) -> PyResult<()> {
         if let Some(d) = dtype::dtype_of(o.as_ptr()) {
             self.dtype = Some(d);
-        } else if let Some(other) = tensor::cell(o.py(), o.as_ptr()) {
+        } else if let Some(other) = tensor::cell(o) {
             self.dtype = Some(other.value().dtype());
         } else if let Ok(d) = dtype::dtype_argument(o, "to", "dtype") {
             self.dtype = Some(d);

@@ -182,7 +182,7 @@ fn integers(o: Any<'_, '_>) -> Result<Option<SmallVec<[i64; 6]>>> {
 
 #[inline]
 pub fn tensor(o: Any<'_, '_>) -> Option<Tensor> {
-    tensor::cell(o.py(), o.as_ptr()).map(|c| c.value())
+    tensor::cell(o).map(|c| c.value())
 }
 
 /// Converts an argument to what the parameter accepts.

@@ -98,7 +98,7 @@ fn is_argument(call: &Call<'_>, t: &PyTensor, cell: &Arc<Cell>) -> bool {
     let is_it = |p: &PyTensor| ptr::eq(p, t) || (p.alone().is_none() && Arc::ptr_eq(&p.cell(), cell));
     let has = |o: &Bound<'_, PyAny>| {
         let Ok((leaves, _)) = Tree::leaves(o) else { return false };
-        leaves.iter().any(|leaf| tensor::cell(call.py(), leaf.as_ptr()).is_some_and(is_it))
+        leaves.iter().any(|leaf| tensor::cell(leaf).is_some_and(is_it))
     };
     let Ok((args, kwargs)) = call.arguments() else { return false };
     args.iter().any(|o| has(&o)) || kwargs.values().iter().any(|o| has(&o))

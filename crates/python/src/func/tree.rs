@@ -14,7 +14,7 @@ use pyo3::types::{PyComplex, PyFloat, PyInt};
 /// The value of a tensor object.
 #[inline]
 pub fn tensor_value(obj: &Bound<'_, PyAny>) -> Option<Tensor> {
-    tensor::cell(obj.py(), obj.as_ptr()).map(|c| c.value())
+    tensor::cell(obj).map(|c| c.value())
 }
 
 /// A number, or an array or scalar of NumPy, as the tensor of its values; `None` for other objects.
@@ -73,7 +73,7 @@ impl Tree {
         obj: &Bound<'py, PyAny>,
         mut visit: impl FnMut(&Bound<'py, PyAny>) -> PyResult<()>,
     ) -> PyResult<Tree> {
-        if tensor::is_tensor(obj.as_ptr()) {
+        if tensor::is_tensor(obj) {
             visit(obj)?;
             return Ok(Tree::Single);
         }

@@ -106,7 +106,7 @@ fn followed(values: &[Tensor], duals: bool) -> Set {
 
 /// Whether an object has this value.
 fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
-    let Some(cell) = tensor::cell(py, o.as_ptr()) else { return false };
+    let Some(cell) = tensor::cell(o.bind(py)) else { return false };
     cell.with(|s| s.quick().map(|x| x.same(value))).unwrap_or_else(|| cell.value().same(value))
 }
 
@@ -183,7 +183,7 @@ impl Call {
                 continue;
             };
             let object = object.bind(py);
-            if let Some(c) = tensor::cell(py, object.as_ptr()) {
+            if let Some(c) = tensor::cell(object) {
                 c.check_writable(&self.methods.name)?;
                 c.write("mark_dirty", value)?;
                 objects[out] = object.clone();
@@ -196,7 +196,6 @@ impl Call {
     /// the forward itself says it changed.
     fn note(
         &self,
-        py: Python<'_>,
         objects: &[Bound<'_, PyAny>],
         values: &[Tensor],
         p: &mut Parsed<'_>,
@@ -211,7 +210,7 @@ impl Call {
         for &i in declared {
             changes.dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
         }
-        let mut changed = self.changed(py, objects, values);
+        let mut changed = self.changed(objects, values);
         changed.retain(|(i, _)| !declared.contains(i));
         if !changed.is_empty() {
             (changes.written, changes.extra) = self.note_written(objects, p, changed);
@@ -228,14 +227,8 @@ impl Call {
     }
 
     /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
-    fn note_batched(
-        &self,
-        py: Python<'_>,
-        objects: &[Bound<'_, PyAny>],
-        values: &[Tensor],
-        p: &mut Parsed<'_>,
-    ) -> PyResult<()> {
-        let changed: Vec<usize> = self.changed(py, objects, values).into_iter().map(|(i, _)| i).collect();
+    fn note_batched(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor], p: &mut Parsed<'_>) -> PyResult<()> {
+        let changed: Vec<usize> = self.changed(objects, values).into_iter().map(|(i, _)| i).collect();
         if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
             return Err(self.error(&format!(
                 "its vmap staticmethod changed {} in place, which is part of a derivative or a batch, and did not return \
@@ -243,7 +236,7 @@ impl Call {
                 self.methods.argument(*i)
             )).into());
         }
-        self.note(py, objects, values, p, &changed)
+        self.note(objects, values, p, &changed)
     }
 
     #[cold]
@@ -260,7 +253,7 @@ impl Call {
         let mut parsed = Structure::parse(&out)?;
         if record {
             Call::lower(&mut parsed.tensors)?;
-            self.note(py, &objects, values, &mut parsed, &[])?;
+            self.note(&objects, values, &mut parsed, &[])?;
         } else {
             self.append_written(&objects, &mut parsed.tensors);
         }
@@ -280,7 +273,7 @@ impl Call {
         }
         Call::lower(&mut parsed.tensors)?;
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        self.note(py, &objects, values, &mut parsed, &dirty)?;
+        self.note(&objects, values, &mut parsed, &dirty)?;
         let constant = taken.constants(&parsed.objects);
         let mut sorter = Sorter::new(self, values, &objects, &mut parsed);
         let backward = sorter.list(py, taken.backward.as_deref(), Place::Backward);
@@ -441,7 +434,7 @@ impl Function for Call {
             let result = self.inputs.call(f.bind(py), &first, &objects)?;
             let (out, out_dims) = pair(&self.methods, &result)?;
             let mut parsed = Structure::parse(&out)?;
-            self.note_batched(py, &objects, args, &mut parsed)?;
+            self.note_batched(&objects, args, &mut parsed)?;
             parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size).map(Some)
         })
     }

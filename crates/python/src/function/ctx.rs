@@ -203,14 +203,14 @@ impl Ctx {
             let container = value.is_exact_instance_of::<PyList>()
                 || value.is_exact_instance_of::<PyTuple>()
                 || value.is_exact_instance_of::<PyDict>();
-            if !container && !tensor::is_tensor(value.as_ptr()) {
+            if !container && !tensor::is_tensor(&value) {
                 continue;
             }
             let (leaves, tree) = pytree::flatten(&value)?;
             let first = tensors.len();
             let mut others = Vec::with_capacity(leaves.len());
             for leaf in leaves {
-                others.push(match tensor::is_tensor(leaf.as_ptr()) {
+                others.push(match tensor::is_tensor(&leaf) {
                     true => {
                         tensors.push(leaf.unbind());
                         None
@@ -292,7 +292,7 @@ impl Ctx {
             }
         }
         for (edge, object) in objects {
-            if let Some(cell) = tensor::cell(py, object.as_ptr()) {
+            if let Some(cell) = tensor::cell(object.bind(py)) {
                 cell.adopt(hang(&cell.value(), &edge))?;
             }
         }
@@ -361,7 +361,7 @@ fn check_tensors<'a, 'py: 'a>(
     none: bool,
 ) -> PyResult<()> {
     for (i, a) in args.enumerate() {
-        if tensor::is_tensor(a.as_ptr()) || (none && a.is_none()) {
+        if tensor::is_tensor(&a) || (none && a.is_none()) {
             continue;
         }
         let (verb, rest) = match none {

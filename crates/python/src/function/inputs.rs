@@ -69,7 +69,7 @@ impl Inputs {
         let mut leaves = SmallVec::with_capacity(args.len());
         let mut trees: Option<Vec<TreeSpec>> = None;
         let mut push = |o: &Bound<'_, PyAny>| {
-            leaves.push(match tensor::cell(o.py(), o.as_ptr()) {
+            leaves.push(match tensor::cell(o) {
                 Some(c) => {
                     let (index, value) = (values.len(), c.value());
                     values.push(value.clone());
@@ -79,7 +79,7 @@ impl Inputs {
             });
         };
         for (i, a) in args.iter().enumerate() {
-            if tensor::is_tensor(a.as_ptr()) || pytree::is_plain(a) {
+            if tensor::is_tensor(a) || pytree::is_plain(a) {
                 push(a);
                 trees.iter_mut().for_each(|t| t.push(TreeSpec::Leaf));
                 continue;

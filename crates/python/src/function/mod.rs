@@ -40,7 +40,7 @@ use tensor::PyTensor;
 /// The value of a tensor object.
 #[inline]
 fn value_of(o: &Bound<'_, PyAny>) -> Option<Tensor> {
-    tensor::cell(o.py(), o.as_ptr()).map(|c| c.value())
+    tensor::cell(o).map(|c| c.value())
 }
 
 fn optional(py: Python<'_>, t: Option<Tensor>) -> PyResult<Bound<'_, PyAny>> {

@@ -38,11 +38,11 @@ pub struct Written {
 
 impl Call {
     /// Which leaves the forward changed. Showing the memory to NumPy counts as a write only if something was written.
-    pub(super) fn changed(&self, py: Python<'_>, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<(usize, Way)> {
+    pub(super) fn changed(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<(usize, Way)> {
         let mut changed = Vec::new();
         for (i, leaf) in self.inputs.leaves.iter().enumerate() {
             if let Leaf::Tensor { object, index, .. } = leaf
-                && let Some(cell) = tensor::cell(py, objects[i].as_ptr())
+                && let Some(cell) = tensor::cell(&objects[i])
                 && !is_unchanged(cell, &values[*index])
             {
                 changed.push(match objects[i].is(object) {
@@ -108,7 +108,7 @@ impl Call {
             else {
                 continue;
             };
-            let Some(cell) = tensor::cell(py, object.as_ptr()) else { continue };
+            let Some(cell) = tensor::cell(object.bind(py)) else { continue };
             let value = history::strip(value)?;
             let spoilt = w.way == Way::Silent && history::has_history(&cell.value());
             if spoilt && cell.is_view() {

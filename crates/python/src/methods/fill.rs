@@ -92,7 +92,7 @@ native! { METHODS, ATTRIBUTES:
     /// Sets the elements to those of `src`, converted and broadcast.
     fn copy_(slf, src, non_blocking = False) {
         let _ = non_blocking;
-        let source = src.and_then(|s| tensor::cell(slf.py(), s.as_ptr()).map(|c| c.value()));
+        let source = src.as_ref().and_then(|s| tensor::cell(s).map(|c| c.value()));
         match source {
             Some(s) => overwrite(slf, "copy_", |_| Ok(s)),
             None => Err(Error::type_("copy_(): argument 'src' must be Tensor").into()),

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 /// (True, False)
 #[pyfunction]
 fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
-    tensor::is_tensor(obj.as_ptr())
+    tensor::is_tensor(obj)
 }
 
 /// Whether an object is a storage, as `Tensor.untyped_storage` gives it.

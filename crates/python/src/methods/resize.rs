@@ -145,7 +145,7 @@ fn named(
         return Ok(Cell::root(Array::zeros(dtype, [0].into())?.into(), level::current(), 0));
     };
     let plain = offset.is_none() && size.is_none() && stride.is_none();
-    let memory = if let Some(other) = tensor::cell(source.py(), source.as_ptr()) {
+    let memory = if let Some(other) = tensor::cell(&source) {
         let value = other.value();
         check_constant(&value, "the source")?;
         if value.dtype() != dtype {
@@ -203,7 +203,7 @@ native! { METHODS, ATTRIBUTES:
     ///         [2, 3]])
     fn resize_as_(slf, the_template; memory_format = None) {
         row_major("resize_as_", memory_format)?;
-        let Some(like) = the_template.and_then(|o| tensor::cell(slf.py(), o.as_ptr())) else {
+        let Some(like) = the_template.as_ref().and_then(|o| tensor::cell(o)) else {
             return Err(Error::type_("resize_as_(): argument 'the_template' must be Tensor").into());
         };
         resize(slf, "resize_as_", like.value().shape().clone())?;

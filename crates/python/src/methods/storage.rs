@@ -144,7 +144,8 @@ fn storage<'py>(slf: Slf<'_, 'py>) -> PyResult<Bound<'py, Storage>> {
 }
 
 fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
-    let found = o.and_then(|o| tensor::cell(o.py(), o.as_ptr()));
+    // SAFETY: the argument is borrowed for 'a.
+    let found = o.and_then(|o| unsafe { tensor::cell_at(o.py(), o.as_ptr()) });
     found.ok_or_else(|| {
         let got = o.map_or_else(|| "None".into(), |o| convert::type_name(&o));
         Error::type_(format!("{op}(): argument 'tensor' must be Tensor, not {got}")).into()

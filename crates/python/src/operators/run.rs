@@ -94,7 +94,9 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
         let values = match b.values(py, &slots) {
             Ok(values) => values,
             Err(e) => {
-                return crate::operators::views::other_form(py, b.entry, slots[0], slots[1], e).map(Bound::into_ptr);
+                // SAFETY: the interpreter keeps the arguments of a call alive.
+                return unsafe { crate::operators::views::other_form(py, b.entry, slots[0], slots[1], e) }
+                    .map(Bound::into_ptr);
             }
         };
         let out = call(py, b.entry, &values)?;
@@ -115,7 +117,7 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
     if b.entry.flags.has(Flags::INPLACE_KEYWORD) && asked(b, slots, "inplace") {
         // SAFETY: slot 0 is the first argument, alive during the call.
         let first = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
-        crate::operators::views::assign(py, b.entry, &first, values, out)?;
+        crate::operators::views::assign(b.entry, &first, values, out)?;
         return Ok(first.into_ptr());
     }
     let out = if b.memory_format.is_some() { arranged(py, b, slots, out)? } else { out };
@@ -124,13 +126,14 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
             for (i, value) in u.updates {
                 // SAFETY: an updated argument was given, and is alive during the call.
                 let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
-                crate::operators::views::assign(py, b.entry, &target, values.clone(), Value::Tensor(value))?;
+                crate::operators::views::assign(b.entry, &target, values.clone(), Value::Tensor(value))?;
             }
             Value::Tensor(u.out)
         }
         out => out,
     };
-    crate::operators::views::finish(py, b.entry, slots[0], values, out)
+    // SAFETY: as in `run`, whose arguments the slots are.
+    unsafe { crate::operators::views::finish(py, b.entry, slots[0], values, out) }
 }
 
 /// The result in the order in memory that `memory_format` asks for.
@@ -166,15 +169,17 @@ fn into_out(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
 /// The path for plain tensors: no [`Value`]s.
 #[inline(always)]
 fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
+    // SAFETY: the caller's frame keeps the arguments in the slots alive.
+    let cell = |i: usize| unsafe { tensor::cell_at(py, slots[i]) };
     match b.entry.fast {
         Fast::No => None,
         Fast::Unary(f) => {
-            let x = tensor::cell(py, slots[0])?.value();
+            let x = cell(0)?.value();
             (x.stored() < b.limit).then(|| f(&x))
         }
         Fast::Binary(f) => {
-            let x = tensor::cell(py, slots[0])?.value();
-            let y = tensor::cell(py, slots[1])?.value();
+            let x = cell(0)?.value();
+            let y = cell(1)?.value();
             (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y))
         }
     }
@@ -213,7 +218,7 @@ fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) ->
 fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     // SAFETY: slot 0 is `self`, alive during the call.
     let slf = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
-    if let Some(cell) = tensor::cell(py, slots[0])
+    if let Some(cell) = tensor::cell(&slf)
         && !b.entry.flags.has(Flags::VIEW)
     {
         let name = b.entry.short_name();
@@ -221,7 +226,7 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     }
     let values = b.values(py, slots)?;
     let out = call(py, b.entry, &values)?;
-    crate::operators::views::assign(py, b.entry, &slf, values, out)?;
+    crate::operators::views::assign(b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
 }
 

@@ -37,7 +37,7 @@ fn apply(
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<Option<Tensor>> {
     let a = slf.get().value();
-    if let Some(b) = tensor::cell(slf.py(), other.as_ptr()) {
+    if let Some(b) = tensor::cell(other) {
         let b = b.value();
         return Ok(Some(run::released(slf.py(), cost, &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
     }

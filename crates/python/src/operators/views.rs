@@ -24,17 +24,21 @@ use pyo3::types::PyTuple;
 use std::sync::Arc;
 
 /// The result of a function or method as an object.
-pub fn finish(
+///
+/// # Safety
+/// `base` is null, or the first argument, which the caller's frame keeps alive.
+pub unsafe fn finish(
     py: Python<'_>,
     entry: &'static Entry,
     base: *mut ffi::PyObject,
     args: Vec<Value>,
     out: Value,
 ) -> PyResult<*mut ffi::PyObject> {
-    if let Some(cell) = (!base.is_null()).then(|| tensor::cell(py, base)).flatten()
+    // SAFETY: by the contract.
+    if let Some(cell) = (!base.is_null()).then(|| unsafe { tensor::cell_at(py, base) }).flatten()
         && let Some(Value::Tensor(before)) = args.first()
     {
-        // SAFETY: the caller's frame keeps the first argument alive.
+        // SAFETY: as above, and it has a tensor's cell.
         let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
         if entry.flags.has(Flags::VIEW) {
             if entry.flags.has(Flags::HISTORYLESS) {
@@ -120,8 +124,11 @@ fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -
 }
 
 /// What a call that its parameters do not allow means all the same: `x.view(dtype)`.
+///
+/// # Safety
+/// `slf` and, unless it is null, `argument` are arguments that the caller's frame keeps alive.
 #[cold]
-pub fn other_form<'py>(
+pub unsafe fn other_form<'py>(
     py: Python<'py>,
     entry: &'static Entry,
     slf: *mut ffi::PyObject,
@@ -131,7 +138,7 @@ pub fn other_form<'py>(
     if !entry.flags.has(Flags::TAKES_DTYPE) || argument.is_null() {
         return Err(error.into());
     }
-    // SAFETY: arguments of the caller's frame.
+    // SAFETY: by the contract.
     let (slf, argument) = unsafe { (Bound::from_borrowed_ptr(py, slf), Bound::from_borrowed_ptr(py, argument)) };
     let only = match argument.cast::<PyTuple>() {
         Ok(t) if t.len() == 1 => t.get_item(0)?,
@@ -154,15 +161,9 @@ fn other_dtype<'py>(slf: Slf<'_, 'py>, dtype: DType) -> Out<'py> {
 }
 
 /// Writes the result of an in-place form into the cell of `slf`.
-pub fn assign(
-    py: Python<'_>,
-    entry: &'static Entry,
-    slf: &Bound<'_, PyAny>,
-    args: Vec<Value>,
-    out: Value,
-) -> PyResult<()> {
+pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, out: Value) -> PyResult<()> {
     let op = format!("{}_", entry.short_name());
-    let (Some(cell), Value::Tensor(out)) = (tensor::cell(py, slf.as_ptr()), out) else {
+    let (Some(cell), Value::Tensor(out)) = (tensor::cell(slf), out) else {
         return Err(Error::internal(format!("{op}(): gave no tensor")).into());
     };
     if entry.flags.has(Flags::VIEW) {

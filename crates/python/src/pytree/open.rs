@@ -27,7 +27,7 @@ impl LeafTest for Open {
 /// The node that an instance of an unregistered dataclass is.
 fn dataclass(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Entry>>> {
     let py = obj.py();
-    if node::is_plain(obj) || tensor::is_tensor(obj.as_ptr()) || obj.is_instance_of::<PyType>() {
+    if node::is_plain(obj) || tensor::is_tensor(obj) || obj.is_instance_of::<PyType>() {
         return Ok(None);
     }
     let class = obj.get_type();
@@ -79,14 +79,14 @@ pub fn flatten_like<'py>(spec: &TreeSpec, obj: &Bound<'py, PyAny>, out: &mut Vec
 fn children_like<'py>(spec: &TreeSpec, obj: &Bound<'py, PyAny>) -> PyResult<Option<Leaves<'py>>> {
     let py = obj.py();
     let sequence = || -> PyResult<Option<Leaves<'py>>> {
-        if node::is_plain(obj) || tensor::is_tensor(obj.as_ptr()) || obj.is_instance_of::<PyDict>() {
+        if node::is_plain(obj) || tensor::is_tensor(obj) || obj.is_instance_of::<PyDict>() {
             return Ok(None);
         }
         raised::items_if_any(obj)?.map(|items| items.collect()).transpose()
     };
     let TreeSpec::Node(n) = spec else { return sequence() };
     if let Some(keys) = n.kind.keys() {
-        if tensor::is_tensor(obj.as_ptr()) || raised::fitting(py, obj.len())?.unwrap_or(0) != keys.len() {
+        if tensor::is_tensor(obj) || raised::fitting(py, obj.len())?.unwrap_or(0) != keys.len() {
             return Ok(None);
         }
         return keys.iter().map(|k| raised::found(py, obj.get_item(k.bind(py)))).collect();

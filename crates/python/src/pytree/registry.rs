@@ -83,7 +83,7 @@ pub fn find(obj: &Bound<'_, PyAny>) -> PyResult<Option<Arc<Entry>>> {
         if is_named_tuple(&class)? {
             return Ok(Some(remember(&class, How::NamedTuple)));
         }
-    } else if crate::tensor::is_tensor(obj.as_ptr()) {
+    } else if crate::tensor::is_tensor(obj) {
         return Ok(None);
     }
     from_optree(&class)

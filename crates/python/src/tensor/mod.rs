@@ -343,8 +343,18 @@ pub fn swap(a: &Bound<'_, PyTensor>, b: &Bound<'_, PyTensor>) -> PyResult<()> {
 
 /// Whether the object is a `Tensor` (or an instance of a subclass), by type pointer.
 #[inline(always)]
-pub fn is_tensor(o: *mut ffi::PyObject) -> bool {
-    // SAFETY: `o` is a live object of the caller.
+pub fn is_tensor(o: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: a bound object is alive.
+    unsafe { is_tensor_at(o.as_ptr()) }
+}
+
+/// As [`is_tensor`], by address.
+///
+/// # Safety
+/// `o` is a live object.
+#[inline(always)]
+unsafe fn is_tensor_at(o: *mut ffi::PyObject) -> bool {
+    // SAFETY: by the contract; types are alive as long as their objects.
     unsafe {
         let t = ffi::Py_TYPE(o);
         t == TYPE.load(Relaxed) || ffi::PyType_IsSubtype(t, TYPE.load(Relaxed)) != 0
@@ -353,12 +363,22 @@ pub fn is_tensor(o: *mut ffi::PyObject) -> bool {
 
 /// The cell of a tensor object.
 #[inline(always)]
-pub fn cell<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a PyTensor> {
-    if !is_tensor(o) {
-        return None;
-    }
-    // SAFETY: the type was just checked; the caller holds a reference for 'a.
+pub fn cell<'a>(o: &'a Bound<'_, PyAny>) -> Option<&'a PyTensor> {
+    // SAFETY: a bound object is alive as long as it is borrowed.
+    unsafe { cell_at(o.py(), o.as_ptr()) }
+}
+
+/// As [`cell`], by address.
+///
+/// # Safety
+/// `o` is a live object, and somebody holds a reference to it during `'a`.
+#[inline(always)]
+pub unsafe fn cell_at<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a PyTensor> {
+    // SAFETY: by the contract, and the type is checked before the object is taken for a tensor.
     unsafe {
+        if !is_tensor_at(o) {
+            return None;
+        }
         let b = Borrowed::<PyAny>::from_ptr(py, o);
         let r: &PyTensor = b.cast_unchecked::<PyTensor>().get();
         Some(&*std::ptr::from_ref(r))
