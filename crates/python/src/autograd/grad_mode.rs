@@ -50,7 +50,7 @@ macro_rules! switch {
             /// Bare in front of a function it decorates that.
             #[new]
             #[pyo3(signature = (orig_func=None))]
-            fn new<'py>(py: Python<'py>, orig_func: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+            fn made<'py>(py: Python<'py>, orig_func: Option<&Bound<'py, PyAny>>) -> Out<'py> {
                 match orig_func {
                     Some(f) => decorate(py.get_type::<$class>().as_any(), f),
                     None => Ok(Bound::new(py, $class(Before::default()))?.into_any()),
@@ -135,7 +135,7 @@ impl InferenceMode {
     /// Bare in front of a function it decorates that.
     #[new]
     #[pyo3(signature = (mode=None))]
-    fn new<'py>(py: Python<'py>, mode: Option<&Bound<'py, PyAny>>) -> Out<'py> {
+    fn made<'py>(py: Python<'py>, mode: Option<&Bound<'py, PyAny>>) -> Out<'py> {
         match mode {
             Some(f) if f.is_callable() => decorate(py.get_type::<InferenceMode>().as_any(), f),
             _ => {

@@ -223,6 +223,7 @@ impl Foreign {
     }
 
     /// An array over this memory, if it can be one; the memory's owner stays alive with it.
+    #[allow(clippy::result_large_err)] // What cannot be shared is given back as it came.
     pub fn share(self) -> std::result::Result<Result<Array>, Foreign> {
         if self.is_expressible() { Ok(self.over_memory()) } else { Err(self) }
     }

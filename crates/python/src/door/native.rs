@@ -210,6 +210,7 @@ macro_rules! native {
     ) => {
         $(
             $(#[doc = $doc])*
+            #[allow(clippy::too_many_arguments)] // As many as Python's method has.
             pub fn $name<'py>(
                 $slf: $crate::door::native::Slf<'_, 'py>
                 $(, $rest: $crate::door::native::Arg<'_, 'py>)?

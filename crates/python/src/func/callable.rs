@@ -43,7 +43,7 @@ const FORWARDED: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__
 
 impl Transform {
     /// `func` transformed.
-    pub fn new<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
+    pub fn make<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
         let origin = place::origin(kind.name(), func)?;
         let t = Transform { vectorcall: vectorcall::entry::<Transform>, func: func.clone().unbind(), kind, origin };
         Ok(object::make_with_dict(func.py(), t)?.into_any())

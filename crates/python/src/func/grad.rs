@@ -71,7 +71,7 @@ fn make<'py>(
     value: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let argnums = Argnums::new(&argnums, false)?;
-    Transform::new(func, Callable::Grad(Grad { argnums, has_aux, value }))
+    Transform::make(func, Callable::Grad(Grad { argnums, has_aux, value }))
 }
 
 impl Grad {

@@ -64,7 +64,7 @@ pub fn jacrev<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let argnums = Argnums::new(&argnums, false)?;
     let chunk_size = chunk("jacrev", chunk_size)?;
-    Transform::new(func, Callable::Reverse(Reverse { argnums, has_aux, chunk_size }))
+    Transform::make(func, Callable::Reverse(Reverse { argnums, has_aux, chunk_size }))
 }
 
 /// Returns a function that computes the Jacobian of `func` by forward mode: one column for each element of the argument.
@@ -99,7 +99,7 @@ pub fn jacfwd<'py>(
     let argnums = Argnums::new(&argnums, true)?;
     let chunk_size = chunk("jacfwd", chunk_size)?;
     let randomness = randomness_of(randomness)?;
-    Transform::new(func, Callable::Forward(Forward { argnums, has_aux, chunk_size, randomness }))
+    Transform::make(func, Callable::Forward(Forward { argnums, has_aux, chunk_size, randomness }))
 }
 
 /// Returns a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
@@ -118,7 +118,7 @@ pub fn hessian<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>) -> PyResul
     let outer = Argnums::new(&argnums, false)?;
     let inner = jacrev(func, argnums, false, None, false)?;
     let options = Forward { argnums: outer, has_aux: false, chunk_size: None, randomness: Randomness::Error };
-    Transform::new(&inner, Callable::Forward(options))
+    Transform::make(&inner, Callable::Forward(options))
 }
 
 fn chunk(op: &str, size: Option<i64>) -> PyResult<Option<usize>> {

@@ -36,7 +36,7 @@ use pyo3::types::{PyDict, PyTuple};
 /// tensor([6., 8.])
 #[pyfunction]
 pub fn trace<'py>(func: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    Transform::new(func, Callable::Trace)
+    Transform::make(func, Callable::Trace)
 }
 
 /// A place of the arguments or of the result.

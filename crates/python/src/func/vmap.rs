@@ -70,7 +70,7 @@ pub fn vmap<'py>(
         n => n.map(|n| n as usize),
     };
     let v = Vmap { in_dims: in_dims.0, out_dims: out_dims.0, randomness: randomness_of(randomness)?, chunk_size };
-    Transform::new(func, Callable::Vmap(v))
+    Transform::make(func, Callable::Vmap(v))
 }
 
 /// The argument `randomness`.
