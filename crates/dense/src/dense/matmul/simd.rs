@@ -308,7 +308,6 @@ macro_rules! per_isa {
         $(#[$meta])*
         #[inline]
         $vis unsafe fn $name<$t: $bound>($($arg: $ty),*) {
-            use $crate::dense::isa::{Isa, isa};
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             unsafe fn v4<$t: $bound>($($arg: $ty),*) {
@@ -323,11 +322,11 @@ macro_rules! per_isa {
             }
             // SAFETY: the machine has the features; the rest is the caller's contract.
             unsafe {
-                match isa() {
+                match $crate::dense::isa::isa() {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::V4 => v4::<$t>($($arg),*),
+                    $crate::dense::isa::Isa::V4 => v4::<$t>($($arg),*),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::V3 => v3::<$t>($($arg),*),
+                    $crate::dense::isa::Isa::V3 => v3::<$t>($($arg),*),
                     _ => $body::<$crate::dense::matmul::simd::per_isa!(@type $kind $t Base)>($($arg),*),
                 }
             }

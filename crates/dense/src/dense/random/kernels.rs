@@ -2,7 +2,7 @@
 
 use super::math::Real;
 use super::philox::{self, LANES, Words};
-use crate::dense::isa::{Isa, isa};
+use crate::dense::isa;
 
 /// What turns a group of words into samples.
 pub trait Body: Sync {
@@ -14,13 +14,13 @@ pub trait Body: Sync {
 
 /// Fills `out`, a whole number of groups, from group `first` on.
 pub fn fill_groups<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
-    match isa() {
+    match isa::isa() {
         // SAFETY: the machine has the instruction set that was chosen.
         #[cfg(target_arch = "x86_64")]
-        Isa::V4 => unsafe { v4(key, first, body, out) },
+        isa::Isa::V4 => unsafe { v4(key, first, body, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Isa::V3 => unsafe { v3(key, first, body, out) },
+        isa::Isa::V3 => unsafe { v3(key, first, body, out) },
         _ => v1(key, first, body, out),
     }
 }
@@ -160,6 +160,7 @@ impl<T: Real + Default> Body for LogNormal<T> {
 mod tests {
     use super::*;
     use crate::dense::isa;
+    use crate::dense::isa::Isa;
 
     fn same_bits<B: Body>(body: &B)
     where
