@@ -209,11 +209,11 @@ impl Node {
         self.extra().trace.get_or_init(|| host::trace(self.class()));
     }
 
+    /// The operator that made it.
     pub fn name(&self) -> &str {
         match &self.kind {
             NodeKind::Leaf(_) => "leaf",
-            NodeKind::Op { prim: PrimBuf::Static(p), .. } => p.name(),
-            NodeKind::Op { prim: PrimBuf::Shared(p), .. } => p.name(),
+            NodeKind::Op { prim, .. } => prim.operator(),
         }
     }
     /// The name of the node's class in messages and in `repr`: `MulBackward0`.

@@ -5,6 +5,7 @@ use super::node::{Meta, Node};
 use super::params::Params;
 use super::tensor::Tensor;
 use crate::base::{DType, Error, Result, Shape};
+use crate::dense::pointwise::Elementwise;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -40,7 +41,20 @@ impl std::ops::Deref for Prim<'_> {
     }
 }
 
+/// The operator that messages and nodes speak of. The unique name of a static primitive says behind a colon which part of
+/// an operator it computes, such as `gelu:slope`.
+pub fn operator_of(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(operator, _)| operator)
+}
+
 impl Prim<'_> {
+    /// The operator that messages speak of.
+    pub fn operator(&self) -> &str {
+        match self {
+            Prim::Static(p) => operator_of(p.name()),
+            Prim::Shared(p) => p.name(),
+        }
+    }
     pub fn to_owned(self) -> PrimBuf {
         match self {
             Prim::Static(p) => PrimBuf::Static(p),
@@ -57,6 +71,13 @@ pub enum PrimBuf {
 }
 
 impl PrimBuf {
+    /// The operator that messages speak of.
+    pub fn operator(&self) -> &str {
+        match self {
+            PrimBuf::Static(p) => operator_of(p.name()),
+            PrimBuf::Shared(p) => p.name(),
+        }
+    }
     pub fn name(&self) -> &str {
         match self {
             PrimBuf::Static(p) => p.name(),
@@ -142,6 +163,7 @@ impl<'a> Point<'a> {
 /// An operator as the interpreters see it. Rules are written in operators, never on raw data, and run on values of the
 /// levels below the interpreter's.
 pub trait Primitive: Send + Sync + 'static {
+    /// Its name, by which a static primitive is known: no other has the same.
     fn name(&self) -> &str;
 
     /// The only output, from dense arguments.
@@ -161,6 +183,12 @@ pub trait Primitive: Send + Sync + 'static {
     /// any number of leading batches makes no difference.
     fn is_elementwise(&self) -> bool {
         false
+    }
+
+    /// What computes each element of the result from the elements of the arguments at its place, for programs of the
+    /// tile engine; `None` for operators that are not pointwise.
+    fn elementwise(&self, _params: &Params) -> Option<Elementwise<'_>> {
+        None
     }
 
     /// Whether the outputs are affine in these arguments together, whatever these are, while the others stay as they

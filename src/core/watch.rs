@@ -349,7 +349,7 @@ fn check_closely(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
             Some(value) => value,
             None => match what {
                 Watched::Soft => continue,
-                Watched::Lost(id, what) => return Err(captured(&frame, id, prim.name(), what)),
+                Watched::Lost(id, what) => return Err(captured(&frame, id, prim.operator(), what)),
             },
         };
         instead.get_or_insert_with(|| args.iter().map(|a| (*a).clone()).collect())[i] = value;

@@ -67,7 +67,7 @@ impl std::fmt::Display for Fault {
 
 fn fault(i: &Instruction, what: &str) -> Fault {
     let line = i.line.as_ref().map(|l| format!(" (at {l})")).unwrap_or_default();
-    Fault(format!("{}(){line} {what}", i.prim.name()))
+    Fault(format!("{}(){line} {what}", i.prim.operator()))
 }
 
 /// What a look at a recording found.

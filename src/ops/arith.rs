@@ -9,16 +9,17 @@ use crate::base::dtype::Category;
 use crate::base::{DType, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::pointwise::kernels;
 use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
-binary! { PRIMITIVES:
+binary! { BINARY, PRIMITIVES:
     /// The quotient rounded down.
-    floor_divide_same = "floor_divide" (a, b) { float => a.floor_div(b), int_serial => a.floor_div(b) } Same [INTERNAL]
+    floor_divide_same = "floor_divide" kernel FLOOR_DIVIDE Same [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// The quotient rounded towards zero.
-    trunc_divide_same = "div" (a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) } WholeQuotient [INTERNAL]
+    trunc_divide_same = "div:trunc" kernel TRUNC_DIVIDE WholeQuotient [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// Remainder with the sign of `other`, as Python's `%`.
@@ -26,7 +27,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.remainder(pullback.tensor([-3.0]), 2)
     /// tensor([1.])
-    remainder = "remainder" (a, b) { float => a.remainder(b), int_serial => a.remainder(b) } Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
+    remainder = "remainder" kernel REMAINDER Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
         da[] Partial::Piece, db[a b] wraps(&floor_divide_same(a, b)?);
 
     /// Remainder with the sign of `input`, as C's `fmod`.
@@ -34,7 +35,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.fmod(pullback.tensor([-3.0]), 2)
     /// tensor([-1.])
-    fmod = "fmod" (a, b) { float => a.fmod(b), int_serial => a.fmod(b) } Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
+    fmod = "fmod" kernel FMOD Same [METHOD, MIXED, INPLACE, TRANSCENDENTAL]
         da[] Partial::Piece, db[a b] wraps(&trunc_divide_same(a, b)?);
 
     /// Angle of the point (other, input), in radians, by the signs of both.
@@ -42,7 +43,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.atan2(pullback.tensor([0.0]), pullback.tensor([1.0]))
     /// tensor([0.])
-    atan2 = "atan2" | "arctan2" (a, b) { float => a.atan2(b) } Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
+    atan2 = "atan2" | "arctan2" kernel ATAN2 Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
         da[a b] times(b, &inverse_norm2(a, b)?), db[a b] neg(&times(a, &inverse_norm2(a, b)?)?);
 
     /// The larger of both; NaN if one is NaN. Ties share the derivative.
@@ -50,7 +51,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.maximum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
     /// tensor([3, 5])
-    maximum = "maximum" (a, b) { float => a.max(b), int => a.max(b), bool => a | b } Same [METHOD, TENSORS]
+    maximum = "maximum" kernel MAXIMUM Same [METHOD, TENSORS]
         da[a b] share(a, b), db[a b] share(b, a);
 
     /// The smaller of both; NaN if one is NaN. Ties share the derivative.
@@ -58,7 +59,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.minimum(pullback.tensor([1, 5]), pullback.tensor([3, 2]))
     /// tensor([1, 2])
-    minimum = "minimum" (a, b) { float => a.min(b), int => a.min(b), bool => a & b } Same [METHOD, TENSORS]
+    minimum = "minimum" kernel MINIMUM Same [METHOD, TENSORS]
         da[a b] share(b, a), db[a b] share(a, b);
 
     /// `sqrt(input² + other²)` without overflow.
@@ -66,7 +67,7 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.hypot(pullback.tensor([3.0]), pullback.tensor([4.0]))
     /// tensor([5.])
-    hypot = "hypot" (a, b) { float => a.hypot(b) } Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
+    hypot = "hypot" kernel HYPOT Float [METHOD, TENSORS, INPLACE, TRANSCENDENTAL]
         da[a y] divide_floats(a, y), db[b y] divide_floats(b, y);
 
     /// `log(exp(input) + exp(other))` without overflow.
@@ -74,23 +75,23 @@ binary! { PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.logaddexp(pullback.tensor([0.0]), pullback.tensor([0.0]))
     /// tensor([0.6931])
-    logaddexp = "logaddexp" (a, b) { float => a.logaddexp(b) } Float [METHOD, TENSORS, TRANSCENDENTAL]
+    logaddexp = "logaddexp" kernel LOGADDEXP Float [METHOD, TENSORS, TRANSCENDENTAL]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
     /// The larger of an element and its lower bound. NaN depends on neither.
-    at_least = "clamp" (a, b) { float => a.max(b), int => a.max(b) } Same [INTERNAL]
+    at_least = "clamp:min" kernel CLAMP_MIN Same [INTERNAL]
         da[a b] ge(a, b).map(Partial::Where), db[a b] lt(a, b).map(Partial::Where);
 
     /// The smaller of an element and its upper bound. NaN depends on neither.
-    at_most = "clamp" (a, b) { float => a.min(b), int => a.min(b) } Same [INTERNAL]
+    at_most = "clamp:max" kernel CLAMP_MAX Same [INTERNAL]
         da[a b] le(a, b).map(Partial::Where), db[a b] gt(a, b).map(Partial::Where);
 
     /// The derivative of order `n` of digamma.
-    polygamma_same = "polygamma" (n, x) { float => n.polygamma(x) } Float [INTERNAL]
+    polygamma_same = "polygamma" kernel POLYGAMMA Float [INTERNAL]
         da[] Partial::Zero, db[a b] polygamma_same(&shift(a, 1.0)?, b);
 
     /// A power of floats or of integers.
-    pow_same = "pow" (a, b) { float => a.pow(b), int_serial => a.pow(b) } FirstWraps [INTERNAL]
+    pow_same = "pow" kernel POW FirstWraps [INTERNAL]
         da[a b] pow_slope(a, b), db[a b y] pow_exponent_slope(a, b, y);
 }
 
@@ -384,17 +385,10 @@ ops! { TABLE:
     }
 }
 
-crate::pointwise_kernel! {
-    LERP_KERNEL(a, b, w) { float => {
-        let span = b - a;
-        a.select(w.abs().lt(a.lit(0.5)), a + span * w, b + span * (w - a.lit(1.0)))
-    } }
-}
-
 /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
-static LERP: Pointwise = Pointwise {
+pub(crate) static LERP: Pointwise = Pointwise {
     name: "lerp",
-    kernel: &LERP_KERNEL,
+    kernel: &kernels::LERP,
     partials: &[
         Some(PartialRule {
             saves: Saves { inputs: 4, outputs: 0 },

@@ -8,7 +8,7 @@ use crate::rules::batching;
 use crate::rules::opaque::{Opaque, OpaqueBatch};
 use smallvec::smallvec;
 
-static BITS: Opaque = Opaque {
+pub(crate) static BITS: Opaque = Opaque {
     name: "view",
     eval: |p, args| Ok(smallvec![bits(args[0].array()?, *p.get::<DType>())?.into()]),
     batching: OpaqueBatch::With(batch),

@@ -7,88 +7,85 @@ use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::rules::basis;
 
-compare! { TABLE:
+compare! { TABLE, PRIMITIVES:
     /// Whether elements are equal.
     ///
     /// >>> import pullback
     /// >>> pullback.eq(pullback.tensor([1, 2]), 2)
     /// tensor([False,  True])
-    eq = "eq" (a, b) { float => a.eq(b), int => a.eq(b), bool => a == b } [METHOD, INPLACE];
+    eq = "eq" kernel EQ [METHOD, INPLACE];
 
     /// Whether elements differ.
     ///
     /// >>> import pullback
     /// >>> pullback.ne(pullback.tensor([1, 2]), 2)
     /// tensor([ True, False])
-    ne = "ne" | "not_equal" (a, b) { float => a.ne(b), int => a.ne(b), bool => a != b } [METHOD, INPLACE];
+    ne = "ne" | "not_equal" kernel NE [METHOD, INPLACE];
 
     /// Whether elements of the first are less than those of the second.
     ///
     /// >>> import pullback
     /// >>> pullback.lt(pullback.tensor([1, 2]), 2)
     /// tensor([ True, False])
-    lt = "lt" | "less" (a, b) { float => a.lt(b), int => a.lt(b), bool => !a & b } [METHOD, INPLACE];
+    lt = "lt" | "less" kernel LT [METHOD, INPLACE];
 
     /// Whether elements of the first are at most those of the second.
     ///
     /// >>> import pullback
     /// >>> pullback.le(pullback.tensor([1, 2]), 1)
     /// tensor([ True, False])
-    le = "le" | "less_equal" (a, b) { float => a.le(b), int => a.le(b), bool => !a | b } [METHOD, INPLACE];
+    le = "le" | "less_equal" kernel LE [METHOD, INPLACE];
 
     /// Whether elements of the first are greater than those of the second.
     ///
     /// >>> import pullback
     /// >>> pullback.gt(pullback.tensor([1, 2]), 1)
     /// tensor([False,  True])
-    gt = "gt" | "greater" (a, b) { float => a.gt(b), int => a.gt(b), bool => a & !b } [METHOD, INPLACE];
+    gt = "gt" | "greater" kernel GT [METHOD, INPLACE];
 
     /// Whether elements of the first are at least those of the second.
     ///
     /// >>> import pullback
     /// >>> pullback.ge(pullback.tensor([1, 2]), 2)
     /// tensor([False,  True])
-    ge = "ge" | "greater_equal" (a, b) { float => a.ge(b), int => a.ge(b), bool => a | !b } [METHOD, INPLACE];
+    ge = "ge" | "greater_equal" kernel GE [METHOD, INPLACE];
 
     /// Whether both are non-zero.
     ///
     /// >>> import pullback
     /// >>> pullback.logical_and(pullback.tensor([0, 2]), pullback.tensor([1, 1]))
     /// tensor([False,  True])
-    logical_and = "logical_and" (a, b)
-        { float => !a.is_zero() & !b.is_zero(), int => !a.is_zero() & !b.is_zero(), bool => a & b } [METHOD, TENSORS, INPLACE];
+    logical_and = "logical_and" kernel LOGICAL_AND [METHOD, TENSORS, INPLACE];
 
     /// Whether at least one is non-zero.
     ///
     /// >>> import pullback
     /// >>> pullback.logical_or(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
     /// tensor([False,  True])
-    logical_or = "logical_or" (a, b)
-        { float => !a.is_zero() | !b.is_zero(), int => !a.is_zero() | !b.is_zero(), bool => a | b } [METHOD, TENSORS, INPLACE];
+    logical_or = "logical_or" kernel LOGICAL_OR [METHOD, TENSORS, INPLACE];
 
     /// Whether exactly one is non-zero.
     ///
     /// >>> import pullback
     /// >>> pullback.logical_xor(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
     /// tensor([False, False])
-    logical_xor = "logical_xor" (a, b)
-        { float => a.is_zero() ^ b.is_zero(), int => a.is_zero() ^ b.is_zero(), bool => a ^ b } [METHOD, TENSORS, INPLACE];
+    logical_xor = "logical_xor" kernel LOGICAL_XOR [METHOD, TENSORS, INPLACE];
 }
 
-predicate! { PREDICATES:
+predicate! { PREDICATES, PREDICATE_PRIMITIVES:
     /// Whether elements are zero (or false).
     ///
     /// >>> import pullback
     /// >>> pullback.logical_not(pullback.tensor([0, 2]))
     /// tensor([ True, False])
-    logical_not = "logical_not" (x) -> bool { float => x.is_zero(), int => x.is_zero(), bool => !x } [METHOD, INPLACE];
+    logical_not = "logical_not" kernel LOGICAL_NOT [METHOD, INPLACE];
 
     /// Whether elements are NaN.
     ///
     /// >>> import pullback
     /// >>> pullback.isnan(pullback.tensor([1.0, float("nan")]))
     /// tensor([False,  True])
-    isnan = "isnan" (x) -> bool { float => x.is_nan(), int => { let _ = x; false }, bool => { let _ = x; false } }
+    isnan = "isnan" kernel ISNAN
         [METHOD];
 
     /// Whether elements are infinite.
@@ -96,7 +93,7 @@ predicate! { PREDICATES:
     /// >>> import pullback
     /// >>> pullback.isinf(pullback.tensor([1.0, float("inf")]))
     /// tensor([False,  True])
-    isinf = "isinf" (x) -> bool { float => x.is_inf(), int => { let _ = x; false }, bool => { let _ = x; false } }
+    isinf = "isinf" kernel ISINF
         [METHOD];
 
     /// Whether elements are neither infinite nor NaN.
@@ -104,7 +101,7 @@ predicate! { PREDICATES:
     /// >>> import pullback
     /// >>> pullback.isfinite(pullback.tensor([1.0, float("inf")]))
     /// tensor([ True, False])
-    isfinite = "isfinite" (x) -> bool { float => x.is_finite(), int => { let _ = x; true }, bool => { let _ = x; true } }
+    isfinite = "isfinite" kernel ISFINITE
         [METHOD];
 
     /// Whether elements have their sign bit set.
@@ -112,7 +109,7 @@ predicate! { PREDICATES:
     /// >>> import pullback
     /// >>> pullback.signbit(pullback.tensor([1.0, -0.0]))
     /// tensor([False,  True])
-    signbit = "signbit" (x) -> bool { float => x.is_negative(), int => x.lt(x.lit(0)), bool => { let _ = x; false } }
+    signbit = "signbit" kernel SIGNBIT
         [METHOD];
 
     /// Bitwise not; of bools, logical not.
@@ -120,24 +117,16 @@ predicate! { PREDICATES:
     /// >>> import pullback
     /// >>> pullback.bitwise_not(pullback.tensor([0, 1]))
     /// tensor([-1, -2])
-    bitwise_not = "bitwise_not" (x) { int => !x, bool => !x } [METHOD, INPLACE];
+    bitwise_not = "bitwise_not" kernel BITWISE_NOT [METHOD, INPLACE];
 }
 
 macro_rules! bitwise {
-    ($($(#[doc = $doc:literal])* $name:ident, $kernel:ident, $path:literal, ($a:ident, $b:ident) { $($body:tt)* }
-        $rule:ident;)*) => {
-        $(
-            $crate::pointwise_kernel! { $kernel($a, $b) { $($body)* } }
-        )*
+    ($($(#[doc = $doc:literal])* $name:ident = $path:literal kernel $kernel:ident $rule:ident;)*) => {
+        __constants! { BITWISE_PRIMITIVES: $($path $kernel)* }
         ops! { BITWISE: $(
             $(#[doc = $doc])*
             fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
-                static PRIM: crate::rules::Opaque = crate::rules::Opaque {
-                    name: $path,
-                    eval: |_, args| promote::eval_binary(&$kernel, args),
-                    batching: crate::rules::OpaqueBatch::Align,
-                };
-                promote::opaque_binary(&PRIM, &$kernel, promote::Rule::$rule, input, other)
+                promote::constant_binary(&$kernel, promote::Rule::$rule, input, other)
             }
         )* }
     };
@@ -145,15 +134,15 @@ macro_rules! bitwise {
 
 bitwise! {
     /// Bitwise and of integers; of bools, logical and.
-    bitwise_and, BITWISE_AND, "bitwise_and", (a, b) { int => a & b, bool => a & b } Wraps;
+    bitwise_and = "bitwise_and" kernel BITWISE_AND Wraps;
     /// Bitwise or of integers; of bools, logical or.
-    bitwise_or, BITWISE_OR, "bitwise_or", (a, b) { int => a | b, bool => a | b } Wraps;
+    bitwise_or = "bitwise_or" kernel BITWISE_OR Wraps;
     /// Bitwise exclusive or of integers; of bools, logical exclusive or.
-    bitwise_xor, BITWISE_XOR, "bitwise_xor", (a, b) { int => a ^ b, bool => a ^ b } Wraps;
+    bitwise_xor = "bitwise_xor" kernel BITWISE_XOR Wraps;
     /// `input << other` of integers.
-    bitwise_left_shift, BITWISE_LEFT_SHIFT, "bitwise_left_shift", (a, b) { int => a << b } FirstWraps;
+    bitwise_left_shift = "bitwise_left_shift" kernel BITWISE_LEFT_SHIFT FirstWraps;
     /// `input >> other` of integers; the sign is kept.
-    bitwise_right_shift, BITWISE_RIGHT_SHIFT, "bitwise_right_shift", (a, b) { int => a >> b } Same;
+    bitwise_right_shift = "bitwise_right_shift" kernel BITWISE_RIGHT_SHIFT Same;
 }
 
 ops! { CLOSE:

@@ -8,7 +8,7 @@ use super::diagonal::{diag_embed, tril, triu};
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tangents, Tensor, call, call_many};
+use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Primitive, Tangents, Tensor, call, call_many};
 use crate::dense::linalg as kernels;
 use crate::rules::basis::{self, add, matmul, mul, neg, number, scale, sub, swap_last, where_};
 use crate::rules::{General, batching};
@@ -331,9 +331,9 @@ pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
 
 /// Decompositions whose extra columns are arbitrary: their derivative does not exist.
 macro_rules! undetermined {
-    ($($id:ident, $name:literal, |$a:ident| $eval:expr;)*) => {$(
+    ($($id:ident, $name:literal, $part:literal, |$a:ident| $eval:expr;)*) => {$(
         pub(super) static $id: General = General {
-            name: $name,
+            name: concat!($name, ":", $part),
             eval: |_, args| { let $a = args[0].array()?; $eval },
             saves: |_, _| Saves::default(),
             jvp: |_, _, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full (complete) \
@@ -346,12 +346,16 @@ macro_rules! undetermined {
 }
 
 undetermined! {
-    QR_COMPLETE, "linalg.qr", |a| {
+    QR_COMPLETE, "linalg.qr", "complete", |a| {
         let (q, r) = kernels::qr(a, true)?;
         Ok(smallvec![q.into(), r.into()])
     };
-    SVD_FULL, "linalg.svd", |a| {
+    SVD_FULL, "linalg.svd", "full", |a| {
         let (u, s, vh) = kernels::svd(a, true)?;
         Ok(smallvec![u.into(), s.into(), vh.into()])
     };
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] =
+    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &QR, &QR_COMPLETE, &EIGH, &SVD, &SVD_FULL];

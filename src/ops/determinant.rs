@@ -18,7 +18,7 @@ use crate::base::{DType, Error, Kind, Result, Shape};
 use crate::core::level::Below;
 use crate::core::origin::at_here;
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Tensor, call, call_many};
+use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::linalg as kernels;
 use crate::dense::{Array, copy};
 use crate::rules::General;
@@ -200,3 +200,6 @@ fn products_without(s: &Tensor, left_out: usize) -> Result<Tensor> {
     let kept = where_(&one_of(&[1])?, &unit, &where_(&one_of(&[0])?, &unit, &rows)?)?;
     where_(&one, &number(s, 0.0), &prod_over(&kept, &[rank + 1], false)?)
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&SLOGDET, &DET, &ADJUGATE];

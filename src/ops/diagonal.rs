@@ -5,7 +5,7 @@ use crate::base::shape::wrap_argument;
 use crate::base::size::Whole;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
 use crate::rules::basis;
 use crate::rules::{Batching, Linear};
@@ -201,3 +201,6 @@ ops! { TABLE:
         triangle("triu", input, diagonal, true)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&DIAGONAL, &DIAGONAL_EMBED, &TRIANGLE];

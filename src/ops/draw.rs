@@ -110,8 +110,8 @@ impl Draw {
 }
 
 /// A draw without regard to levels, which [`draw`] has asked before.
-struct Random;
-static RANDOM: Random = Random;
+pub(crate) struct Random;
+pub(crate) static RANDOM: Random = Random;
 
 impl Primitive for Random {
     fn name(&self) -> &str {

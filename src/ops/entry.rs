@@ -2,7 +2,7 @@
 
 use super::value::{Kind, Value};
 use crate::base::Result;
-use crate::core::Tensor;
+use crate::core::{Primitive, Tensor};
 
 /// A parameter of an entry.
 #[derive(Debug, Clone, Copy)]
@@ -125,6 +125,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Other paths of the same operator.
     pub aliases: &'static [&'static str],
+    /// The primitive that it runs; composites have none.
+    pub primitive: Option<&'static dyn Primitive>,
     pub params: &'static [Param],
     /// What `run` gives, as in [`super::value::IntoValue::RETURNS`]; for stubs.
     pub returns: &'static str,

@@ -37,7 +37,7 @@ struct Plan {
 }
 
 /// Multi-indices of the non-zero elements, one per row: int64 of shape (count, rank).
-pub static NONZERO: Opaque = Opaque {
+pub(crate) static NONZERO: Opaque = Opaque {
     name: "nonzero",
     eval: |_, args| Ok(smallvec![kernels::nonzero(args[0].array()?)?.into()]),
     batching: OpaqueBatch::With(|_, _, _, _| {

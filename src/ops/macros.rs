@@ -30,6 +30,7 @@ macro_rules! ops {
             $crate::ops::Entry {
                 name: $path,
                 aliases: &[$($alias),*],
+                primitive: None,
                 params: &[
                     $($crate::__param!($p, $t, false $(, $d)?),)*
                     $($($crate::__param!($kp, $kt, true $(, $kd)?),)+)?
@@ -124,42 +125,52 @@ pub fn missing(op: &str, name: &'static str) -> crate::base::Error {
     crate::base::Error::type_(format!("{op}(): missing required argument '{}'", plain(name)))
 }
 
-/// Declares unary pointwise operators. `d[x]` names the values that the derivative reads: `x` the input, `y` the
-/// output, both, or none; the formula is an expression over tensors that gives `Result<Tensor>` or a `Partial`.
+/// Declares unary pointwise operators: for each a primitive, named as its kernel in `dense::pointwise::kernels`, and an
+/// entry. `d[x]` names the values that the derivative reads: `x` the input, `y` the output, both, or none; the formula is
+/// an expression over tensors that gives `Result<Tensor>` or a `Partial`.
 ///
 /// ```text
-/// unary! { TABLE:
+/// unary! { TABLE, PRIMITIVES:
 ///     /// Sine of each element, in radians.
-///     sin = "sin" | "special.sin" { float => x.sin() } (x) d[x] cos(x);
+///     sin = "sin" | "special.sin" kernel SIN [METHOD] d[x] cos(x);
 /// }
 /// ```
 #[macro_export]
 macro_rules! unary {
+    ($table:ident, $primitives:ident : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident
+            [ $($flag:ident),* ] d[ $($read:ident)* ] $d:expr ;
+    )*) => {
+        $(
+            #[doc = concat!("The primitive `", $path, "`.")]
+            pub static $kernel: $crate::rules::Pointwise = $crate::rules::Pointwise {
+                name: $path,
+                kernel: &$crate::dense::pointwise::kernels::$kernel,
+                partials: &[$crate::__partial!([$($read)*] $d)],
+            };
+        )*
+        pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
+        $crate::__unary_entries! { $table: $(
+            $(#[doc = $doc])*
+            $name = $path $(| $alias)* runs unary($kernel) [ $($flag),* ];
+        )* }
+    };
+}
+
+/// Declares entries of one tensor that run a pointwise primitive.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unary_entries {
     ($table:ident : $(
         $(#[doc = $doc:literal])*
-        $name:ident = $path:literal $(| $alias:literal)* ( $x:ident ) { $($body:tt)* }
-            [ $($flag:ident),* ] d[ $($read:ident)* ] $d:expr ;
+        $name:ident = $path:literal $(| $alias:literal)* runs $run:ident($prim:path) [ $($flag:ident),* ];
     )*) => {
         $(
             $(#[doc = $doc])*
             #[inline]
             pub fn $name(input: &$crate::core::Tensor) -> $crate::base::Result<$crate::core::Tensor> {
-                static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
-                    name: $path,
-                    kernel: {
-                        $crate::pointwise_kernel! { #[allow(non_upper_case_globals)] $name($x) { $($body)* } }
-                        &$name
-                    },
-                    partials: &[Some($crate::rules::PartialRule {
-                        saves: $crate::__reads!($($read)*),
-                        rule: |point| {
-                            let _ = point;
-                            $($crate::__read!(point $read);)*
-                            $crate::rules::IntoPartial::into_partial($d)
-                        },
-                    })],
-                };
-                $crate::ops::promote::unary(&PRIM, input)
+                $crate::ops::promote::$run(&$prim, input)
             }
         )*
 
@@ -168,6 +179,7 @@ macro_rules! unary {
             $crate::ops::Entry {
                 name: $path,
                 aliases: &[$($alias),*],
+                primitive: Some(&$prim),
                 params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
                 returns: "Tensor",
                 doc: &[$($doc),*],
@@ -228,11 +240,35 @@ pub const fn output_bit(name: &str) -> u64 {
 /// `da[b] b, db[a] a`.
 #[macro_export]
 macro_rules! binary {
-    ($table:ident : $(
+    ($table:ident, $primitives:ident : $(
         $(#[doc = $doc:literal])*
-        $name:ident = $path:literal $(| $alias:literal)* ( $a:ident, $b:ident ) { $($body:tt)* }
-            $rule:ident [ $($flag:ident),* ]
+        $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident $rule:ident [ $($flag:ident),* ]
             da[ $($ra:ident)* ] $da:expr , db[ $($rb:ident)* ] $db:expr ;
+    )*) => {
+        $(
+            #[doc = concat!("The primitive `", $path, "`.")]
+            pub static $kernel: $crate::rules::Pointwise = $crate::rules::Pointwise {
+                name: $path,
+                kernel: &$crate::dense::pointwise::kernels::$kernel,
+                partials: &[$crate::__partial!([$($ra)*] $da), $crate::__partial!([$($rb)*] $db)],
+            };
+        )*
+        pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
+        $crate::__binary_entries! { $table, $crate::ops::value::Operand<'_>: $(
+            $(#[doc = $doc])*
+            $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::Rule::$rule) [ $($flag),* ];
+        )* }
+    };
+}
+
+/// Declares entries of two tensors or numbers that run a pointwise primitive.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __binary_entries {
+    ($table:ident, $first:ty : $(
+        $(#[doc = $doc:literal])*
+        $name:ident = $path:literal $(| $alias:literal)* runs $run:ident($prim:path $(, $how:expr)?)
+            [ $($flag:ident),* ];
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -241,18 +277,7 @@ macro_rules! binary {
                 input: impl Into<$crate::ops::value::Operand<'a>>,
                 other: impl Into<$crate::ops::value::Operand<'a>>,
             ) -> $crate::base::Result<$crate::core::Tensor> {
-                static PRIM: $crate::rules::Pointwise = $crate::rules::Pointwise {
-                    name: $path,
-                    kernel: {
-                        $crate::pointwise_kernel! { #[allow(non_upper_case_globals)] $name($a, $b) { $($body)* } }
-                        &$name
-                    },
-                    partials: &[
-                        $crate::__partial!([$($ra)*] $da),
-                        $crate::__partial!([$($rb)*] $db),
-                    ],
-                };
-                $crate::ops::promote::binary(&PRIM, $crate::ops::promote::Rule::$rule, input.into(), other.into())
+                $crate::ops::promote::$run(&$prim, $($how,)? input.into(), other.into())
             }
         )*
 
@@ -261,8 +286,9 @@ macro_rules! binary {
             $crate::ops::Entry {
                 name: $path,
                 aliases: &[$($alias),*],
+                primitive: Some(&$prim),
                 params: &[
-                    $crate::__param!(input, $crate::ops::value::Operand<'_>, false),
+                    $crate::__param!(input, $first, false),
                     $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
                 ],
                 returns: "Tensor",
@@ -270,7 +296,7 @@ macro_rules! binary {
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
                     let mut slots = values.iter();
-                    $crate::__arg!(slots, $path, input, $crate::ops::value::Operand<'_>);
+                    $crate::__arg!(slots, $path, input, $first);
                     $crate::__arg!(slots, $path, other, $crate::ops::value::Operand<'_>);
                     $name(input, other).map($crate::ops::Value::Tensor)
                 },
@@ -295,94 +321,46 @@ macro_rules! __partial {
     };
 }
 
-/// Declares unary pointwise operators without a derivative, such as predicates. `-> bool` may follow the variable.
+/// Declares unary pointwise operators whose results are constants for every derivative, such as predicates.
 #[macro_export]
 macro_rules! predicate {
-    ($table:ident : $(
+    ($table:ident, $primitives:ident : $(
         $(#[doc = $doc:literal])*
-        $name:ident = $path:literal $(| $alias:literal)* ( $x:ident ) $(-> $out:ident)? { $($body:tt)* }
-            [ $($flag:ident),* ] ;
+        $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident [ $($flag:ident),* ] ;
     )*) => {
-        $(
+        $crate::__constants! { $primitives: $($path $kernel)* }
+        $crate::__unary_entries! { $table: $(
             $(#[doc = $doc])*
-            pub fn $name(input: &$crate::core::Tensor) -> $crate::base::Result<$crate::core::Tensor> {
-                $crate::pointwise_kernel! {
-                    #[allow(non_upper_case_globals)] $name($x) $(-> $out)? { $($body)* }
-                }
-                static PRIM: $crate::rules::Opaque = $crate::rules::Opaque {
-                    name: $path,
-                    eval: |_, args| $crate::ops::promote::eval_unary(&$name, args),
-                    batching: $crate::rules::OpaqueBatch::Align,
-                };
-                $crate::ops::promote::opaque_unary(&PRIM, &$name, input)
-            }
-        )*
-
-        #[allow(non_snake_case)]
-        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
-            $crate::ops::Entry {
-                name: $path,
-                aliases: &[$($alias),*],
-                params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
-                returns: "Tensor",
-                doc: &[$($doc),*],
-                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
-                run: |values| {
-                    let mut slots = values.iter();
-                    $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
-                    $name(input).map($crate::ops::Value::Tensor)
-                },
-                fast: $crate::ops::entry::Fast::Unary($name),
-            }
-        ),*];
+            $name = $path $(| $alias)* runs constant_unary($kernel) [ $($flag),* ];
+        )* }
     };
 }
 
 /// Declares comparisons and logical operators of two tensors or numbers: results are bool, without a derivative.
 #[macro_export]
 macro_rules! compare {
-    ($table:ident : $(
+    ($table:ident, $primitives:ident : $(
         $(#[doc = $doc:literal])*
-        $name:ident = $path:literal $(| $alias:literal)* ( $a:ident, $b:ident ) { $($body:tt)* } [ $($flag:ident),* ] ;
+        $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident [ $($flag:ident),* ] ;
     )*) => {
-        $(
+        $crate::__constants! { $primitives: $($path $kernel)* }
+        $crate::__binary_entries! { $table, &$crate::core::Tensor: $(
             $(#[doc = $doc])*
-            pub fn $name<'a>(
-                input: impl Into<$crate::ops::value::Operand<'a>>,
-                other: impl Into<$crate::ops::value::Operand<'a>>,
-            ) -> $crate::base::Result<$crate::core::Tensor> {
-                $crate::pointwise_kernel! {
-                    #[allow(non_upper_case_globals)] $name($a, $b) -> bool { $($body)* }
-                }
-                static PRIM: $crate::rules::Opaque = $crate::rules::Opaque {
-                    name: $path,
-                    eval: |_, args| $crate::ops::promote::eval_binary(&$name, args),
-                    batching: $crate::rules::OpaqueBatch::Align,
-                };
-                $crate::ops::promote::comparison(&PRIM, &$name, input.into(), other.into())
-            }
-        )*
+            $name = $path $(| $alias)* runs comparison($kernel) [ $($flag),* ];
+        )* }
+    };
+}
 
-        #[allow(non_snake_case)]
-        pub(crate) static $table: &[$crate::ops::Entry] = &[$(
-            $crate::ops::Entry {
-                name: $path,
-                aliases: &[$($alias),*],
-                params: &[
-                    $crate::__param!(input, &$crate::core::Tensor, false),
-                    $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
-                ],
-                returns: "Tensor",
-                doc: &[$($doc),*],
-                flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
-                run: |values| {
-                    let mut slots = values.iter();
-                    $crate::__arg!(slots, $path, input, &$crate::core::Tensor);
-                    $crate::__arg!(slots, $path, other, $crate::ops::value::Operand<'_>);
-                    $name(input, other).map($crate::ops::Value::Tensor)
-                },
-                fast: $crate::ops::entry::Fast::Binary(|a, b| $name(a, b)),
-            }
-        ),*];
+/// Declares pointwise primitives without a derivative, and the list of them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __constants {
+    ($primitives:ident : $($path:literal $kernel:ident)*) => {
+        $(
+            #[doc = concat!("The primitive `", $path, "`.")]
+            pub static $kernel: $crate::rules::Pointwise =
+                $crate::rules::Pointwise::constant($path, &$crate::dense::pointwise::kernels::$kernel);
+        )*
+        pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
     };
 }

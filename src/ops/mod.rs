@@ -25,6 +25,7 @@ pub mod matmul;
 pub mod named;
 pub mod nn;
 pub mod norms;
+pub mod primitives;
 pub mod products;
 pub mod promote;
 pub mod random;
@@ -43,7 +44,7 @@ pub use value::{Arg, Kind, Value};
 
 /// All families of the table. Adding a file of entries means adding its line here.
 static FAMILIES: &[&[Entry]] = &[
-    arith::PRIMITIVES,
+    arith::BINARY,
     arith::TABLE,
     compare::BITWISE,
     compare::CLOSE,
@@ -65,7 +66,7 @@ static FAMILIES: &[&[Entry]] = &[
     nn::attention::TABLE,
     nn::conv::TABLE,
     nn::loss::HELPERS,
-    nn::loss::LOGITS,
+    nn::loss::LOGIT_UNITS,
     nn::loss::TABLE,
     nn::loss::UNITS,
     nn::norm::TABLE,
@@ -83,6 +84,7 @@ static FAMILIES: &[&[Entry]] = &[
     sorting::TABLE,
     unary::ACTIVATIONS,
     unary::MORE,
+    unary::NEGATION,
     unary::TABLE,
     windows::TABLE,
 ];

@@ -12,17 +12,14 @@ use crate::base::{DType, Result, Scalar};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::{pointwise, reduce};
+use crate::dense::composed;
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight};
 
-crate::pointwise_kernel! { SQUARE(x) { float => x * x } }
-crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
-
 /// The Euclidean norm; its derivative at 0 is 0.
-static NORM: Reduction = Reduction {
+pub(crate) static NORM: Reduction = Reduction {
     name: "norm",
-    eval: |dims, keep, a| pointwise::unary(&ROOT, &reduce::sum(&pointwise::unary(&SQUARE, a)?, dims, keep)?),
+    eval: |dims, keep, a| composed::norm(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |_, point, y| {
         let Some(y) = y else { bail!(Internal, "norm(): its output was not saved") };
@@ -34,9 +31,9 @@ static NORM: Reduction = Reduction {
     },
 };
 
-unary! { UNITS:
+unary! { UNITS, PRIMITIVES:
     /// The norm of one element, which takes no powers; its derivative at 0 is 0, as that of other norms.
-    norm_of_one = "norm" (x) { float => x.abs() } [INTERNAL] d[x] Ok(Partial::where_value(&ne(x, 0.0)?, &sign(x)?));
+    norm_of_one = "norm:one" kernel NORM_OF_ONE [INTERNAL] d[x] Ok(Partial::where_value(&ne(x, 0.0)?, &sign(x)?));
 }
 
 fn is_single(x: &Tensor, dims: &[usize]) -> bool {

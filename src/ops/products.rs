@@ -10,7 +10,7 @@ use crate::rules::{Opaque, OpaqueBatch};
 use smallvec::smallvec;
 
 /// A copy of `x` with `out[index[i][j]][j] *= src[i][j]`, on arrays.
-static SCATTER_MULTIPLY: Opaque = Opaque {
+pub(crate) static SCATTER_MULTIPLY: Opaque = Opaque {
     name: "scatter_multiply",
     eval: |p, a| {
         let (x, index, src) = (a[0].array()?, a[1].array()?, a[2].array()?);

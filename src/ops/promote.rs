@@ -3,12 +3,12 @@
 use super::value::Operand;
 use crate::bail;
 use crate::base::promote::{default_float, promote, result_type2, with_number};
-use crate::base::{DType, Result, Scalar};
-use crate::core::{LevelId, Outputs, Params, Prim, Tensor, call, level};
+use crate::base::{DType, Error, Result, Scalar};
+use crate::core::primitive::operator_of;
+use crate::core::{LevelId, Params, Prim, Tensor, call, level};
 use crate::dense::Array;
-use crate::dense::pointwise::{self, Kernel};
-use crate::rules::{Opaque, Pointwise, basis};
-use smallvec::smallvec;
+use crate::dense::pointwise;
+use crate::rules::{Pointwise, basis};
 use std::mem::ManuallyDrop;
 
 /// How the common dtype of the operands becomes the dtype that the kernel runs at.
@@ -55,12 +55,13 @@ pub fn compute_dtype(prim: &Pointwise, rule: Rule, dtype: DType) -> Result<DType
         bail!(Runtime, "{}(): is not supported on bool tensors; convert them first", short(prim.name));
     }
     if !prim.kernel.supports(d) {
-        bail!(NotImplemented, "{}(): not implemented for {d} tensors", short(prim.name));
+        return Err(not_implemented(prim, d));
     }
     Ok(d)
 }
 
 fn short(name: &str) -> &str {
+    let name = operator_of(name);
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
@@ -197,35 +198,19 @@ pub fn single(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_half() { basis::cast(x, DType::F32) } else { Ok(x.clone()) }
 }
 
-/// Kernel call of a unary operator without a derivative.
-pub fn eval_unary(kernel: &Kernel, args: &[&Tensor]) -> Result<Outputs> {
-    Ok(smallvec![pointwise::unary(kernel, args[0].array()?)?.into()])
-}
-
-/// Kernel call of a binary operator without a derivative.
-pub fn eval_binary(kernel: &Kernel, args: &[&Tensor]) -> Result<Outputs> {
-    Ok(smallvec![pointwise::binary(kernel, args[0].array()?, args[1].array()?)?.into()])
-}
-
 /// A unary operator without a derivative.
-pub fn opaque_unary(prim: &'static Opaque, kernel: &Kernel, x: &Tensor) -> Result<Tensor> {
-    if !kernel.supports(x.dtype()) {
-        bail!(NotImplemented, "{}(): not implemented for {} tensors", short(prim.name), x.dtype());
+pub fn constant_unary(prim: &'static Pointwise, x: &Tensor) -> Result<Tensor> {
+    if !prim.kernel.supports(x.dtype()) {
+        return Err(not_implemented(prim, x.dtype()));
     }
     call(Prim::Static(prim), &Params::None, &[x])
 }
 
 /// A binary operator without a derivative over tensors and numbers.
-pub fn opaque_binary(
-    prim: &'static Opaque,
-    kernel: &Kernel,
-    rule: Rule,
-    a: Operand<'_>,
-    b: Operand<'_>,
-) -> Result<Tensor> {
+pub fn constant_binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
-    if !kernel.supports(dtype) {
-        bail!(NotImplemented, "{}(): not implemented for {dtype} tensors", short(prim.name));
+    if !prim.kernel.supports(dtype) {
+        return Err(not_implemented(prim, dtype));
     }
     let (x, y) = if dtype.is_integer() {
         integers(prim.name, rule, dtype, a, b)?
@@ -236,12 +221,17 @@ pub fn opaque_binary(
 }
 
 /// A comparison of tensors and numbers.
-pub fn comparison(prim: &'static Opaque, kernel: &Kernel, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+pub fn comparison(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     let (x, y) = compared(a, b).map_err(|e| e.context(&format!("{}()", short(prim.name))))?;
-    if !kernel.supports(x.dtype()) {
-        bail!(NotImplemented, "{}(): not implemented for {} tensors", short(prim.name), x.dtype());
+    if !prim.kernel.supports(x.dtype()) {
+        return Err(not_implemented(prim, x.dtype()));
     }
     call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+#[cold]
+fn not_implemented(prim: &Pointwise, dtype: DType) -> Error {
+    Error::not_implemented(format!("{}(): not implemented for {dtype} tensors", short(prim.name)))
 }
 
 /// An operand as a tensor of this dtype; numbers become 0-d.

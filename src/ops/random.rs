@@ -12,7 +12,7 @@ use crate::rules::{Opaque, OpaqueBatch, basis};
 use smallvec::smallvec;
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
-static MULTINOMIAL: Opaque = Opaque {
+pub(crate) static MULTINOMIAL: Opaque = Opaque {
     name: "multinomial",
     eval: |p, a| {
         let (count, replacement) = (p.ints()[0] as usize, p.ints()[1] != 0);

@@ -10,10 +10,11 @@ use crate::base::shape::wrap_dims;
 use crate::base::{DType, Result};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::{Array, convert, pointwise, reduce as kernels};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
+use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
+use crate::dense::{composed, reduce};
 use crate::rules::basis::{self, cast, mul, number, sub, where_};
-use crate::rules::{Opaque, OpaqueBatch, Reduction, Weight};
+use crate::rules::{Opaque, OpaqueBatch, Pointwise, Reduction, Weight};
 use smallvec::smallvec;
 
 /// The dimensions that a reduction runs over: all of them if none are named.
@@ -30,26 +31,26 @@ pub fn reduced(op: &str, dim: Option<&[i64]>, rank: usize) -> Result<Dims> {
 /// The largest element; ties share the derivative.
 static AMAX: Reduction = Reduction {
     name: "amax",
-    eval: |dims, keep, a| kernels::amax(a, dims, keep),
+    eval: |dims, keep, a| reduce::amax(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
 };
 static AMIN: Reduction = Reduction {
     name: "amin",
-    eval: |dims, keep, a| kernels::amin(a, dims, keep),
+    eval: |dims, keep, a| reduce::amin(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
 };
 static PROD: Reduction = Reduction {
     name: "prod",
-    eval: |dims, keep, a| kernels::prod(a, dims, keep),
+    eval: |dims, keep, a| reduce::prod(a, dims, keep),
     saves: Saves { inputs: 0, outputs: 0 },
     // Differentiated products are trees of mul; see `prod_tree`.
     weight: |_, _, _| bail!(Internal, "prod(): a derivative was asked of the kernel"),
 };
 static LOGSUMEXP: Reduction = Reduction {
     name: "logsumexp",
-    eval: |dims, keep, a| dense_logsumexp(a, dims, keep),
+    eval: |dims, keep, a| composed::logsumexp(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |_, point, y| {
         let Some(y) = y else { bail!(Internal, "logsumexp(): its output was not saved") };
@@ -62,7 +63,7 @@ static LOGSUMEXP: Reduction = Reduction {
 /// The mean squared deviation from the mean.
 static SPREAD: Reduction = Reduction {
     name: "var",
-    eval: |dims, keep, a| convert::cast(&squared_deviation(a, dims, keep)?, a.dtype()),
+    eval: |dims, keep, a| composed::variance(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 0 },
     weight: |dims, point, _| {
         let x = point.input(0)?;
@@ -73,7 +74,7 @@ static SPREAD: Reduction = Reduction {
 /// Its square root, without overflow of the squares. Its derivative at constants is 0.
 static ROOT_SPREAD: Reduction = Reduction {
     name: "std",
-    eval: |dims, keep, a| convert::cast(&pointwise::unary(&ROOT, &squared_deviation(a, dims, keep)?)?, a.dtype()),
+    eval: |dims, keep, a| composed::deviation(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| {
         let Some(y) = y else { bail!(Internal, "std(): its output was not saved") };
@@ -86,11 +87,6 @@ static ROOT_SPREAD: Reduction = Reduction {
     },
 };
 
-crate::pointwise_kernel! { DIFFERENCE(a, b) { float => a - b } }
-crate::pointwise_kernel! { SQUARED_DIFFERENCE(a, b) { float => (a - b) * (a - b) } }
-crate::pointwise_kernel! { QUOTIENT(a, b) { float => a / b } }
-crate::pointwise_kernel! { ROOT(x) { float => x.sqrt() } }
-
 /// Deviations from the mean, counted from the first element: those of constants are 0 whatever the mean is rounded to.
 fn centred(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
     let first = dims.iter().try_fold(x.clone(), |f, &d| basis::slice(&f, d, 0, f.shape()[d].min(1), 1))?;
@@ -101,32 +97,13 @@ fn centred(x: &Tensor, dims: &[usize]) -> Result<Tensor> {
 }
 
 /// A constant to count from: the value, 0 if it is infinite.
-static ORIGIN: Opaque = Opaque {
-    name: "var",
-    eval: |_, args| super::promote::eval_unary(&FINITE_OR_ZERO, args),
-    batching: OpaqueBatch::Align,
-};
-
-/// In float64, where squares of other dtypes neither overflow nor vanish, and sums of equal elements are exact. Elements
-/// that are float64 themselves are counted from the first one, so that the deviation of constants is 0.
-fn squared_deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    let n = dims.iter().map(|&d| a.shape()[d]).product::<usize>();
-    let mut x = convert::cast(a, DType::F64)?;
-    if a.dtype() == DType::F64 && n > 0 {
-        let first = dims.iter().try_fold(a.clone(), |f, &d| f.view(|l| l.slice(d, 0, 1, 1)))?;
-        x = pointwise::binary(&DIFFERENCE, &x, &first)?;
-    }
-    let n = Array::scalar(DType::F64, (n as f64).into());
-    let mean = pointwise::binary(&QUOTIENT, &kernels::sum(&x, dims, true)?, &n)?;
-    let squares = pointwise::binary(&SQUARED_DIFFERENCE, &x, &mean)?;
-    pointwise::binary(&QUOTIENT, &kernels::sum(&squares, dims, keep)?, &n)
-}
+static ORIGIN: Pointwise = Pointwise::constant("var:origin", &FINITE_OR_ZERO);
 
 static ALL: Opaque = Opaque {
     name: "all",
     eval: |p, args| {
         let (dims, keep) = p.dims();
-        Ok(smallvec![kernels::all(args[0].array()?, dims, keep)?.into()])
+        Ok(smallvec![reduce::all(args[0].array()?, dims, keep)?.into()])
     },
     batching: OpaqueBatch::Shift,
 };
@@ -134,42 +111,19 @@ static ANY: Opaque = Opaque {
     name: "any",
     eval: |p, args| {
         let (dims, keep) = p.dims();
-        Ok(smallvec![kernels::any(args[0].array()?, dims, keep)?.into()])
+        Ok(smallvec![reduce::any(args[0].array()?, dims, keep)?.into()])
     },
     batching: OpaqueBatch::Shift,
 };
 
-crate::pointwise_kernel! {
-    TIED(x, y) -> bool { float => x.eq(y) | x.is_nan(), int => x.eq(y), bool => x == y }
-}
-
 /// Where an element is as large as the extreme. NaN is not equal to itself, yet it is what was chosen.
-static TIES: Opaque =
-    Opaque { name: "eq", eval: |_, args| super::promote::eval_binary(&TIED, args), batching: OpaqueBatch::Align };
+static TIED: Pointwise = Pointwise::constant("eq:tied", &kernels::TIED);
 
 fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Weight> {
     let Some(y) = y else { bail!(Internal, "amax(): its output was not saved") };
-    let mask = call(Prim::Static(&TIES), &Params::None, &[x, y])?;
+    let mask = call(Prim::Static(&TIED), &Params::None, &[x, y])?;
     let share = reciprocal(&basis::sum(&cast(&mask, x.dtype())?, dims, true)?)?;
     Ok(Weight::Chosen { mask, share })
-}
-
-crate::pointwise_kernel! { EXP_OF_DIFFERENCE(a, b) { float => (a - b).exp() } }
-crate::pointwise_kernel! { ADD_LOG(m, s) { float => m + s.log() } }
-crate::pointwise_kernel! { FINITE_OR_ZERO(x) { float => x.select(x.is_inf(), x.lit(0.0), x) } }
-
-/// m + log(sum(exp(x - m))), m the maximum or 0 where that is infinite.
-fn dense_logsumexp(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    let dtype = a.dtype();
-    let a = &super::softmax::wide(a)?;
-    let nothing = dims.iter().any(|&d| d < a.rank() && a.shape()[d] == 0);
-    let m = if nothing {
-        Array::zeros(a.dtype(), kernels::sum(a, dims, true)?.shape().clone())?
-    } else {
-        pointwise::unary(&FINITE_OR_ZERO, &kernels::amax(a, dims, true)?)?
-    };
-    let s = kernels::sum(&pointwise::binary(&EXP_OF_DIFFERENCE, a, &m)?, dims, keep)?;
-    convert::cast(&pointwise::binary(&ADD_LOG, &m.reshape(s.shape())?, &s)?, dtype)
 }
 
 fn call_dims(prim: &'static dyn crate::core::Primitive, x: &Tensor, dims: Dims, keep: bool) -> Result<Tensor> {
@@ -437,3 +391,7 @@ ops! { TABLE:
         call_dims(&LOGSUMEXP, &x, dims, keepdim)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] =
+    &[&AMAX, &AMIN, &PROD, &LOGSUMEXP, &SPREAD, &ROOT_SPREAD, &ORIGIN, &ALL, &ANY, &TIED];

@@ -9,7 +9,7 @@ use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch};
 use smallvec::{SmallVec, smallvec};
 
-static DETACH: Opaque =
+pub(crate) static DETACH: Opaque =
     Opaque { name: "detach", eval: |_, args| Ok(smallvec![args[0].clone()]), batching: OpaqueBatch::Shift };
 
 /// A shape given by the user; one size may be -1 and is inferred from `numel`.

@@ -5,39 +5,15 @@ use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Tangents, Tensor, call};
-use crate::dense::{Array, convert, pointwise, reduce};
+use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::dense::composed;
 use crate::rules::basis::{self, cast, mul, sub};
 use crate::rules::{General, batching};
 use smallvec::{SmallVec, smallvec};
 
-crate::pointwise_kernel! { EXP_OF_DIFFERENCE(a, b) { float => (a - b).exp() } }
-crate::pointwise_kernel! { DIVIDE(a, b) { float => a / b } }
-crate::pointwise_kernel! { SUBTRACT_LOG(a, s) { float => a - s.log() } }
-
-/// Exponentials of the differences to the maximum, and their sums with the dimension kept.
-fn shifted(a: &Array, dim: usize) -> Result<(Array, Array, Array)> {
-    let m = reduce::amax(a, &[dim], true)?;
-    let e = pointwise::binary(&EXP_OF_DIFFERENCE, a, &m)?;
-    let s = reduce::sum(&e, &[dim], true)?;
-    Ok((m, e, s))
-}
-
-/// Half precision as single precision, so that only results are rounded.
-pub(super) fn wide(a: &Array) -> Result<Array> {
-    if a.dtype().is_half() { convert::cast(a, DType::F32) } else { Ok(a.clone()) }
-}
-
 static SOFTMAX: General = General {
     name: "softmax",
-    eval: |p, args| {
-        let a = args[0].array()?;
-        if a.numel() == 0 || a.rank() == 0 {
-            return Ok(smallvec![Array::full(a.dtype(), a.shape().clone(), 1.0.into())?.into()]);
-        }
-        let (_, e, s) = shifted(&wide(a)?, p.dim())?;
-        Ok(smallvec![convert::cast(&pointwise::binary(&DIVIDE, &e, &s)?, a.dtype())?.into()])
-    },
+    eval: |p, args| Ok(smallvec![composed::softmax(args[0].array()?, p.dim())?.into()]),
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     // y (t - Σ y t): the Jacobian is symmetric.
     jvp: |_, p, point, tangents| match tangents {
@@ -62,16 +38,7 @@ fn sum_along(x: &Tensor, dim: usize) -> Result<Tensor> {
 
 static LOG_SOFTMAX: General = General {
     name: "log_softmax",
-    eval: |p, args| {
-        let a = args[0].array()?;
-        if a.numel() == 0 || a.rank() == 0 {
-            return Ok(smallvec![Array::zeros(a.dtype(), a.shape().clone())?.into()]);
-        }
-        let x = wide(a)?;
-        let (m, _, s) = shifted(&x, p.dim())?;
-        let d = pointwise::binary(&DIFFERENCE, &x, &m)?;
-        Ok(smallvec![convert::cast(&pointwise::binary(&SUBTRACT_LOG, &d, &s)?, a.dtype())?.into()])
-    },
+    eval: |p, args| Ok(smallvec![composed::log_softmax(args[0].array()?, p.dim())?.into()]),
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     jvp: |_, p, point, tangents| match tangents {
         [Some(t)] => {
@@ -90,8 +57,6 @@ static LOG_SOFTMAX: General = General {
     },
     batch: batch_along,
 };
-
-crate::pointwise_kernel! { DIFFERENCE(a, b) { float => a - b } }
 
 /// Batching of an operator along one dimension; 0-d members get a dimension for it.
 fn batch_along(
@@ -157,3 +122,6 @@ ops! { TABLE:
         log_softmax(input, implicit(dim, input.rank()), dtype)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&SOFTMAX, &LOG_SOFTMAX];

@@ -7,7 +7,7 @@ use super::value::{IntoValue, Named, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
-use crate::core::{Params, Prim, Tensor, call, call_many};
+use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
 use crate::rules::basis::{self, cast};
 use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch};
@@ -393,3 +393,7 @@ fn rolled(x: &Tensor, dim: usize, shift: i64) -> Result<Tensor> {
     }
     basis::cat(&[&basis::slice(x, dim, n - s, s, 1)?, &basis::slice(x, dim, 0, n - s, 1)?], dim)
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] =
+    &[&SORT, &TOPK, &MAX, &MIN, &KTHVALUE, &CUMMAX, &CUMMIN, &ARGMAX, &ARGMIN, &CUMSUM];

@@ -5,9 +5,9 @@ use super::compare::le;
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
+use crate::dense::pointwise::kernels::activation::{CUBIC, SQRT_2_OVER_PI};
 use crate::rules::Partial;
-use crate::rules::basis::{add, cast, mul, neg, number, product_where, scale, shift, sub};
-use std::f64::consts::FRAC_1_SQRT_2;
+use crate::rules::basis::{self, add, cast, mul, neg, number, product_where, scale, shift, sub};
 
 /// The partial `1 / d`.
 fn over(d: Result<Tensor>) -> Result<Partial<'static>> {
@@ -18,167 +18,167 @@ fn one_minus_square(x: &Tensor) -> Result<Tensor> {
     sub(&number(x, 1.0), &mul(x, x)?)
 }
 
-unary! { TABLE:
+unary! { TABLE, PRIMITIVES:
     /// Sine of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.sin(pullback.tensor([0.0]))
     /// tensor([0.])
-    sin = "sin" (x) { float => x.sin() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cos(x);
+    sin = "sin" kernel SIN [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cos(x);
 
     /// Cosine of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.cos(pullback.tensor([0.0]))
     /// tensor([1.])
-    cos = "cos" (x) { float => x.cos() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&sin(x)?);
+    cos = "cos" kernel COS [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&sin(x)?);
 
     /// Tangent of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.tan(pullback.tensor([0.0]))
     /// tensor([0.])
-    tan = "tan" (x) { float => x.tan() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(&mul(y, y)?, 1.0);
+    tan = "tan" kernel TAN [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(&mul(y, y)?, 1.0);
 
     /// Inverse sine of each element, in radians; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.asin(pullback.tensor([0.0]))
     /// tensor([0.])
-    asin = "asin" | "arcsin" (x) { float => x.asin() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&one_minus_square(x)?);
+    asin = "asin" | "arcsin" kernel ASIN [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&one_minus_square(x)?);
 
     /// Inverse cosine of each element, in radians; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.acos(pullback.tensor([1.0]))
     /// tensor([0.])
-    acos = "acos" | "arccos" (x) { float => x.acos() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&rsqrt(&one_minus_square(x)?)?);
+    acos = "acos" | "arccos" kernel ACOS [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] neg(&rsqrt(&one_minus_square(x)?)?);
 
     /// Inverse tangent of each element, in radians.
     ///
     /// >>> import pullback
     /// >>> pullback.atan(pullback.tensor([0.0]))
     /// tensor([0.])
-    atan = "atan" | "arctan" (x) { float => x.atan() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(&mul(x, x)?, 1.0));
+    atan = "atan" | "arctan" kernel ATAN [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(&mul(x, x)?, 1.0));
 
     /// Hyperbolic sine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.sinh(pullback.tensor([0.0]))
     /// tensor([0.])
-    sinh = "sinh" (x) { float => x.sinh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cosh(x);
+    sinh = "sinh" kernel SINH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] cosh(x);
 
     /// Hyperbolic cosine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.cosh(pullback.tensor([0.0]))
     /// tensor([1.])
-    cosh = "cosh" (x) { float => x.cosh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] sinh(x);
+    cosh = "cosh" kernel COSH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] sinh(x);
 
     /// Hyperbolic tangent of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.tanh(pullback.tensor([0.0]))
     /// tensor([0.])
-    tanh = "tanh" | "nn.functional.tanh" (x) { float => x.tanh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] one_minus_square(y);
+    tanh = "tanh" | "nn.functional.tanh" kernel TANH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] one_minus_square(y);
 
     /// Inverse hyperbolic sine of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.asinh(pullback.tensor([0.0]))
     /// tensor([0.])
-    asinh = "asinh" | "arcsinh" (x) { float => x.asinh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, 1.0)?);
+    asinh = "asinh" | "arcsinh" kernel ASINH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, 1.0)?);
 
     /// Inverse hyperbolic cosine of each element; NaN below 1.
     ///
     /// >>> import pullback
     /// >>> pullback.acosh(pullback.tensor([1.0]))
     /// tensor([0.])
-    acosh = "acosh" | "arccosh" (x) { float => x.acosh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
+    acosh = "acosh" | "arccosh" kernel ACOSH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
 
     /// Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
     ///
     /// >>> import pullback
     /// >>> pullback.atanh(pullback.tensor([0.0]))
     /// tensor([0.])
-    atanh = "atanh" | "arctanh" (x) { float => x.atanh() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(one_minus_square(x));
+    atanh = "atanh" | "arctanh" kernel ATANH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(one_minus_square(x));
 
     /// Exponential of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.exp(pullback.tensor([0.0]))
     /// tensor([1.])
-    exp = "exp" (x) { float => x.exp() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] y;
+    exp = "exp" kernel EXP [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] y;
 
     /// 2 to the power of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.exp2(pullback.tensor([3.0]))
     /// tensor([8.])
-    exp2 = "exp2" | "special.exp2" (x) { float => x.exp2() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] scale(y, std::f64::consts::LN_2);
+    exp2 = "exp2" | "special.exp2" kernel EXP2 [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] scale(y, std::f64::consts::LN_2);
 
     /// `exp(x) - 1`, accurate near 0.
     ///
     /// >>> import pullback
     /// >>> pullback.expm1(pullback.tensor([0.0]))
     /// tensor([0.])
-    expm1 = "expm1" | "special.expm1" (x) { float => x.expm1() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(y, 1.0);
+    expm1 = "expm1" | "special.expm1" kernel EXPM1 [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[y] shift(y, 1.0);
 
     /// Natural logarithm of each element; -inf at 0 and NaN below.
     ///
     /// >>> import pullback
     /// >>> pullback.log(pullback.tensor([1.0]))
     /// tensor([0.])
-    log = "log" (x) { float => x.log() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] Partial::Over(x.clone());
+    log = "log" kernel LOG [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] Partial::Over(x.clone());
 
     /// `log(1 + x)`, accurate near 0.
     ///
     /// >>> import pullback
     /// >>> pullback.log1p(pullback.tensor([0.0]))
     /// tensor([0.])
-    log1p = "log1p" | "special.log1p" (x) { float => x.log1p() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(x, 1.0));
+    log1p = "log1p" | "special.log1p" kernel LOG1P [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(shift(x, 1.0));
 
     /// Logarithm to base 2 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log2(pullback.tensor([8.0]))
     /// tensor([3.])
-    log2 = "log2" (x) { float => x.log2() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_2));
+    log2 = "log2" kernel LOG2 [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_2));
 
     /// Logarithm to base 10 of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.log10(pullback.tensor([100.0]))
     /// tensor([2.])
-    log10 = "log10" (x) { float => x.log10() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_10));
+    log10 = "log10" kernel LOG10 [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] over(scale(x, std::f64::consts::LN_10));
 
     /// Square root of each element; NaN below 0.
     ///
     /// >>> import pullback
     /// >>> pullback.sqrt(pullback.tensor([4.0]))
     /// tensor([2.])
-    sqrt = "sqrt" (x) { float => x.sqrt() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] over(scale(y, 2.0));
+    sqrt = "sqrt" kernel SQRT [METHOD, INPLACE, INPLACE_FUNCTION] d[y] over(scale(y, 2.0));
 
     /// `1 / sqrt(x)` of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.rsqrt(pullback.tensor([4.0]))
     /// tensor([0.5000])
-    rsqrt = "rsqrt" (x) { float => x.rsqrt() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] scale(&mul(&mul(y, y)?, y)?, -0.5);
+    rsqrt = "rsqrt" kernel RSQRT [METHOD, INPLACE, INPLACE_FUNCTION] d[y] scale(&mul(&mul(y, y)?, y)?, -0.5);
 
     /// `1 / x` of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.reciprocal(pullback.tensor([4.0]))
     /// tensor([0.2500])
-    reciprocal = "reciprocal" (x) { float => x.recip() } [METHOD, INPLACE, INPLACE_FUNCTION] d[y] neg(&mul(y, y)?);
+    reciprocal = "reciprocal" kernel RECIPROCAL [METHOD, INPLACE, INPLACE_FUNCTION] d[y] neg(&mul(y, y)?);
 
     /// The error function of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.erf(pullback.tensor([0.0]))
     /// tensor([0.])
-    erf = "erf" | "special.erf" (x) { float => x.erf() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
+    erf = "erf" | "special.erf" kernel ERF [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[x] scale(&exp(&neg(&mul(x, x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The complementary error function `1 - erf(x)`, accurate in the upper tail.
@@ -186,7 +186,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.erfc(pullback.tensor([0.0]))
     /// tensor([1.])
-    erfc = "erfc" | "special.erfc" (x) { float => x.erfc() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
+    erfc = "erfc" | "special.erfc" kernel ERFC [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[x] scale(&exp(&neg(&mul(x, x)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The inverse error function of each element; infinite at ±1 and NaN outside.
@@ -194,7 +194,7 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.erfinv(pullback.tensor([0.0]))
     /// tensor([0.])
-    erfinv = "erfinv" | "special.erfinv" (x) { float => x.erfinv() } [METHOD, INPLACE, TRANSCENDENTAL]
+    erfinv = "erfinv" | "special.erfinv" kernel ERFINV [METHOD, INPLACE, TRANSCENDENTAL]
         d[y] scale(&exp(&mul(y, y)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI);
 
     /// The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
@@ -202,18 +202,18 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sigmoid(pullback.tensor([0.0]))
     /// tensor([0.5000])
-    sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" (x) { float => x.sigmoid() } [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
+    sigmoid = "sigmoid" | "special.expit" | "nn.functional.sigmoid" kernel SIGMOID [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
         d[y] sigmoid_slope(y);
 
     /// The derivative of `sigmoid` from its value.
-    sigmoid_slope = "sigmoid" (y) { float => y * (y.lit(1.0) - y) } [INTERNAL]
+    sigmoid_slope = "sigmoid:slope" kernel SIGMOID_SLOPE [INTERNAL]
         d[x] sub(&number(x, 1.0), &scale(x, 2.0)?);
 
     /// `sigmoid` as the derivative of its integral: its own derivative keeps both tails.
-    logistic = "sigmoid" (x) { float => x.sigmoid() } [INTERNAL] d[x] bell(x);
+    logistic = "sigmoid:curve" kernel SIGMOID_CURVE [INTERNAL] d[x] bell(x);
 
     /// The derivative of `sigmoid` from its argument.
-    bell = "sigmoid" (x) { float => x.sigmoid() * (-x).sigmoid() } [INTERNAL]
+    bell = "sigmoid:bell" kernel SIGMOID_BELL [INTERNAL]
         d[x y] neg(&mul(y, &tanh(&scale(x, 0.5)?)?)?);
 
     /// `log(sigmoid(x))` of each element, accurate in both tails.
@@ -221,28 +221,28 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
     /// tensor([-0.6931])
-    log_sigmoid = "nn.functional.logsigmoid" (x) { float => x.log_sigmoid() } [TRANSCENDENTAL, NO_OUT] d[x] logistic(&neg(x)?);
+    log_sigmoid = "nn.functional.logsigmoid" kernel LOG_SIGMOID [TRANSCENDENTAL, NO_OUT] d[x] logistic(&neg(x)?);
 
     /// `log(1 + exp(x))` of each element without overflow.
-    softplus_unit = "softplus" (x) { float => x.softplus() } [INTERNAL] d[x] logistic(x);
+    softplus_unit = "softplus" kernel SOFTPLUS [INTERNAL] d[x] logistic(x);
 
     /// Natural logarithm of the absolute value of the gamma function.
     ///
     /// >>> import pullback
     /// >>> pullback.lgamma(pullback.tensor([1.0]))
     /// tensor([0.])
-    lgamma = "lgamma" | "special.gammaln" (x) { float => x.lgamma() } [METHOD, INPLACE, TRANSCENDENTAL] d[x] digamma(x);
+    lgamma = "lgamma" | "special.gammaln" kernel LGAMMA [METHOD, INPLACE, TRANSCENDENTAL] d[x] digamma(x);
 
     /// The logarithmic derivative of the gamma function.
     ///
     /// >>> import pullback
     /// >>> pullback.digamma(pullback.tensor([1.0]))
     /// tensor([-0.5772])
-    digamma = "digamma" | "special.digamma" | "special.psi" (x) { float => x.digamma() } [METHOD, INPLACE, TRANSCENDENTAL]
+    digamma = "digamma" | "special.digamma" | "special.psi" kernel DIGAMMA [METHOD, INPLACE, TRANSCENDENTAL]
         d[x] trigamma(x);
 
     /// The derivative of digamma.
-    trigamma = "trigamma" (x) { float => x.trigamma() } [INTERNAL]
+    trigamma = "trigamma" kernel TRIGAMMA [INTERNAL]
         d[x] polygamma_same(&number(x, 2.0), x);
 
     /// Absolute value of each element; integers stay integers.
@@ -250,52 +250,54 @@ unary! { TABLE:
     /// >>> import pullback
     /// >>> pullback.abs(pullback.tensor([-1, 2]))
     /// tensor([1, 2])
-    abs = "abs" | "absolute" (x) { float => x.abs(), int => x.abs() } [METHOD, INPLACE, INPLACE_FUNCTION] d[x] sign(x);
-
-    /// `-x` of each element; integers stay integers, bool is an error.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.neg(pullback.tensor([1, -2]))
-    /// tensor([-1,  2])
-    negative = "neg" | "negative" (x) { float => -x, int => -x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::MinusOne;
+    abs = "abs" | "absolute" kernel ABS [METHOD, INPLACE, INPLACE_FUNCTION] d[x] sign(x);
 
     /// The square of each element; integers stay integers.
     ///
     /// >>> import pullback
     /// >>> pullback.square(pullback.tensor([3.0]))
     /// tensor([9.])
-    square_same = "square" (x) { float => x * x, int => x * x } [INTERNAL] d[x] scale(x, 2.0);
+    square_same = "square" kernel SQUARE [INTERNAL] d[x] scale(x, 2.0);
 
     /// -1, 0 or 1 by the sign of each element.
     ///
     /// >>> import pullback
     /// >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
     /// tensor([-1.,  0.,  1.])
-    sign = "sign" (x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int => x.sign(), bool => x } [METHOD, INPLACE] d[] Partial::Zero;
+    sign = "sign" kernel SIGN [METHOD, INPLACE] d[] Partial::Zero;
 
     /// The largest integer not above each element; integers stay as they are.
     ///
     /// >>> import pullback
     /// >>> pullback.floor(pullback.tensor([1.5]))
     /// tensor([1.])
-    floor = "floor" (x) { float => x.floor(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
+    floor = "floor" kernel FLOOR [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// The smallest integer not below each element; integers stay as they are.
     ///
     /// >>> import pullback
     /// >>> pullback.ceil(pullback.tensor([1.5]))
     /// tensor([2.])
-    ceil = "ceil" (x) { float => x.ceil(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
+    ceil = "ceil" kernel CEIL [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// Each element without its fraction; integers stay as they are.
     ///
     /// >>> import pullback
     /// >>> pullback.trunc(pullback.tensor([-1.5]))
     /// tensor([-1.])
-    trunc = "trunc" | "fix" (x) { float => x.trunc(), int => x } [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
+    trunc = "trunc" | "fix" kernel TRUNC [METHOD, INPLACE, INPLACE_FUNCTION] d[] Partial::Zero;
 
     /// The nearest integer, halves to even.
-    round_unit = "round" (x) { float => x.round(), int => x } [INTERNAL] d[] Partial::Zero;
+    round_unit = "round" kernel ROUND [INTERNAL] d[] Partial::Zero;
+}
+
+__unary_entries! { NEGATION:
+    /// `-x` of each element; integers stay integers, bool is an error.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.neg(pullback.tensor([1, -2]))
+    /// tensor([-1,  2])
+    negative = "neg" | "negative" runs unary(basis::NEG) [METHOD, INPLACE, INPLACE_FUNCTION];
 }
 
 ops! { MORE:
@@ -362,57 +364,39 @@ ops! { MORE:
     }
 }
 
-unary! { ACTIVATIONS:
+unary! { ACTIVATIONS, ACTIVATION_PRIMITIVES:
     /// `max(x, 0)` of each element.
-    relu_same = "relu" (x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) } [INTERNAL]
+    relu_same = "relu" kernel RELU [INTERNAL]
         d[y] le(y, 0.0).map(Partial::Unless);
 
     /// `x * sigmoid(x)` of each element.
-    silu_unit = "silu" (x) { float => x * x.sigmoid() } [INTERNAL] d[x] silu_slope(x);
+    silu_unit = "silu" kernel SILU [INTERNAL] d[x] silu_slope(x);
 
     /// `x Φ(x)` with the normal distribution function Φ.
-    gelu_erf = "gelu" (x) { float => x * 0.5 * (x.lit(1.0) + (x * FRAC_1_SQRT_2).erf()) } [INTERNAL] d[x] gelu_slope(x);
+    gelu_erf = "gelu" kernel GELU [INTERNAL] d[x] gelu_slope(x);
 
     /// Φ(x) + x φ(x)
-    gelu_slope = "gelu" (x) { float => {
-        (x.lit(1.0) + (x * FRAC_1_SQRT_2).erf()) * 0.5 + x * ((x * x * -0.5).exp() * NORMAL_DENSITY)
-    } } [INTERNAL] d[x] mul(&normal_density(x)?, &sub(&number(x, 2.0), &mul(x, x)?)?);
+    gelu_slope = "gelu:slope" kernel GELU_SLOPE [INTERNAL] d[x] mul(&normal_density(x)?, &sub(&number(x, 2.0), &mul(x, x)?)?);
 
     /// φ(x)
-    normal_density = "gelu" (x) { float => (x * x * -0.5).exp() * NORMAL_DENSITY } [INTERNAL]
+    normal_density = "gelu:density" kernel GELU_DENSITY [INTERNAL]
         d[x y] neg(&mul(x, y)?);
 
     /// `x (1 + tanh(u)) / 2`, u = √(2/π) (x + 0.044715 x³)
-    gelu_tanh = "gelu" (x) { float => {
-        let u = (x + x * x * x * CUBIC) * SQRT_2_OVER_PI;
-        x * 0.5 * (x.lit(1.0) + u.tanh())
-    } } [INTERNAL] d[x] gelu_tanh_slope(x);
+    gelu_tanh = "gelu:tanh" kernel GELU_TANH [INTERNAL] d[x] gelu_tanh_slope(x);
 
     /// `s + 2 x u' s (1 - s)`, s = sigmoid(2 u)
-    gelu_tanh_slope = "gelu" (x) { float => {
-        let u = (x + x * x * x * CUBIC) * (2.0 * SQRT_2_OVER_PI);
-        let bell = u.sigmoid() * (-u).sigmoid();
-        let rest = x * (x.lit(1.0) + x * x * (3.0 * CUBIC)) * (2.0 * SQRT_2_OVER_PI) * bell;
-        u.sigmoid() + x.select(bell.is_zero(), x.lit(0.0), rest)
-    } } [INTERNAL] d[x] gelu_tanh_bend(x);
+    gelu_tanh_slope = "gelu:tanh_slope" kernel GELU_TANH_SLOPE [INTERNAL] d[x] gelu_tanh_bend(x);
 
     /// `x tanh(softplus(x))`
-    mish_unit = "mish" (x) { float => x * x.softplus().tanh() } [INTERNAL] d[x] mish_slope(x);
+    mish_unit = "mish" kernel MISH [INTERNAL] d[x] mish_slope(x);
 
     /// `tanh(p) + x sigmoid(x) (1 - tanh(p)²)`, p = softplus(x)
-    mish_slope = "mish" (x) { float => {
-        let p = x.softplus();
-        let bell = (p * 2.0).sigmoid() * (p * -2.0).sigmoid() * 4.0;
-        p.tanh() + x.select(bell.is_zero(), x.lit(0.0), x * x.sigmoid() * bell)
-    } } [INTERNAL] d[x] mish_bend(x);
+    mish_slope = "mish:slope" kernel MISH_SLOPE [INTERNAL] d[x] mish_bend(x);
 
     /// `exp(x) - 1` whose derivative keeps its lower tail.
-    elu_unit = "elu" (x) { float => x.expm1() } [INTERNAL] d[x] exp(x);
+    elu_unit = "elu" kernel ELU [INTERNAL] d[x] exp(x);
 }
-
-const NORMAL_DENSITY: f64 = 0.5 * std::f64::consts::FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
-const SQRT_2_OVER_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
-const CUBIC: f64 = 0.044715;
 
 /// `b` times `rest`, where `b` falls faster than any power grows.
 fn damped(b: &Tensor, rest: &Tensor) -> Result<Tensor> {

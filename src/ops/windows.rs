@@ -7,7 +7,7 @@ use super::{gather, indexing, shape};
 use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Layout, Result, Scalar, Shape, size};
-use crate::core::{Params, Prim, Tensor, call, host};
+use crate::core::{Params, Prim, Primitive, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
@@ -156,7 +156,7 @@ fn put_along(x: &Tensor, d: usize, item: IndexItem, value: &Tensor) -> Result<Te
 /// Numbers of the elements that `masked_scatter` reads, checked against how many there are. An operator of its own, so
 /// that it also runs on batches, where each member has a mask or a source.
 static ENOUGH: Opaque = Opaque {
-    name: "masked_scatter",
+    name: "masked_scatter:check",
     eval: |p, args| {
         let counts = args[0].array()?.contiguous()?;
         let most = counts.as_slice::<i64>().unwrap_or(&[]).iter().copied().max().unwrap_or(0);
@@ -429,3 +429,6 @@ ops! { TABLE:
         basis::where_(mask, &basis::reshape(&taken, x.shape())?, x)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&UNFOLD, &ENOUGH];

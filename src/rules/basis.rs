@@ -7,8 +7,9 @@ use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, Params, Prim, Tangents, Tensor, call};
-use crate::dense::{Array, copy, index, matmul as kernels, reduce};
+use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::dense::pointwise::{Elementwise, kernels};
+use crate::dense::{Array, copy, index, matmul as products, reduce};
 use smallvec::{SmallVec, smallvec};
 
 /// Which of the first two inputs (bits 0, 1) a partial reads.
@@ -16,22 +17,9 @@ const fn reads(inputs: u64) -> Saves {
     Saves { inputs, outputs: 0 }
 }
 
-/// Scalar kernels; their names are what error messages say.
-mod scalar {
-    crate::pointwise_kernel! { pub ADD(a, b) { float => a + b, int => a + b, bool => a | b } }
-    crate::pointwise_kernel! { pub SUB(a, b) { float => a - b, int => a - b } }
-    crate::pointwise_kernel! { pub MUL(a, b) { float => a * b, int => a * b, bool => a & b } }
-    crate::pointwise_kernel! { pub DIV(a, b) { float => a / b } }
-    crate::pointwise_kernel! { pub NEG(x) { float => -x, int => -x } }
-    crate::pointwise_kernel! { pub WHERE(c: bool, a, b) { any => if c { a } else { b } } }
-    crate::pointwise_kernel! { pub KEEP(c: bool, x) { any => if c { x } else { x.blank() } } }
-    crate::pointwise_kernel! { pub KEEP_PRODUCT(c: bool, x, y) { float => if c { x * y } else { x.lit(0.0) } } }
-    crate::pointwise_kernel! { pub CLEAR(c: bool, x) { any => if c { x.blank() } else { x } } }
-}
-
 pub static ADD: Pointwise = Pointwise {
     name: "add",
-    kernel: &scalar::ADD,
+    kernel: &kernels::ADD,
     partials: &[
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
@@ -39,7 +27,7 @@ pub static ADD: Pointwise = Pointwise {
 };
 pub static SUB: Pointwise = Pointwise {
     name: "sub",
-    kernel: &scalar::SUB,
+    kernel: &kernels::SUB,
     partials: &[
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::One) }),
         Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) }),
@@ -47,7 +35,7 @@ pub static SUB: Pointwise = Pointwise {
 };
 pub static MUL: Pointwise = Pointwise {
     name: "mul",
-    kernel: &scalar::MUL,
+    kernel: &kernels::MUL,
     partials: &[
         Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Read(p.input(1)?)) }),
         Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Read(p.input(0)?)) }),
@@ -56,7 +44,7 @@ pub static MUL: Pointwise = Pointwise {
 /// The quotient of floats.
 pub static DIV: Pointwise = Pointwise {
     name: "div",
-    kernel: &scalar::DIV,
+    kernel: &kernels::DIV,
     partials: &[
         Some(PartialRule { saves: reads(2), rule: |p| Ok(Partial::Over(p.input(1)?.clone())) }),
         Some(PartialRule {
@@ -67,13 +55,13 @@ pub static DIV: Pointwise = Pointwise {
 };
 pub static NEG: Pointwise = Pointwise {
     name: "neg",
-    kernel: &scalar::NEG,
+    kernel: &kernels::NEG,
     partials: &[Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::MinusOne) })],
 };
 /// `where(condition, a, b)`; linear in `a` and `b`.
 pub static WHERE: Pointwise = Pointwise {
     name: "where",
-    kernel: &scalar::WHERE,
+    kernel: &kernels::WHERE,
     partials: &[
         None,
         Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Where(p.input(0)?.clone())) }),
@@ -82,14 +70,14 @@ pub static WHERE: Pointwise = Pointwise {
 };
 /// `x` where the condition holds, 0 elsewhere.
 static KEEP: Pointwise = Pointwise {
-    name: "where",
-    kernel: &scalar::KEEP,
+    name: "where:keep",
+    kernel: &kernels::WHERE_KEEP,
     partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Where(p.input(0)?.clone())) })],
 };
 /// `x * y` where the condition holds, 0 elsewhere.
 static KEEP_PRODUCT: Pointwise = Pointwise {
-    name: "where",
-    kernel: &scalar::KEEP_PRODUCT,
+    name: "where:product",
+    kernel: &kernels::WHERE_PRODUCT,
     partials: &[
         None,
         Some(PartialRule {
@@ -101,8 +89,8 @@ static KEEP_PRODUCT: Pointwise = Pointwise {
 };
 /// 0 where the condition holds, `x` elsewhere.
 static CLEAR: Pointwise = Pointwise {
-    name: "where",
-    kernel: &scalar::CLEAR,
+    name: "where:clear",
+    kernel: &kernels::WHERE_CLEAR,
     partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Unless(p.input(0)?.clone())) })],
 };
 
@@ -111,7 +99,7 @@ pub static CAST: Linear = Linear {
     name: "to",
     eval: |p, a| copy::cast(a, p.dtype()),
     transpose: |_, g, _, dtype| cast(g, dtype),
-    batching: Batching::Shift,
+    batching: Batching::Elementwise(|p| Elementwise::Convert(p.dtype())),
 };
 /// A copy with memory of its own.
 pub static COPY: Linear = Linear {
@@ -206,7 +194,7 @@ fn unslice_params(p: &Params, shape: &Shape) -> Params {
 /// Batched matrix product of operands of rank two or more; leading dimensions broadcast.
 pub static MATMUL: Bilinear = Bilinear {
     name: "matmul",
-    eval: |_, a, b| kernels::matmul(a, b),
+    eval: |_, a, b| products::matmul(a, b),
     transposes: [
         |_, g, b, shape| unbroadcast(matmul(g, &swap_last(b)?)?, shape),
         |_, g, a, shape| unbroadcast(matmul(&swap_last(a)?, g)?, shape),
@@ -440,3 +428,26 @@ pub fn scale(a: &Tensor, value: f64) -> Result<Tensor> {
 pub fn shift(a: &Tensor, value: f64) -> Result<Tensor> {
     add(a, &number(a, value))
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[
+    &ADD,
+    &SUB,
+    &MUL,
+    &DIV,
+    &NEG,
+    &WHERE,
+    &KEEP,
+    &KEEP_PRODUCT,
+    &CLEAR,
+    &CAST,
+    &COPY,
+    &EXPAND,
+    &RESHAPE,
+    &PERMUTE,
+    &SUM,
+    &SLICE,
+    &UNSLICE,
+    &MATMUL,
+    &CAT,
+];

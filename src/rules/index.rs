@@ -377,7 +377,7 @@ pub struct Bounds {
 
 /// Checks (and wraps) int64 indices. An operator of its own, so that it also runs on batched indices.
 pub static CHECK_INDEX: super::Opaque = super::Opaque {
-    name: "index",
+    name: "index:check",
     eval: |p, args| {
         let b = *p.get::<Bounds>();
         let a = args[0].array()?.contiguous()?;
@@ -407,3 +407,7 @@ pub static CHECK_INDEX: super::Opaque = super::Opaque {
 pub fn check_index(index: &Tensor, bounds: Bounds) -> Result<Tensor> {
     call(Prim::Static(&CHECK_INDEX), &Params::other(bounds), &[index])
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] =
+    &[&GATHER, &SCATTER_ADD, &SCATTER, &TAKE_ROWS, &ADD_ROWS, &SET_ROWS, &LAST_WRITES, &SET_SLICE, &CHECK_INDEX];

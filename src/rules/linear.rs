@@ -5,12 +5,15 @@ use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::Array;
+use crate::dense::pointwise::Elementwise;
 use smallvec::{SmallVec, smallvec};
 
 /// How a linear operator runs over a batch in front.
 pub enum Batching {
     /// Its parameters name dimensions: all move up by one.
     Shift,
+    /// Each element stands for itself, so that batches make no difference.
+    Elementwise(fn(&Params) -> Elementwise<'static>),
     /// By a rule of its own, given the value with its batch in front.
     With(fn(&Params, &Tensor) -> Result<Tensor>),
 }
@@ -27,6 +30,17 @@ pub struct Linear {
 impl Primitive for Linear {
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn is_elementwise(&self) -> bool {
+        matches!(self.batching, Batching::Elementwise(_))
+    }
+
+    fn elementwise(&self, params: &Params) -> Option<Elementwise<'_>> {
+        match self.batching {
+            Batching::Elementwise(f) => Some(f(params)),
+            _ => None,
+        }
     }
 
     #[inline]
@@ -57,6 +71,7 @@ impl Primitive for Linear {
         let Some(v) = batching::front(&args[0])? else { bail!(Internal, "{}(): nothing is batched", self.name) };
         let out = match self.batching {
             Batching::With(f) => f(params, &v)?,
+            Batching::Elementwise(_) => call(me, params, &[&v])?,
             Batching::Shift => match params.shifted() {
                 Some(p) => call(me, &p, &[&v])?,
                 None => bail!(Internal, "{}(): parameters {params:?} cannot be shifted", self.name),

@@ -4,7 +4,7 @@
 use super::{General, basis, batching};
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Tangents, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::region::{self, Region};
 use smallvec::smallvec;
 
@@ -127,6 +127,9 @@ pub fn write(base: &Tensor, region: &Region, value: &Tensor, donate: bool) -> Re
     let p = Params::other(Part { region: region.clone(), lead: 0, donate });
     call(Prim::Static(&WRITE), &p, &[base, value])
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&READ, &WRITE];
 
 #[cfg(test)]
 mod tests {

@@ -3,9 +3,9 @@
 use super::{General, basis, batching};
 use crate::bail;
 use crate::base::Result;
-use crate::core::primitive::{Saves, no_rule};
+use crate::core::primitive::{Saves, no_rule, operator_of};
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
-use crate::dense::pointwise::{self, Kernel};
+use crate::dense::pointwise::{self, Elementwise, Kernel};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
@@ -91,16 +91,21 @@ pub struct PartialRule {
 pub struct Pointwise {
     pub name: &'static str,
     pub kernel: &'static Kernel,
-    /// One per argument; `None` where a derivative does not exist.
+    /// One per argument, `None` where a derivative does not exist; empty for constants, such as comparisons.
     pub partials: &'static [Option<PartialRule>],
 }
 
 impl Pointwise {
+    /// An operator whose results are constants for every derivative.
+    pub const fn constant(name: &'static str, kernel: &'static Kernel) -> Pointwise {
+        Pointwise { name, kernel, partials: &[] }
+    }
+
     #[inline]
     fn partial<'a>(&self, i: usize, point: &Point<'a>) -> Result<Partial<'a>> {
         match self.partials.get(i) {
             Some(Some(p)) => (p.rule)(point),
-            _ => Err(no_rule(self.name, "derivative")),
+            _ => Err(no_rule(operator_of(self.name), "derivative")),
         }
     }
 }
@@ -153,8 +158,8 @@ fn linked(x: Tensor, point: &Point<'_>) -> Result<Tensor> {
 }
 
 /// The first argument, as a function of both that does not depend on the second.
-static LINKED: General = General {
-    name: "where",
+pub(crate) static LINKED: General = General {
+    name: "where:linked",
     eval: |_, args| Ok(smallvec![args[0].clone()]),
     saves: |_, _| Saves::default(),
     jvp: |_, _, _, tangents| Ok(smallvec![tangents.first().copied().flatten().cloned()]),
@@ -188,8 +193,16 @@ impl Primitive for Pointwise {
         self.name
     }
 
+    fn is_constant(&self) -> bool {
+        self.partials.is_empty()
+    }
+
     fn is_elementwise(&self) -> bool {
         true
+    }
+
+    fn elementwise(&self, _: &Params) -> Option<Elementwise<'_>> {
+        Some(Elementwise::Kernel(self.kernel))
     }
 
     #[inline]
@@ -216,6 +229,9 @@ impl Primitive for Pointwise {
     }
 
     fn is_affine(&self, _: &Params, args: Mask) -> bool {
+        if self.is_constant() {
+            return false;
+        }
         let nowhere = Point { inputs: &[], outputs: &[], node: None, residuals: &[], recording: false };
         self.partials.iter().enumerate().filter(|(i, _)| args >> i & 1 == 1).all(|(_, p)| match p {
             Some(p) if p.saves == Saves::default() => {
@@ -227,6 +243,9 @@ impl Primitive for Pointwise {
     }
 
     fn jvp(&self, _: Prim<'_>, _: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
+        if self.is_constant() {
+            return Ok(smallvec![None]);
+        }
         let mut sum: Option<Tensor> = None;
         for (i, t) in tangents.iter().enumerate() {
             let Some(t) = t else { continue };

@@ -18,17 +18,17 @@ pub(super) fn floats_only(op: &str, x: &Tensor) -> Result<()> {
     Ok(())
 }
 
-binary! { UNITS:
+binary! { UNITS, PRIMITIVES:
     /// x where it is positive, `x * s` elsewhere; constant there if s is a 0 that is a number.
-    leaky = "leaky_relu" (x, s) { float => x.select(x.gt(x.lit(0.0)), x, x * s) } Same [INTERNAL]
+    leaky = "leaky_relu" kernel LEAKY_RELU Same [INTERNAL]
         da[a b] leaky_slope(a, b), db[a] Partial::of(le(a, 0.0)?, a, 0.0, |x| Ok(x.clone()));
 
     /// The larger of an element and its lower limit, without a derivative at the limit.
-    above = "hardtanh" (x, low) { float => x.max(low), int => x.max(low) } Same [INTERNAL]
+    above = "hardtanh:min" kernel HARDTANH_MIN Same [INTERNAL]
         da[a b] le(a, b).map(Partial::Unless), db[] Partial::Zero;
 
     /// The smaller of an element and its upper limit, without a derivative at the limit.
-    below = "hardtanh" (x, high) { float => x.min(high), int => x.min(high) } Same [INTERNAL]
+    below = "hardtanh:max" kernel HARDTANH_MAX Same [INTERNAL]
         da[a b] ge(a, b).map(Partial::Unless), db[] Partial::Zero;
 }
 

@@ -7,7 +7,7 @@
 
 use crate::base::{Result, Shape};
 use crate::core::params::Dims;
-use crate::core::{BatchArg, BatchInfo, Params, Prim, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
 use crate::rules::{Bilinear, basis, batching};
 
@@ -146,3 +146,6 @@ impl Folds {
         fold.split(&out, p.groups, info.size)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&CONV, &CONV_INPUT_GRAD, &CONV_WEIGHT_GRAD];

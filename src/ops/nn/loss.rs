@@ -4,7 +4,8 @@ use super::activation::floats_only;
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use crate::core::{Params, Prim, Tensor, call};
-use crate::dense::{copy, pointwise, reduce};
+use crate::dense::pointwise::{self, kernels};
+use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
@@ -168,59 +169,49 @@ fn soft_cross_entropy(
     }
 }
 
-binary! { UNITS:
+binary! { UNITS, PRIMITIVES:
     /// The loss of one probability; logarithms are limited to -100.
-    cross_entropy_unit = "binary_cross_entropy" (x, t) { float => {
-        let (yes, no) = (x.log().max(x.lit(-100.0)), (-x).log1p().max(x.lit(-100.0)));
-        -(t * yes + (x.lit(1.0) - t) * no)
-    } } Same [INTERNAL] da[a b] cross_entropy_slope(a, b), db[a] odds(a);
+    cross_entropy_unit = "binary_cross_entropy" kernel BINARY_CROSS_ENTROPY Same [INTERNAL]
+        da[a b] cross_entropy_slope(a, b), db[a] odds(a);
 
     /// The derivative by the probability, where the denominator has a lower limit.
-    cross_entropy_slope = "binary_cross_entropy" (x, t) { float => {
-        (x - t) / (x * (x.lit(1.0) - x)).max(x.lit(PROBABILITY_LIMIT))
-    } } Same [INTERNAL] da[a b] cross_entropy_bend(a, b), db[a] neg(&inverse_variance(a)?);
+    cross_entropy_slope = "binary_cross_entropy:slope" kernel BINARY_CROSS_ENTROPY_SLOPE Same [INTERNAL]
+        da[a b] cross_entropy_bend(a, b), db[a] neg(&inverse_variance(a)?);
 }
 
-binary! { LOGITS:
+binary! { LOGIT_UNITS, LOGIT_PRIMITIVES:
     /// `(1 - t) x + log(1 + exp(-x))` without overflow, accurate in both tails.
-    logits_unit = "binary_cross_entropy_with_logits" (x, t) { float => {
-        let linear = x.select(x.gt(x.lit(0.0)), (x.lit(1.0) - t) * x, -(t * x));
-        linear + (-x.abs()).exp().log1p()
-    } } Same [INTERNAL] da[a b] logits_slope(a, b), db[a] neg(a);
+    logits_unit = "binary_cross_entropy_with_logits" kernel LOGITS Same [INTERNAL]
+        da[a b] logits_slope(a, b), db[a] neg(a);
 
     /// `sigmoid(x) - t`, accurate in both tails.
-    logits_slope = "binary_cross_entropy_with_logits" (x, t) { float => {
-        (x.lit(1.0) - t) * x.sigmoid() - t * (-x).sigmoid()
-    } } Same [INTERNAL] da[a] bell(a), db[] Partial::MinusOne;
+    logits_slope = "binary_cross_entropy_with_logits:slope" kernel LOGITS_SLOPE Same [INTERNAL]
+        da[a] bell(a), db[] Partial::MinusOne;
 }
 
-unary! { HELPERS:
+unary! { HELPERS, HELPER_PRIMITIVES:
     /// `x log(x)`, 0 at 0.
-    xlogx = "kl_div" (x) { float => x.select(x.is_zero(), x.lit(0.0), x * x.log()) } [INTERNAL]
+    xlogx = "kl_div:xlogx" kernel XLOGX [INTERNAL]
         d[x] basis::shift(&crate::ops::unary::log(x)?, 1.0);
 
     /// The derivative by the target: `log(1 - x) - log(x)`, both limited.
-    odds = "binary_cross_entropy" (x) { float => {
-        (-x).log1p().max(x.lit(-100.0)) - x.log().max(x.lit(-100.0))
-    } } [INTERNAL] d[x] neg(&inverse_variance(x)?);
+    odds = "binary_cross_entropy:odds" kernel BINARY_CROSS_ENTROPY_ODDS [INTERNAL]
+        d[x] neg(&inverse_variance(x)?);
 
     /// `1 / (x (1 - x))`, where the denominator has a lower limit.
-    inverse_variance = "binary_cross_entropy" (x) { float => {
-        (x * (x.lit(1.0) - x)).max(x.lit(PROBABILITY_LIMIT)).recip()
-    } } [INTERNAL] d[x y] mul(&basis::shift(&scale(x, 2.0)?, -1.0)?, &mul(y, y)?);
+    inverse_variance = "binary_cross_entropy:inverse_variance" kernel INVERSE_VARIANCE [INTERNAL]
+        d[x y] mul(&basis::shift(&scale(x, 2.0)?, -1.0)?, &mul(y, y)?);
 }
-
-crate::pointwise_kernel! { WITHIN(x) -> bool { float => x.ge(x.lit(0.0)) & x.le(x.lit(1.0)) } }
 
 /// The name of an argument that must be a probability.
 #[derive(Debug)]
 struct Named(&'static str);
 
 /// Refuses elements outside of [0, 1], NaN included.
-static CHECK_PROBABILITY: Opaque = Opaque {
-    name: "binary_cross_entropy",
+pub(crate) static CHECK_PROBABILITY: Opaque = Opaque {
+    name: "binary_cross_entropy:check",
     eval: |p, args| {
-        let within = pointwise::unary(&WITHIN, args[0].array()?)?;
+        let within = pointwise::unary(&kernels::IS_PROBABILITY, args[0].array()?)?;
         if reduce::all(&within, &(0..within.rank()).collect::<Vec<_>>(), false)?.item()?.as_f64() == 0.0 {
             let Named(name) = p.get::<Named>();
             let values = copy::cast(args[0].array()?, DType::F64)?.to_vec::<f64>()?;
@@ -239,9 +230,6 @@ static CHECK_PROBABILITY: Opaque = Opaque {
     },
     batching: OpaqueBatch::Align,
 };
-
-/// PyTorch's lower limit of `x (1 - x)` in the derivatives of binary_cross_entropy, which it has in single precision.
-const PROBABILITY_LIMIT: f64 = 1e-12f32 as f64;
 
 /// `(x² - 2 x t + t) / (x (1 - x))²`, the second derivative by the probability; both factors are kept from 0.
 fn cross_entropy_bend(x: &Tensor, t: &Tensor) -> Result<Tensor> {

@@ -4,7 +4,7 @@
 
 use crate::bail;
 use crate::base::{DType, Result, Scalar, size};
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::memory::list;
 use crate::ops::promote::fitting;
@@ -151,3 +151,6 @@ ops! { TABLE:
         constant("constant_pad_nd", input, &amounts(input, pad)?, value)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&PAD];

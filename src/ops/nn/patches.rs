@@ -3,13 +3,13 @@
 use super::sizes::by_dim;
 use crate::bail;
 use crate::base::{Result, Shape};
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
 use crate::rules::{Batching, Linear, basis};
 
 /// From planes [..., H, W] the elements of each window: [..., kernel positions, windows].
 static UNFOLD: Linear = Linear {
-    name: "unfold",
+    name: "unfold:patches",
     eval: |p, a| conv::unfold(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&FOLD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&UNFOLD), p, &[v])),
@@ -97,3 +97,6 @@ ops! { TABLE:
         call(Prim::Static(&FOLD), &Params::other(p), &[&columns])
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&UNFOLD, &FOLD];

@@ -4,7 +4,7 @@ use super::sizes::by_dim;
 use crate::bail;
 use crate::base::{Result, Scalar, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{Outputs, Params, Prim, Tensor, call, call_many};
+use crate::core::{Outputs, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
 use crate::rules::{Batching, General, Linear, basis, batching, index};
@@ -361,3 +361,6 @@ ops! { AVG_TABLE:
         average(input, adaptive("adaptive_avg_pool3d", 3, input, output_size)?)
     }
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&AVG_POOL, &AVG_POOL_GRAD, &MAX_POOL];

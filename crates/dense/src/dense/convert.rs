@@ -3,8 +3,8 @@
 use super::array::Array;
 use super::copy::{self, Convert};
 use super::gather::{self, Strided};
-use super::pointwise::Row;
 use super::pointwise::program::{Output, Program, Reg, Step};
+use super::pointwise::{Elementwise, Row};
 use crate::base::{DType, Result};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 
 /// The same values in another dtype, in row-major order.
 pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
-    let mut steps = [Step::NONE; 2];
-    let steps = plan(a.dtype(), dtype, &mut steps);
+    let mut steps = [Step::NONE; 5];
+    let steps = Elementwise::Convert(dtype).plan(a.dtype(), [Reg::Input(0); 3], Reg::Output(0), 0, &mut steps)?;
     let mut dims = SmallVec::from_slice(a.shape());
     let mut input = [Strided { ptr: a.ptr(), width: a.dtype().size(), strides: a.strides() }];
     gather::merge_dims(&mut dims, &mut input);
@@ -25,19 +25,6 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
             unsafe { Program::new(&dims, &input, &output, steps).run() };
         }
     })
-}
-
-/// The steps from one dtype to another.
-fn plan(from: DType, to: DType, steps: &mut [Step; 2]) -> &[Step] {
-    let step = |row, src, dst| Step { row, dst, src: [src, Reg::None, Reg::None] };
-    let (input, output) = (Reg::Input(0), Reg::Output(0));
-    if (from.is_half() && to != DType::F32) || (to.is_half() && from != DType::F32) {
-        steps[0] = step(row(from, DType::F32), input, Reg::Temp(0));
-        steps[1] = step(row(DType::F32, to), Reg::Temp(0), output);
-        return steps;
-    }
-    steps[0] = step(row(from, to), input, output);
-    &steps[..1]
 }
 
 /// The row that converts elements of one dtype to another; with a half type the other dtype is float32.

@@ -2,6 +2,7 @@
 
 pub mod array;
 pub mod buffer;
+pub mod composed;
 pub mod conv;
 pub mod convert;
 pub mod copy;

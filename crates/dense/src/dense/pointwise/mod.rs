@@ -1,15 +1,18 @@
 //! Elementwise operators on dense arrays: [`unary`], [`binary`], [`ternary`] with a [`Kernel`].
 
+mod elementwise;
 mod kernel;
+pub mod kernels;
 mod macros;
 pub mod program;
 #[cfg(test)]
 mod tests;
 
+pub use elementwise::Elementwise;
 pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
 
 use super::array::Array;
-use super::{convert, gather};
+use super::gather;
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape};
 use program::{CHUNK, Input, Output, Program, Reg, Step};
@@ -231,12 +234,15 @@ unsafe fn write_out<T: Copy>(from: *const T, to: *mut MaybeUninit<T>, count: usi
     }
 }
 
+/// The operands of a program with a single operator.
+const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
+
 /// Anything else: strided, broadcast, large, half precision.
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
     check_dtypes(k, args, dtype)?;
     let mut steps = [Step::NONE; 5];
-    let steps = plan(k, dtype, &mut steps)?;
+    let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
     args.iter().for_each(|a| inputs.push(operand(a, &shape)));
     let mut dims = SmallVec::from_slice(&shape);
@@ -252,40 +258,6 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
         let fault = unsafe { program.run() };
         if fault { Err(faulty(k)) } else { Ok(()) }
     })
-}
-
-/// The steps that compute `k` in `dtype`: half precision is converted to single and back.
-fn plan<'a>(k: &Kernel, dtype: DType, steps: &'a mut [Step; 5]) -> Result<&'a [Step]> {
-    let arity = k.arity as usize;
-    let mut src = [Reg::None; 3];
-    for (i, r) in src.iter_mut().enumerate().take(arity) {
-        *r = Reg::Input(i as u8);
-    }
-    if let Some(row) = k.native_row(dtype) {
-        steps[0] = Step { row, dst: Reg::Output(0), src };
-        return Ok(&steps[..1]);
-    }
-    let (Some(row), true) = (k.native_row(DType::F32), k.supports(dtype)) else {
-        return Err(unsupported(k, dtype));
-    };
-    let mut n = 0;
-    let mut push = |step| {
-        steps[n] = step;
-        n += 1;
-    };
-    for (i, r) in src.iter_mut().enumerate().take(arity).skip(usize::from(k.condition)) {
-        let wide = Reg::Temp(i as u8);
-        push(Step { row: convert::row(dtype, DType::F32), dst: wide, src: [*r, Reg::None, Reg::None] });
-        *r = wide;
-    }
-    if k.out == Out::Bool {
-        push(Step { row, dst: Reg::Output(0), src });
-    } else {
-        let wide = Reg::Temp(3);
-        push(Step { row, dst: wide, src });
-        push(Step { row: convert::row(DType::F32, dtype), dst: Reg::Output(0), src: [wide, Reg::None, Reg::None] });
-    }
-    Ok(&steps[..n])
 }
 
 /// An array as an operand of a program over `shape`.
@@ -311,11 +283,6 @@ fn check_dtypes(k: &Kernel, args: &[&Array], dtype: DType) -> Result<()> {
         }
     }
     Ok(())
-}
-
-#[cold]
-fn unsupported(k: &Kernel, dtype: DType) -> Error {
-    Error::not_implemented(format!("{}() is not implemented for {dtype}", k.name))
 }
 
 #[cold]

@@ -1,0 +1,33 @@
+//! Arithmetic of two and three arguments, and selection.
+
+kernels! {
+    ADD(a, b) { float => a + b, int => a + b, bool => a | b }
+    SUB(a, b) { float => a - b, int => a - b }
+    MUL(a, b) { float => a * b, int => a * b, bool => a & b }
+    DIV(a, b) { float => a / b }
+    FLOOR_DIVIDE(a, b) { float => a.floor_div(b), int_serial => a.floor_div(b) }
+    TRUNC_DIVIDE(a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) }
+    REMAINDER(a, b) { float => a.remainder(b), int_serial => a.remainder(b) }
+    FMOD(a, b) { float => a.fmod(b), int_serial => a.fmod(b) }
+    POW(a, b) { float => a.pow(b), int_serial => a.pow(b) }
+    ATAN2(a, b) { float => a.atan2(b) }
+    HYPOT(a, b) { float => a.hypot(b) }
+    LOGADDEXP(a, b) { float => a.logaddexp(b) }
+    POLYGAMMA(n, x) { float => n.polygamma(x) }
+    MAXIMUM(a, b) { float => a.max(b), int => a.max(b), bool => a | b }
+    MINIMUM(a, b) { float => a.min(b), int => a.min(b), bool => a & b }
+    CLAMP_MIN(a, b) { float => a.max(b), int => a.max(b) }
+    CLAMP_MAX(a, b) { float => a.min(b), int => a.min(b) }
+    /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
+    LERP(a, b, w) { float => {
+        let span = b - a;
+        a.select(w.abs().lt(a.lit(0.5)), a + span * w, b + span * (w - a.lit(1.0)))
+    } }
+    WHERE(c: bool, a, b) { any => if c { a } else { b } }
+    /// `x` where the condition holds, 0 elsewhere.
+    WHERE_KEEP(c: bool, x) { any => if c { x } else { x.blank() } }
+    /// 0 where the condition holds, `x` elsewhere.
+    WHERE_CLEAR(c: bool, x) { any => if c { x.blank() } else { x } }
+    /// `x * y` where the condition holds, 0 elsewhere.
+    WHERE_PRODUCT(c: bool, x, y) { float => if c { x * y } else { x.lit(0.0) } }
+}

@@ -1,0 +1,51 @@
+//! Elementary functions of one argument.
+
+kernels! {
+    SIN(x) { float => x.sin() }
+    COS(x) { float => x.cos() }
+    TAN(x) { float => x.tan() }
+    ASIN(x) { float => x.asin() }
+    ACOS(x) { float => x.acos() }
+    ATAN(x) { float => x.atan() }
+    SINH(x) { float => x.sinh() }
+    COSH(x) { float => x.cosh() }
+    TANH(x) { float => x.tanh() }
+    ASINH(x) { float => x.asinh() }
+    ACOSH(x) { float => x.acosh() }
+    ATANH(x) { float => x.atanh() }
+    EXP(x) { float => x.exp() }
+    EXP2(x) { float => x.exp2() }
+    EXPM1(x) { float => x.expm1() }
+    LOG(x) { float => x.log() }
+    LOG1P(x) { float => x.log1p() }
+    LOG2(x) { float => x.log2() }
+    LOG10(x) { float => x.log10() }
+    SQRT(x) { float => x.sqrt() }
+    RSQRT(x) { float => x.rsqrt() }
+    RECIPROCAL(x) { float => x.recip() }
+    ERF(x) { float => x.erf() }
+    ERFC(x) { float => x.erfc() }
+    ERFINV(x) { float => x.erfinv() }
+    SIGMOID(x) { float => x.sigmoid() }
+    /// The derivative of the logistic function from its value.
+    SIGMOID_SLOPE(y) { float => y * (y.lit(1.0) - y) }
+    /// The logistic function as the derivative of its integral.
+    SIGMOID_CURVE(x) { float => x.sigmoid() }
+    /// The derivative of the logistic function from its argument.
+    SIGMOID_BELL(x) { float => x.sigmoid() * (-x).sigmoid() }
+    LOG_SIGMOID(x) { float => x.log_sigmoid() }
+    LGAMMA(x) { float => x.lgamma() }
+    DIGAMMA(x) { float => x.digamma() }
+    TRIGAMMA(x) { float => x.trigamma() }
+    ABS(x) { float => x.abs(), int => x.abs() }
+    /// The norm of one element.
+    NORM_OF_ONE(x) { float => x.abs() }
+    NEG(x) { float => -x, int => -x }
+    SQUARE(x) { float => x * x, int => x * x }
+    SIGN(x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int => x.sign(), bool => x }
+    FLOOR(x) { float => x.floor(), int => x }
+    CEIL(x) { float => x.ceil(), int => x }
+    TRUNC(x) { float => x.trunc(), int => x }
+    /// The nearest integer, halves to even.
+    ROUND(x) { float => x.round(), int => x }
+}

@@ -1,0 +1,183 @@
+//! Every primitive of the table, by name.
+//!
+//! A name is that of the operator that messages speak of, and behind a colon which part of it the primitive computes where
+//! there are several, such as `gelu:slope`.
+
+use super::{
+    arith, bits, compare, decompositions, determinant, diagonal, draw, indexing, nn, norms, products, random, reduce,
+    shape, softmax, sorting, unary, windows,
+};
+use crate::core::Primitive;
+use crate::rules::{basis, index, part, pointwise};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// All families of primitives. Adding a file of primitives means adding its line here.
+static FAMILIES: &[&[&dyn Primitive]] = &[
+    basis::PRIMITIVES,
+    index::PRIMITIVES,
+    part::PRIMITIVES,
+    &[&pointwise::LINKED],
+    arith::PRIMITIVES,
+    &[&arith::LERP],
+    &[&bits::BITS],
+    compare::BITWISE_PRIMITIVES,
+    compare::PREDICATE_PRIMITIVES,
+    compare::PRIMITIVES,
+    decompositions::PRIMITIVES,
+    determinant::PRIMITIVES,
+    diagonal::PRIMITIVES,
+    &[&draw::RANDOM],
+    &[&indexing::NONZERO],
+    nn::activation::PRIMITIVES,
+    nn::convolution::PRIMITIVES,
+    nn::loss::HELPER_PRIMITIVES,
+    nn::loss::LOGIT_PRIMITIVES,
+    nn::loss::PRIMITIVES,
+    &[&nn::loss::CHECK_PROBABILITY],
+    nn::pad::PRIMITIVES,
+    nn::patches::PRIMITIVES,
+    nn::pool::PRIMITIVES,
+    norms::PRIMITIVES,
+    &[&norms::NORM],
+    &[&products::SCATTER_MULTIPLY],
+    &[&random::MULTINOMIAL],
+    reduce::PRIMITIVES,
+    &[&shape::DETACH],
+    softmax::PRIMITIVES,
+    sorting::PRIMITIVES,
+    unary::ACTIVATION_PRIMITIVES,
+    unary::PRIMITIVES,
+    windows::PRIMITIVES,
+];
+
+/// Every primitive of the table, in a fixed order.
+pub fn all() -> impl Iterator<Item = &'static dyn Primitive> {
+    FAMILIES.iter().flat_map(|f| f.iter().copied())
+}
+
+impl dyn Primitive {
+    /// The primitive of this name. Custom functions, which are made at run time, are not among them.
+    ///
+    /// ```
+    /// use pullback::core::Primitive;
+    /// let sin = <dyn Primitive>::find("sin").unwrap();
+    /// assert_eq!(sin.name(), "sin");
+    /// assert!(<dyn Primitive>::find("sine").is_none());
+    /// ```
+    pub fn find(name: &str) -> Option<&'static dyn Primitive> {
+        static BY_NAME: OnceLock<HashMap<&'static str, &'static dyn Primitive>> = OnceLock::new();
+        BY_NAME.get_or_init(|| all().map(|p| (p.name(), p)).collect()).get(name).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::DType;
+    use crate::core::Params;
+    use crate::core::primitive::operator_of;
+    use crate::dense::pointwise::{Elementwise, kernels};
+    use std::path::Path;
+
+    /// Parameters that an elementwise primitive may have: only conversions have any.
+    fn params() -> Params {
+        Params::DType(DType::F64)
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        let mut seen = HashMap::new();
+        for p in all() {
+            assert!(seen.insert(p.name(), ()).is_none(), "two primitives are called {}", p.name());
+            let found = <dyn Primitive>::find(p.name()).unwrap();
+            assert!(std::ptr::addr_eq(found, p), "{}", p.name());
+        }
+        assert!(seen.len() > 180, "{}", seen.len());
+        assert!(<dyn Primitive>::find("").is_none());
+        assert_eq!(operator_of("gelu:slope"), "gelu");
+    }
+
+    #[test]
+    fn every_entry_names_a_primitive_of_the_list() {
+        let mut named = 0;
+        for (entry, p) in crate::ops::FAMILIES.iter().flat_map(|f| f.iter()).filter_map(|e| Some((e, e.primitive?))) {
+            let found = <dyn Primitive>::find(p.name());
+            assert!(found.is_some_and(|f| std::ptr::addr_eq(f, p)), "{} runs {}", entry.name, p.name());
+            named += 1;
+        }
+        assert!(named > 100, "{named}");
+    }
+
+    #[test]
+    fn every_elementwise_primitive_has_a_named_kernel() {
+        let mut kinds = (0, 0);
+        for p in all() {
+            let what = p.elementwise(&params());
+            assert_eq!(what.is_some(), p.is_elementwise(), "{}", p.name());
+            match what {
+                Some(Elementwise::Kernel(k)) => {
+                    assert!(kernels::find(k.name).is_some_and(|f| std::ptr::eq(f, k)), "{} by {}", p.name(), k.name);
+                    kinds.0 += 1;
+                }
+                Some(Elementwise::Convert(to)) => {
+                    assert_eq!(to, DType::F64);
+                    kinds.1 += 1;
+                }
+                None => {}
+            }
+        }
+        assert!(kinds.0 > 100, "{}", kinds.0);
+        assert_eq!(kinds.1, 1);
+        for name in ["eq", "isnan", "where", "logical_and", "bitwise_and", "to", "div:trunc"] {
+            assert!(<dyn Primitive>::find(name).unwrap().is_elementwise(), "{name}");
+        }
+    }
+
+    /// Statics of a category in a source file, as the text says.
+    fn declared(text: &str) -> Vec<&str> {
+        let statics = text.lines().filter_map(|l| l.split_once("static ")?.1.split_once(": "));
+        let category = |t: &str| {
+            let name = t.rsplit("::").next().unwrap_or(t);
+            ["Pointwise", "Linear", "Bilinear", "Reduction", "Choosing", "General", "Opaque", "Random"].contains(&name)
+        };
+        statics
+            .filter(|(_, t)| t.split(" =").next().is_some_and(|t| category(t.trim())))
+            .map(|(name, _)| name)
+            .filter(|n| !n.starts_with('$'))
+            .collect()
+    }
+
+    fn visit(folder: &Path, lists: &str, missing: &mut Vec<String>, count: &mut usize) {
+        for file in std::fs::read_dir(folder).unwrap() {
+            let path = file.unwrap().path();
+            if path.is_dir() {
+                visit(&path, lists, missing, count);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let own = text.split("static PRIMITIVES: &[&dyn Primitive] =").nth(1).and_then(|t| t.split(';').next());
+                for name in declared(&text) {
+                    *count += 1;
+                    let within = |list: &str, item: &str| {
+                        list.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').any(|w| w.ends_with(item))
+                    };
+                    let stem = path.file_stem().unwrap().to_string_lossy();
+                    if !own.is_some_and(|l| within(l, name)) && !within(lists, &format!("{stem}::{name}")) {
+                        missing.push(format!("{}: {name}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_static_primitive_of_the_sources_is_listed() {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let lists = std::fs::read_to_string(src.join("ops/primitives.rs")).unwrap();
+        let (mut missing, mut count) = (Vec::new(), 0);
+        visit(&src.join("rules"), &lists, &mut missing, &mut count);
+        visit(&src.join("ops"), &lists, &mut missing, &mut count);
+        assert!(count > 60, "{count}");
+        assert!(missing.is_empty(), "not listed: {missing:?}");
+    }
+}
