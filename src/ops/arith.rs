@@ -193,7 +193,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([2., 3.])
-    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] {
+    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
         match alpha {
             None => binary(&basis::ADD, Rule::Wraps, input, other),
             Some(alpha) => plus_scaled("add", &basis::ADD, input, other, alpha),
@@ -206,7 +206,7 @@ ops! { TABLE:
     /// >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([0., 1.])
     fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None)
-        -> Tensor [METHOD, INPLACE] {
+        -> Tensor [METHOD, INPLACE] of basis::SUB {
         let is_bool = |o: Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype() == DType::Bool,
             Operand::Number(n) => matches!(n, Scalar::Bool(_)),
@@ -234,7 +234,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
     /// tensor([3., 6.])
-    fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of basis::MUL {
         binary(&basis::MUL, Rule::Product, input, other)
     }
 
@@ -244,7 +244,7 @@ ops! { TABLE:
     /// >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
     /// tensor([ 1, -2])
     fn div = "div" | "divide" (input: Operand<'_>, other: Operand<'_>; rounding_mode: Option<&str> = None)
-        -> Tensor [METHOD, INPLACE] {
+        -> Tensor [METHOD, INPLACE] of basis::DIV {
         match rounding_mode {
             None => divide_floats(input, other),
             Some("floor") => floor_divide_same(input, other),
@@ -258,7 +258,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.true_divide(pullback.tensor([3]), 2)
     /// tensor([1.5000])
-    fn true_divide = "true_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn true_divide = "true_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of basis::DIV {
         divide_floats(input, other)
     }
 
@@ -267,7 +267,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.floor_divide(pullback.tensor([-3]), 2)
     /// tensor([-2])
-    fn floor_divide = "floor_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn floor_divide = "floor_divide" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of FLOOR_DIVIDE {
         floor_divide_same(input, other)
     }
 
@@ -276,7 +276,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pow(pullback.tensor([1.0, 2.0, 3.0]), 2)
     /// tensor([1., 4., 9.])
-    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] {
+    fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] of POW {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 bail!(Runtime, "pow(): integers to negative integer powers are not allowed");
@@ -311,7 +311,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
     /// tensor([2.5000])
-    fn lerp = "lerp" (input: &Tensor, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] {
+    fn lerp = "lerp" (input: &Tensor, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] of LERP {
         if input.dtype() != end.dtype() {
             bail!(Runtime, "lerp(): expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
         }
@@ -341,7 +341,7 @@ ops! { TABLE:
     /// >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
     /// tensor([1., 2.])
     fn where_else = "where" (condition: &Tensor, input: Option<Operand<'_>> = None, other: Option<Operand<'_>> = None)
-        -> Value [] {
+        -> Value [] of basis::WHERE {
         let (Some(input), Some(other)) = (input, other) else {
             if input.is_some() || other.is_some() {
                 bail!(Type, "where(): expected both or neither of 'input' and 'other'");
@@ -353,7 +353,7 @@ ops! { TABLE:
 
     /// The elements of this tensor where `condition` holds, those of `other` elsewhere.
     fn tensor_where = "Tensor.where" (input: &Tensor, condition: &Tensor, other: Operand<'_>)
-        -> Tensor [METHOD, NOT_FUNCTION] {
+        -> Tensor [METHOD, NOT_FUNCTION] of basis::WHERE {
         choose(condition, Operand::Tensor(input), other)
     }
 

@@ -125,7 +125,7 @@ macro_rules! bitwise {
         __constants! { BITWISE_PRIMITIVES: $($path $kernel)* }
         ops! { BITWISE: $(
             $(#[doc = $doc])*
-            fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] {
+            fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] of $kernel {
                 promote::constant_binary(&$kernel, promote::Rule::$rule, input, other)
             }
         )* }

@@ -51,13 +51,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clone(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD] {
+    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD] of basis::COPY {
         let _ = memory_format;
         basis::copy(input)
     }
 
     /// The same values in the dtype of another tensor.
-    fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, SAME_OBJECT] {
+    fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, SAME_OBJECT] of basis::CAST {
         basis::cast(input, other.dtype())
     }
 }

@@ -121,7 +121,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
     /// tensor([1, 4])
-    fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Tensor [METHOD, VIEW] {
+    fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Tensor [METHOD, VIEW] of DIAGONAL {
         let (i, j) = (wrap_argument("diagonal", "dim1", dim1, input.rank())?, wrap_argument("diagonal", "dim2", dim2, input.rank())?);
         if i == j || input.rank() < 2 {
             bail!(Runtime, "diagonal(): dimensions cannot be identical {dim1}, {dim2}");
@@ -131,7 +131,7 @@ ops! { TABLE:
     }
 
     /// As `diagonal`, of the last two dimensions.
-    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] {
+    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] of DIAGONAL {
         diagonal(A, offset, dim1, dim2)
     }
 
@@ -155,7 +155,7 @@ ops! { TABLE:
     /// >>> pullback.diag_embed(pullback.tensor([1, 2]))
     /// tensor([[1, 0],
     ///         [0, 2]])
-    fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [METHOD] {
+    fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [METHOD] of DIAGONAL_EMBED {
         if input.rank() == 0 {
             bail!(Runtime, "diag_embed(): input must have at least one dimension");
         }

@@ -148,7 +148,7 @@ ops! { TABLE:
     /// >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
     /// tensor([[1, 1],
     ///         [4, 3]])
-    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] {
+    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
         let d = wrap_dim("gather", dim, input.rank())?;
         if index.numel() == 0 {
@@ -176,7 +176,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
-    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
         scattered("scatter_add", input, dim, index, Operand::Tensor(src), Some("add"))
     }
 
@@ -205,7 +205,7 @@ ops! { TABLE:
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
     fn index_add = "index_add" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1))
-        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::ADD_ROWS {
         let d = wrap_dim("index_add", dim, input.rank())?;
         let i = vector_index("index_add", index)?;
         if source.dtype() != input.dtype() {
@@ -322,7 +322,7 @@ ops! { TABLE:
     /// >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
     /// tensor([[1],
     ///         [2]])
-    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD, DYNAMIC, SCATTERED] {
+    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD, DYNAMIC, SCATTERED] of super::indexing::NONZERO {
         if !as_tuple {
             return indexing::nonzero_rows(input).map(Value::Tensor);
         }

@@ -88,7 +88,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
     /// tensor([1, 2, 3])
-    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 = 0) -> Tensor [] {
+    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 = 0) -> Tensor [] of basis::CAT {
         concatenate("cat", &tensors, dim)
     }
 

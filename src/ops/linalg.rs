@@ -66,7 +66,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor; upper: bool = false) -> Tensor [CUBIC] {
+    fn cholesky = "linalg.cholesky" (A: &Tensor; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
         square("cholesky", A)?;
         let a = if upper { swap_last(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
@@ -78,7 +78,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [CUBIC] {
+    fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
         square("solve", A)?;
         if B.rank() == 0 {
             bail!(Runtime, "linalg.solve: argument 'B' must be a vector or have matrices in its last two dimensions, but it \
@@ -120,7 +120,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.solve_triangular(pullback.tensor([[2.0]]), pullback.tensor([[4.0]]), upper=True)
     /// tensor([[2.]])
     fn solve_triangular = "linalg.solve_triangular" (A: &Tensor, B: &Tensor; upper: bool, left: bool = true,
-        unitriangular: bool = false) -> Tensor [CUBIC] {
+        unitriangular: bool = false) -> Tensor [CUBIC] of super::decompositions::SOLVE_TRIANGULAR {
         square("solve_triangular", A)?;
         matrix("solve_triangular", B)?;
         if !left {
@@ -140,7 +140,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [CUBIC] {
+    fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [CUBIC] of super::decompositions::QR {
         matrix("qr", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let make = |q: Tensor, r: Tensor| Named::new(&named::QR, [q, r]);
@@ -171,7 +171,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     /// tensor([1., 2.])
-    fn eigh = "linalg.eigh" (A: &Tensor, UPLO: &str = "L") -> Named [CUBIC] {
+    fn eigh = "linalg.eigh" (A: &Tensor, UPLO: &str = "L") -> Named [CUBIC] of super::decompositions::EIGH {
         square("eigh", A)?;
         let upper = match UPLO {
             "L" | "l" => false,
@@ -196,7 +196,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "linalg.svd" (A: &Tensor, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] {
+    fn svd = "linalg.svd" (A: &Tensor, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] of super::decompositions::SVD {
         let _ = driver;
         matrix("svd", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
@@ -220,7 +220,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
-    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD, CUBIC] {
+    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
         square("slogdet", A)?;
         Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
@@ -230,7 +230,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
-    fn det = "linalg.det" | "det" (A: &Tensor) -> Tensor [METHOD, CUBIC] {
+    fn det = "linalg.det" | "det" (A: &Tensor) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
         square("det", A)?;
         call(Prim::Static(&DET), &Params::None, &[A])
     }

@@ -10,14 +10,15 @@
 /// }
 /// ```
 ///
-/// After `;` come keyword-only parameters. The bracket lists [`super::Flags`].
+/// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
+/// that checks and converts its arguments and runs this primitive.
 #[macro_export]
 macro_rules! ops {
     ($table:ident : $(
         $(#[doc = $doc:literal])*
         fn $name:ident = $path:literal $(| $alias:literal)*
             ( $($p:ident : $t:ty $(= $d:expr)?),* $(,)? $(; $($kp:ident : $kt:ty $(= $kd:expr)?),+ $(,)?)? )
-            -> $ret:ty [ $($flag:ident),* ] $body:block
+            -> $ret:ty [ $($flag:ident),* ] $(of $prim:path)? $body:block
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -30,7 +31,7 @@ macro_rules! ops {
             $crate::ops::Entry {
                 name: $path,
                 aliases: &[$($alias),*],
-                primitive: None,
+                primitive: $crate::__primitive!($($prim)?),
                 params: &[
                     $($crate::__param!($p, $t, false $(, $d)?),)*
                     $($($crate::__param!($kp, $kt, true $(, $kd)?),)+)?
@@ -65,6 +66,17 @@ macro_rules! __param {
             default: $crate::__default!($($d)?),
             keyword_only: $kwonly,
         }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __primitive {
+    () => {
+        None
+    };
+    ($prim:path) => {
+        Some(&$prim)
     };
 }
 

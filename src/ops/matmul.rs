@@ -103,7 +103,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
-    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] {
+    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] of basis::MATMUL {
         if input.rank() == 0 || other.rank() == 0 {
             bail!(Runtime, "matmul(): both arguments need to be at least 1D, but they are {}D and {}D",
                 input.rank(), other.rank());

@@ -216,7 +216,7 @@ ops! { TABLE:
     /// >>> pullback.multinomial(pullback.tensor([0.0, 1.0]), 1)
     /// tensor([1])
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
-        generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] {
+        generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] of MULTINOMIAL {
         let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
         // A call that fails leaves the generator alone, where the weights can be looked at.
         if let Some(weights) = input.dense() {

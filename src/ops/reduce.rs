@@ -287,7 +287,7 @@ ops! { TABLE:
     /// >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     /// tensor([4., 6.])
     fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD] of basis::SUM {
         let dims = reduced("sum", dim, input.rank())?;
         basis::sum(&accumulated(input, dtype)?, &dims, keepdim)
     }
@@ -309,7 +309,7 @@ ops! { TABLE:
     /// >>> pullback.prod(pullback.tensor([2.0, 3.0]))
     /// tensor(6.)
     fn prod = "prod" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD] of PROD {
         let dim = dim.map(|d| [d]);
         let dims = reduced("prod", dim.as_ref().map(|d| &d[..]), input.rank())?;
         prod_over(&accumulated(input, dtype)?, &dims, keepdim)
@@ -320,7 +320,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([5., 3.])
-    fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+    fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMAX {
         named_if_empty("amax", input, dim)?;
         call_dims(&AMAX, input, reduced("amax", Some(dim), input.rank())?, keepdim)
     }
@@ -330,7 +330,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([1., 2.])
-    fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] {
+    fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMIN {
         named_if_empty("amin", input, dim)?;
         call_dims(&AMIN, input, reduced("amin", Some(dim), input.rank())?, keepdim)
     }
@@ -340,7 +340,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.all(pullback.tensor([True, False]))
     /// tensor(False)
-    fn all = "all" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] {
+    fn all = "all" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] of ALL {
         let y = call_dims(&ALL, input, reduced("all", dim, input.rank())?, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
@@ -350,7 +350,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.any(pullback.tensor([True, False]))
     /// tensor(True)
-    fn any = "any" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] {
+    fn any = "any" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] of ANY {
         let y = call_dims(&ANY, input, reduced("any", dim, input.rank())?, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
@@ -381,7 +381,7 @@ ops! { TABLE:
     /// >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
     /// tensor(0.6931)
     fn logsumexp = "logsumexp" | "special.logsumexp" (input: &Tensor, dim: &[i64], keepdim: bool = false)
-        -> Tensor [METHOD, TRANSCENDENTAL] {
+        -> Tensor [METHOD, TRANSCENDENTAL] of LOGSUMEXP {
         let dims = if dim.is_empty() { Dims::new() } else { reduced("logsumexp", Some(dim), input.rank())? };
         let x = if input.dtype().is_differentiable() {
             input.clone()

@@ -117,7 +117,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.detach(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn detach = "detach" (input: &Tensor) -> Tensor [METHOD, VIEW, HISTORYLESS] {
+    fn detach = "detach" (input: &Tensor) -> Tensor [METHOD, VIEW, HISTORYLESS] of DETACH {
         call(Prim::Static(&DETACH), &Params::None, &[input])
     }
 
@@ -127,7 +127,7 @@ ops! { TABLE:
     /// >>> pullback.reshape(pullback.arange(4), (2, 2))
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] {
+    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] of basis::RESHAPE {
         basis::reshape(input, &resolve_shape("reshape", shape, input.numel())?)
     }
 
@@ -191,7 +191,7 @@ ops! { TABLE:
     /// tensor([[1, 1, 1],
     ///         [2, 2, 2]])
     fn expand = "Tensor.expand" (input: &Tensor, size: &[i64]; implicit: bool = false)
-        -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] {
+        -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] of basis::EXPAND {
         let _ = implicit;
         basis::expand(input, &expansion("expand", input, size)?)
     }
@@ -222,7 +222,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
     /// pullback.Size([3, 2])
-    fn permute = "permute" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
+    fn permute = "permute" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] of basis::PERMUTE {
         basis::permute(input, &order("permute", dims, input.rank())?)
     }
 

@@ -94,7 +94,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
     /// tensor([0.5000, 0.5000])
-    fn softmax = "softmax" | "special.softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None) -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] {
+    fn softmax = "softmax" | "special.softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None) -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] of SOFTMAX {
         along("softmax", &SOFTMAX, input, dim, dtype)
     }
 
@@ -104,20 +104,20 @@ ops! { TABLE:
     /// >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
     /// tensor([-0.6931, -0.6931])
     fn log_softmax = "log_softmax" | "special.log_softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None)
-        -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] {
+        -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] of LOG_SOFTMAX {
         along("log_softmax", &LOG_SOFTMAX, input, dim, dtype)
     }
 
     /// As `pullback.softmax`.
     fn nn_softmax = "nn.functional.softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
-        dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] of SOFTMAX {
         let _ = _stacklevel;
         softmax(input, implicit(dim, input.rank()), dtype)
     }
 
     /// As `pullback.log_softmax`.
     fn nn_log_softmax = "nn.functional.log_softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
-        dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] of LOG_SOFTMAX {
         let _ = _stacklevel;
         log_softmax(input, implicit(dim, input.rank()), dtype)
     }

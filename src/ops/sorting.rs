@@ -224,7 +224,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] {
+    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] of SORT {
         let _ = stable;
         no_complex("sort", input)?;
         Ok(pair(&named::SORT, choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
@@ -248,7 +248,7 @@ ops! { TABLE:
     /// >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
     /// tensor([3., 2.])
     fn topk = "topk" (input: &Tensor, k: i64, dim: i64 = -1, largest: bool = true, sorted: bool = true)
-        -> Named [METHOD, EXACT_OUT, SORT] {
+        -> Named [METHOD, EXACT_OUT, SORT] of TOPK {
         no_complex("topk", input)?;
         let d = wrap_dim("topk", dim, input.rank())?;
         let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
@@ -288,7 +288,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(0)
-    fn argmax = "argmax" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] {
+    fn argmax = "argmax" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMAX {
         position_of(&ARGMAX, "argmax", input, dim, keepdim)
     }
 
@@ -297,24 +297,24 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1)
-    fn argmin = "argmin" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] {
+    fn argmin = "argmin" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMIN {
         position_of(&ARGMIN, "argmin", input, dim, keepdim)
     }
 
     /// Largest values so far along a dimension, and where they are.
-    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] {
+    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] of CUMMAX {
         no_complex("cummax", input)?;
         Ok(pair(&named::CUMMAX, choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
     }
 
     /// Smallest values so far along a dimension, and where they are.
-    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] {
+    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] of CUMMIN {
         no_complex("cummin", input)?;
         Ok(pair(&named::CUMMIN, choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
     }
 
     /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
-    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD, SORT] {
+    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD, SORT] of KTHVALUE {
         no_complex("kthvalue", input)?;
         let d = wrap_dim("kthvalue", dim, input.rank())?;
         let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
@@ -331,7 +331,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cumsum(pullback.tensor([1, 2, 3]), 0)
     /// tensor([1, 3, 6])
-    fn cumsum = "cumsum" (input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Tensor [METHOD, INPLACE] {
+    fn cumsum = "cumsum" (input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Tensor [METHOD, INPLACE] of CUMSUM {
         let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
         let x = cast(input, dtype.unwrap_or(natural))?;
         let (v, d) = dimensioned("cumsum", &x, dim)?;

@@ -306,7 +306,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.square(pullback.tensor([3.0]))
     /// tensor([9.])
-    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
+    fn square = "square" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of SQUARE {
         if input.dtype() == DType::Bool { square_same(&cast(input, DType::I64)?) } else { square_same(input) }
     }
 
@@ -315,7 +315,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.round(pullback.tensor([0.5, 1.5, 2.25]), decimals=1)
     /// tensor([0.5000, 1.5000, 2.2000])
-    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
+    fn round = "round" | "special.round" (input: &Tensor; decimals: i64 = 0) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of ROUND {
         if decimals == 0 {
             return round_unit(input);
         }
@@ -359,7 +359,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.relu(pullback.tensor([-1.0, 2.0]))
     /// tensor([0., 2.])
-    fn relu = "relu" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
+    fn relu = "relu" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] of RELU {
         relu_same(input)
     }
 }

@@ -230,7 +230,7 @@ ops! { TABLE:
     /// tensor([[0, 1, 2],
     ///         [2, 3, 4]])
     fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64, size: i64, step: i64) -> Tensor
-        [METHOD, NOT_FUNCTION, VIEW] {
+        [METHOD, NOT_FUNCTION, VIEW] of UNFOLD {
         let dim = wrap_dim("unfold", dimension, input.rank())?;
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let n = x.shape()[dim] as i64;
@@ -310,7 +310,7 @@ ops! { TABLE:
     /// >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
     /// tensor([0., 1., 1., 0.])
     fn slice_scatter = "slice_scatter" (input: &Tensor, src: &Tensor, dim: i64 = 0, start: Option<i64> = None,
-        end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD] {
+        end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD] of crate::rules::index::SET_SLICE {
         let d = wrap_dim("slice_scatter", dim, input.rank())?;
         let item = IndexItem::Slice { start, stop: end, step: Some(step) };
         let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; d];

@@ -46,7 +46,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.relu(pullback.tensor([-1.0, 2.0]))
     /// tensor([0., 2.])
-    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
+    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] of crate::ops::unary::RELU {
         let _ = inplace;
         relu_same(input)
     }
@@ -56,7 +56,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn silu = "nn.functional.silu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
+    fn silu = "nn.functional.silu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
         let _ = inplace;
         floats_only("silu", input)?;
         silu_unit(input)
@@ -67,7 +67,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn gelu = "nn.functional.gelu" (input: &Tensor; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] {
+    fn gelu = "nn.functional.gelu" (input: &Tensor; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
         floats_only("gelu", input)?;
         match approximate {
             "none" => gelu_erf(input),
@@ -93,7 +93,7 @@ ops! { TABLE:
 
     /// x where it is positive, `negative_slope * x` elsewhere.
     fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor, negative_slope: f64 = 0.01, inplace: bool = false)
-        -> Tensor [INPLACE_KEYWORD, NO_OUT] {
+        -> Tensor [INPLACE_KEYWORD, NO_OUT] of LEAKY_RELU {
         let _ = inplace;
         floats_only("leaky_relu", input)?;
         leaky(input, &number(input, negative_slope))
@@ -131,7 +131,7 @@ ops! { TABLE:
     }
 
     /// `x tanh(softplus(x))` of each element.
-    fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
+    fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::MISH {
         let _ = inplace;
         floats_only("mish", input)?;
         mish_unit(input)

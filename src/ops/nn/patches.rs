@@ -57,7 +57,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.unfold(pullback.ones(1, 2, 3, 3), 2).shape
     /// pullback.Size([1, 8, 4])
     fn unfold = "nn.functional.unfold" (input: &Tensor, kernel_size: &[i64], dilation: &[i64] = &[1],
-        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] {
+        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of UNFOLD {
         let rank = input.rank();
         if rank != 3 && rank != 4 {
             bail!(Runtime, "unfold(): expected 3D or 4D (batch mode) tensor, but got input of size: {}", input.shape());
@@ -77,7 +77,7 @@ ops! { TABLE:
     ///           [2., 4., 2.],
     ///           [1., 2., 1.]]]])
     fn fold = "nn.functional.fold" (input: &Tensor, output_size: &[i64], kernel_size: &[i64], dilation: &[i64] = &[1],
-        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] {
+        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of FOLD {
         let rank = input.rank();
         if rank != 2 && rank != 3 {
             bail!(Runtime, "fold(): expected 2D or 3D (batch mode) tensor, but got input of size: {}", input.shape());
