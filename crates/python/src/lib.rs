@@ -36,6 +36,7 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     pullback::dense::near::claim();
     m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     types::errors::register(m)?;
+    door::callable::register(m)?;
     types::brief::register(m)?;
     types::dtype::register(m)?;
     types::limits::register(m)?;

@@ -1,7 +1,8 @@
 //! Methods and attributes of `Tensor` that are written by hand, because they work on the object and not only on its
 //! value. The interpreter calls them through the same vectorcall convention as the functions of the table.
 
-use crate::operators::run::enter;
+use crate::door::callable::{self, Callable, Given, Kind};
+use crate::door::enter::enter;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -126,6 +127,12 @@ pub unsafe fn invoke<const N: usize>(
     let called = |py: Python<'_>| {
         // SAFETY: by the contract; a method descriptor checks the type of `self`.
         unsafe {
+            let all = Given::of_call(slf, args, n as usize, kwnames);
+            if !callable::is_ordinary(all.objects())
+                && let Some(out) = callable::overridden(py, Callable { kind: Kind::Method, name: signature.name }, all)
+            {
+                return out.map(Bound::into_ptr);
+            }
             let slf = Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>();
             if signature.rest && n > 0 {
                 let given = (0..n).map(|i| Borrowed::<PyAny>::from_ptr(py, *args.offset(i)));
@@ -148,8 +155,11 @@ pub unsafe fn invoke<const N: usize>(
 /// # Safety
 /// `slf` is a live `PyTensor`.
 #[inline]
-pub unsafe fn read(slf: Object, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out<'py>) -> Object {
+pub unsafe fn read(slf: Object, name: &'static str, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out<'py>) -> Object {
     let called = |py: Python<'_>| {
+        if let Some(out) = callable::asked(py, Kind::Getter, name, &[slf]) {
+            return out.map(Bound::into_ptr);
+        }
         // SAFETY: by the contract.
         let slf = unsafe { Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>() };
         f(&slf).map(Bound::into_ptr)
@@ -158,17 +168,25 @@ pub unsafe fn read(slf: Object, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out
     unsafe { enter(called) }
 }
 
+/// What [`write`] gives to `enter` in the place of an object.
+const DONE: Object = std::ptr::without_provenance_mut(1);
+
 /// Writes an attribute. Deleting `grad` is assigning None; the others cannot be deleted.
 ///
 /// # Safety
 /// `slf` is a live `PyTensor`, `value` a live object or null.
 pub unsafe fn write(
     slf: Object,
-    name: &str,
+    name: &'static str,
     value: Object,
     f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, Arg<'a, 'py>) -> PyResult<()>,
 ) -> c_int {
     let called = |py: Python<'_>| {
+        let (kind, objects) = (if value.is_null() { Kind::Deleter } else { Kind::Setter }, [slf, value]);
+        let given = if value.is_null() { &objects[..1] } else { &objects[..] };
+        if let Some(out) = callable::asked(py, kind, name, given) {
+            return out.map(|_| DONE);
+        }
         if value.is_null() && !name.ends_with("grad") {
             return Err(undeletable(name).into());
         }
@@ -177,7 +195,7 @@ pub unsafe fn write(
             let given = !value.is_null() && value != ffi::Py_None();
             (Borrowed::from_ptr(py, slf).cast_unchecked::<PyTensor>(), given.then(|| Borrowed::from_ptr(py, value)))
         };
-        f(&slf, value).map(|()| null_mut::<ffi::PyObject>().wrapping_add(1))
+        f(&slf, value).map(|()| DONE)
     };
     // SAFETY: the interpreter calls.
     let done = unsafe { enter(called) };
@@ -244,7 +262,7 @@ macro_rules! native {
                 slf: $crate::door::native::Object, _: *mut std::ffi::c_void) -> $crate::door::native::Object {
                 fn body<'py>($aslf: $crate::door::native::Slf<'_, 'py>) -> $crate::door::native::Out<'py> $get
                 // SAFETY: an attribute descriptor checks the type of `self`.
-                unsafe { $crate::door::native::read(slf, |slf| body(slf)) }
+                unsafe { $crate::door::native::read(slf, ::pullback::ops::macros::unraw(stringify!($attr)), |slf| body(slf)) }
             }
             $crate::door::native::Attribute {
                 name: stringify!($attr),

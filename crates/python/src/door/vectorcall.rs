@@ -1,6 +1,6 @@
 //! Calls as the interpreter passes them, without a tuple and a dict.
 
-use crate::operators::run;
+use crate::door::callable::{self, Given};
 use crate::types::errors::PyResult;
 use pullback::dense::stack;
 use pyo3::PyClass;
@@ -156,15 +156,17 @@ pub fn invoke_named<'py>(
 
 /// A class whose objects are called by [`entry`].
 pub trait Callable: PyClass<Frozen = True> + Sync {
+    /// What the door is told of a call.
+    fn callable(&self) -> callable::Callable;
     fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 
 /// Called by the interpreter.
 ///
 /// # Safety
-/// `callable` is an object of the class, and the pointers are those of a vectorcall in progress.
+/// `object` is an object of the class, and the pointers are those of a vectorcall in progress.
 pub unsafe extern "C" fn entry<T: Callable>(
-    callable: Object,
+    object: Object,
     args: *const Object,
     nargsf: usize,
     names: Object,
@@ -174,12 +176,18 @@ pub unsafe extern "C" fn entry<T: Callable>(
         stack::check()?;
         // SAFETY: as the caller promises, who holds the object too.
         unsafe {
-            let me = Borrowed::from_ptr(py, callable).cast_unchecked::<T>();
+            let me = Borrowed::from_ptr(py, object).cast_unchecked::<T>();
+            let given = Given::of_call(std::ptr::null_mut(), args, ffi::PyVectorcall_NARGS(nargsf) as usize, names);
+            if !callable::is_ordinary(given.objects())
+                && let Some(out) = callable::overridden(py, me.get().callable(), given)
+            {
+                return out.map(Bound::into_ptr);
+            }
             me.get().called(&Call::new(py, args, nargsf, names)).map(Bound::into_ptr)
         }
     };
     // SAFETY: the interpreter calls.
-    unsafe { run::enter(called) }
+    unsafe { crate::door::enter::enter(called) }
 }
 
 /// Calls an object of a class with an entry point with a tuple and a dict.

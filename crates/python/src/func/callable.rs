@@ -5,6 +5,7 @@ use super::grad::Grad;
 use super::jacobian::{Forward, Reverse};
 use super::vmap::Vmap;
 use super::{passed, place, trace};
+use crate::door::callable as door;
 use crate::door::vectorcall;
 use crate::door::vectorcall::{Call, Callable};
 use crate::process::object;
@@ -90,6 +91,9 @@ unsafe extern "C" {
 }
 
 impl Callable for Transform {
+    fn callable(&self) -> door::Callable {
+        door::Callable { kind: door::Kind::Transform, name: self.kind.name() }
+    }
     fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.kind {
             Kind::Grad(g) => passed::run(call, || g.call(self, call)),

@@ -5,6 +5,7 @@ use super::tree::{Tree, converted, converted_like, map_tensors, tensor_value};
 use super::vjp::outputs_of;
 use super::{fail, place};
 use crate::data::convert::type_name;
+use crate::door::callable;
 use crate::door::vectorcall;
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -42,6 +43,9 @@ pub fn jvp<'py>(
     has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
+    if let Some(out) = callable::asked(py, callable::Kind::Transform, "jvp", &[primals.as_ptr(), tangents.as_ptr()]) {
+        return Ok(out?.cast_into()?);
+    }
     let mut pairs = Pairs::default();
     pairs.collect(primals, tangents)?;
     let duals = Duals::open(place::origin("jvp", func)?)?;

@@ -4,6 +4,7 @@ use super::grad::{detached, signature, split_aux};
 use super::tree::{Tree, direction, leaf_value, tensor_value};
 use super::{fail, place};
 use crate::data::convert::type_name;
+use crate::door::callable;
 use crate::door::vectorcall;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -38,6 +39,9 @@ pub fn vjp<'py>(
     has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
+    if let Some(out) = callable::asked(py, callable::Kind::Transform, "vjp", &[primals.as_ptr()]) {
+        return Ok(out?.cast_into()?);
+    }
     let mut values: Vec<Tensor> = Vec::with_capacity(primals.len());
     let mut trees = Vec::with_capacity(primals.len());
     for p in primals.iter() {

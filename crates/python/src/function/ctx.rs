@@ -3,7 +3,6 @@
 use super::Objects;
 use crate::data::convert::type_name;
 use crate::door::native;
-use crate::operators::run;
 use crate::process::object;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
@@ -406,7 +405,7 @@ unsafe extern "C" fn save<const FORWARD: bool>(
         Ok(py.None().into_ptr())
     };
     // SAFETY: the interpreter calls.
-    unsafe { run::enter(called) }
+    unsafe { crate::door::enter::enter(called) }
 }
 
 const fn saving(name: &'static str) -> native::Signature {

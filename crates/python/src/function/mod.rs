@@ -11,6 +11,7 @@ mod reach;
 mod saved;
 mod written;
 
+use crate::door::callable as door;
 use crate::door::vectorcall;
 use crate::door::vectorcall::{Call as Given, Callable};
 use crate::operators::views;
@@ -73,6 +74,9 @@ pub struct Apply {
 type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
 impl Callable for Apply {
+    fn callable(&self) -> door::Callable {
+        door::Callable { kind: door::Kind::Apply, name: "Function" }
+    }
     fn called<'py>(&self, given: &Given<'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
         if self.methods.unverified.load(Relaxed) && level::height() == 0 {

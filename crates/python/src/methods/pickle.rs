@@ -2,10 +2,13 @@
 
 use crate::autograd;
 use crate::door::native::{Out, Slf};
+use crate::native;
+use crate::process::object;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::brief::brief;
 use crate::types::errors::PyResult;
-use pullback::base::{DType, Result, Shape};
+use pullback::base::{DType, Error, Result, Shape};
 use pullback::core::origin::at_here;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::dense::{Array, stack};
@@ -15,7 +18,7 @@ use pullback::skin::{Cell, history};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Only what a program made itself can be copied deeply: other tensors are parts of a graph.
@@ -56,10 +59,8 @@ fn check_outside(value: &Tensor) -> PyResult<()> {
 
 /// Attributes that a subclass or the user put on the object.
 fn attributes<'py>(slf: Slf<'_, 'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
-    match slf.getattr_opt("__dict__")? {
-        Some(d) => Ok(d.cast_into::<PyDict>().ok().filter(|d| !d.is_empty())),
-        None => Ok(None),
-    }
+    let found = object::dict(slf.get()).map(|d| d.bind(slf.py()).clone());
+    Ok(found.and_then(|d| d.cast_into::<PyDict>().ok()).filter(|d| !d.is_empty()))
 }
 
 pub fn reduce<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
@@ -107,11 +108,15 @@ fn _rebuild_tensor<'py>(
 
 /// A new object of the class of `like` for a cell.
 fn object_like<'py>(like: Slf<'_, 'py>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
-    let class = like.get_type();
+    object_of(like, &like.get_type(), cell)
+}
+
+/// A new object of a class for a cell that shares the elements of `like`.
+fn object_of<'py>(like: Slf<'_, 'py>, class: &Bound<'py, PyType>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
     if class.as_ptr() == tensor::type_object().cast() {
         return tensor::wrap_cell(like, cell);
     }
-    let out = class.call_method1("__new__", (&class,))?.cast_into::<PyTensor>()?;
+    let out = class.call_method1("__new__", (class,))?.cast_into::<PyTensor>()?;
     out.get().refer(cell);
     Ok(out)
 }
@@ -189,6 +194,20 @@ pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
 pub fn deepcopy_memory<'py>(memory: &Arc<Cell>, memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTensor>> {
     let copy = with_copies(memo, |copies| memory.copy_memory(copies))?;
     tensor::of_cell(memo.py(), copy)
+}
+
+native! { METHODS, ATTRIBUTES:
+    /// The same tensor, with its history, as an object of a subclass of `Tensor`.
+    fn as_subclass(slf, cls) {
+        let class = cls.as_ref().and_then(|c| c.cast::<PyType>().ok());
+        match class.filter(|c| c.is_subclass_of::<PyTensor>().unwrap_or(false)) {
+            Some(class) => Ok(object_of(slf, &class.to_owned(), slf.get().cell())?.into_any()),
+            None => {
+                let got = cls.map_or_else(|| Ok("None".into()), |c| brief(&c))?;
+                Err(Error::type_(format!("as_subclass(): argument 'cls' must be a subclass of Tensor, got {got}")).into())
+            }
+        }
+    }
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

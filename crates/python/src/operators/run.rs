@@ -1,8 +1,9 @@
 //! Functions and methods made from the operator table at import: a pool of numbered trampolines leads to one `run`.
 
+use crate::door::callable::{self, Callable, Given, Kind};
+use crate::door::enter::enter;
 use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
 use crate::tensor;
-use crate::types::errors;
 use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::Tensor;
@@ -10,13 +11,9 @@ use pullback::dense::threads;
 use pullback::ops::entry::Fast;
 use pullback::ops::{self, Cost, Entry, Flags, Value};
 use pyo3::ffi;
-use pyo3::impl_::trampoline::{MethodDef, unaryfunc};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use std::ffi::CString;
-use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,35 +33,6 @@ pub enum Form {
 
 static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
 
-/// Enters from C: panics and errors become exceptions. This is pyo3's own way in, which takes the interpreter's word that
-/// the thread is attached; asking for it ([`Python::attach`]) would be a tenth of a small operator.
-///
-/// # Safety
-/// The interpreter calls, attached.
-#[inline(always)]
-pub unsafe fn enter<F: FnOnce(Python<'_>) -> PyResult<Object>>(f: F) -> Object {
-    struct Entrance<F>(PhantomData<F>);
-    impl<F: FnOnce(Python<'_>) -> PyResult<Object>> MethodDef<unaryfunc::Func> for Entrance<F> {
-        const METH: unaryfunc::Func = entered::<F>;
-    }
-    let mut f = ManuallyDrop::new(f);
-    // SAFETY: the pointer goes to `entered` as it is, once; the thread is attached, by the contract.
-    unsafe { unaryfunc::<Entrance<F>>((&raw mut f).cast()) }
-}
-
-/// # Safety
-/// `f` is the function, which nobody uses after this.
-#[inline(always)]
-unsafe fn entered<F: FnOnce(Python<'_>) -> PyResult<Object>>(py: Python<'_>, f: Object) -> pyo3::PyResult<Object> {
-    // SAFETY: by the contract.
-    let f = unsafe { f.cast::<F>().read() };
-    // The closure only touches values that an unwind drops.
-    match catch_unwind(AssertUnwindSafe(|| f(py))) {
-        Ok(out) => Ok(out?),
-        Err(payload) => Err(errors::internal(&*payload)),
-    }
-}
-
 #[inline(never)]
 unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py_ssize_t, kwnames: Object) -> Object {
     let called = |py: Python<'_>| {
@@ -76,7 +44,15 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
             slots[0] = slf;
         }
         // SAFETY: the interpreter passes n arguments and the values of kwnames.
-        let _rest = unsafe { b.parse(py, args, n as usize, kwnames, skip, &mut slots)? };
+        let (_rest, given) = unsafe {
+            let rest = b.parse(py, args, n as usize, kwnames, skip, &mut slots)?;
+            (rest, Given::of_call(if skip == 1 { slf } else { null_mut() }, args, n as usize, kwnames))
+        };
+        if !callable::is_ordinary(given.objects())
+            && let Some(out) = callable::overridden(py, callable_of(b.entry, form), given)
+        {
+            return Ok(out?.into_ptr());
+        }
         if !slots[OUT].is_null() && form != Form::Function {
             return Err(b
                 .error("got an unexpected keyword argument 'out'; the function of that name takes it".into())
@@ -104,6 +80,20 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
     };
     // SAFETY: the interpreter calls.
     unsafe { enter(called) }
+}
+
+/// What the door is told of a call.
+#[cold]
+fn callable_of(e: &'static Entry, form: Form) -> Callable {
+    let names = method_names(e);
+    let name = names.first().copied().unwrap_or(e.name);
+    match form {
+        Form::Function => Callable { kind: Kind::Function, name: e.name },
+        Form::Method if e.flags.has(Flags::PROPERTY) => Callable { kind: Kind::Getter, name: e.short_name() },
+        Form::Method => Callable { kind: Kind::Method, name },
+        Form::Inplace => Callable { kind: Kind::Inplace, name },
+        Form::InplaceFunction => Callable { kind: Kind::InplaceFunction, name },
+    }
 }
 
 /// Whether a flag of the call, such as `inplace`, is True.

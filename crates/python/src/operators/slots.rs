@@ -4,6 +4,8 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 
 use crate::data::{conversion, convert, memory};
+use crate::door::callable::{self, Kind};
+use crate::door::overrides;
 use crate::methods::{pickle, repr};
 use crate::operators::{indexing, run};
 use crate::tensor;
@@ -20,13 +22,27 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyString, PyTuple, PyType};
 use std::ffi::c_int;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
 type Out<'py> = PyResult<Bound<'py, PyAny>>;
 type Result = pullback::Result<Tensor>;
+
+/// Asks the door first: a slot whose arguments are not ordinary may be answered by the class of one.
+macro_rules! asked {
+    ($kind:ident $name:expr, $($object:expr),+) => {
+        if let Some(out) = callable::asked(first!($($object),+).py(), Kind::$kind, $name, &[$($object.as_ptr()),+]) {
+            return Ok(out?.extract()?);
+        }
+    };
+}
+macro_rules! first {
+    ($first:expr $(, $rest:expr)*) => {
+        $first
+    };
+}
 
 /// `f(slf, other)`; `None` if `other` is neither a tensor nor a number.
 #[inline(always)]
@@ -71,10 +87,14 @@ fn with_number<N: Copy + Send>(
 fn binary<'py>(
     slf: Slf<'_, 'py>,
     other: Any<'_, 'py>,
+    name: &'static str,
     cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> Out<'py> {
     let py = slf.py();
+    if let Some(out) = callable::asked(py, Kind::Operator, name, &[slf.as_ptr(), other.as_ptr()]) {
+        return out;
+    }
     match apply(slf, other, cost, f)? {
         Some(out) => Ok(tensor::wrap(py, out)?.into_any()),
         None => Ok(py.NotImplemented().into_bound(py)),
@@ -85,15 +105,40 @@ fn binary<'py>(
 fn inplace(
     slf: Slf<'_, '_>,
     other: Any<'_, '_>,
+    slot: &'static str,
     name: &str,
     cost: Cost,
     f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
 ) -> PyResult<()> {
+    if let Some(out) = callable::asked(slf.py(), Kind::Slot, slot, &[slf.as_ptr(), other.as_ptr()]) {
+        return same_object(slf, slot, &out?);
+    }
     slf.get().check_writable(name)?;
     match apply(slf, other, cost, f)? {
         Some(out) => Ok(slf.get().write(name, &out)?),
         None => inplace_array(slf, other, name, &f),
     }
+}
+
+/// What users call an in-place slot: the method of that name, if there is one.
+const fn inplace_name(slot: &'static str, title: &'static str) -> &'static str {
+    match title.as_bytes() {
+        b"add_" | b"sub_" | b"mul_" | b"div_" | b"floor_divide_" | b"remainder_" => title,
+        _ => slot,
+    }
+}
+
+/// An in-place slot gives its left operand back, whoever answered.
+#[cold]
+fn same_object(slf: Slf<'_, '_>, slot: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
+    if out.is(slf) {
+        return Ok(());
+    }
+    Err(PyTypeError::new_err(short!(
+        "{slot}(): __torch_function__ of an in-place operator must return its first argument, not another {}",
+        convert::type_name(out)
+    ))
+    .into())
 }
 
 /// `slf op= array`, where the array counts as the tensor of its values.
@@ -147,20 +192,20 @@ fn matmul(a: Operand<'_>, b: Operand<'_>) -> Result {
 
 macro_rules! slots {
     (
-        $( $name:ident $reflected:ident $inplace:ident = $title:literal $cost:ident $f:path; )*
+        $( $name:ident $reflected:ident $inplace:ident = $public:literal $back:literal $title:literal $cost:ident $f:path; )*
         { $($rest:tt)* }
     ) => {
         #[pymethods]
         impl PyTensor {
             $(
                 fn $name<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, Cost::$cost, |a, b| $f(a, b))
+                    binary(slf, other, $public, Cost::$cost, |a, b| $f(a, b))
                 }
                 fn $reflected<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, Cost::$cost, |a, b| $f(b, a))
+                    binary(slf, other, $back, Cost::$cost, |a, b| $f(b, a))
                 }
                 fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
-                    inplace(slf, other, $title, Cost::$cost, |a, b| $f(a, b))
+                    inplace(slf, other, inplace_name(stringify!($inplace), $title), $title, Cost::$cost, |a, b| $f(a, b))
                 }
             )*
             $($rest)*
@@ -169,18 +214,18 @@ macro_rules! slots {
 }
 
 slots! {
-    __add__ __radd__ __iadd__ = "add_" Cheap add;
-    __sub__ __rsub__ __isub__ = "sub_" Cheap sub;
-    __mul__ __rmul__ __imul__ = "mul_" Cheap arith::mul;
-    __truediv__ __rtruediv__ __itruediv__ = "div_" Cheap div;
-    __floordiv__ __rfloordiv__ __ifloordiv__ = "floor_divide_" Cheap arith::floor_divide;
-    __mod__ __rmod__ __imod__ = "remainder_" Transcendental remainder;
-    __matmul__ __rmatmul__ __imatmul__ = "matmul_" Product matmul;
-    __and__ __rand__ __iand__ = "bitwise_and_" Cheap compare::bitwise_and;
-    __or__ __ror__ __ior__ = "bitwise_or_" Cheap compare::bitwise_or;
-    __xor__ __rxor__ __ixor__ = "bitwise_xor_" Cheap compare::bitwise_xor;
-    __lshift__ __rlshift__ __ilshift__ = "bitwise_left_shift_" Cheap compare::bitwise_left_shift;
-    __rshift__ __rrshift__ __irshift__ = "bitwise_right_shift_" Cheap compare::bitwise_right_shift;
+    __add__ __radd__ __iadd__ = "add" "add" "add_" Cheap add;
+    __sub__ __rsub__ __isub__ = "sub" "__rsub__" "sub_" Cheap sub;
+    __mul__ __rmul__ __imul__ = "mul" "mul" "mul_" Cheap arith::mul;
+    __truediv__ __rtruediv__ __itruediv__ = "div" "__rtruediv__" "div_" Cheap div;
+    __floordiv__ __rfloordiv__ __ifloordiv__ = "__floordiv__" "__rfloordiv__" "floor_divide_" Cheap arith::floor_divide;
+    __mod__ __rmod__ __imod__ = "remainder" "__rmod__" "remainder_" Transcendental remainder;
+    __matmul__ __rmatmul__ __imatmul__ = "matmul" "__rmatmul__" "matmul_" Product matmul;
+    __and__ __rand__ __iand__ = "__and__" "bitwise_and" "bitwise_and_" Cheap compare::bitwise_and;
+    __or__ __ror__ __ior__ = "__or__" "bitwise_or" "bitwise_or_" Cheap compare::bitwise_or;
+    __xor__ __rxor__ __ixor__ = "__xor__" "bitwise_xor" "bitwise_xor_" Cheap compare::bitwise_xor;
+    __lshift__ __rlshift__ __ilshift__ = "__lshift__" "__rlshift__" "bitwise_left_shift_" Cheap compare::bitwise_left_shift;
+    __rshift__ __rrshift__ __irshift__ = "__rshift__" "__rrshift__" "bitwise_right_shift_" Cheap compare::bitwise_right_shift;
     {
         #[new]
         #[pyo3(signature = (*args, **kwargs))]
@@ -194,34 +239,34 @@ slots! {
             self.clear();
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, Cost::Transcendental, arith::pow)
+            binary(slf, other, "pow", Cost::Transcendental, arith::pow)
         }
         fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, Cost::Transcendental, |a, b| arith::pow(b, a))
+            binary(slf, other, "__rpow__", Cost::Transcendental, |a, b| arith::pow(b, a))
         }
         fn __ipow__(slf: &Bound<'_, Self>, other: Any<'_, '_>, _modulo: Any<'_, '_>) -> PyResult<()> {
-            inplace(slf, other, "pow_", Cost::Transcendental, arith::pow)
+            inplace(slf, other, "pow_", "pow_", Cost::Transcendental, arith::pow)
         }
         fn __neg__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, unary::negative)
+            unary_slot(slf, "neg", unary::negative)
         }
         fn __pos__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, unary::positive)
+            unary_slot(slf, "positive", unary::positive)
         }
         fn __abs__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, unary::abs)
+            unary_slot(slf, "abs", unary::abs)
         }
         fn __invert__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, compare::bitwise_not)
+            unary_slot(slf, "__invert__", compare::bitwise_not)
         }
         fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
             match op {
-                CompareOp::Eq => binary(slf, other, Cost::Cheap, |a, b| compare::eq(a, b)),
-                CompareOp::Ne => binary(slf, other, Cost::Cheap, |a, b| compare::ne(a, b)),
-                CompareOp::Lt => binary(slf, other, Cost::Cheap, |a, b| compare::lt(a, b)),
-                CompareOp::Le => binary(slf, other, Cost::Cheap, |a, b| compare::le(a, b)),
-                CompareOp::Gt => binary(slf, other, Cost::Cheap, |a, b| compare::gt(a, b)),
-                CompareOp::Ge => binary(slf, other, Cost::Cheap, |a, b| compare::ge(a, b)),
+                CompareOp::Eq => binary(slf, other, "__eq__", Cost::Cheap, |a, b| compare::eq(a, b)),
+                CompareOp::Ne => binary(slf, other, "ne", Cost::Cheap, |a, b| compare::ne(a, b)),
+                CompareOp::Lt => binary(slf, other, "lt", Cost::Cheap, |a, b| compare::lt(a, b)),
+                CompareOp::Le => binary(slf, other, "le", Cost::Cheap, |a, b| compare::le(a, b)),
+                CompareOp::Gt => binary(slf, other, "gt", Cost::Cheap, |a, b| compare::gt(a, b)),
+                CompareOp::Ge => binary(slf, other, "ge", Cost::Cheap, |a, b| compare::ge(a, b)),
             }
         }
         /// Tensors are keys by identity.
@@ -229,43 +274,61 @@ slots! {
             (slf.as_ptr() as isize) >> 4
         }
         fn __getitem__<'py>(slf: &Bound<'py, Self>, index: Any<'_, 'py>) -> Out<'py> {
+            asked!(Slot "__getitem__", slf, index);
             indexing::get(slf, index)
         }
         fn __setitem__(slf: &Bound<'_, Self>, index: Any<'_, '_>, value: Any<'_, '_>) -> PyResult<()> {
+            if let Some(out) =
+                callable::asked(slf.py(), Kind::Slot, "__setitem__", &[slf.as_ptr(), index.as_ptr(), value.as_ptr()])
+            {
+                return out.map(drop);
+            }
             indexing::set(slf, index, value)
         }
-        fn __len__(&self) -> PyResult<usize> {
-            conversion::length(self)
+        fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
+            asked!(Slot "__len__", slf);
+            conversion::length(slf.get())
         }
         fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            asked!(Slot "__iter__", slf);
             indexing::iterate(slf)
         }
         fn __contains__(slf: &Bound<'_, Self>, element: Any<'_, '_>) -> PyResult<bool> {
+            asked!(Slot "__contains__", slf, element);
             conversion::contains(slf, element)
         }
-        fn __bool__(&self) -> PyResult<bool> {
-            conversion::truth(self)
+        fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+            asked!(Slot "__bool__", slf);
+            conversion::truth(slf.get())
         }
         fn __int__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            asked!(Slot "__int__", slf);
             conversion::to_int(slf)
         }
-        fn __float__(&self) -> PyResult<f64> {
-            conversion::to_float(self)
+        fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
+            asked!(Slot "__float__", slf);
+            conversion::to_float(slf.get())
         }
         fn __index__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            asked!(Slot "__index__", slf);
             conversion::to_index(slf)
         }
         fn __complex__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            asked!(Slot "__complex__", slf);
             conversion::to_complex(slf)
         }
         fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+            asked!(Slot "__repr__", slf);
             repr::repr(slf)
         }
         fn __format__<'py>(slf: &Bound<'py, Self>, spec: &str) -> Out<'py> {
+            let text = PyString::new(slf.py(), spec);
+            asked!(Slot "__format__", slf, text);
             repr::format(slf, spec)
         }
         #[pyo3(signature = (dtype=None, copy=None))]
         fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
+            asked!(Slot "__array__", slf);
             conversion::array(slf, dtype, copy)
         }
         /// Universal functions of NumPy with a tensor among their operands.
@@ -290,19 +353,37 @@ slots! {
             // SAFETY: the interpreter releases what `__getbuffer__` filled.
             unsafe { memory::release(view) }
         }
-        fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, _protocol: Any<'_, 'py>) -> Out<'py> {
+        fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: Any<'_, 'py>) -> Out<'py> {
+            asked!(Slot "__reduce_ex__", slf, protocol);
             pickle::reduce(slf)
         }
+        /// Answers a call for a class: runs `func` as if no class had a say, and makes tensors of the result objects of
+        /// the class. Subclasses that define it hear of every function, method and attribute that one of their objects is
+        /// given to.
+        #[classmethod]
+        #[pyo3(signature = (func, types, args=None, kwargs=None))]
+        fn __torch_function__<'py>(
+            class: &Bound<'py, PyType>,
+            func: Any<'_, 'py>,
+            types: Any<'_, 'py>,
+            args: Option<&Bound<'py, PyTuple>>,
+            kwargs: Option<&Bound<'py, PyDict>>,
+        ) -> Out<'py> {
+            overrides::default(class, func, types, args, kwargs)
+        }
         fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
+            asked!(Slot "__copy__", slf);
             pickle::copy(slf)
         }
         fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: Any<'_, 'py>) -> Out<'py> {
+            asked!(Slot "__deepcopy__", slf, memo);
             pickle::deepcopy(slf, memo)
         }
     }
 }
 
-fn unary_slot<'py>(slf: Slf<'_, 'py>, f: fn(&Tensor) -> Result) -> Out<'py> {
+fn unary_slot<'py>(slf: Slf<'_, 'py>, name: &'static str, f: fn(&Tensor) -> Result) -> Out<'py> {
+    asked!(Slot name, slf);
     let x = slf.get().value();
     let out = run::released(slf.py(), Cost::Cheap, &[&x], || f(&x))?;
     Ok(tensor::wrap(slf.py(), out)?.into_any())

@@ -126,6 +126,16 @@ pub fn make_with_dict<'py, T: PyClass>(
     Ok(object?)
 }
 
+/// The dict of an object, if somebody has asked for it.
+pub fn dict<T: Pooled>(contents: &T) -> Option<&Py<PyAny>> {
+    let known = T::class();
+    let (at, dict) = (known.contents.load(Relaxed), known.dict.load(Relaxed));
+    let object = std::ptr::from_ref(contents).cast::<u8>().wrapping_sub(at);
+    let place = object.wrapping_add(dict).cast::<Option<Py<PyAny>>>();
+    // SAFETY: contents of such classes are always in an object, which has its dict, or null, at that place.
+    if dict == 0 { None } else { unsafe { (*place).as_ref() } }
+}
+
 /// Whether somebody has asked for the dict of an object, whose class has one: reading `__dict__` would make it.
 #[inline]
 pub fn has_dict<T: Pooled>(object: &Bound<'_, T>) -> bool {

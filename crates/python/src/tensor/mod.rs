@@ -7,7 +7,7 @@ use crate::autograd;
 use crate::data::{conversion, dlpack};
 use crate::door::native;
 use crate::func::passed;
-use crate::methods::{attributes, comparison, fill};
+use crate::methods::{attributes, comparison, fill, pickle};
 use crate::process::object;
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::{Accumulator, GradBox};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// A multi-dimensional array of one dtype that function transforms can follow.
-#[pyclass(frozen, subclass, weakref, name = "Tensor", module = "pullback")]
+#[pyclass(frozen, subclass, dict, weakref, name = "Tensor", module = "pullback")]
 pub struct PyTensor {
     slot: UnsafeCell<Slot>,
     /// The caller's object, if this one is an argument under `vmap` or `jvp` that nobody has written to or viewed yet.
@@ -434,7 +434,9 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
+    crate::door::callable::open(&class);
     object::register(Bound::new(m.py(), PyTensor::new(Tensor::scalar(pullback::DType::F32, 0.0)))?);
+    native::install(&class, pickle::METHODS, pickle::ATTRIBUTES)?;
     native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
     native::install(&class, comparison::METHODS, comparison::ATTRIBUTES)?;
     native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;

@@ -1,0 +1,250 @@
+//! The place that every call from Python passes which may be somebody else's to answer: functions and methods of the table,
+//! slots, methods and attributes written by hand, transforms, custom functions. It knows the callable and its arguments.
+//!
+//! Arguments that are plain tensors and numbers pass by [`is_ordinary`]: one comparison of type pointers each. What is left
+//! comes to [`overridden`], which asks classes that define `__torch_function__`.
+
+use super::overrides;
+use crate::types::errors::PyResult;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+type Object = *mut ffi::PyObject;
+
+/// How a callable is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// `pullback.name(…)`
+    Function,
+    /// `pullback.name_(…)`, where the name stands without its underscore.
+    InplaceFunction,
+    /// `x.name(…)`
+    Method,
+    /// `x.name_(…)`, where the name stands without its underscore.
+    Inplace,
+    /// What syntax or a function of Python calls, such as `len(x)`.
+    Slot,
+    /// A slot of two operands, which may leave the call to the other one.
+    Operator,
+    /// `x.name`
+    Getter,
+    /// `x.name = value`
+    Setter,
+    /// `del x.name`
+    Deleter,
+    /// A transformed function, or a transform of a function at a point.
+    Transform,
+    /// `Function.apply`
+    Apply,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Callable {
+    pub kind: Kind,
+    /// The dotted name of a function below `pullback`, or the name of an attribute of `Tensor`.
+    pub name: &'static str,
+}
+
+/// The arguments of a call as the interpreter passes them.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    /// `self`, or null.
+    pub slf: Object,
+    pub positional: &'a [Object],
+    pub named: &'a [Object],
+    /// The tuple of the names, or null.
+    pub names: Object,
+}
+
+impl<'a> Given<'a> {
+    /// The arguments of a slot or an attribute.
+    pub fn all(positional: &'a [Object]) -> Given<'a> {
+        Given { slf: null_mut(), positional, named: &[], names: null_mut() }
+    }
+
+    /// # Safety
+    /// `args` points to `n` live objects followed by the values of the tuple `names`, which may be null; they outlive the
+    /// result.
+    #[inline(always)]
+    pub unsafe fn of_call(slf: Object, args: *const Object, n: usize, names: Object) -> Given<'a> {
+        // SAFETY: by the contract; `args` may be null where there are none.
+        unsafe {
+            let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) as usize };
+            let all: &[Object] = if n + named == 0 { &[] } else { std::slice::from_raw_parts(args, n + named) };
+            let (positional, named) = all.split_at(n);
+            Given { slf, positional, named, names }
+        }
+    }
+
+    /// All objects, `self` first.
+    #[inline(always)]
+    pub fn objects(&self) -> impl Iterator<Item = Object> + use<'a> {
+        let slf = (!self.slf.is_null()).then_some(self.slf);
+        slf.into_iter().chain(self.positional.iter().copied()).chain(self.named.iter().copied())
+    }
+
+    /// The positional arguments as a tuple, `self` first.
+    pub fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let slf = (!self.slf.is_null()).then_some(self.slf);
+        let objects = slf.into_iter().chain(self.positional.iter().copied());
+        // SAFETY: live objects of the caller's frame.
+        let objects: Vec<_> = objects.map(|o| unsafe { Borrowed::<PyAny>::from_ptr(py, o) }).collect();
+        Ok(PyTuple::new(py, objects)?)
+    }
+
+    /// The arguments by name, if there are any.
+    pub fn kwargs<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        if self.named.is_empty() {
+            return Ok(None);
+        }
+        let kwargs = PyDict::new(py);
+        for (i, &value) in self.named.iter().enumerate() {
+            // SAFETY: a tuple of as many names as values; live objects of the caller's frame.
+            unsafe {
+                let name = Borrowed::<PyAny>::from_ptr(py, ffi::PyTuple_GET_ITEM(self.names, i as ffi::Py_ssize_t));
+                kwargs.set_item(name, Borrowed::<PyAny>::from_ptr(py, value))?;
+            }
+        }
+        Ok(Some(kwargs))
+    }
+}
+
+/// The class whose objects pass without a question: `Tensor`, or nothing while somebody watches all calls.
+static PLAIN: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
+/// `Tensor`.
+static TENSOR: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
+
+/// Whether the arguments are plain tensors, numbers and None alone, and nobody watches.
+#[inline(always)]
+pub fn is_ordinary(objects: impl IntoIterator<Item = Object>) -> bool {
+    let plain = PLAIN.load(Relaxed);
+    !plain.is_null()
+        && objects.into_iter().all(|o| {
+            // SAFETY: live objects of the caller's frame.
+            let class = unsafe { ffi::Py_TYPE(o) };
+            class == plain || is_basic(class)
+        })
+}
+
+/// Whether a class of the interpreter holds no tensors.
+#[inline(always)]
+pub fn is_basic(class: *mut ffi::PyTypeObject) -> bool {
+    // SAFETY: None is immortal.
+    let none = unsafe { ffi::Py_TYPE(ffi::Py_None()) };
+    class == &raw mut ffi::PyFloat_Type
+        || class == &raw mut ffi::PyLong_Type
+        || class == none
+        || class == &raw mut ffi::PyBool_Type
+        || class == &raw mut ffi::PyUnicode_Type
+        || class == &raw mut ffi::PySlice_Type
+}
+
+/// Whether an object is a tensor.
+pub fn is_tensor(o: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: live objects.
+    unsafe { ffi::PyType_IsSubtype(ffi::Py_TYPE(o.as_ptr()), TENSOR.load(Relaxed)) != 0 }
+}
+
+/// What a call gives instead of its own answer; None if it is for this library to answer.
+#[cold]
+#[inline(never)]
+pub fn overridden<'py>(py: Python<'py>, callable: Callable, given: Given<'_>) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if PLAIN.load(Relaxed).is_null()
+        && let Err(e) = tell(py, callable)
+    {
+        return Some(Err(e));
+    }
+    // A transform calls a function of the user, whose operators come here one by one.
+    if matches!(callable.kind, Kind::Transform | Kind::Apply) {
+        return None;
+    }
+    overrides::call(py, callable, given, TENSOR.load(Relaxed))
+}
+
+/// [`overridden`] for arguments that are not ordinary.
+#[inline(always)]
+pub fn asked<'py>(
+    py: Python<'py>,
+    kind: Kind,
+    name: &'static str,
+    args: &[Object],
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if is_ordinary(args.iter().copied()) {
+        return None;
+    }
+    overridden(py, Callable { kind, name }, Given::all(args))
+}
+
+impl Callable {
+    /// The public object, such as `pullback.add`, `Tensor.add` or `Tensor.shape.__get__`.
+    pub fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let of_class = |part: &str| -> PyResult<Bound<'py, PyAny>> {
+            // SAFETY: the class lives as long as the module.
+            let class = unsafe { PyType::from_borrowed_type_ptr(py, TENSOR.load(Relaxed)) };
+            let inplace = if self.kind == Kind::Inplace { "_" } else { "" };
+            let found = class.getattr("__dict__")?.get_item(format!("{}{inplace}", self.name))?;
+            Ok(if part.is_empty() { found } else { found.getattr(part)? })
+        };
+        let of_table = |name: &str| Ok(py.import("pullback._core")?.getattr("functions")?.get_item(name)?);
+        match self.kind {
+            Kind::Function => of_table(self.name),
+            Kind::InplaceFunction => of_table(&format!("{}_", self.name)),
+            Kind::Method | Kind::Inplace | Kind::Slot | Kind::Operator => of_class(""),
+            Kind::Getter => of_class("__get__"),
+            Kind::Setter => of_class("__set__"),
+            Kind::Deleter => of_class("__delete__"),
+            Kind::Transform | Kind::Apply => Ok(PyString::new(py, self.name).into_any()),
+        }
+    }
+
+    /// `pullback.add`, `pullback.Tensor.add`
+    pub fn path(&self) -> String {
+        let name = self.name;
+        match self.kind {
+            Kind::Function => format!("pullback.{name}"),
+            Kind::InplaceFunction => format!("pullback.{name}_"),
+            Kind::Getter => format!("pullback.Tensor.{name}.__get__"),
+            Kind::Setter => format!("pullback.Tensor.{name}.__set__"),
+            Kind::Deleter => format!("pullback.Tensor.{name}.__delete__"),
+            Kind::Transform => format!("pullback.func.{name}"),
+            Kind::Apply => format!("{name}.apply"),
+            Kind::Inplace => format!("pullback.Tensor.{name}_"),
+            Kind::Method | Kind::Slot | Kind::Operator => format!("pullback.Tensor.{name}"),
+        }
+    }
+}
+
+/// Who is told of every call.
+static WATCHER: Mutex<Option<Py<PyAny>>> = Mutex::new(None);
+
+fn tell(py: Python<'_>, callable: Callable) -> PyResult<()> {
+    let watcher = WATCHER.lock().ok().and_then(|w| w.as_ref().map(|w| w.clone_ref(py)));
+    if let Some(watcher) = watcher {
+        watcher.bind(py).call1((format!("{:?}", callable.kind).to_lowercase(), callable.path()))?;
+    }
+    Ok(())
+}
+
+/// Calls `watcher(kind, path)` at every call from Python on any thread, until None is set.
+#[pyfunction]
+fn _watch_calls(watcher: Option<Py<PyAny>>) {
+    let plain = if watcher.is_some() { null_mut() } else { TENSOR.load(Relaxed) };
+    let old = WATCHER.lock().map(|mut w| std::mem::replace(&mut *w, watcher));
+    PLAIN.store(plain, Relaxed);
+    drop(old);
+}
+
+/// `class` is `Tensor`.
+pub fn open(class: &Bound<'_, PyType>) {
+    TENSOR.store(class.as_type_ptr(), Relaxed);
+    PLAIN.store(class.as_type_ptr(), Relaxed);
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    Ok(m.setattr("_watch_calls", wrap_pyfunction!(_watch_calls, m)?)?)
+}
