@@ -4,12 +4,12 @@ use super::compare::{eq, ge, gt, le, logical_and, logical_not, lt, ne};
 use super::promote::{Rule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
-use crate::bail;
 use crate::base::dtype::Category;
 use crate::base::{DType, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::kernels;
+use crate::ops::signature::HERE;
 use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
@@ -145,38 +145,39 @@ fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'sta
 }
 
 /// `input ± alpha * other`: the factor takes part in the common dtype of both, half precision in single.
-fn plus_scaled(op: &str, prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+fn plus_scaled(minus: bool, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
     if matches!(alpha, Scalar::Bool(_)) && dtype != DType::Bool {
-        bail!(Runtime, "{op}(): Boolean alpha only supported for Boolean results, but the result is {dtype}");
+        refuse!(Runtime, "Boolean alpha only supported for Boolean results, but the result is {dtype}");
     }
     if !dtype.is_differentiable() && alpha.category() > Category::Integer {
-        bail!(Runtime, "{op}(): For integral input tensors, argument alpha must not be a floating point number.");
+        refuse!(Runtime, "For integral input tensors, argument alpha must not be a floating point number.");
     }
     if !dtype.is_complex() && matches!(alpha, Scalar::Complex(_)) {
-        bail!(Runtime, "{op}(): For non-complex input tensors, argument alpha must not be a complex number.");
+        refuse!(Runtime, "For non-complex input tensors, argument alpha must not be a complex number.");
     }
     let wide = if dtype.is_half() { DType::F32 } else { dtype };
     match alpha {
         // The factor of a difference is -alpha.
-        Scalar::Int(i) if op == "sub" && Scalar::Int(i.wrapping_neg()).fits(dtype) => {}
-        _ => drop(fitting(op, "alpha", alpha, dtype)?),
+        Scalar::Int(i) if minus && Scalar::Int(i.wrapping_neg()).fits(dtype) => {}
+        _ => drop(fitting(HERE, "alpha", alpha, dtype)?),
     }
     let alpha = Tensor::scalar(wide, alpha);
     let scaled = times(&convert(b, wide)?, &alpha)?;
+    let prim = if minus { &basis::SUB } else { &basis::ADD };
     basis::cast(&binary(prim, Rule::Wraps, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
 }
 
 /// `a` where the condition holds, `b` elsewhere, after promotion.
 pub fn choose(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
-    let c = super::compare::condition("where", condition)?;
+    let c = super::compare::condition(condition)?;
     let dtype = common_dtype(a, b);
     for x in [a, b] {
         // Half precision rounds to infinity, as it does in arithmetic.
         if let Operand::Number(n) = x
             && !dtype.is_half()
         {
-            fitting("where", "other", n, dtype)?;
+            fitting(HERE, "other", n, dtype)?;
         }
     }
     where_(&c, &convert(a, dtype)?, &convert(b, dtype)?)
@@ -196,7 +197,7 @@ ops! { TABLE:
     fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
         match alpha {
             None => binary(&basis::ADD, Rule::Wraps, input, other),
-            Some(alpha) => plus_scaled("add", &basis::ADD, input, other, alpha),
+            Some(alpha) => plus_scaled(false, input, other, alpha),
         }
     }
 
@@ -212,11 +213,11 @@ ops! { TABLE:
             Operand::Number(n) => matches!(n, Scalar::Bool(_)),
         };
         if is_bool(input) || is_bool(other) {
-            bail!(Runtime, "sub(): subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
+            refuse!(Runtime, "subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
         }
         match alpha {
             None => binary(&basis::SUB, Rule::Wraps, input, other),
-            Some(alpha) => plus_scaled("sub", &basis::SUB, input, other, alpha),
+            Some(alpha) => plus_scaled(true, input, other, alpha),
         }
     }
 
@@ -249,7 +250,7 @@ ops! { TABLE:
             None => divide_floats(input, other),
             Some("floor") => floor_divide_same(input, other),
             Some("trunc") => trunc_divide_same(input, other),
-            Some(m) => bail!(Runtime, "div(): argument 'rounding_mode' must be None, 'trunc' or 'floor', but got '{m}'"),
+            Some(m) => refuse!(Runtime, "argument 'rounding_mode' must be None, 'trunc' or 'floor', but got '{m}'"),
         }
     }
 
@@ -279,7 +280,7 @@ ops! { TABLE:
     fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] of POW {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
-                bail!(Runtime, "pow(): integers to negative integer powers are not allowed");
+                refuse!(Runtime, "integers to negative integer powers are not allowed");
             }
             if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
                 return super::unary::square(x);
@@ -292,7 +293,7 @@ ops! { TABLE:
         }
         let both_bool = common_dtype(input, exponent) == DType::Bool;
         if both_bool {
-            bail!(NotImplemented, "pow(): not implemented for bool tensors");
+            refuse!(NotImplemented, "not implemented for bool tensors");
         }
         pow_same(input, exponent)
     }
@@ -313,15 +314,15 @@ ops! { TABLE:
     /// tensor([2.5000])
     fn lerp = "lerp" (input: &Tensor, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] of LERP {
         if input.dtype() != end.dtype() {
-            bail!(Runtime, "lerp(): expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
+            refuse!(Runtime, "expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
         }
         if let Operand::Tensor(w) = weight
             && w.dtype() != input.dtype()
         {
-            bail!(Runtime, "lerp(): expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
+            refuse!(Runtime, "expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
         }
         if !input.dtype().is_differentiable() {
-            bail!(NotImplemented, "lerp(): not implemented for {} tensors; convert them to a float dtype", input.dtype());
+            refuse!(NotImplemented, "not implemented for {} tensors; convert them to a float dtype", input.dtype());
         }
         if !input.dtype().is_half() {
             return interpolated(input, end, weight);
@@ -344,7 +345,7 @@ ops! { TABLE:
         -> Value [] of basis::WHERE {
         let (Some(input), Some(other)) = (input, other) else {
             if input.is_some() || other.is_some() {
-                bail!(Type, "where(): expected both or neither of 'input' and 'other'");
+                refuse!(Type, "expected both or neither of 'input' and 'other'");
             }
             return super::gather::nonzero(condition, true);
         };
@@ -365,14 +366,14 @@ ops! { TABLE:
     fn clamp = "clamp" | "clip" (input: &Tensor, min: Option<Operand<'_>> = None, max: Option<Operand<'_>> = None)
         -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         if min.is_none() && max.is_none() {
-            bail!(Runtime, "clamp(): at least one of 'min' or 'max' must not be None");
+            refuse!(Runtime, "at least one of 'min' or 'max' must not be None");
         }
         let mut dtype = input.dtype();
         for bound in [min, max].into_iter().flatten() {
             dtype = common_dtype(Operand::Tensor(&basis::cast(input, dtype)?), bound);
         }
         if dtype == DType::Bool {
-            bail!(NotImplemented, "clamp(): not implemented for bool tensors");
+            refuse!(NotImplemented, "not implemented for bool tensors");
         }
         let mut x = basis::cast(input, dtype)?;
         if let Some(m) = min {
@@ -408,7 +409,7 @@ pub(crate) static LERP: Pointwise = Pointwise {
 fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
     let lerp = |w: &Tensor| call(Prim::Static(&LERP), &Params::None, &[a, b, w]);
     match weight {
-        Operand::Number(n) => lerp(&Tensor::scalar(a.dtype(), fitting("lerp", "weight", n, a.dtype())?)),
+        Operand::Number(n) => lerp(&Tensor::scalar(a.dtype(), fitting(HERE, "weight", n, a.dtype())?)),
         Operand::Tensor(w) => lerp(w),
     }
 }
@@ -416,7 +417,7 @@ fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
 /// A bound of `clamp`, which the dtype must have.
 fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
     match value {
-        Operand::Number(n) if !n.is_held(dtype) => Err(n.overflow(&format!("clamp(): argument '{name}'"), dtype)),
+        Operand::Number(n) if !n.is_held(dtype) => Err(n.overflow(&format!("{HERE}(): argument '{name}'"), dtype)),
         value => convert(value, dtype),
     }
 }

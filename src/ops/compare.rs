@@ -2,7 +2,6 @@
 
 use super::promote;
 use super::value::Operand;
-use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::rules::basis;
@@ -155,10 +154,10 @@ ops! { CLOSE:
     fn isclose = "isclose" (input: &Tensor, other: &Tensor, rtol: f64 = 1e-5, atol: f64 = 1e-8, equal_nan: bool = false)
         -> Tensor [METHOD] {
         if input.dtype() != other.dtype() {
-            bail!(Runtime, "isclose(): {} did not match {}; convert one with .to(dtype)", input.dtype(), other.dtype());
+            refuse!(Runtime, "{} did not match {}; convert one with .to(dtype)", input.dtype(), other.dtype());
         }
         if rtol < 0.0 || atol < 0.0 {
-            bail!(Runtime, "isclose(): rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}");
+            refuse!(Runtime, "rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}");
         }
         let mut close = eq(input, other)?;
         if !input.dtype().is_differentiable() && rtol == 0.0 && atol == 0.0 {
@@ -178,10 +177,10 @@ ops! { CLOSE:
 }
 
 /// A condition as bool: uint8 masks are accepted, as in PyTorch.
-pub fn condition(op: &str, c: &Tensor) -> Result<Tensor> {
+pub fn condition(c: &Tensor) -> Result<Tensor> {
     match c.dtype() {
         DType::Bool => Ok(c.clone()),
         DType::U8 => ne(c, 0),
-        d => bail!(Runtime, "{op}(): expected condition to be a bool tensor, but got {d}"),
+        d => refuse!(Runtime, "expected condition to be a bool tensor, but got {d}"),
     }
 }

@@ -51,7 +51,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clone(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [METHOD] of basis::COPY {
+    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [PYTHON_METHOD] of basis::COPY {
         let _ = memory_format;
         basis::copy(input)
     }

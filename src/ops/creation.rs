@@ -3,12 +3,12 @@
 use super::promote::{fitted, fitting};
 use super::shape::sizes;
 use super::value::{Operand, Value};
-use crate::bail;
 use crate::base::dtype::Category;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::{Array, index};
+use crate::ops::signature::HERE;
 use crate::rules::basis;
 
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
@@ -17,28 +17,28 @@ fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
 }
 
 /// A tensor filled with a number that the user gave.
-fn filled_with(op: &str, shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
-    filled(shape, dtype, fitting(op, "fill_value", value, dtype)?)
+fn filled_with(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
+    filled(shape, dtype, fitting(HERE, "fill_value", value, dtype)?)
 }
 
 /// The number of elements of `start, start + step, … < end`.
 fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
     if step == 0.0 || step.is_nan() {
-        bail!(Runtime, "arange(): step must be nonzero");
+        refuse!(Runtime, "step must be nonzero");
     }
     if !(start.is_finite() && end.is_finite()) {
-        bail!(Runtime, "arange(): unsupported range: {start} -> {end}");
+        refuse!(Runtime, "unsupported range: {start} -> {end}");
     }
     if (end - start) * step < 0.0 {
-        bail!(
+        refuse!(
             Runtime,
-            "arange(): upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
+            "upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
             step={step}"
         );
     }
     let n = ((end - start) / step).ceil();
     if n >= isize::MAX as f64 {
-        bail!(Runtime, "arange(): invalid size, possible overflow");
+        refuse!(Runtime, "invalid size, possible overflow");
     }
     Ok(n as usize)
 }
@@ -46,20 +46,20 @@ fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
 /// As [`arange_length`], in integers that cannot overflow.
 fn whole_length(start: i64, end: i64, step: i64) -> Result<usize> {
     if step == 0 {
-        bail!(Runtime, "arange(): step must be nonzero");
+        refuse!(Runtime, "step must be nonzero");
     }
     let (span, step) = (i128::from(end) - i128::from(start), i128::from(step));
     if span.signum() * step.signum() < 0 {
-        bail!(
+        refuse!(
             Runtime,
-            "arange(): upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
+            "upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
             step={step}"
         );
     }
     let n = (span + step - step.signum()) / step;
     match isize::try_from(n) {
         Ok(n) => Ok(n as usize),
-        Err(_) => bail!(Runtime, "arange(): invalid size, possible overflow"),
+        Err(_) => refuse!(Runtime, "invalid size, possible overflow"),
     }
 }
 
@@ -67,10 +67,10 @@ fn whole_length(start: i64, end: i64, step: i64) -> Result<usize> {
 /// bounds, of the others as many as there are between the bounds as given.
 fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     if dtype == DType::Bool || dtype.is_complex() {
-        bail!(NotImplemented, "arange(): not implemented for {dtype} tensors");
+        refuse!(NotImplemented, "not implemented for {dtype} tensors");
     }
     for (name, n) in [("start", start), ("end", end), ("step", step)] {
-        fitting("arange", name, n, DType::F64)?;
+        fitting(HERE, name, n, DType::F64)?;
     }
     let whole = |s: Scalar| s.category() <= Category::Integer;
     let exact = whole(start) && whole(end) && whole(step);
@@ -80,12 +80,12 @@ fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     }
     let roughly = if exact { 0 } else { floats()? };
     for (name, n) in [("start", start), ("end", end), ("step", step)] {
-        fitting("arange", name, n, DType::I64)?;
+        fitting(HERE, name, n, DType::I64)?;
     }
     let (a, b, s) = (start.as_i64(), end.as_i64(), step.as_i64());
     let n = if exact || dtype == DType::I64 { whole_length(a, b, s)? } else { roughly };
     if s == 0 {
-        bail!(Runtime, "arange(): step must be nonzero, but {step} is 0 in {dtype}");
+        refuse!(Runtime, "step must be nonzero, but {step} is 0 in {dtype}");
     }
     Ok(index::arange(dtype, a.into(), s.into(), n)?.into())
 }
@@ -108,7 +108,7 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let dtype = dtype.unwrap_or(fill_value.dtype(default_float()));
-        filled_with("full", &sizes("full", size)?, dtype, fill_value)
+        filled_with(&sizes(HERE, size)?, dtype, fill_value)
     }
 
     /// A tensor of zeros.
@@ -120,7 +120,7 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        filled(&sizes("zeros", size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
     }
 
     /// A tensor of ones.
@@ -132,7 +132,7 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        filled(&sizes("ones", size)?, dtype.unwrap_or(default_float()), Scalar::Int(1))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(1))
     }
 
     /// A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
@@ -144,7 +144,7 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None,
         memory_format: &Value = &Value::None) -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory, memory_format);
-        filled(&sizes("empty", size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
     }
 
     /// Zeros with the shape and dtype of another tensor.
@@ -185,35 +185,35 @@ ops! { TABLE:
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         memory_format: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
-        filled_with("full_like", input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
+        filled_with(input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
     }
 
     /// Zeros of the same dtype in another shape.
     fn new_zeros = "Tensor.new_zeros" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
         device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
-        filled(&sizes("new_zeros", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// Ones of the same dtype in another shape.
     fn new_ones = "Tensor.new_ones" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
         device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
-        filled(&sizes("new_ones", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(1))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(1))
     }
 
     /// As `new_zeros`: values that do not matter.
     fn new_empty = "Tensor.new_empty" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
         device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
-        filled(&sizes("new_empty", size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
+        filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// One value, of the same dtype, in another shape.
     fn new_full = "Tensor.new_full" (input: &Tensor, size: &[i64], fill_value: Scalar; dtype: Option<DType> = None,
         device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
         options!(device, requires_grad);
-        filled_with("new_full", &sizes("new_full", size)?, dtype.unwrap_or(input.dtype()), fill_value)
+        filled_with(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), fill_value)
     }
 
     /// `start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
@@ -243,7 +243,7 @@ ops! { TABLE:
         pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         if steps < 0 {
-            bail!(Runtime, "linspace(): number of steps must be non-negative, got {steps}");
+            refuse!(Runtime, "number of steps must be non-negative, got {steps}");
         }
         let complex = |o: Operand<'_>| matches!(o, Operand::Number(Scalar::Complex(_)));
         let dtype = match dtype {
@@ -251,16 +251,16 @@ ops! { TABLE:
             d => d.unwrap_or(default_float()),
         };
         if !dtype.is_complex() && (complex(start) || complex(end)) {
-            bail!(Runtime, "linspace(): complex bounds cannot be cast to {dtype} safely; give a complex dtype");
+            refuse!(Runtime, "complex bounds cannot be cast to {dtype} safely; give a complex dtype");
         }
         if dtype == DType::Bool {
-            bail!(NotImplemented, "linspace(): not implemented for bool tensors");
+            refuse!(NotImplemented, "not implemented for bool tensors");
         }
         match (constant(start)?, constant(end)?) {
             (Operand::Number(a), Operand::Number(b)) => {
                 for (name, n, least) in [("start", a, 1), ("end", b, 2)] {
                     if steps >= least {
-                        fitting("linspace", name, n, dtype)?;
+                        fitting(HERE, name, n, dtype)?;
                     }
                 }
                 Ok(index::linspace(dtype, a, if steps > 1 { b } else { a }, steps as usize)?.into())
@@ -280,7 +280,7 @@ ops! { TABLE:
         options!(layout, device, requires_grad, pin_memory);
         let m = m.unwrap_or(n);
         if n < 0 || m < 0 {
-            bail!(Runtime, "eye(): n and m must be greater or equal to 0, got {n} and {m}");
+            refuse!(Runtime, "n and m must be greater or equal to 0, got {n} and {m}");
         }
         identity(dtype.unwrap_or(default_float()), n as usize, m as usize)
     }
@@ -289,7 +289,7 @@ ops! { TABLE:
     fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
         device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        fitted("scalar_tensor", "s", s, dtype.unwrap_or(default_float()))
+        fitted(HERE, "s", s, dtype.unwrap_or(default_float()))
     }
 }
 
@@ -306,7 +306,7 @@ fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> 
     if let (Operand::Tensor(t), _) | (_, Operand::Tensor(t)) = (start, end)
         && t.rank() > 0
     {
-        bail!(Runtime, "linspace(): only supports 0-dimensional start and end tensors, got {} dimensions", t.rank());
+        refuse!(Runtime, "only supports 0-dimensional start and end tensors, got {} dimensions", t.rank());
     }
     let wide = if dtype.is_float() { dtype } else { DType::F64 };
     let (a, b) = (super::promote::convert(start, wide)?, super::promote::convert(end, wide)?);

@@ -7,6 +7,7 @@ use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
+use crate::ops::signature::{Dim, HERE, Stacked};
 use crate::rules::basis;
 use crate::rules::{Batching, Linear};
 
@@ -104,14 +105,11 @@ pub fn diagonal_at(x: &Tensor, i: usize, j: usize) -> Result<Tensor> {
 /// A matrix with this diagonal.
 fn embed(x: &Tensor, offset: i64, dim1: usize, dim2: usize) -> Result<Tensor> {
     let n = Whole::from(x.shape()[x.rank() - 1]).plus(i64::try_from(offset.unsigned_abs()).unwrap_or(i64::MAX));
-    let n = n.size_of("diag_embed", "the size of the matrix")?;
+    let n = n.size_of(HERE, "the size of the matrix")?;
     call(Prim::Static(&DIAGONAL_EMBED), &Params::other(place(offset, (dim1, dim2), (n, n))), &[x])
 }
 
-fn triangle(op: &str, x: &Tensor, diagonal: i64, upper: bool) -> Result<Tensor> {
-    if x.rank() < 2 {
-        bail!(Runtime, "{op}(): input tensor must have at least 2 dimensions, but it has {}", x.rank());
-    }
+fn triangle(x: &Tensor, diagonal: i64, upper: bool) -> Result<Tensor> {
     call(Prim::Static(&TRIANGLE), &Params::Ints([diagonal, i64::from(upper)].into_iter().collect()), &[x])
 }
 
@@ -121,10 +119,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
     /// tensor([1, 4])
-    fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Tensor [METHOD, VIEW] of DIAGONAL {
-        let (i, j) = (wrap_argument("diagonal", "dim1", dim1, input.rank())?, wrap_argument("diagonal", "dim2", dim2, input.rank())?);
+    fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 as Dim = 0, dim2: i64 as Dim = 1) -> Tensor [METHOD, VIEW] of DIAGONAL {
+        let (i, j) = (dim1, dim2);
         if i == j || input.rank() < 2 {
-            bail!(Runtime, "diagonal(): dimensions cannot be identical {dim1}, {dim2}");
+            refuse!(Runtime, "dimensions cannot be identical {dim1}, {dim2}");
         }
         let d = place(offset, (i, j), (input.shape()[i], input.shape()[j]));
         call(Prim::Static(&DIAGONAL), &Params::other(d), &[input])
@@ -145,7 +143,7 @@ ops! { TABLE:
         match input.rank() {
             1 => embed(input, diagonal, 0, 1),
             2 => self::diagonal(input, diagonal, 0, 1),
-            r => bail!(Runtime, "diag(): supports 1D or 2D tensors, but got {r}D"),
+            r => refuse!(Runtime, "supports 1D or 2D tensors, but got {r}D"),
         }
     }
 
@@ -157,12 +155,12 @@ ops! { TABLE:
     ///         [0, 2]])
     fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [METHOD] of DIAGONAL_EMBED {
         if input.rank() == 0 {
-            bail!(Runtime, "diag_embed(): input must have at least one dimension");
+            refuse!(Runtime, "input must have at least one dimension");
         }
         let rank = input.rank() + 1;
-        let (i, j) = (wrap_argument("diag_embed", "dim1", dim1, rank)?, wrap_argument("diag_embed", "dim2", dim2, rank)?);
+        let (i, j) = (wrap_argument(HERE, "dim1", dim1, rank)?, wrap_argument(HERE, "dim2", dim2, rank)?);
         if i == j {
-            bail!(Runtime, "diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}");
+            refuse!(Runtime, "diagonal dimensions cannot be identical {dim1}, {dim2}");
         }
         embed(input, offset, i, j)
     }
@@ -174,7 +172,7 @@ ops! { TABLE:
     /// tensor(5.)
     fn trace = "trace" (input: &Tensor) -> Tensor [METHOD] {
         if input.rank() != 2 {
-            bail!(Runtime, "trace(): expected a matrix, but got a tensor with dim {}", input.rank());
+            refuse!(Runtime, "expected a matrix, but got a tensor with dim {}", input.rank());
         }
         let x = if input.dtype().is_differentiable() { input.clone() } else { basis::cast(input, DType::I64)? };
         let dims: Dims = [0].into_iter().collect();
@@ -187,8 +185,8 @@ ops! { TABLE:
     /// >>> pullback.tril(pullback.ones(2, 2))
     /// tensor([[1., 0.],
     ///         [1., 1.]])
-    fn tril = "tril" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
-        triangle("tril", input, diagonal, false)
+    fn tril = "tril" (input: &Tensor as Stacked, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
+        triangle(input, diagonal, false)
     }
 
     /// The part on and above a diagonal of the trailing matrices; zeros elsewhere.
@@ -197,8 +195,8 @@ ops! { TABLE:
     /// >>> pullback.triu(pullback.ones(2, 2))
     /// tensor([[1., 1.],
     ///         [0., 1.]])
-    fn triu = "triu" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
-        triangle("triu", input, diagonal, true)
+    fn triu = "triu" (input: &Tensor as Stacked, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
+        triangle(input, diagonal, true)
     }
 }
 

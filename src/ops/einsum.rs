@@ -2,10 +2,10 @@
 
 use super::matmul::same_dtype;
 use super::value::Value;
-use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Tensor, host};
+use crate::ops::signature::HERE;
 use crate::rules::basis;
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,9 +30,9 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
     };
     let terms: Vec<&str> = left.split(',').collect();
     if terms.len() != ranks.len() {
-        bail!(
+        refuse!(
             Runtime,
-            "einsum(): {} operands were given, but the equation '{equation}' has {} terms",
+            "{} operands were given, but the equation '{equation}' has {} terms",
             ranks.len(),
             terms.len()
         );
@@ -43,15 +43,15 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
         let (labels, extra) = labels(term, |named| {
             rank.checked_sub(named).ok_or_else(|| {
                 crate::Error::runtime(format!(
-                    "einsum(): the number of subscripts in the equation ({named}) is more than the number of \
+                    "{HERE}(): the number of subscripts in the equation ({named}) is more than the number of \
                      dimensions ({rank}) for operand {i}"
                 ))
             })
         })?;
         if labels.len() != rank {
-            bail!(
+            refuse!(
                 Runtime,
-                "einsum(): the number of subscripts in the equation ({}) does not match the number of dimensions \
+                "the number of subscripts in the equation ({}) does not match the number of dimensions \
                  ({rank}) for operand {i} and no ellipsis was given",
                 labels.len()
             );
@@ -65,14 +65,10 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
     };
     for (i, l) in output.iter().enumerate() {
         if output[..i].contains(l) {
-            bail!(Runtime, "einsum(): output subscript {} appears more than once in the output", show(*l));
+            refuse!(Runtime, "output subscript {} appears more than once in the output", show(*l));
         }
         if *l < ELLIPSIS && !inputs.iter().any(|t| t.contains(l)) {
-            bail!(
-                Runtime,
-                "einsum(): output subscript {} does not appear in the equation for any input operand",
-                show(*l)
-            );
+            refuse!(Runtime, "output subscript {} does not appear in the equation for any input operand", show(*l));
         }
     }
     Ok(Equation { inputs, output })
@@ -87,7 +83,7 @@ fn labels(term: &str, ellipsis: impl Fn(usize) -> Result<usize>) -> Result<(Labe
     let named = term.chars().filter(|c| *c != '.').count();
     let parts: Vec<&str> = term.split("...").collect();
     if parts.len() > 2 {
-        bail!(Runtime, "einsum(): found '.' for which an ellipsis was already found in '{term}'");
+        refuse!(Runtime, "found '.' for which an ellipsis was already found in '{term}'");
     }
     let mut out = Labels::new();
     let extra = if parts.len() == 2 { ellipsis(named)? } else { 0 };
@@ -97,7 +93,7 @@ fn labels(term: &str, ellipsis: impl Fn(usize) -> Result<usize>) -> Result<(Labe
         }
         for c in part.chars() {
             if !c.is_ascii_alphabetic() {
-                bail!(Runtime, "einsum(): invalid subscript given '{c}' in '{term}': subscripts must be in [a-zA-Z]");
+                refuse!(Runtime, "invalid subscript given '{c}' in '{term}': subscripts must be in [a-zA-Z]");
             }
             out.push(c as u32);
         }
@@ -125,9 +121,9 @@ impl Term {
         let mut t = Term { value: value.clone(), labels: labels.clone() };
         while let Some((i, j)) = repeated(&t.labels) {
             if t.value.shape()[i] != t.value.shape()[j] {
-                bail!(
+                refuse!(
                     Runtime,
-                    "einsum(): subscript {} is repeated for an operand but the sizes don't match, {} != {}",
+                    "subscript {} is repeated for an operand but the sizes don't match, {} != {}",
                     show(t.labels[i]),
                     t.value.shape()[j],
                     t.value.shape()[i]
@@ -172,7 +168,7 @@ fn merged(a: &Term, b: &Term, label: u32) -> Result<usize> {
         (Some(x), Some(y)) if x == y || y == 1 => Ok(x),
         (Some(1), Some(y)) => Ok(y),
         (Some(x), Some(y)) => {
-            bail!(Runtime, "einsum(): subscript {} has size {y} for one operand and {x} for another", show(label))
+            refuse!(Runtime, "subscript {} has size {y} for one operand and {x} for another", show(label))
         }
         (x, y) => Ok(x.or(y).unwrap_or(1)),
     }
@@ -218,8 +214,8 @@ fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term
 }
 
 fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
-    let Some(first) = operands.first() else { bail!(Runtime, "einsum(): must provide at least one operand") };
-    same_dtype("einsum", operands)?;
+    let Some(first) = operands.first() else { refuse!(Runtime, "must provide at least one operand") };
+    same_dtype(operands)?;
     let ranks: Vec<usize> = operands.iter().map(|t| t.rank()).collect();
     let eq = parse(equation, &ranks)?;
     let mut terms: Vec<Term> =
@@ -258,7 +254,7 @@ ops! { TABLE:
     /// pullback.Size([2, 4])
     fn tensordot = "tensordot" (a: &Tensor, b: &Tensor, dims: &Value = &Value::Int(2)) -> Tensor [PRODUCT] {
         let (da, db) = contracted(a, b, dims)?;
-        same_dtype("tensordot", &[a, b])?;
+        same_dtype(&[a, b])?;
         let mut la: Labels = (0..a.rank() as u32).collect();
         let lb: Labels = (0..b.rank()).map(|d| match db.iter().position(|&k| k == d) {
             Some(i) => da[i] as u32,
@@ -272,40 +268,33 @@ ops! { TABLE:
 
 fn contracted(a: &Tensor, b: &Tensor, dims: &Value) -> Result<(Dims, Dims)> {
     let wrap = |v: &Value, t: &Tensor| -> Result<Dims> {
-        match super::reduce::dims_of("tensordot", v)? {
+        match super::reduce::dims_of(v)? {
             Some(d) if t.rank() == 0 && !d.is_empty() => {
-                bail!(
-                    Index,
-                    "tensordot(): argument 'dims': dimension specified as {} but tensor has no dimensions",
-                    d[0]
-                )
+                refuse!(Index, "argument 'dims': dimension specified as {} but tensor has no dimensions", d[0])
             }
-            Some(d) => crate::base::shape::wrap_dims("tensordot", &d, t.rank()),
+            Some(d) => crate::base::shape::wrap_dims(HERE, &d, t.rank()),
             None => Ok(Dims::new()),
         }
     };
     let (da, db) = match dims {
         Value::Tuple(v) | Value::List(v) if v.len() == 2 => (wrap(&v[0], a)?, wrap(&v[1], b)?),
         v => {
-            let n = super::reduce::dims_of("tensordot", v)?.and_then(|d| d.first().copied()).unwrap_or(2);
+            let n = super::reduce::dims_of(v)?.and_then(|d| d.first().copied()).unwrap_or(2);
             if n < 0 || n as usize > a.rank().min(b.rank()) {
-                bail!(
-                    Runtime,
-                    "tensordot(): expects dims >= 0 and at most the ranks of both tensors, but got dims={n}"
-                );
+                refuse!(Runtime, "expects dims >= 0 and at most the ranks of both tensors, but got dims={n}");
             }
             ((a.rank() - n as usize..a.rank()).collect(), (0..n as usize).collect())
         }
     };
     if da.len() != db.len() {
-        bail!(Runtime, "tensordot(): both dimension lists should have same length");
+        refuse!(Runtime, "both dimension lists should have same length");
     }
     for (&i, &j) in da.iter().zip(&db) {
         let (x, y) = (a.shape()[i], b.shape()[j]);
         if x != y && x != 1 && y != 1 {
-            bail!(
+            refuse!(
                 Runtime,
-                "tensordot(): contracted dimensions need to match, but first has size {x} in dim {i} and \
+                "contracted dimensions need to match, but first has size {x} in dim {i} and \
                 second has size {y} in dim {j}"
             );
         }

@@ -44,6 +44,8 @@ impl Flags {
     pub const NONE: Flags = Flags(0);
     /// Also a method of `Tensor`, its first parameter being the tensor.
     pub const METHOD: Flags = Flags(1);
+    /// The same in Python alone, where Rust's method of the name is another one.
+    pub const PYTHON_METHOD: Flags = Flags::METHOD;
     /// Also `name_`, which puts the result into its first argument.
     pub const INPLACE: Flags = Flags(2);
     /// A read-only property of `Tensor` (and no function).

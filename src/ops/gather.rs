@@ -4,39 +4,13 @@ use super::indexing;
 use super::products::scatter_multiply;
 use super::promote::fitting;
 use super::value::{Operand, Value};
-use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::index as kernels;
+use crate::ops::signature::{Dim, HERE, IndexTensor, IndexVector, inside};
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
-
-fn int64(op: &str, name: &str, t: &Tensor) -> Result<()> {
-    if t.dtype() != DType::I64 {
-        bail!(Runtime, "{op}(): expected dtype int64 for argument '{name}', but got {}", t.dtype());
-    }
-    Ok(())
-}
-
-/// Indices of index_select and its like: integers, at most 1-D.
-fn vector_index(op: &str, t: &Tensor) -> Result<Tensor> {
-    if t.rank() > 1 {
-        bail!(Index, "{op}(): index is supposed to be a vector, but it has {} dimensions", t.rank());
-    }
-    if !matches!(t.dtype(), DType::I64 | DType::I32) {
-        bail!(Runtime, "{op}(): expected dtype int32 or int64 for argument 'index', but got {}", t.dtype());
-    }
-    basis::reshape(&cast(t, DType::I64)?, &[t.numel()].into())
-}
-
-/// A tensor without dimensions has one element, so one index.
-pub fn one_if_0d(op: &str, input: &Tensor, index: &Tensor) -> Result<()> {
-    if input.rank() == 0 && index.numel() != 1 {
-        bail!(Runtime, "{op}(): Index to scalar can have only 1 value, got {} value(s)", index.numel());
-    }
-    Ok(())
-}
 
 fn at_least_1d(x: &Tensor) -> Result<Tensor> {
     if x.rank() == 0 { basis::reshape(x, &[1].into()) } else { Ok(x.clone()) }
@@ -49,25 +23,25 @@ struct Elementwise {
     dim: usize,
 }
 
-fn elementwise(op: &str, x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwise> {
+fn elementwise(x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwise> {
     if !idx.dtype().is_integer() {
-        bail!(Runtime, "{op}(): expected an integer dtype for argument 'index', but got {}", idx.dtype());
+        refuse!(Runtime, "expected an integer dtype for argument 'index', but got {}", idx.dtype());
     }
-    let dim = wrap_dim(op, dim, x.rank())?;
+    let dim = wrap_dim(HERE, dim, x.rank())?;
     let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): index tensor must have the same number of dimensions as input tensor, got {} and {}",
+            "index tensor must have the same number of dimensions as input tensor, got {} and {}",
             idx.rank(),
             x.rank()
         );
     }
     for d in 0..e.x.rank().min(e.index.rank()) {
         if d != dim && e.index.shape()[d] > e.x.shape()[d] && idx.numel() != 0 {
-            bail!(
+            refuse!(
                 Runtime,
-                "{op}(): size does not match at dimension {d}: expected index {} to be no larger than self {} apart \
+                "size does not match at dimension {d}: expected index {} to be no larger than self {} apart \
                  from dimension {dim}",
                 idx.shape(),
                 x.shape()
@@ -77,24 +51,24 @@ fn elementwise(op: &str, x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwi
     Ok(e)
 }
 
-fn source(op: &str, e: &Elementwise, src: &Tensor) -> Result<Tensor> {
+fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
     if src.dtype() != e.x.dtype() {
-        bail!(Runtime, "{op}(): expected self.dtype to be equal to src.dtype, got {} and {}", e.x.dtype(), src.dtype());
+        refuse!(Runtime, "expected self.dtype to be equal to src.dtype, got {} and {}", e.x.dtype(), src.dtype());
     }
     let src = at_least_1d(src)?;
     if src.rank() != e.index.rank() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): index tensor must have the same number of dimensions as src tensor, got {} and {}",
+            "index tensor must have the same number of dimensions as src tensor, got {} and {}",
             e.index.rank(),
             src.rank()
         );
     }
     for d in 0..src.rank() {
         if e.index.shape()[d] > src.shape()[d] {
-            bail!(
+            refuse!(
                 Runtime,
-                "{op}(): expected index {} to be no larger than src {} in dimension {d}",
+                "expected index {} to be no larger than src {} in dimension {d}",
                 e.index.shape(),
                 src.shape()
             );
@@ -103,29 +77,22 @@ fn source(op: &str, e: &Elementwise, src: &Tensor) -> Result<Tensor> {
     (0..src.rank()).try_fold(src, |s, d| basis::slice(&s, d, 0, e.index.shape()[d], 1))
 }
 
-fn scattered(
-    op: &str,
-    input: &Tensor,
-    dim: i64,
-    idx: &Tensor,
-    src: Operand<'_>,
-    reduce: Option<&str>,
-) -> Result<Tensor> {
-    let d = wrap_dim(op, dim, input.rank())?;
+fn scattered(input: &Tensor, dim: i64, idx: &Tensor, src: Operand<'_>, reduce: Option<&str>) -> Result<Tensor> {
+    let d = wrap_dim(HERE, dim, input.rank())?;
     if idx.numel() == 0 {
         return Ok(input.clone());
     }
     let dim = d as i64;
-    let e = elementwise(op, input, dim, idx)?;
+    let e = elementwise(input, dim, idx)?;
     let src = match src {
-        Operand::Tensor(t) => source(op, &e, t)?,
-        Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), fitting(op, "value", n, e.x.dtype())?)?,
+        Operand::Tensor(t) => source(&e, t)?,
+        Operand::Number(n) => basis::full(e.index.shape(), e.x.dtype(), fitting(HERE, "value", n, e.x.dtype())?)?,
     };
     let out = match reduce {
         None => index::scatter(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
         Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
         Some("multiply") => scatter_multiply(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
-        Some(r) => bail!(Runtime, "{op}(): reduce argument must be either add or multiply, but got '{r}'"),
+        Some(r) => refuse!(Runtime, "reduce argument must be either add or multiply, but got '{r}'"),
     };
     basis::reshape(&out, input.shape())
 }
@@ -150,11 +117,11 @@ ops! { TABLE:
     ///         [4, 3]])
     fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
-        let d = wrap_dim("gather", dim, input.rank())?;
+        let d = wrap_dim(HERE, dim, input.rank())?;
         if index.numel() == 0 {
             return basis::full(index.shape(), input.dtype(), 0);
         }
-        let e = elementwise("gather", input, d as i64, index)?;
+        let e = elementwise(input, d as i64, index)?;
         basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())
     }
 
@@ -166,8 +133,8 @@ ops! { TABLE:
     fn scatter = "scatter" (input: &Tensor, dim: i64, index: &Tensor, src: Option<Operand<'_>> = None;
         value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         match src.or(value) {
-            Some(s) => scattered("scatter", input, dim, index, s, reduce),
-            None => bail!(Type, "scatter(): missing required argument 'src'"),
+            Some(s) => scattered(input, dim, index, s, reduce),
+            None => refuse!(Type, "missing required argument 'src'"),
         }
     }
 
@@ -177,7 +144,7 @@ ops! { TABLE:
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
     fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
-        scattered("scatter_add", input, dim, index, Operand::Tensor(src), Some("add"))
+        scattered(input, dim, index, Operand::Tensor(src), Some("add"))
     }
 
     /// The members of a dimension that a vector of indices names.
@@ -185,17 +152,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
     /// tensor([7, 5])
-    fn index_select = "index_select" (input: &Tensor, dim: i64, index: &Tensor) -> Tensor [METHOD, SCATTERED] {
-        let d = wrap_dim("index_select", dim, input.rank())?;
-        let i = vector_index("index_select", index)?;
-        one_if_0d("index_select", input, &i)?;
+    fn index_select = "index_select" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector) -> Tensor [METHOD, SCATTERED] {
         let x = at_least_1d(input)?;
-        if input.rank() == 0 && i.numel() != 1 {
-            bail!(Runtime, "index_select(): Index to scalar can have only 1 value, got {} value(s)", i.numel());
-        }
-        let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false })
-            .map_err(|e| e.context("index_select()"))?;
-        let out = rows_along(&x, d, &i)?;
+        let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
+            .map_err(inside)?;
+        let out = rows_along(&x, dim, &i)?;
         if input.rank() == 0 { basis::reshape(&out, input.shape()) } else { Ok(out) }
     }
 
@@ -204,27 +165,24 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
-    fn index_add = "index_add" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1))
+    fn index_add = "index_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor; alpha: Scalar = Scalar::Int(1))
         -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::ADD_ROWS {
-        let d = wrap_dim("index_add", dim, input.rank())?;
-        let i = vector_index("index_add", index)?;
         if source.dtype() != input.dtype() {
-            bail!(Runtime, "index_add(): self ({}) and source ({}) must have the same scalar type",
+            refuse!(Runtime, "self ({}) and source ({}) must have the same scalar type",
                 input.dtype(), source.dtype());
         }
-        one_if_0d("index_add", input, &i)?;
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
-        let want = x.shape().with(d, i.numel());
+        let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {
-            bail!(Runtime, "index_add(): source of shape {} must match the shape {want} that input and index ask for",
+            refuse!(Runtime, "source of shape {} must match the shape {want} that input and index ask for",
                 source.shape());
         }
-        let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: false }).map_err(|e| e.context("index_add()"))?;
-        let alpha = fitting("index_add", "alpha", alpha, x.dtype())?;
+        let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false }).map_err(inside)?;
+        let alpha = fitting(HERE, "alpha", alpha, x.dtype())?;
         let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &Tensor::scalar(x.dtype(), alpha))? };
-        let front = basis::move_dim(&x, d, 0)?;
-        let out = index::add_rows(&front, &i, &basis::move_dim(&src, d, 0)?)?;
-        basis::reshape(&basis::move_dim(&out, 0, d)?, input.shape())
+        let front = basis::move_dim(&x, dim, 0)?;
+        let out = self::index::add_rows(&front, &i, &basis::move_dim(&src, dim, 0)?)?;
+        basis::reshape(&basis::move_dim(&out, 0, dim)?, input.shape())
     }
 
     /// A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
@@ -238,15 +196,15 @@ ops! { TABLE:
             Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
                 Value::Tensor(t) => Ok(Some(t)),
                 Value::None => Ok(None),
-                other => bail!(Type, "index_put(): argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
+                other => refuse!(Type, "argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
             }).collect::<Result<Vec<_>>>()?,
-            other => bail!(Type, "index_put(): argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
+            other => refuse!(Type, "argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
         };
         if values.dtype() != input.dtype() {
-            bail!(Runtime, "index_put(): requires the source and destination dtypes match, got {} for the destination \
+            refuse!(Runtime, "requires the source and destination dtypes match, got {} for the destination \
                 and {} for the source", input.dtype(), values.dtype());
         }
-        indexing::put_tensors(input, &list, values, accumulate).map_err(|e| e.context("index_put()"))
+        indexing::put_tensors(input, &list, values, accumulate).map_err(inside)
     }
 
     /// Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
@@ -255,26 +213,25 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
     /// tensor([[1, 2, 3]])
-    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor, dim: Option<i64> = None) -> Tensor [METHOD, SCATTERED] {
-        int64("take_along_dim", "indices", indices)?;
+    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor as IndexTensor, dim: Option<i64> = None) -> Tensor [METHOD, SCATTERED] {
         let Some(dim) = dim else {
             let (x, i) = (super::shape::ravel(input)?, super::shape::ravel(indices)?);
             return gather(&x, 0, &i, false);
         };
         if input.rank() != indices.rank() {
-            bail!(Runtime, "take_along_dim(): input and indices should have the same number of dimensions, but got {} \
+            refuse!(Runtime, "input and indices should have the same number of dimensions, but got {} \
                 and {}", input.rank(), indices.rank());
         }
-        let d = wrap_dim("take_along_dim", dim, input.rank())?;
+        let d = wrap_dim(HERE, dim, input.rank())?;
         if input.rank() == 0 {
             return gather(input, 0, indices, false);
         }
         let one = |t: &Tensor| t.shape().with(d, 1);
-        let common = crate::base::shape::broadcast2("take_along_dim", &one(input), &one(indices))?;
+        let common = crate::base::shape::broadcast2(HERE, &one(input), &one(indices))?;
         let x = basis::expand(input, &common.with(d, input.shape()[d]))?;
         let i = basis::expand(indices, &common.with(d, indices.shape()[d]))?;
         let i = check_index(&i, Bounds { size: x.shape()[d], dim: d, wrap: true })
-            .map_err(|e| e.context("take_along_dim()"))?;
+            .map_err(inside)?;
         index::gather(&x, d, &i)
     }
 
@@ -285,24 +242,24 @@ ops! { TABLE:
     /// tensor([9, 2])
     fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE] {
         if mask.dtype() != DType::Bool {
-            bail!(Runtime, "masked_fill(): only supports boolean masks, but got mask with dtype {}", mask.dtype());
+            refuse!(Runtime, "only supports boolean masks, but got mask with dtype {}", mask.dtype());
         }
         let v = match value {
             Operand::Tensor(t) if t.rank() > 0 => {
-                bail!(Runtime, "masked_fill(): only supports a 0-dimensional value tensor, but got tensor with {} \
+                refuse!(Runtime, "only supports a 0-dimensional value tensor, but got tensor with {} \
                     dimension(s).", t.rank())
             }
             Operand::Tensor(t) if let Some(number) = t.dense() => {
-                super::promote::fitted("masked_fill", "value", number.item()?, input.dtype())?
+                super::promote::fitted(HERE, "value", number.item()?, input.dtype())?
             }
             Operand::Tensor(t) => {
                 if t.dtype().category() > input.dtype().category() {
-                    bail!(Runtime, "masked_fill(): value of dtype {} cannot be converted to {} without loss",
+                    refuse!(Runtime, "value of dtype {} cannot be converted to {} without loss",
                         t.dtype(), input.dtype());
                 }
                 cast(t, input.dtype())?
             }
-            Operand::Number(n) => super::promote::fitted("masked_fill", "value", n, input.dtype())?,
+            Operand::Number(n) => super::promote::fitted(HERE, "value", n, input.dtype())?,
         };
         basis::where_(mask, &v, input)
     }
@@ -310,9 +267,9 @@ ops! { TABLE:
     /// The elements of `input` where `mask` is true, in row-major order, after broadcasting both.
     fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor) -> Tensor [METHOD, DYNAMIC, SCATTERED] {
         if mask.dtype() != DType::Bool {
-            bail!(Runtime, "masked_select(): expected BoolTensor for mask, but got {}", mask.dtype());
+            refuse!(Runtime, "expected BoolTensor for mask, but got {}", mask.dtype());
         }
-        let both = super::shape::broadcast("masked_select", &[input, mask])?;
+        let both = super::shape::broadcast(&[input, mask])?;
         indexing::get(&both[0], &[super::value::IndexItem::Tensor(both[1].clone())])
     }
 
@@ -342,23 +299,23 @@ ops! { TABLE:
         -> Tensor [SCATTERED, NO_OUT] {
         let _ = (norm_type, sparse);
         if max_norm.is_some() || scale_grad_by_freq {
-            bail!(NotImplemented, "embedding(): max_norm and scale_grad_by_freq are not implemented; renormalise the \
+            refuse!(NotImplemented, "max_norm and scale_grad_by_freq are not implemented; renormalise the \
                 weight or scale its gradient");
         }
         if !matches!(input.dtype(), DType::I64 | DType::I32) {
-            bail!(Runtime, "embedding(): expected tensor for argument 'indices' to have int32 or int64 dtype, but got {}",
+            refuse!(Runtime, "expected tensor for argument 'indices' to have int32 or int64 dtype, but got {}",
                 input.dtype());
         }
         if weight.rank() != 2 {
-            bail!(Runtime, "embedding(): 'weight' must be 2-D, but it is {}-D", weight.rank());
+            refuse!(Runtime, "'weight' must be 2-D, but it is {}-D", weight.rank());
         }
         let rows = weight.shape()[0];
         let i = cast(input, DType::I64)?;
-        let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(|e| e.context("embedding()"))?;
+        let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(inside)?;
         let out = index::take_rows(weight, &i)?;
         let Some(p) = padding_idx else { return Ok(out) };
         if p < -(rows as i64) || p >= rows as i64 {
-            bail!(Runtime, "embedding(): padding_idx must be within num_embeddings ({rows}), got {p}");
+            refuse!(Runtime, "padding_idx must be within num_embeddings ({rows}), got {p}");
         }
         let p = if p < 0 { p + rows as i64 } else { p };
         let padded = super::compare::eq(&basis::unsqueeze_dims(&i, &[i.rank()])?, p)?;
@@ -371,14 +328,13 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
     /// tensor([[0, 1],
     ///         [1, 0]])
-    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
-        int64("one_hot", "tensor", tensor)?;
+    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor as IndexTensor, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
         let classes = if num_classes >= 0 { num_classes as usize } else { inferred_classes(tensor)? };
         if num_classes == 0 && tensor.numel() > 0 {
-            bail!(Runtime, "one_hot(): num_classes must be positive, got 0");
+            refuse!(Runtime, "num_classes must be positive, got 0");
         }
         let i = check_index(tensor, Bounds { size: classes, dim: 0, wrap: false }).map_err(|_| {
-            crate::Error::runtime(format!("one_hot(): class values must be non-negative and smaller than num_classes \
+            crate::Error::runtime(format!("{HERE}(): class values must be non-negative and smaller than num_classes \
                 ({classes})"))
         })?;
         let range = kernels::arange(DType::I64, 0.into(), 1.into(), classes)?.into();
@@ -390,12 +346,12 @@ ops! { TABLE:
 /// The largest class + 1; it depends on the data, so no transform can follow.
 fn inferred_classes(t: &Tensor) -> Result<usize> {
     if t.numel() == 0 {
-        bail!(Runtime, "one_hot(): cannot infer total number of classes from empty tensor");
+        refuse!(Runtime, "cannot infer total number of classes from empty tensor");
     }
     let Some(array) = t.dense() else {
-        bail!(
+        refuse!(
             Runtime,
-            "one_hot(): the number of classes depends on the data under a transform{}; give num_classes",
+            "the number of classes depends on the data under a transform{}; give num_classes",
             crate::core::origin::at_here()
         )
     };

@@ -310,7 +310,7 @@ pub fn put(x: &Tensor, items: &[IndexItem], value: &Tensor) -> Result<Tensor> {
     {
         let mut shape = mask.shape().clone();
         (mask.rank()..x.rank()).for_each(|_| shape.push(1));
-        let mask = super::compare::condition("index_put", &basis::reshape(mask, &shape)?)?;
+        let mask = super::compare::condition(&basis::reshape(mask, &shape)?)?;
         return basis::expand(&basis::where_(&mask, &basis::reshape(&value, &Shape::scalar())?, x)?, x.shape());
     }
     let p = plan(x.shape(), items)?;

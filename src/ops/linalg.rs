@@ -6,53 +6,18 @@ use super::decompositions::{
 use super::determinant::{DET, SLOGDET};
 use super::named;
 use super::value::Named;
-use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::{Params, Prim, Tensor, call, call_many};
+use crate::ops::signature::{HERE, Matrices, Square};
 use crate::rules::basis::{self, matmul, swap_last};
 
-fn matrix(op: &str, a: &Tensor) -> Result<()> {
-    if a.rank() < 2 {
-        bail!(Runtime, "linalg.{op}: The input tensor A must have at least 2 dimensions, but has shape {}.", a.shape());
-    }
-    if a.dtype().is_half() {
-        bail!(
-            Runtime,
-            "linalg.{op}: Low precision dtypes not supported. Got {} as argument 'A'; convert it with A.float()",
-            a.dtype()
-        );
-    }
-    if !a.dtype().is_float() {
-        bail!(
-            Runtime,
-            "linalg.{op}: Expected a floating point tensor as argument 'A'. Got {}; convert it with A.float() or \
-             A.double()",
-            a.dtype()
-        );
-    }
-    Ok(())
-}
-
-fn square(op: &str, a: &Tensor) -> Result<()> {
-    matrix(op, a)?;
-    let (m, n) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
-    if m != n {
-        bail!(
-            Runtime,
-            "linalg.{op}: A must be batches of square matrices, but they are {m} by {n} matrices (shape {})",
-            a.shape()
-        );
-    }
-    Ok(())
-}
-
 /// Both with the broadcast of their leading dimensions.
-fn same_batches(op: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     if a.dtype() != b.dtype() {
-        bail!(Runtime, "linalg.{op}: Expected A and B to have the same dtype, but got {} and {}", a.dtype(), b.dtype());
+        refuse!(Runtime, "Expected A and B to have the same dtype, but got {} and {}", a.dtype(), b.dtype());
     }
     let lead = |t: &Tensor| Shape::new(&t.shape()[..t.rank() - 2]);
-    let common = crate::base::shape::broadcast2(&format!("linalg.{op}"), &lead(a), &lead(b))?;
+    let common = crate::base::shape::broadcast2(HERE, &lead(a), &lead(b))?;
     let grow = |t: &Tensor| {
         let shape = common.iter().chain(&t.shape()[t.rank() - 2..]).copied().collect();
         basis::expand(t, &shape)
@@ -66,8 +31,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
-        square("cholesky", A)?;
+    fn cholesky = "linalg.cholesky" (A: &Tensor as Square; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
         let a = if upper { swap_last(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
         if upper { swap_last(&l) } else { Ok(l) }
@@ -78,25 +42,24 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
-        square("solve", A)?;
+    fn solve = "linalg.solve" (A: &Tensor as Square, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
         if B.rank() == 0 {
-            bail!(Runtime, "linalg.solve: argument 'B' must be a vector or have matrices in its last two dimensions, but it \
+            refuse!(Runtime, "argument 'B' must be a vector or have matrices in its last two dimensions, but it \
                 has shape []; give one row for each row of A");
         }
         let vector = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.shape()[..] == A.shape()[..A.rank() - 1]);
         let b = if vector { basis::unsqueeze_dims(B, &[B.rank()])? } else { B.clone() };
         if !left && vector {
-            bail!(Runtime, "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False.");
+            refuse!(Runtime, "Vector broadcasting of the left hand side is not supported for left=False.");
         }
         if !left {
             return swap_last(&solve(&swap_last(A)?, &swap_last(&b)?, true)?);
         }
         if A.shape()[A.rank() - 1] != b.shape()[b.rank() - 2] {
-            bail!(Runtime, "linalg.solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
+            refuse!(Runtime, "Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
                 A.shape()[A.rank() - 2], A.shape()[A.rank() - 1], b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
         }
-        let (a, b) = same_batches("solve", A, &b)?;
+        let (a, b) = same_batches(A, &b)?;
         let x = solve_matrices(&a, &b)?;
         if vector { basis::reshape(&x, &x.shape().without(x.rank() - 1)) } else { Ok(x) }
     }
@@ -106,10 +69,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
     /// tensor([[0.5000]])
-    fn inv = "linalg.inv" | "inverse" (A: &Tensor) -> Tensor [METHOD, CUBIC] {
-        square("inv", A)?;
+    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] {
         inverse(A).map_err(|e| match e.kind() {
-            crate::Kind::LinAlg => crate::Error::linalg("linalg.inv: the input matrix is singular, so it has no inverse"),
+            crate::Kind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
             _ => e,
         })
     }
@@ -119,19 +81,17 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve_triangular(pullback.tensor([[2.0]]), pullback.tensor([[4.0]]), upper=True)
     /// tensor([[2.]])
-    fn solve_triangular = "linalg.solve_triangular" (A: &Tensor, B: &Tensor; upper: bool, left: bool = true,
+    fn solve_triangular = "linalg.solve_triangular" (A: &Tensor as Square, B: &Tensor as Matrices; upper: bool, left: bool = true,
         unitriangular: bool = false) -> Tensor [CUBIC] of super::decompositions::SOLVE_TRIANGULAR {
-        square("solve_triangular", A)?;
-        matrix("solve_triangular", B)?;
         if !left {
             let x = solve_triangular(&swap_last(A)?, &swap_last(B)?, !upper, true, unitriangular)?;
             return swap_last(&x);
         }
         if A.shape()[A.rank() - 1] != B.shape()[B.rank() - 2] {
-            bail!(Runtime, "linalg.solve_triangular: Incompatible shapes of A and B for the equation AX = B ({}x{} and \
+            refuse!(Runtime, "Incompatible shapes of A and B for the equation AX = B ({}x{} and \
                 {}x{})", A.shape()[A.rank() - 2], A.shape()[A.rank() - 1], B.shape()[B.rank() - 2], B.shape()[B.rank() - 1]);
         }
-        let (a, b) = same_batches("solve_triangular", A, B)?;
+        let (a, b) = same_batches(A, B)?;
         triangular(&a, &b, upper, unitriangular)
     }
 
@@ -140,8 +100,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "linalg.qr" (A: &Tensor, mode: &str = "reduced") -> Named [CUBIC] of super::decompositions::QR {
-        matrix("qr", A)?;
+    fn qr = "linalg.qr" (A: &Tensor as Matrices, mode: &str = "reduced") -> Named [CUBIC] of super::decompositions::QR {
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let make = |q: Tensor, r: Tensor| Named::new(&named::QR, [q, r]);
         match mode {
@@ -150,7 +109,7 @@ ops! { TABLE:
                 return Ok(make(outs[0].clone(), outs[1].clone()));
             }
             "reduced" | "complete" | "r" => {}
-            other => bail!(Runtime, "linalg.qr: received unrecognized mode '{other}' but expected one of 'reduced' \
+            other => refuse!(Runtime, "received unrecognized mode '{other}' but expected one of 'reduced' \
                 (default), 'r', or 'complete'"),
         }
         let k = m.min(n);
@@ -171,12 +130,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     /// tensor([1., 2.])
-    fn eigh = "linalg.eigh" (A: &Tensor, UPLO: &str = "L") -> Named [CUBIC] of super::decompositions::EIGH {
-        square("eigh", A)?;
+    fn eigh = "linalg.eigh" (A: &Tensor as Square, UPLO: &str = "L") -> Named [CUBIC] of super::decompositions::EIGH {
         let upper = match UPLO {
             "L" | "l" => false,
             "U" | "u" => true,
-            other => bail!(Runtime, "linalg.eigh: Expected UPLO argument to be 'L' or 'U', but got {other}"),
+            other => refuse!(Runtime, "Expected UPLO argument to be 'L' or 'U', but got {other}"),
         };
         let outs = call_many(Prim::Static(&EIGH), &flags(&[upper]), &[A])?;
         Ok(Named::new(&named::EIGH, outs))
@@ -187,7 +145,7 @@ ops! { TABLE:
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
             Some(super::Value::Tensor(w)) => Ok(w),
-            _ => bail!(Internal, "eigvalsh(): no values"),
+            _ => refuse!(Internal, "no values"),
         }
     }
 
@@ -196,9 +154,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "linalg.svd" (A: &Tensor, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] of super::decompositions::SVD {
+    fn svd = "linalg.svd" (A: &Tensor as Matrices, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] of super::decompositions::SVD {
         let _ = driver;
-        matrix("svd", A)?;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let mut outs = call_many(Prim::Static(&SVD), &Params::None, &[A])?;
         if full_matrices && m != n {
@@ -209,9 +166,8 @@ ops! { TABLE:
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor; driver: Option<&str> = None) -> Tensor [CUBIC] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices; driver: Option<&str> = None) -> Tensor [CUBIC] {
         let _ = driver;
-        matrix("svdvals", A)?;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
     }
 
@@ -220,8 +176,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
-    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
-        square("slogdet", A)?;
+    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor as Square) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
         Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
 
@@ -230,8 +185,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
-    fn det = "linalg.det" | "det" (A: &Tensor) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
-        square("det", A)?;
+    fn det = "linalg.det" | "det" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
         call(Prim::Static(&DET), &Params::None, &[A])
     }
 }

@@ -11,19 +11,34 @@
 /// ```
 ///
 /// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
-/// that checks and converts its arguments and runs this primitive.
+/// that checks and converts its arguments and runs this primitive. A parameter may declare what it must be: `dim: i64 as
+/// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]).
 #[macro_export]
 macro_rules! ops {
     ($table:ident : $(
         $(#[doc = $doc:literal])*
         fn $name:ident = $path:literal $(| $alias:literal)*
-            ( $($p:ident : $t:ty $(= $d:expr)?),* $(,)? $(; $($kp:ident : $kt:ty $(= $kd:expr)?),+ $(,)?)? )
+            ( $($p:ident : $t:ty $(as $k:ty)? $(= $d:expr)?),* $(,)?
+              $(; $($kp:ident : $kt:ty $(as $kk:ty)? $(= $kd:expr)?),+ $(,)?)? )
             -> $ret:ty [ $($flag:ident),* ] $(of $prim:path)? $body:block
     )*) => {
         $(
             $(#[doc = $doc])*
             #[allow(clippy::too_many_arguments, non_snake_case)]
-            pub fn $name ( $($p: $t,)* $($($kp: $kt,)+)? ) -> $crate::base::Result<$ret> $body
+            pub fn $name ( $($p: $t,)* $($($kp: $kt,)+)? ) -> $crate::base::Result<$ret> {
+                const FLAGS: $crate::ops::Flags =
+                    $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*;
+                $crate::ops::signature::named($path, FLAGS, move || -> $crate::base::Result<$ret> {
+                    $crate::__declared! { ($($p)*) $({$p $($k)?})* $($({$kp $($kk)?})+)? }
+                    $body
+                })
+            }
+        )*
+
+        $(
+            $crate::__method! {
+                [$($flag)*] [$($doc)*] $name ($($p: $t),*) ($($($($kd)?),+)?) -> $ret
+            }
         )*
 
         #[allow(non_snake_case)]
@@ -52,6 +67,66 @@ macro_rules! ops {
     };
 }
 
+/// The method of `Tensor` of an entry with the flag `METHOD`: what can be given by keyword only takes its default.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __method {
+    ( [] $($rest:tt)* ) => {};
+    ( [METHOD $($flag:ident)*] [$title:literal $($doc:literal)*] $name:ident
+        ($p0:ident : $t0:ty $(, $p:ident : $t:ty)*) ($($default:expr),*) -> $ret:ty
+    ) => {
+        impl $crate::core::Tensor {
+            #[doc = $title]
+            #[doc = concat!("\n\nThe function [`", stringify!($name), "`](self::", stringify!($name), ").")]
+            #[inline]
+            #[allow(clippy::too_many_arguments)]
+            pub fn $name<'a>(
+                &'a self
+                $(, $p: impl $crate::ops::signature::Given<'a, fn($t)>)*
+            ) -> $crate::base::Result<$ret> {
+                self::$name(self.into() $(, $p.given())* $(, $default)*)
+            }
+        }
+    };
+    ( [$other:ident $($flag:ident)*] $($rest:tt)* ) => {
+        $crate::__method! { [$($flag)*] $($rest)* }
+    };
+}
+
+/// The same, for functions of one tensor.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unary_method {
+    ( [$($flag:ident)*] [$($doc:literal)*] $name:ident ) => {
+        $crate::__method! {
+            [$($flag)*] [$($doc)*] $name (input: &$crate::core::Tensor) () -> $crate::core::Tensor
+        }
+    };
+}
+
+/// The same, for functions of two operands.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __binary_method {
+    ( [] $($rest:tt)* ) => {};
+    ( [METHOD $($flag:ident)*] [$title:literal $($doc:literal)*] $name:ident ) => {
+        impl $crate::core::Tensor {
+            #[doc = $title]
+            #[doc = concat!("\n\nThe function [`", stringify!($name), "`](self::", stringify!($name), ").")]
+            #[inline]
+            pub fn $name<'a>(
+                &'a self,
+                other: impl Into<$crate::ops::value::Operand<'a>>,
+            ) -> $crate::base::Result<$crate::core::Tensor> {
+                self::$name(self, other)
+            }
+        }
+    };
+    ( [$other:ident $($flag:ident)*] $($rest:tt)* ) => {
+        $crate::__binary_method! { [$($flag)*] $($rest)* }
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __param {
@@ -66,6 +141,35 @@ macro_rules! __param {
             default: $crate::__default!($($d)?),
             keyword_only: $kwonly,
         }
+    };
+}
+
+/// Checks the arguments that declare what they must be, in order.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declared {
+    ( ($($all:ident)*) ) => {};
+    ( ($($all:ident)*) {$p:ident} $($rest:tt)* ) => {
+        $crate::__declared! { ($($all)*) $($rest)* }
+    };
+    ( ($first:ident $($all:ident)*) {$p:ident $k:ty} $($rest:tt)* ) => {
+        let $p = <$k as $crate::ops::signature::Declared<_>>::check($p, $crate::ops::signature::Place {
+            name: {
+                const NAME: &str = stringify!($p);
+                $crate::ops::macros::plain(NAME)
+            },
+            subject: $crate::ops::signature::Subject::subject(&$first),
+        })?;
+        $crate::__declared! { ($first $($all)*) $($rest)* }
+    };
+}
+
+/// `refuse!(Value, "argument 'dim' …")` returns an error of that kind from the body of an operator, whose name is put
+/// before the text.
+#[macro_export]
+macro_rules! refuse {
+    ($kind:ident, $($arg:tt)*) => {
+        return Err($crate::ops::signature::refused($crate::base::Kind::$kind, format_args!($($arg)*)))
     };
 }
 
@@ -186,6 +290,8 @@ macro_rules! __unary_entries {
             }
         )*
 
+        $( $crate::__unary_method! { [$($flag)*] [$($doc)*] $name } )*
+
         #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(
             $crate::ops::Entry {
@@ -292,6 +398,8 @@ macro_rules! __binary_entries {
                 $crate::ops::promote::$run(&$prim, $($how,)? input.into(), other.into())
             }
         )*
+
+        $( $crate::__binary_method! { [$($flag)*] [$($doc)*] $name } )*
 
         #[allow(non_snake_case)]
         pub(crate) static $table: &[$crate::ops::Entry] = &[$(

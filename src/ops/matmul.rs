@@ -2,46 +2,39 @@
 
 use super::promote;
 use super::value::Operand;
-use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
+use crate::ops::signature::{HERE, Ranked, inside};
 use crate::rules::basis;
 
 /// An error unless all tensors have one dtype that has products.
-pub fn same_dtype(op: &str, tensors: &[&Tensor]) -> Result<()> {
+pub fn same_dtype(tensors: &[&Tensor]) -> Result<()> {
     let first = tensors[0].dtype();
     if let Some(t) = tensors.iter().find(|t| t.dtype() != first) {
-        bail!(Runtime, "{op}(): expected all arguments to have the same dtype, but got {first} and {}", t.dtype());
+        refuse!(Runtime, "expected all arguments to have the same dtype, but got {first} and {}", t.dtype());
     }
     if first == DType::Bool {
-        bail!(NotImplemented, "{op}(): not implemented for bool tensors");
-    }
-    Ok(())
-}
-
-fn rank(op: &str, name: &str, t: &Tensor, want: usize) -> Result<()> {
-    if t.rank() != want {
-        bail!(Runtime, "{op}(): argument '{name}' must be a {want}D tensor, but it is {}D", t.rank());
+        refuse!(NotImplemented, "not implemented for bool tensors");
     }
     Ok(())
 }
 
 /// The matrix product of operands of rank two or more, sizes checked.
-fn product(op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (m, k) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
     let (k2, n) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
     if k != k2 {
-        bail!(Runtime, "{op}(): mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})");
+        refuse!(Runtime, "mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})");
     }
-    crate::base::shape::broadcast2(op, &a.shape()[..a.rank() - 2].into(), &b.shape()[..b.rank() - 2].into())?;
+    crate::base::shape::broadcast2(HERE, &a.shape()[..a.rank() - 2].into(), &b.shape()[..b.rank() - 2].into())?;
     basis::matmul(a, b)
 }
 
 /// `beta * input + alpha * product`, where a zero ignores what it multiplies.
-fn combine(op: &str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let by = |x: &Tensor, name: &str, s: Scalar| -> Result<Tensor> {
-        factor(op, name, s, x.dtype())?;
-        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::fitted(op, name, s, x.dtype())?) }
+        factor(name, s, x.dtype())?;
+        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::fitted(HERE, name, s, x.dtype())?) }
     };
     let scaled = match alpha.is_zero() && product.dtype().is_differentiable() {
         // A product that is not asked for is no NaN either.
@@ -56,21 +49,20 @@ fn combine(op: &str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scal
             None => basis::where_(&never, &basis::expand(input, product.shape())?, &scaled),
         };
     }
-    let input = basis::expand(input, product.shape()).map_err(|e| e.context(op))?;
+    let input = basis::expand(input, product.shape()).map_err(inside)?;
     basis::add(&by(&input, "beta", beta)?, &scaled)
 }
 
 /// Integers have no fractions to be multiplied with.
-fn factor(op: &str, name: &str, s: Scalar, dtype: DType) -> Result<()> {
+fn factor(name: &str, s: Scalar, dtype: DType) -> Result<()> {
     if !dtype.is_differentiable() && s.as_complex() != num_complex::Complex::new(s.as_f64().trunc(), 0.0) {
-        bail!(Runtime, "{op}(): for integral input tensors, argument '{name}' must not be a fraction, but got {s}");
+        refuse!(Runtime, "for integral input tensors, argument '{name}' must not be a fraction, but got {s}");
     }
     Ok(())
 }
 
 /// `beta * input + alpha * product(a, b)`, half precision in single.
 fn plus_product(
-    op: &str,
     input: &Tensor,
     product: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
     [a, b]: [&Tensor; 2],
@@ -80,19 +72,19 @@ fn plus_product(
     let all = |x: &Tensor| x.dtype() == dtype;
     if dtype.is_half() && all(b) && all(input) {
         let wide = |x: &Tensor| basis::cast(x, DType::F32);
-        let out = plus_product(op, &wide(input)?, product, [&wide(a)?, &wide(b)?], [beta, alpha])?;
+        let out = plus_product(&wide(input)?, product, [&wide(a)?, &wide(b)?], [beta, alpha])?;
         return basis::cast(&out, dtype);
     }
     let p = product(a, b)?;
-    expandable(op, input, p.shape())?;
-    same_dtype(op, &[input, &p])?;
-    combine(op, input, &p, beta, alpha)
+    expandable(input, p.shape())?;
+    same_dtype(&[input, &p])?;
+    combine(input, &p, beta, alpha)
 }
 
-fn expandable(op: &str, input: &Tensor, shape: &crate::Shape) -> Result<()> {
-    let out = crate::base::shape::broadcast2(op, input.shape(), shape)?;
+fn expandable(input: &Tensor, shape: &crate::Shape) -> Result<()> {
+    let out = crate::base::shape::broadcast2(HERE, input.shape(), shape)?;
     if out != *shape {
-        bail!(Runtime, "{op}(): input of shape {} does not broadcast to the product's shape {shape}", input.shape());
+        refuse!(Runtime, "input of shape {} does not broadcast to the product's shape {shape}", input.shape());
     }
     Ok(())
 }
@@ -105,13 +97,13 @@ ops! { TABLE:
     /// pullback.Size([2])
     fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] of basis::MATMUL {
         if input.rank() == 0 || other.rank() == 0 {
-            bail!(Runtime, "matmul(): both arguments need to be at least 1D, but they are {}D and {}D",
+            refuse!(Runtime, "both arguments need to be at least 1D, but they are {}D and {}D",
                 input.rank(), other.rank());
         }
-        same_dtype("matmul", &[input, other])?;
+        same_dtype(&[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
-        let mut out = product("matmul", &a, &b)?;
+        let mut out = product(&a, &b)?;
         if other.rank() == 1 {
             out = basis::reshape(&out, &out.shape().without(out.rank() - 1))?;
         }
@@ -127,11 +119,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
     /// pullback.Size([2, 4])
-    fn mm = "mm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
-        rank("mm", "input", input, 2)?;
-        rank("mm", "mat2", mat2, 2)?;
-        same_dtype("mm", &[input, mat2])?;
-        product("mm", input, mat2)
+    fn mm = "mm" (input: &Tensor as Ranked<2>, mat2: &Tensor as Ranked<2>) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
+        same_dtype(&[input, mat2])?;
+        product(input, mat2)
     }
 
     /// Products of two batches of matrices.
@@ -139,16 +129,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
     /// pullback.Size([5, 2, 4])
-    fn bmm = "bmm" (input: &Tensor, mat2: &Tensor) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
-        rank("bmm", "input", input, 3)?;
-        rank("bmm", "mat2", mat2, 3)?;
-        same_dtype("bmm", &[input, mat2])?;
+    fn bmm = "bmm" (input: &Tensor as Ranked<3>, mat2: &Tensor as Ranked<3>) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
+        same_dtype(&[input, mat2])?;
         let (x, y) = (input.shape(), mat2.shape());
         if x[0] != y[0] || x[2] != y[1] {
-            bail!(Runtime, "bmm(): expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: \
+            refuse!(Runtime, "expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: \
                 [{}, {}]", x[0], x[2], y[0], y[1]);
         }
-        product("bmm", input, mat2)
+        product(input, mat2)
     }
 
     /// Product of a matrix and a vector.
@@ -156,10 +144,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mv(pullback.ones(2, 3), pullback.ones(3))
     /// tensor([3., 3.])
-    fn mv = "mv" (input: &Tensor, vec: &Tensor) -> Tensor [METHOD, PRODUCT] {
-        rank("mv", "input", input, 2)?;
-        rank("mv", "vec", vec, 1)?;
-        matmul(input, vec).map_err(|e| e.context("mv()"))
+    fn mv = "mv" (input: &Tensor as Ranked<2>, vec: &Tensor as Ranked<1>) -> Tensor [METHOD, PRODUCT] {
+        matmul(input, vec).map_err(inside)
     }
 
     /// Inner product of two vectors.
@@ -169,11 +155,11 @@ ops! { TABLE:
     /// tensor(11.)
     fn dot = "dot" (input: &Tensor, tensor: &Tensor) -> Tensor [METHOD, PRODUCT] {
         if input.rank() != 1 || tensor.rank() != 1 {
-            bail!(Runtime, "dot(): 1D tensors expected, but got {}D and {}D tensors", input.rank(), tensor.rank());
+            refuse!(Runtime, "1D tensors expected, but got {}D and {}D tensors", input.rank(), tensor.rank());
         }
-        same_dtype("dot", &[input, tensor])?;
+        same_dtype(&[input, tensor])?;
         if input.numel() != tensor.numel() {
-            bail!(Runtime, "dot(): inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number \
+            refuse!(Runtime, "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number \
                 of elements", input.numel(), tensor.numel());
         }
         matmul(input, tensor)
@@ -187,7 +173,7 @@ ops! { TABLE:
     ///         [6, 8]])
     fn outer = "outer" | "ger" (input: &Tensor, vec2: &Tensor) -> Tensor [METHOD] {
         if input.rank() != 1 || vec2.rank() != 1 {
-            bail!(Runtime, "outer(): expected 1-D tensors, but got {}D and {}D", input.rank(), vec2.rank());
+            refuse!(Runtime, "expected 1-D tensors, but got {}D and {}D", input.rank(), vec2.rank());
         }
         let column = basis::unsqueeze_dims(input, &[1])?;
         super::arith::mul(Operand::Tensor(&column), Operand::Tensor(vec2))
@@ -200,13 +186,13 @@ ops! { TABLE:
     /// pullback.Size([5, 2])
     fn linear = "nn.functional.linear" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
         if input.rank() == 0 || !(1..=2).contains(&weight.rank()) {
-            bail!(Runtime, "linear(): input must be at least 1D and weight 1D or 2D, but they are {}D and {}D",
+            refuse!(Runtime, "input must be at least 1D and weight 1D or 2D, but they are {}D and {}D",
                 input.rank(), weight.rank());
         }
-        same_dtype("linear", &[input, weight])?;
+        same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {
-            bail!(Runtime, "linear(): mat1 and mat2 shapes cannot be multiplied ({}x{k} and {k2}x{})",
+            refuse!(Runtime, "mat1 and mat2 shapes cannot be multiplied ({}x{k} and {k2}x{})",
                 input.numel() / k.max(1), weight.numel() / k2.max(1));
         }
         let w = if weight.rank() == 2 { basis::swap_last(weight)? } else { weight.clone() };
@@ -214,8 +200,8 @@ ops! { TABLE:
         match bias {
             None => Ok(out),
             Some(b) => {
-                same_dtype("linear", &[input, b])?;
-                expandable("linear", b, out.shape())?;
+                same_dtype(&[input, b])?;
+                expandable(b, out.shape())?;
                 basis::add(&out, b)
             }
         }
@@ -224,21 +210,21 @@ ops! { TABLE:
     /// `beta * input + alpha * (mat1 @ mat2)`.
     fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
-        let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", "addmm"));
-        plus_product("addmm", input, product, [mat1, mat2], [beta, alpha])
+        let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", HERE));
+        plus_product(input, product, [mat1, mat2], [beta, alpha])
     }
 
     /// `beta * input + alpha * (mat @ vec)`.
     fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
-        let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", "addmv"));
-        plus_product("addmv", input, product, [mat, vec], [beta, alpha])
+        let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", HERE));
+        plus_product(input, product, [mat, vec], [beta, alpha])
     }
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
     fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
-        let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", "baddbmm"));
-        plus_product("baddbmm", input, product, [batch1, batch2], [beta, alpha])
+        let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", HERE));
+        plus_product(input, product, [batch1, batch2], [beta, alpha])
     }
 }

@@ -32,6 +32,7 @@ pub mod random;
 pub mod reduce;
 pub mod rewind;
 pub mod shape;
+pub mod signature;
 pub mod softmax;
 pub mod sorting;
 pub mod unary;

@@ -3,7 +3,7 @@
 use super::arith::{divide_floats, pow_same};
 use super::compare::{eq, ne};
 use super::promote::single;
-use super::reduce::{amax_over, amin_over, dims_of, reduced};
+use super::reduce::{amax_over, amin_over, dims_of};
 use super::unary::{abs, sign};
 use super::value::Value;
 use crate::bail;
@@ -13,6 +13,7 @@ use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
+use crate::ops::signature::{Dimensions, HERE, Reduced, reduced};
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight};
 
@@ -48,15 +49,12 @@ fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     cast(&y, x.dtype())
 }
 
-fn vector(op: &str, x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
+fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
     // The only dimension that a 0-d tensor may be asked for is 0.
     let dims = if x.rank() == 0 { &[] } else { dims };
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
     if empty && (p < 0.0 || p == f64::INFINITY) {
-        bail!(
-            Runtime,
-            "{op}(): cannot compute the {p} norm on an empty dimension because the operation has no identity"
-        );
+        refuse!(Runtime, "cannot compute the {p} norm on an empty dimension because the operation has no identity");
     }
     if p == 2.0 {
         return euclidean(x, dims, keep);
@@ -103,7 +101,7 @@ enum Order<'a> {
     Name(&'a str),
 }
 
-fn order(op: &str, v: &Value) -> Result<Order<'static>> {
+fn order(v: &Value) -> Result<Order<'static>> {
     Ok(match v {
         Value::None | Value::Missing => Order::Default,
         Value::Number(s) => Order::P(s.as_f64()),
@@ -114,14 +112,14 @@ fn order(op: &str, v: &Value) -> Result<Order<'static>> {
             "nuc" => Order::Name("nuc"),
             "inf" => Order::P(f64::INFINITY),
             "-inf" => Order::P(f64::NEG_INFINITY),
-            other => bail!(Runtime, "{op}(): order {other} is not supported; use a number, 'fro' or 'nuc'"),
+            other => refuse!(Runtime, "order {other} is not supported; use a number, 'fro' or 'nuc'"),
         },
-        other => bail!(Type, "{op}(): argument 'ord' must be a number or str, not {}", other.type_name()),
+        other => refuse!(Type, "argument 'ord' must be a number or str, not {}", other.type_name()),
     })
 }
 
-fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Result<Tensor> {
-    let &[rows, cols] = dims else { bail!(Runtime, "{op}(): a matrix norm needs two dimensions, got {}", dims.len()) };
+fn of_matrix(x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Result<Tensor> {
+    let &[rows, cols] = dims else { refuse!(Runtime, "a matrix norm needs two dimensions, got {}", dims.len()) };
     let along = |sum: usize, over: usize, largest: bool| -> Result<Tensor> {
         let s = basis::sum(&abs(x)?, &[sum], true)?;
         let y = if largest { most(&s, over, true)? } else { amin_over(&s, &[over], true)? };
@@ -142,7 +140,7 @@ fn of_matrix(op: &str, x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool
         Order::P(p) if p.abs() == 1.0 => along(rows, cols, *p > 0.0),
         Order::P(p) if p.is_infinite() => along(cols, rows, *p > 0.0),
         Order::P(p) => {
-            bail!(Runtime, "{op}(): order {p} not supported for matrices; use 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'")
+            refuse!(Runtime, "order {p} not supported for matrices; use 1, 2, inf, -1, -2, -inf, 'fro' or 'nuc'")
         }
     }
 }
@@ -160,13 +158,13 @@ fn squeezed(y: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     basis::reshape(y, &shape)
 }
 
-fn float(op: &str, x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+fn float(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let d = dtype.unwrap_or(x.dtype());
     if d.is_complex() {
-        bail!(NotImplemented, "{op}(): not implemented for {d} tensors");
+        refuse!(NotImplemented, "not implemented for {d} tensors");
     }
     if !d.is_float() {
-        bail!(Runtime, "{op}(): Expected a floating point or complex tensor as input. Got {d}");
+        refuse!(Runtime, "Expected a floating point or complex tensor as input. Got {d}");
     }
     cast(x, d)
 }
@@ -179,26 +177,25 @@ ops! { TABLE:
     /// tensor(5.)
     fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value = &Value::None,
         keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
-        let op = "linalg.norm";
-        let x = float(op, A, dtype)?;
-        let order = order(op, ord)?;
-        let dims = match dims_of(op, dim)? {
-            Some(d) => Some(wrap_dims(op, &d, x.rank())?),
+        let x = float(A, dtype)?;
+        let order = order(ord)?;
+        let dims = match dims_of(dim)? {
+            Some(d) => Some(wrap_dims(HERE, &d, x.rank())?),
             None => None,
         };
         if let Some(d) = &dims
             && d.len() > 2
         {
-            bail!(Runtime, "{op}(): if dim is specified, it must be of length 1 or 2, got {}", d.len());
+            refuse!(Runtime, "if dim is specified, it must be of length 1 or 2, got {}", d.len());
         }
         let all: Dims = (0..x.rank()).collect();
         match (&order, dims) {
             (Order::Default, d) => euclidean(&x, &d.unwrap_or(all), keepdim),
-            (_, None) if x.rank() == 2 => of_matrix(op, &x, &order, &all, keepdim),
-            (Order::P(p), None) if x.rank() == 1 => vector(op, &x, *p, &all, keepdim),
-            (Order::P(p), Some(d)) if d.len() == 1 => vector(op, &x, *p, &d, keepdim),
-            (_, Some(d)) if d.len() == 2 => of_matrix(op, &x, &order, &d, keepdim),
-            _ => bail!(Runtime, "{op}(): if dim is not specified but ord is, the input must be 1D or 2D, got {}D", x.rank()),
+            (_, None) if x.rank() == 2 => of_matrix(&x, &order, &all, keepdim),
+            (Order::P(p), None) if x.rank() == 1 => vector(&x, *p, &all, keepdim),
+            (Order::P(p), Some(d)) if d.len() == 1 => vector(&x, *p, &d, keepdim),
+            (_, Some(d)) if d.len() == 2 => of_matrix(&x, &order, &d, keepdim),
+            _ => refuse!(Runtime, "if dim is not specified but ord is, the input must be 1D or 2D, got {}D", x.rank()),
         }
     }
 
@@ -207,22 +204,20 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.vector_norm(pullback.tensor([3.0, 4.0]), 1)
     /// tensor(7.)
-    fn vector_norm = "linalg.vector_norm" (x: &Tensor, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> = None,
+    fn vector_norm = "linalg.vector_norm" (x: &Tensor, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> as Reduced = None,
         keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
-        let v = float("linalg.vector_norm", x, dtype)?;
-        let dims = reduced("linalg.vector_norm", dim, v.rank())?;
-        vector("linalg.vector_norm", &v, ord.as_f64(), &dims, keepdim)
+        let v = float(x, dtype)?;
+        vector(&v, ord.as_f64(), &dim, keepdim)
     }
 
     /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
-    fn matrix_norm = "linalg.matrix_norm" (A: &Tensor, ord: &Value = &Value::None, dim: &[i64] = &[-2, -1],
+    fn matrix_norm = "linalg.matrix_norm" (A: &Tensor, ord: &Value = &Value::None, dim: &[i64] as Dimensions = &[-2, -1],
         keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
-        let x = float("linalg.matrix_norm", A, dtype)?;
+        let x = float(A, dtype)?;
         if x.rank() < 2 {
-            bail!(Runtime, "linalg.matrix_norm(): The input tensor A must have at least 2 dimensions.");
+            refuse!(Runtime, "The input tensor A must have at least 2 dimensions.");
         }
-        let dims = wrap_dims("linalg.matrix_norm", dim, x.rank())?;
-        of_matrix("linalg.matrix_norm", &x, &order("linalg.matrix_norm", ord)?, &dims, keepdim)
+        of_matrix(&x, &order(ord)?, &dim, keepdim)
     }
 
     /// The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
@@ -232,12 +227,12 @@ ops! { TABLE:
     /// tensor(5.)
     fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value = &Value::None, keepdim: bool = false,
         dtype: Option<DType> = None) -> Tensor [METHOD] {
-        let x = float("norm", input, dtype)?;
-        let dims = reduced("norm", dims_of("norm", dim)?.as_deref(), x.rank())?;
-        match order("norm", p)? {
+        let x = float(input, dtype)?;
+        let dims = reduced(dims_of(dim)?.as_deref(), x.rank())?;
+        match order(p)? {
             Order::Default | Order::Name("fro") => euclidean(&x, &dims, keepdim),
-            Order::P(p) => vector("norm", &x, p, &dims, keepdim),
-            name => of_matrix("norm", &x, &name, &dims, keepdim),
+            Order::P(p) => vector(&x, p, &dims, keepdim),
+            name => of_matrix(&x, &name, &dims, keepdim),
         }
     }
 
@@ -245,6 +240,6 @@ ops! { TABLE:
     fn dist = "dist" (input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Tensor [METHOD] {
         let d = super::arith::sub(input.into(), other.into(), None)?;
         let dims: Dims = (0..d.rank()).collect();
-        vector("dist", &d, p, &dims, false)
+        vector(&d, p, &dims, false)
     }
 }

@@ -3,11 +3,11 @@
 use super::draw::{Law, Source, law};
 use super::shape::sizes;
 use super::value::Value;
-use crate::bail;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::random as kernels;
+use crate::ops::signature::{FloatDType, HERE, Probability, float_dtype, inside, probability};
 use crate::rules::{Opaque, OpaqueBatch, basis};
 use smallvec::smallvec;
 
@@ -21,38 +21,23 @@ pub(crate) static MULTINOMIAL: Opaque = Opaque {
     batching: OpaqueBatch::Align,
 };
 
-fn float(op: &str, dtype: Option<DType>) -> Result<DType> {
-    let d = dtype.unwrap_or(default_float());
-    if !d.is_differentiable() {
-        bail!(NotImplemented, "{op}(): not implemented for {d} tensors");
-    }
-    Ok(d)
-}
-
 /// Uniform numbers in [0, 1) like a tensor: the base of draws with tensor arguments.
-fn uniform_like(op: &str, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
-    law(op, Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x.shape().clone(), g)
-}
-
-fn check_probability(op: &str, p: f64) -> Result<()> {
-    if !(0.0..=1.0).contains(&p) {
-        bail!(Runtime, "{op}(): expects p to be in [0, 1], but got p={p}");
-    }
-    Ok(())
+fn uniform_like(x: &Tensor, g: Source<'_>) -> Result<Tensor> {
+    law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x.shape().clone(), g)
 }
 
 /// Probabilities must lie in [0, 1]; values of a transform are checked where they are dense.
-fn check_probabilities(op: &str, p: &Tensor) -> Result<()> {
+fn check_probabilities(p: &Tensor) -> Result<()> {
     if !p.dtype().is_float() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors", p.dtype());
+        refuse!(NotImplemented, "not implemented for {} tensors", p.dtype());
     }
-    let Some(a) = p.innermost() else { bail!(Internal, "{op}(): no array") };
+    let Some(a) = p.innermost() else { refuse!(Internal, "no array") };
     if a.numel() > 0 {
         let dims: Vec<usize> = (0..a.rank()).collect();
         let low = crate::dense::reduce::amin(a, &dims, false)?.item()?.as_f64();
         let high = crate::dense::reduce::amax(a, &dims, false)?.item()?.as_f64();
         if !(low >= 0.0 && high <= 1.0) {
-            bail!(Runtime, "{op}(): expected probabilities p_in to be >= 0 and <= 1, got values in [{low}, {high}]");
+            refuse!(Runtime, "expected probabilities p_in to be >= 0 and <= 1, got values in [{low}, {high}]");
         }
     }
     Ok(())
@@ -61,9 +46,9 @@ fn check_probabilities(op: &str, p: &Tensor) -> Result<()> {
 fn randint_bounds(low: &Value, high: &Value, size: &Value) -> Result<(i64, i64, Vec<i64>)> {
     let int = |v: &Value| match v {
         Value::Int(i) | Value::Number(Scalar::Int(i)) => Ok(*i),
-        other => bail!(Type, "randint(): arguments 'low' and 'high' must be int, not {}", other.type_name()),
+        other => refuse!(Type, "arguments 'low' and 'high' must be int, not {}", other.type_name()),
     };
-    let list = |v: &Value| super::reduce::dims_of("randint", v).map(|d| d.unwrap_or_default().to_vec());
+    let list = |v: &Value| super::reduce::dims_of(v).map(|d| d.unwrap_or_default().to_vec());
     let sequence = |v: &Value| matches!(v, Value::Tuple(_) | Value::List(_));
     match (low, high, size) {
         (l, s, Value::None | Value::Missing) if sequence(s) => Ok((0, int(l)?, list(s)?)),
@@ -83,11 +68,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.rand(2, 3).shape
     /// pullback.Size([2, 3])
-    fn rand = "rand" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> = None,
+    fn rand = "rand" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         pin_memory: &Value = &Value::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
-        law("rand", Law::Uniform { low: 0.0, high: 1.0 }, float("rand", dtype)?, sizes("rand", size)?, generator)
+        law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, dtype, sizes(HERE, size)?, generator)
     }
 
     /// Standard normal random numbers.
@@ -95,11 +80,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.randn(2, 3).shape
     /// pullback.Size([2, 3])
-    fn randn = "randn" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> = None,
+    fn randn = "randn" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
         layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
         pin_memory: &Value = &Value::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
-        law("randn", Law::Normal { mean: 0.0, std: 1.0 }, float("randn", dtype)?, sizes("randn", size)?, generator)
+        law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, dtype, sizes(HERE, size)?, generator)
     }
 
     /// Uniform random numbers in [0, 1) with the shape and dtype of another tensor.
@@ -108,8 +93,8 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
-        let d = float("rand_like", Some(dtype.unwrap_or(input.dtype())))?;
-        law("rand_like", Law::Uniform { low: 0.0, high: 1.0 }, d, input.shape().clone(), generator)
+        let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
+        law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, d, input.shape().clone(), generator)
     }
 
     /// Standard normal random numbers with the shape and dtype of another tensor.
@@ -118,8 +103,8 @@ ops! { TABLE:
         device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
-        let d = float("randn_like", Some(dtype.unwrap_or(input.dtype())))?;
-        law("randn_like", Law::Normal { mean: 0.0, std: 1.0 }, d, input.shape().clone(), generator)
+        let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
+        law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, d, input.shape().clone(), generator)
     }
 
     /// Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
@@ -133,7 +118,7 @@ ops! { TABLE:
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         let (low, high, size) = randint_bounds(low, high, size)?;
-        law("randint", Law::Integers { low, high }, dtype.unwrap_or(DType::I64), sizes("randint", &size)?, generator)
+        law(HERE, Law::Integers { low, high }, dtype.unwrap_or(DType::I64), sizes(HERE, &size)?, generator)
     }
 
     /// Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
@@ -144,7 +129,7 @@ ops! { TABLE:
         memory_format: &Value = &Value::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let (low, high) = high.map_or((0, low), |h| (low, h));
-        law("randint_like", Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
+        law(HERE, Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
     }
 
     /// A random permutation of 0 … n - 1.
@@ -157,9 +142,9 @@ ops! { TABLE:
         pin_memory: &Value = &Value::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         if n < 0 {
-            bail!(Runtime, "randperm(): n must be non-negative, got {n}");
+            refuse!(Runtime, "n must be non-negative, got {n}");
         }
-        law("randperm", Law::Permutation, dtype.unwrap_or(DType::I64), [n as usize].into(), generator)
+        law(HERE, Law::Permutation, dtype.unwrap_or(DType::I64), [n as usize].into(), generator)
     }
 
     /// Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
@@ -175,19 +160,19 @@ ops! { TABLE:
         if let Number(s) = std
             && s.as_f64() < 0.0
         {
-            bail!(Runtime, "normal(): expects std >= 0.0, but found std {}", s.as_f64());
+            refuse!(Runtime, "expects std >= 0.0, but found std {}", s.as_f64());
         }
         match (mean, std, size) {
             (Number(m), Number(s), Some(size)) => {
                 let law_ = Law::Normal { mean: m.as_f64(), std: s.as_f64() };
-                law("normal", law_, float("normal", dtype)?, sizes("normal", size)?, generator)
+                law(HERE, law_, float_dtype(dtype)?, sizes(HERE, size)?, generator)
             }
-            (Number(_), Number(_), None) => bail!(Type, "normal(): missing required argument 'size'"),
+            (Number(_), Number(_), None) => refuse!(Type, "missing required argument 'size'"),
             (m, s, _) => {
                 let shapes = [m, s].map(|o| match o { T(t) => t.shape().clone(), Number(_) => Shape::scalar() });
-                let shape = crate::base::shape::broadcast2("normal", &shapes[0], &shapes[1])?;
+                let shape = crate::base::shape::broadcast2(HERE, &shapes[0], &shapes[1])?;
                 let d = match (m, s) { (T(t), _) | (_, T(t)) => t.dtype(), _ => default_float() };
-                let z = law("normal", Law::Normal { mean: 0.0, std: 1.0 }, float("normal", Some(d))?, shape, generator)?;
+                let z = law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, float_dtype(Some(d))?, shape, generator)?;
                 let spread = super::arith::mul(T(&z), s)?;
                 super::shape::detach(&super::arith::add(T(&spread), m, None)?)
             }
@@ -199,14 +184,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bernoulli(pullback.tensor([0.0, 1.0]))
     /// tensor([0., 1.])
-    fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> = None; generator: Source<'_> = None)
+    fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> = None)
         -> Tensor [METHOD, RANDOM] {
         if let Some(p) = p {
-            check_probability("bernoulli", p)?;
-            return law("bernoulli", Law::Bernoulli { p }, input.dtype(), input.shape().clone(), generator);
+            return law(HERE, Law::Bernoulli { p }, input.dtype(), input.shape().clone(), generator);
         }
-        check_probabilities("bernoulli", input)?;
-        let u = uniform_like("bernoulli", input, generator)?;
+        check_probabilities(input)?;
+        let u = uniform_like(input, generator)?;
         basis::cast(&super::compare::lt(&u, input)?, input.dtype())
     }
 
@@ -223,7 +207,7 @@ ops! { TABLE:
             kernels::check_weights(weights, num_samples as usize, replacement)?;
         }
         let kind = if replacement { Law::Uniform { low: 0.0, high: 1.0 } } else { Law::Exponential { rate: 1.0 } };
-        let noise = law("multinomial", kind, DType::F64, noise, generator)?;
+        let noise = law(HERE, kind, DType::F64, noise, generator)?;
         let params = Params::Ints([num_samples, i64::from(replacement)].into_iter().collect());
         call(Prim::Static(&MULTINOMIAL), &params, &[input, &noise])
     }
@@ -237,29 +221,29 @@ ops! { TABLE:
         -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT] {
         let _ = inplace;
         if !(0.0..=1.0).contains(&p) {
-            bail!(Value, "dropout(): dropout probability has to be between 0 and 1, but got {p}");
+            refuse!(Value, "dropout probability has to be between 0 and 1, but got {p}");
         }
         if !training || p == 0.0 || input.numel() == 0 {
             return Ok(input.clone());
         }
         if !input.dtype().is_float() {
-            bail!(Runtime, "dropout(): result type {} can't be scaled; the input must be floating point", input.dtype());
+            refuse!(Runtime, "result type {} can't be scaled; the input must be floating point", input.dtype());
         }
         if p == 1.0 {
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
-        let keep = law("dropout", Law::Bernoulli { p: 1.0 - p }, DType::Bool, input.shape().clone(), None)?;
+        let keep = law(HERE, Law::Bernoulli { p: 1.0 - p }, DType::Bool, input.shape().clone(), None)?;
         basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }
 
 macro_rules! fills {
-    ($($(#[doc = $doc:literal])* $name:ident = $path:literal, $short:literal ( $($p:ident : $t:ty = $d:expr),* ) $law:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $path:literal ( $($p:ident : $t:ty = $d:expr),* ) $law:expr;)*) => {
         ops! { FILLS: $(
             $(#[doc = $doc])*
             fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> = None)
                 -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
-                law($short, $law, input.dtype(), input.shape().clone(), generator)
+                law(HERE, $law, input.dtype(), input.shape().clone(), generator)
             }
         )* }
     };
@@ -267,17 +251,17 @@ macro_rules! fills {
 
 fills! {
     /// Fills with uniform random numbers in [from, to).
-    uniform_fill = "Tensor.uniform", "uniform_" (from_: f64 = 0.0, to: f64 = 1.0) Law::Uniform { low: from_, high: to };
+    uniform_fill = "Tensor.uniform" (from_: f64 = 0.0, to: f64 = 1.0) Law::Uniform { low: from_, high: to };
     /// Fills with normal random numbers.
-    normal_fill = "Tensor.normal", "normal_" (mean: f64 = 0.0, std: f64 = 1.0) Law::Normal { mean, std };
+    normal_fill = "Tensor.normal" (mean: f64 = 0.0, std: f64 = 1.0) Law::Normal { mean, std };
     /// Fills with exponentially distributed numbers.
-    exponential_fill = "Tensor.exponential", "exponential_" (lambd: f64 = 1.0) Law::Exponential { rate: lambd };
+    exponential_fill = "Tensor.exponential" (lambd: f64 = 1.0) Law::Exponential { rate: lambd };
     /// Fills with Cauchy distributed numbers.
-    cauchy_fill = "Tensor.cauchy", "cauchy_" (median: f64 = 0.0, sigma: f64 = 1.0) Law::Cauchy { median, scale: sigma };
+    cauchy_fill = "Tensor.cauchy" (median: f64 = 0.0, sigma: f64 = 1.0) Law::Cauchy { median, scale: sigma };
     /// Fills with log-normally distributed numbers.
-    log_normal_fill = "Tensor.log_normal", "log_normal_" (mean: f64 = 1.0, std: f64 = 2.0) Law::LogNormal { mean, std };
+    log_normal_fill = "Tensor.log_normal" (mean: f64 = 1.0, std: f64 = 2.0) Law::LogNormal { mean, std };
     /// Fills with geometrically distributed numbers.
-    geometric_fill = "Tensor.geometric", "geometric_" (p: f64 = 0.5) Law::Geometric { p };
+    geometric_fill = "Tensor.geometric" (p: f64 = 0.5) Law::Geometric { p };
 }
 
 ops! { MORE_FILLS:
@@ -286,13 +270,13 @@ ops! { MORE_FILLS:
         generator: Source<'_> = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
         match p {
             super::value::Operand::Number(p) => {
-                check_probability("bernoulli_", p.as_f64())?;
-                law("bernoulli_", Law::Bernoulli { p: p.as_f64() }, input.dtype(), input.shape().clone(), generator)
+                probability("p", p.as_f64())?;
+                law(HERE, Law::Bernoulli { p: p.as_f64() }, input.dtype(), input.shape().clone(), generator)
             }
             super::value::Operand::Tensor(p) => {
-                check_probabilities("bernoulli_", p)?;
-                let p = basis::expand(p, input.shape()).map_err(|e| e.context("bernoulli_()"))?;
-                let u = uniform_like("bernoulli_", &p, generator)?;
+                check_probabilities(p)?;
+                let p = basis::expand(p, input.shape()).map_err(inside)?;
+                let u = uniform_like(&p, generator)?;
                 basis::cast(&super::compare::lt(&u, &p)?, input.dtype())
             }
         }
@@ -318,6 +302,6 @@ ops! { MORE_FILLS:
             (Some(t), None) | (None, Some(t)) => (0, t),
             (None, None) => (0, top),
         };
-        law("random_", Law::Integers { low, high }, input.dtype(), input.shape().clone(), generator)
+        law(HERE, Law::Integers { low, high }, input.dtype(), input.shape().clone(), generator)
     }
 }

@@ -6,27 +6,16 @@ use super::promote::single;
 use super::unary::{exp, reciprocal};
 use super::value::Value;
 use crate::bail;
-use crate::base::shape::wrap_dims;
 use crate::base::{DType, Result};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
+use crate::ops::signature::{Reduced, reduced};
 use crate::rules::basis::{self, cast, mul, number, sub, where_};
 use crate::rules::{Opaque, OpaqueBatch, Pointwise, Reduction, Weight};
 use smallvec::smallvec;
-
-/// The dimensions that a reduction runs over: all of them if none are named.
-pub fn reduced(op: &str, dim: Option<&[i64]>, rank: usize) -> Result<Dims> {
-    match dim {
-        None | Some([]) => Ok((0..rank).collect()),
-        Some(dims) => {
-            let dims = wrap_dims(op, dims, rank)?;
-            Ok(if rank == 0 { Dims::new() } else { dims })
-        }
-    }
-}
 
 /// The largest element; ties share the derivative.
 static AMAX: Reduction = Reduction {
@@ -136,12 +125,12 @@ fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     cast(input, dtype.unwrap_or(natural))
 }
 
-fn float_dtype(op: &str, input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+fn float_dtype(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let d = dtype.unwrap_or(input.dtype());
     if !d.is_differentiable() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}"
+            "could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}"
         );
     }
     cast(input, d)
@@ -195,6 +184,10 @@ fn prod_tree(x: &Tensor, dim: usize) -> Result<Tensor> {
 
 /// The product over dimensions.
 pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    // The only product of bools that is a bool.
+    if x.dtype() == DType::Bool {
+        return call_dims(&ALL, x, Dims::from_slice(dims), keep);
+    }
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
     if x.dense().is_some() || !x.dtype().is_differentiable() || empty {
         return call_dims(
@@ -213,24 +206,24 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 }
 
 /// Variance with the divisor `n - correction`, or its square root.
-fn variance(op: &str, input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tensor> {
+fn variance(input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tensor> {
     let (mut unbiased, mut dims) = (a.unbiased, None);
     let ints;
     match a.dim {
         Value::Bool(b) if unbiased.is_none() => unbiased = Some(*b),
         Value::Number(crate::Scalar::Bool(b)) if unbiased.is_none() => unbiased = Some(*b),
         other => {
-            ints = dims_of(op, other)?;
+            ints = dims_of(other)?;
             dims = ints.as_deref();
         }
     }
     if input.dtype().is_complex() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors", input.dtype());
+        refuse!(NotImplemented, "not implemented for {} tensors", input.dtype());
     }
     if !input.dtype().is_float() {
-        bail!(Runtime, "{op}(): only support floating point and complex dtypes, got {}", input.dtype());
+        refuse!(Runtime, "only support floating point and complex dtypes, got {}", input.dtype());
     }
-    let dims = reduced(op, dims, input.rank())?;
+    let dims = reduced(dims, input.rank())?;
     let correction = match (a.correction, unbiased) {
         (Some(c), _) => c.as_f64(),
         (None, Some(false)) => 0.0,
@@ -247,11 +240,11 @@ fn variance(op: &str, input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tenso
 }
 
 /// Extremes of nothing do not exist.
-fn named_if_empty(op: &str, x: &Tensor, dim: &[i64]) -> Result<()> {
+fn named_if_empty(x: &Tensor, dim: &[i64]) -> Result<()> {
     if dim.is_empty() && x.numel() == 0 {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the \
+            "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the \
              'dim' argument."
         );
     }
@@ -266,10 +259,10 @@ struct Spread<'a> {
 }
 
 /// An int, a sequence of ints or None.
-pub fn dims_of(op: &str, v: &Value) -> Result<Option<Dims64>> {
+pub fn dims_of(v: &Value) -> Result<Option<Dims64>> {
     let int = |v: &Value| match v {
         Value::Int(i) | Value::Number(crate::Scalar::Int(i)) => Ok(*i),
-        other => bail!(Type, "{op}(): argument 'dim' must be int or tuple of ints, not {}", other.type_name()),
+        other => refuse!(Type, "argument 'dim' must be int or tuple of ints, not {}", other.type_name()),
     };
     Ok(match v {
         Value::None | Value::Missing => None,
@@ -286,10 +279,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     /// tensor([4., 6.])
-    fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
+    fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] of basis::SUM {
-        let dims = reduced("sum", dim, input.rank())?;
-        basis::sum(&accumulated(input, dtype)?, &dims, keepdim)
+        basis::sum(&accumulated(input, dtype)?, &dim, keepdim)
     }
 
     /// Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
@@ -297,10 +289,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mean(pullback.tensor([1.0, 3.0]))
     /// tensor(2.)
-    fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None)
+    fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] {
-        let x = float_dtype("mean", input, dtype)?;
-        mean_over(&x, &reduced("mean", dim, x.rank())?, keepdim)
+        let x = float_dtype(input, dtype)?;
+        mean_over(&x, &dim, keepdim)
     }
 
     /// Product over one dimension, or over all.
@@ -308,11 +300,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.prod(pullback.tensor([2.0, 3.0]))
     /// tensor(6.)
-    fn prod = "prod" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false; dtype: Option<DType> = None)
+    fn prod = "prod" (input: &Tensor, dim: Option<i64> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] of PROD {
-        let dim = dim.map(|d| [d]);
-        let dims = reduced("prod", dim.as_ref().map(|d| &d[..]), input.rank())?;
-        prod_over(&accumulated(input, dtype)?, &dims, keepdim)
+        prod_over(&accumulated(input, dtype)?, &dim, keepdim)
     }
 
     /// The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
@@ -321,8 +311,8 @@ ops! { TABLE:
     /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([5., 3.])
     fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMAX {
-        named_if_empty("amax", input, dim)?;
-        call_dims(&AMAX, input, reduced("amax", Some(dim), input.rank())?, keepdim)
+        named_if_empty(input, dim)?;
+        call_dims(&AMAX, input, reduced(Some(dim), input.rank())?, keepdim)
     }
 
     /// The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
@@ -331,8 +321,8 @@ ops! { TABLE:
     /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([1., 2.])
     fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMIN {
-        named_if_empty("amin", input, dim)?;
-        call_dims(&AMIN, input, reduced("amin", Some(dim), input.rank())?, keepdim)
+        named_if_empty(input, dim)?;
+        call_dims(&AMIN, input, reduced(Some(dim), input.rank())?, keepdim)
     }
 
     /// Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
@@ -340,8 +330,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.all(pullback.tensor([True, False]))
     /// tensor(False)
-    fn all = "all" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] of ALL {
-        let y = call_dims(&ALL, input, reduced("all", dim, input.rank())?, keepdim)?;
+    fn all = "all" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false) -> Tensor [METHOD] of ALL {
+        let y = call_dims(&ALL, input, dim, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
 
@@ -350,8 +340,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.any(pullback.tensor([True, False]))
     /// tensor(True)
-    fn any = "any" (input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Tensor [METHOD] of ANY {
-        let y = call_dims(&ANY, input, reduced("any", dim, input.rank())?, keepdim)?;
+    fn any = "any" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false) -> Tensor [METHOD] of ANY {
+        let y = call_dims(&ANY, input, dim, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
 
@@ -362,7 +352,7 @@ ops! { TABLE:
     /// tensor(1.)
     fn var = "var" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
-        variance("var", input, Spread { dim, unbiased, keepdim, correction }, false)
+        variance(input, Spread { dim, unbiased, keepdim, correction }, false)
     }
 
     /// Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
@@ -372,7 +362,7 @@ ops! { TABLE:
     /// tensor(1.)
     fn std = "std" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
-        variance("std", input, Spread { dim, unbiased, keepdim, correction }, true)
+        variance(input, Spread { dim, unbiased, keepdim, correction }, true)
     }
 
     /// `log(sum(exp(input)))` over the given dimensions, without overflow.
@@ -382,7 +372,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn logsumexp = "logsumexp" | "special.logsumexp" (input: &Tensor, dim: &[i64], keepdim: bool = false)
         -> Tensor [METHOD, TRANSCENDENTAL] of LOGSUMEXP {
-        let dims = if dim.is_empty() { Dims::new() } else { reduced("logsumexp", Some(dim), input.rank())? };
+        let dims = if dim.is_empty() { Dims::new() } else { reduced(Some(dim), input.rank())? };
         let x = if input.dtype().is_differentiable() {
             input.clone()
         } else {

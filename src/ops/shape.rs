@@ -1,10 +1,10 @@
 //! Views: the same elements under another shape. Writes to them reach the tensor that they were made from.
 
-use crate::bail;
-use crate::base::shape::{broadcast_all, wrap_argument, wrap_dim, wrap_dims};
+use crate::base::shape::{broadcast_all, wrap_dims};
 use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
+use crate::ops::signature::{Dim, Dimensions, HERE, NewDim};
 use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch};
 use smallvec::{SmallVec, smallvec};
@@ -13,24 +13,24 @@ pub(crate) static DETACH: Opaque =
     Opaque { name: "detach", eval: |_, args| Ok(smallvec![args[0].clone()]), batching: OpaqueBatch::Shift };
 
 /// A shape given by the user; one size may be -1 and is inferred from `numel`.
-pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
+pub fn resolve_shape(sizes: &[i64], numel: usize) -> Result<Shape> {
     let mut shape = Shape::scalar();
     let mut inferred = None;
     for (i, &s) in sizes.iter().enumerate() {
         match s {
             -1 if inferred.is_none() => inferred = Some(i),
-            -1 => bail!(Runtime, "{op}(): only one dimension can be inferred; -1 stands twice in shape {sizes:?}"),
-            s if s < -1 => bail!(Runtime, "{op}(): invalid shape dimension {s}"),
+            -1 => refuse!(Runtime, "only one dimension can be inferred; -1 stands twice in shape {sizes:?}"),
+            s if s < -1 => refuse!(Runtime, "invalid shape dimension {s}"),
             _ => {}
         }
         shape.push(if s < 0 { 1 } else { s as usize });
     }
     let Some(known) = shape.checked_numel() else {
-        bail!(Runtime, "{op}(): shape {sizes:?} has more elements than memory can address")
+        refuse!(Runtime, "shape {sizes:?} has more elements than memory can address")
     };
     if let Some(i) = inferred {
         if known == 0 {
-            bail!(Runtime, "{op}(): cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value");
+            refuse!(Runtime, "cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value");
         }
         shape[i] = numel / known;
     }
@@ -39,7 +39,7 @@ pub fn resolve_shape(op: &str, sizes: &[i64], numel: usize) -> Result<Shape> {
             Some(_) => format!("{known} does not divide {numel}"),
             None => format!("the shape has {known} elements"),
         };
-        bail!(Runtime, "{op}(): shape '{sizes:?}' is invalid for input of size {numel}: {why}");
+        refuse!(Runtime, "shape '{sizes:?}' is invalid for input of size {numel}: {why}");
     }
     Ok(shape)
 }
@@ -50,11 +50,11 @@ pub fn sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
 }
 
 /// Target of an expansion: -1 keeps a size.
-fn expansion(op: &str, input: &Tensor, size: &[i64]) -> Result<Shape> {
+fn expansion(input: &Tensor, size: &[i64]) -> Result<Shape> {
     if size.len() < input.rank() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
+            "the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
              tensor ({})",
             size.len(),
             input.rank()
@@ -67,23 +67,23 @@ fn expansion(op: &str, input: &Tensor, size: &[i64]) -> Result<Shape> {
         shape.push(match (s, own) {
             (-1, Some(d)) => d,
             (s, _) if s < 0 => {
-                bail!(Runtime, "{op}(): the size {s} at dimension {i} is not allowed for a new dimension")
+                refuse!(Runtime, "the size {s} at dimension {i} is not allowed for a new dimension")
             }
-            (s, Some(d)) if d != 1 && d != s as usize => bail!(
+            (s, Some(d)) if d != 1 && d != s as usize => refuse!(
                 Runtime,
-                "{op}(): the expanded size of the tensor ({s}) must match the existing size ({d}) at non-singleton \
+                "the expanded size of the tensor ({s}) must match the existing size ({d}) at non-singleton \
                  dimension {i}. Target sizes: {size:?}. Tensor sizes: {}",
                 input.shape()
             ),
             (s, _) => s as usize,
         });
     }
-    shape.checked(op)
+    shape.checked(HERE)
 }
 
 /// All tensors expanded to their common shape.
-pub fn broadcast(op: &str, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
-    let shape = broadcast_all(op, tensors.iter().map(|t| t.shape()))?;
+pub fn broadcast(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let shape = broadcast_all(HERE, tensors.iter().map(|t| t.shape()))?;
     tensors.iter().map(|t| basis::expand(t, &shape)).collect()
 }
 
@@ -91,16 +91,16 @@ fn as_i64(shape: &Shape) -> SmallVec<[i64; 6]> {
     shape.iter().map(|&d| d as i64).collect()
 }
 
-fn order(op: &str, dims: &[i64], rank: usize) -> Result<Dims> {
+fn order(dims: &[i64], rank: usize) -> Result<Dims> {
     if dims.len() != rank {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): number of dimensions in the tensor input does not match the length of the desired ordering of \
+            "number of dimensions in the tensor input does not match the length of the desired ordering of \
              dimensions: input.dim() = {rank} is not equal to len(dims) = {}",
             dims.len()
         );
     }
-    wrap_dims(op, dims, rank)
+    wrap_dims(HERE, dims, rank)
 }
 
 /// The error for a shape that needs a copy.
@@ -128,7 +128,7 @@ ops! { TABLE:
     /// tensor([[0, 1],
     ///         [2, 3]])
     fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] of basis::RESHAPE {
-        basis::reshape(input, &resolve_shape("reshape", shape, input.numel())?)
+        basis::reshape(input, &resolve_shape(shape, input.numel())?)
     }
 
     /// The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width.
@@ -138,25 +138,25 @@ ops! { TABLE:
     /// tensor([[0, 1],
     ///         [2, 3]])
     fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] {
-        let target = resolve_shape("view", shape, input.numel())?;
+        let target = resolve_shape(shape, input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
-            return Err(not_viewable("view"));
+            return Err(not_viewable(HERE));
         }
         basis::reshape(input, &target)
     }
 
     /// The same elements in the shape of another tensor.
     fn view_as = "Tensor.view_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_ERROR] {
-        let target = resolve_shape("view_as", &as_i64(other.shape()), input.numel())?;
+        let target = resolve_shape(&as_i64(other.shape()), input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
-            return Err(not_viewable("view_as"));
+            return Err(not_viewable(HERE));
         }
         basis::reshape(input, &target)
     }
 
     /// The same elements in the shape of another tensor.
     fn reshape_as = "Tensor.reshape_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW, OR_COPY] {
-        basis::reshape(input, &resolve_shape("reshape_as", &as_i64(other.shape()), input.numel())?)
+        basis::reshape(input, &resolve_shape(&as_i64(other.shape()), input.numel())?)
     }
 
     /// All dimensions from `start_dim` to `end_dim` as one.
@@ -164,11 +164,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.flatten(pullback.ones(2, 3)).shape
     /// pullback.Size([6])
-    fn flatten = "flatten" (input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Tensor [METHOD, VIEW, OR_COPY] {
-        let from = wrap_argument("flatten", "start_dim", start_dim, input.rank())?;
-        let to = wrap_argument("flatten", "end_dim", end_dim, input.rank())?;
+    fn flatten = "flatten" (input: &Tensor, start_dim: i64 as Dim = 0, end_dim: i64 as Dim = -1) -> Tensor [METHOD, VIEW, OR_COPY] {
+        let from = start_dim;
+        let to = end_dim;
         if from > to {
-            bail!(Runtime, "flatten(): start_dim cannot come after end_dim, but got {start_dim} and {end_dim}");
+            refuse!(Runtime, "start_dim cannot come after end_dim, but got {start_dim} and {end_dim}");
         }
         if input.rank() == 0 {
             return basis::reshape(input, &[1].into());
@@ -193,13 +193,13 @@ ops! { TABLE:
     fn expand = "Tensor.expand" (input: &Tensor, size: &[i64]; implicit: bool = false)
         -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC] of basis::EXPAND {
         let _ = implicit;
-        basis::expand(input, &expansion("expand", input, size)?)
+        basis::expand(input, &expansion(input, size)?)
     }
 
     /// Broadcast to the shape of another tensor.
     fn expand_as = "Tensor.expand_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, VIEW] {
         let size: SmallVec<[i64; 6]> = other.shape().iter().map(|&d| d as i64).collect();
-        basis::expand(input, &expansion("expand_as", input, &size)?)
+        basis::expand(input, &expansion(input, &size)?)
     }
 
     /// Broadcast to a larger shape without copying.
@@ -209,12 +209,12 @@ ops! { TABLE:
     /// tensor([[1, 2],
     ///         [1, 2]])
     fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW] {
-        basis::expand(input, &expansion("broadcast_to", input, size)?)
+        basis::expand(input, &expansion(input, size)?)
     }
 
     /// All tensors broadcast to their common shape.
     fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC] {
-        broadcast("broadcast_tensors", &tensors)
+        broadcast(&tensors)
     }
 
     /// Dimensions in another order.
@@ -223,7 +223,7 @@ ops! { TABLE:
     /// >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
     /// pullback.Size([3, 2])
     fn permute = "permute" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] of basis::PERMUTE {
-        basis::permute(input, &order("permute", dims, input.rank())?)
+        basis::permute(input, &order(dims, input.rank())?)
     }
 
     /// Two dimensions swapped.
@@ -231,9 +231,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
     /// pullback.Size([3, 2])
-    fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64, dim1: i64)
+    fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64 as Dim, dim1: i64 as Dim)
         -> Tensor [METHOD, INPLACE, VIEW] {
-        let (i, j) = (wrap_argument("transpose", "dim0", dim0, input.rank())?, wrap_argument("transpose", "dim1", dim1, input.rank())?);
+        let (i, j) = (dim0, dim1);
         if input.rank() == 0 { Ok(input.clone()) } else { basis::swap_dims(input, i, j) }
     }
 
@@ -242,7 +242,7 @@ ops! { TABLE:
         match input.rank() {
             0 | 1 => Ok(input.clone()),
             2 => basis::swap_last(input),
-            r => bail!(Runtime, "t(): expects a tensor with at most 2 dimensions, but self is {r}D"),
+            r => refuse!(Runtime, "expects a tensor with at most 2 dimensions, but self is {r}D"),
         }
     }
 
@@ -255,7 +255,7 @@ ops! { TABLE:
     /// The trailing matrices transposed.
     fn mt = "Tensor.mT" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
         if input.rank() < 2 {
-            bail!(Runtime, "mT: expected a tensor with at least 2 dimensions, but got {}", input.rank());
+            refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
         }
         basis::swap_last(input)
     }
@@ -263,7 +263,7 @@ ops! { TABLE:
     /// The trailing matrices transposed and conjugated.
     fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
         if input.rank() < 2 {
-            bail!(Runtime, "mH: expected a tensor with at least 2 dimensions, but got {}", input.rank());
+            refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
         }
         basis::swap_last(&basis::conj(input)?)
     }
@@ -273,12 +273,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
     /// pullback.Size([3, 4, 2])
-    fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64], destination: &[i64]) -> Tensor [METHOD, VIEW] {
+    fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64] as Dimensions, destination: &[i64] as Dimensions) -> Tensor [METHOD, VIEW] {
         if source.len() != destination.len() {
-            bail!(Runtime, "movedim(): source has {} dims and destination {}; they must match", source.len(), destination.len());
+            refuse!(Runtime, "source has {} dims and destination {}; they must match", source.len(), destination.len());
         }
-        let from = wrap_dims("movedim", source, input.rank())?;
-        let to = wrap_dims("movedim", destination, input.rank())?;
+        let from = source;
+        let to = destination;
         if input.rank() == 0 {
             return Ok(input.clone());
         }
@@ -297,7 +297,7 @@ ops! { TABLE:
     fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> = None) -> Tensor [METHOD, INPLACE, VIEW] {
         let named = match dim {
             None => (0..input.rank()).collect(),
-            Some(d) => wrap_dims("squeeze", d, input.rank())?,
+            Some(d) => wrap_dims(HERE, d, input.rank())?,
         };
         let keep = |d: &usize| input.shape()[*d] != 1 || !named.contains(d);
         let shape = (0..input.rank()).filter(keep).map(|d| input.shape()[d]).collect();
@@ -309,39 +309,37 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.unsqueeze(pullback.ones(2), 1).shape
     /// pullback.Size([2, 1])
-    fn unsqueeze = "unsqueeze" (input: &Tensor, dim: i64) -> Tensor [METHOD, INPLACE, VIEW] {
-        let d = wrap_dim("unsqueeze", dim, input.rank() + 1)?;
+    fn unsqueeze = "unsqueeze" (input: &Tensor, dim: i64 as NewDim) -> Tensor [METHOD, INPLACE, VIEW] {
+        let d = dim;
         let mut shape = input.shape().clone();
         shape.insert(d, 1);
         basis::reshape(input, &shape)
     }
 
     /// Elements `start .. start + length` of a dimension.
-    fn narrow = "narrow" (input: &Tensor, dim: i64, start: i64, length: i64) -> Tensor [METHOD, VIEW] {
+    fn narrow = "narrow" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, VIEW] {
         if input.rank() == 0 {
-            bail!(Runtime, "narrow(): cannot be applied to a 0-dim tensor");
+            refuse!(Runtime, "cannot be applied to a 0-dim tensor");
         }
-        let d = wrap_dim("narrow", dim, input.rank())?;
-        let n = input.shape()[d];
+        let n = input.shape()[dim];
         // The end is no element, but a place where a part of no elements may begin.
         let Some(s) = (if start == n as i64 { Some(n) } else { size::index(start, n) }) else {
-            bail!(Index, "narrow(): start out of range (expected to be in range of [-{n}, {n}], but got {start})");
+            refuse!(Index, "start out of range (expected to be in range of [-{n}, {n}], but got {start})");
         };
         if length < 0 || length.unsigned_abs() > (n - s) as u64 {
-            bail!(Runtime, "narrow(): start ({s}) + length ({length}) exceeds dimension size ({n})");
+            refuse!(Runtime, "start ({s}) + length ({length}) exceeds dimension size ({n})");
         }
-        basis::slice(input, d, s, length as usize, 1)
+        basis::slice(input, dim, s, length as usize, 1)
     }
 
     /// Element `index` of a dimension, without that dimension.
-    fn select = "select" (input: &Tensor, dim: i64, index: i64) -> Tensor [METHOD, VIEW] {
+    fn select = "select" (input: &Tensor, dim: i64 as Dim, index: i64) -> Tensor [METHOD, VIEW] {
         if input.rank() == 0 {
-            bail!(Index, "select(): cannot be applied to a 0-dim tensor");
+            refuse!(Index, "cannot be applied to a 0-dim tensor");
         }
-        let d = wrap_dim("select", dim, input.rank())?;
-        let Some(at) = size::index(index, input.shape()[d]) else {
-            bail!(Index, "select(): index {index} out of range for tensor of size {} at dimension {d}", input.shape());
+        let Some(at) = size::index(index, input.shape()[dim]) else {
+            refuse!(Index, "index {index} out of range for tensor of size {} at dimension {dim}", input.shape());
         };
-        basis::select(input, d, at)
+        basis::select(input, dim, at)
     }
 }

@@ -1,12 +1,11 @@
 //! Softmax and its logarithm.
 
 use super::unary::exp;
-use crate::bail;
-use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::composed;
+use crate::ops::signature::Dim;
 use crate::rules::basis::{self, cast, mul, sub};
 use crate::rules::{General, batching};
 use smallvec::{SmallVec, smallvec};
@@ -65,7 +64,7 @@ fn batch_along(
     args: &[crate::core::BatchArg<'_>],
     _: crate::core::BatchInfo,
 ) -> Result<crate::core::BatchOut> {
-    let Some(v) = batching::front(&args[0])? else { bail!(Internal, "softmax(): nothing is batched") };
+    let Some(v) = batching::front(&args[0])? else { refuse!(Internal, "nothing is batched") };
     if v.rank() == 1 {
         let column = basis::unsqueeze_dims(&v, &[1])?;
         let out = call(me, &Params::Dim(1), &[&column])?;
@@ -74,13 +73,12 @@ fn batch_along(
     Ok(smallvec![(call(me, &Params::Dim(params.dim() + 1), &[&v])?, Some(0))])
 }
 
-fn along(op: &str, prim: &'static General, input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
-    let d = wrap_dim(op, dim, input.rank())?;
+fn along(prim: &'static General, input: &Tensor, dim: usize, dtype: Option<DType>) -> Result<Tensor> {
     let x = cast(input, dtype.unwrap_or(input.dtype()))?;
     if !x.dtype().is_float() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors; give dtype", x.dtype());
+        refuse!(NotImplemented, "not implemented for {} tensors; give dtype", x.dtype());
     }
-    call(Prim::Static(prim), &Params::Dim(d), &[&x])
+    call(Prim::Static(prim), &Params::Dim(dim), &[&x])
 }
 
 /// The dimension that PyTorch picks where none is named.
@@ -94,8 +92,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.softmax(pullback.tensor([0.0, 0.0]), 0)
     /// tensor([0.5000, 0.5000])
-    fn softmax = "softmax" | "special.softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None) -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] of SOFTMAX {
-        along("softmax", &SOFTMAX, input, dim, dtype)
+    fn softmax = "softmax" | "special.softmax" (input: &Tensor, dim: i64 as Dim, dtype: Option<DType> = None) -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] of SOFTMAX {
+        along(&SOFTMAX, input, dim, dtype)
     }
 
     /// The logarithm of softmax along `dim`, without overflow.
@@ -103,9 +101,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
     /// tensor([-0.6931, -0.6931])
-    fn log_softmax = "log_softmax" | "special.log_softmax" (input: &Tensor, dim: i64, dtype: Option<DType> = None)
+    fn log_softmax = "log_softmax" | "special.log_softmax" (input: &Tensor, dim: i64 as Dim, dtype: Option<DType> = None)
         -> Tensor [METHOD, EXACT_OUT, TRANSCENDENTAL] of LOG_SOFTMAX {
-        along("log_softmax", &LOG_SOFTMAX, input, dim, dtype)
+        along(&LOG_SOFTMAX, input, dim, dtype)
     }
 
     /// As `pullback.softmax`.

@@ -9,6 +9,7 @@ use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
 use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
+use crate::ops::signature::{Dim, Dimensions, HERE, Ordered};
 use crate::rules::basis::{self, cast};
 use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch};
 use smallvec::smallvec;
@@ -111,16 +112,15 @@ pub fn reversed(x: &Tensor, dim: usize) -> Result<Tensor> {
     if n < 2 { Ok(x.clone()) } else { basis::slice(x, dim, n - 1, n, -1) }
 }
 
-/// `x` with at least one dimension, and the dimension wrapped.
-fn dimensioned(op: &str, x: &Tensor, dim: i64) -> Result<(Tensor, usize)> {
-    let d = wrap_dim(op, dim, x.rank())?;
-    Ok((if x.rank() == 0 { basis::reshape(x, &[1].into())? } else { x.clone() }, d))
+/// `x` with at least one dimension.
+fn dimensioned(x: &Tensor) -> Result<Tensor> {
+    if x.rank() == 0 { basis::reshape(x, &[1].into()) } else { Ok(x.clone()) }
 }
 
 /// Values and indices of a choosing operator; 0-d inputs give 0-d outputs.
-fn choose(prim: &'static Choosing, op: &str, x: &Tensor, dim: i64, mut a: Along) -> Result<(Tensor, Tensor)> {
-    let (v, d) = dimensioned(op, x, dim)?;
-    a.dim = d;
+fn choose(prim: &'static Choosing, x: &Tensor, dim: usize, mut a: Along) -> Result<(Tensor, Tensor)> {
+    let v = dimensioned(x)?;
+    a.dim = dim;
     let outs = call_many(Prim::Static(prim), &a.params(), &[&v])?;
     let flat = |t: &Tensor| if x.rank() == 0 { basis::reshape(t, x.shape()) } else { Ok(t.clone()) };
     Ok((flat(&outs[0])?, flat(&outs[1])?))
@@ -130,16 +130,8 @@ fn pair(class: &'static NamedType, (values, indices): (Tensor, Tensor)) -> Named
     Named::new(class, [values, indices])
 }
 
-fn no_complex(op: &str, x: &Tensor) -> Result<()> {
-    if x.dtype().is_complex() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors: they have no order", x.dtype());
-    }
-    Ok(())
-}
-
 /// An extreme over everything, along a dimension, or of two tensors: PyTorch's three forms of `max` and `min`.
 struct Extreme {
-    name: &'static str,
     class: &'static NamedType,
     prim: &'static Choosing,
     over: fn(&Tensor, &[usize], bool) -> Result<Tensor>,
@@ -148,62 +140,56 @@ struct Extreme {
 
 impl Extreme {
     fn run(&self, input: &Tensor, dim: &Value, keepdim: bool, other: Option<&Tensor>) -> Result<Value> {
-        no_complex(self.name, input)?;
         if let Some(other) = other {
             return (self.of_two)(input, other).map(Value::Tensor);
         }
         match dim {
             Value::None | Value::Missing => {
                 if keepdim {
-                    bail!(
+                    refuse!(
                         Type,
-                        "{0}(): argument 'keepdim' needs 'dim'; for the {0} of all elements with all dimensions kept, use \
-                         a{0}(keepdim=True)",
-                        self.name
+                        "argument 'keepdim' needs 'dim'; for the {HERE} of all elements with all dimensions kept, use \
+                         a{HERE}(keepdim=True)"
                     );
                 }
                 if input.numel() == 0 {
-                    bail!(
+                    refuse!(
                         Runtime,
-                        "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
-                         dim with the 'dim' argument.",
-                        self.name
+                        "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
+                         dim with the 'dim' argument."
                     );
                 }
                 (self.over)(input, &(0..input.rank()).collect::<Vec<_>>(), false).map(Value::Tensor)
             }
             Value::Tensor(other) => (self.of_two)(input, other).map(Value::Tensor),
             v => {
-                let dims = super::reduce::dims_of(self.name, v)?;
-                let Some(&[d]) = dims.as_deref() else {
-                    bail!(Type, "{}(): argument 'dim' must be one int", self.name)
-                };
+                let dims = super::reduce::dims_of(v)?;
+                let Some(&[d]) = dims.as_deref() else { refuse!(Type, "argument 'dim' must be one int") };
                 let a = Along { keep: keepdim || input.rank() == 0, ..Along::dim(0) };
-                nonempty(self.name, input, d)?;
-                Ok(pair(self.class, choose(self.prim, self.name, input, d, a)?).into_value())
+                let d = wrap_dim(HERE, d, input.rank())?;
+                nonempty(input, d)?;
+                Ok(pair(self.class, choose(self.prim, input, d, a)?).into_value())
             }
         }
     }
 }
 
-fn nonempty(op: &str, x: &Tensor, dim: i64) -> Result<()> {
-    let d = wrap_dim(op, dim, x.rank())?;
-    if x.rank() > 0 && x.shape()[d] == 0 {
-        bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size.");
+fn nonempty(x: &Tensor, dim: usize) -> Result<()> {
+    if x.rank() > 0 && x.shape()[dim] == 0 {
+        refuse!(Index, "Expected reduction dim {dim} to have non-zero size.");
     }
     Ok(())
 }
 
-fn position_of(prim: &'static Opaque, op: &str, x: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-    no_complex(op, x)?;
+fn position_of(prim: &'static Opaque, x: &Tensor, dim: Option<usize>, keepdim: bool) -> Result<Tensor> {
     if x.dtype() == DType::Bool {
-        bail!(NotImplemented, "{op}(): not implemented for bool tensors");
+        refuse!(NotImplemented, "not implemented for bool tensors");
     }
     let Some(dim) = dim else {
         if x.numel() == 0 {
-            bail!(
+            refuse!(
                 Index,
-                "{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
+                "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
                 dim with the 'dim' argument."
             );
         }
@@ -212,9 +198,9 @@ fn position_of(prim: &'static Opaque, op: &str, x: &Tensor, dim: Option<i64>, ke
         let shape = if keepdim { x.shape().iter().map(|_| 1).collect() } else { crate::Shape::scalar() };
         return basis::reshape(&out, &shape);
     };
-    nonempty(op, x, dim)?;
-    let (v, d) = dimensioned(op, x, dim)?;
-    let out = call(Prim::Static(prim), &Along { keep: keepdim, ..Along::dim(d) }.params(), &[&v])?;
+    nonempty(x, dim)?;
+    let v = dimensioned(x)?;
+    let out = call(Prim::Static(prim), &Along { keep: keepdim, ..Along::dim(dim) }.params(), &[&v])?;
     if x.rank() == 0 { basis::reshape(&out, x.shape()) } else { Ok(out) }
 }
 
@@ -224,10 +210,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] of SORT {
+    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] of SORT {
         let _ = stable;
-        no_complex("sort", input)?;
-        Ok(pair(&named::SORT, choose(&SORT, "sort", input, dim, Along { high: descending, ..Along::dim(0) })?))
+        Ok(pair(&named::SORT, choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?))
     }
 
     /// The indices that sort a dimension.
@@ -235,11 +220,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor([1, 2, 0])
-    fn argsort = "argsort" (input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false)
+    fn argsort = "argsort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false)
         -> Tensor [METHOD, SORT] {
         let _ = stable;
-        no_complex("argsort", input)?;
-        Ok(choose(&SORT, "argsort", input, dim, Along { high: descending, ..Along::dim(0) })?.1)
+        Ok(choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?.1)
     }
 
     /// The `k` largest (or smallest) values along a dimension, and where they were.
@@ -247,18 +231,16 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
     /// tensor([3., 2.])
-    fn topk = "topk" (input: &Tensor, k: i64, dim: i64 = -1, largest: bool = true, sorted: bool = true)
+    fn topk = "topk" (input: &Tensor as Ordered, k: i64, dim: i64 as Dim = -1, largest: bool = true, sorted: bool = true)
         -> Named [METHOD, EXACT_OUT, SORT] of TOPK {
-        no_complex("topk", input)?;
-        let d = wrap_dim("topk", dim, input.rank())?;
-        let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
+        let n = if input.rank() == 0 { 1 } else { input.shape()[dim] as i64 };
         if k < 0 || k > n {
-            bail!(Runtime, "topk(): selected index k out of range: k is {k}, dimension {d} has size {n}");
+            refuse!(Runtime, "selected index k out of range: k is {k}, dimension {dim} has size {n}");
         }
         // The result of a tensor without dimensions has none, hence one element.
         let k = if input.rank() == 0 { 1 } else { k };
         let a = Along { k: k as usize, high: largest, sorted, ..Along::dim(0) };
-        Ok(pair(&named::TOPK, choose(&TOPK, "topk", input, dim, a)?))
+        Ok(pair(&named::TOPK, choose(&TOPK, input, dim, a)?))
     }
 
     /// The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
@@ -266,10 +248,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(3.)
-    fn max = "max" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+    fn max = "max" (input: &Tensor as Ordered, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
-        Extreme { name: "max", class: &named::MAX, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { class: &named::MAX, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
@@ -277,10 +259,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1.)
-    fn min = "min" (input: &Tensor, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+    fn min = "min" (input: &Tensor as Ordered, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
-        Extreme { name: "min", class: &named::MIN, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { class: &named::MIN, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
@@ -288,8 +270,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(0)
-    fn argmax = "argmax" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMAX {
-        position_of(&ARGMAX, "argmax", input, dim, keepdim)
+    fn argmax = "argmax" (input: &Tensor as Ordered, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMAX {
+        position_of(&ARGMAX, input, dim, keepdim)
     }
 
     /// Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
@@ -297,33 +279,29 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1)
-    fn argmin = "argmin" (input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMIN {
-        position_of(&ARGMIN, "argmin", input, dim, keepdim)
+    fn argmin = "argmin" (input: &Tensor as Ordered, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMIN {
+        position_of(&ARGMIN, input, dim, keepdim)
     }
 
     /// Largest values so far along a dimension, and where they are.
-    fn cummax = "cummax" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] of CUMMAX {
-        no_complex("cummax", input)?;
-        Ok(pair(&named::CUMMAX, choose(&CUMMAX, "cummax", input, dim, Along::dim(0))?))
+    fn cummax = "cummax" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named [METHOD, SCATTERED] of CUMMAX {
+        Ok(pair(&named::CUMMAX, choose(&CUMMAX, input, dim, Along::dim(0))?))
     }
 
     /// Smallest values so far along a dimension, and where they are.
-    fn cummin = "cummin" (input: &Tensor, dim: i64) -> Named [METHOD, SCATTERED] of CUMMIN {
-        no_complex("cummin", input)?;
-        Ok(pair(&named::CUMMIN, choose(&CUMMIN, "cummin", input, dim, Along::dim(0))?))
+    fn cummin = "cummin" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named [METHOD, SCATTERED] of CUMMIN {
+        Ok(pair(&named::CUMMIN, choose(&CUMMIN, input, dim, Along::dim(0))?))
     }
 
     /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
-    fn kthvalue = "kthvalue" (input: &Tensor, k: i64, dim: i64 = -1, keepdim: bool = false) -> Named [METHOD, SORT] of KTHVALUE {
-        no_complex("kthvalue", input)?;
-        let d = wrap_dim("kthvalue", dim, input.rank())?;
-        let n = if input.rank() == 0 { 1 } else { input.shape()[d] as i64 };
-        nonempty("kthvalue", input, dim)?;
+    fn kthvalue = "kthvalue" (input: &Tensor as Ordered, k: i64, dim: i64 as Dim = -1, keepdim: bool = false) -> Named [METHOD, SORT] of KTHVALUE {
+        let n = if input.rank() == 0 { 1 } else { input.shape()[dim] as i64 };
+        nonempty(input, dim)?;
         if k < 1 || k > n {
-            bail!(Runtime, "kthvalue(): selected number k out of range for dimension {d}: k is {k}, size {n}");
+            refuse!(Runtime, "selected number k out of range for dimension {dim}: k is {k}, size {n}");
         }
         let a = Along { k: k as usize, keep: keepdim || input.rank() == 0, ..Along::dim(0) };
-        Ok(pair(&named::KTHVALUE, choose(&KTHVALUE, "kthvalue", input, dim, a)?))
+        Ok(pair(&named::KTHVALUE, choose(&KTHVALUE, input, dim, a)?))
     }
 
     /// Sums of the elements so far along a dimension.
@@ -331,11 +309,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cumsum(pullback.tensor([1, 2, 3]), 0)
     /// tensor([1, 3, 6])
-    fn cumsum = "cumsum" (input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Tensor [METHOD, INPLACE] of CUMSUM {
+    fn cumsum = "cumsum" (input: &Tensor, dim: i64 as Dim; dtype: Option<DType> = None) -> Tensor [METHOD, INPLACE] of CUMSUM {
         let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
         let x = cast(input, dtype.unwrap_or(natural))?;
-        let (v, d) = dimensioned("cumsum", &x, dim)?;
-        basis::reshape(&call(Prim::Static(&CUMSUM), &Params::Dim(d), &[&v])?, input.shape())
+        let v = dimensioned(&x)?;
+        basis::reshape(&call(Prim::Static(&CUMSUM), &Params::Dim(dim), &[&v])?, input.shape())
     }
 
     /// The elements of some dimensions in reverse order.
@@ -343,8 +321,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.flip(pullback.tensor([1, 2, 3]), (0,))
     /// tensor([3, 2, 1])
-    fn flip = "flip" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC] {
-        let dims = crate::base::shape::wrap_dims("flip", dims, input.rank())?;
+    fn flip = "flip" (input: &Tensor, dims: &[i64] as Dimensions) -> Tensor [METHOD, VARIADIC] {
         if input.rank() == 0 {
             return Ok(input.clone());
         }
@@ -360,20 +337,20 @@ ops! { TABLE:
     fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
         if dims.is_empty() {
             let &[shift] = shifts else {
-                bail!(Runtime, "roll(): shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
+                refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
             };
             let flat = basis::reshape(input, &[input.numel()].into())?;
             return basis::reshape(&rolled(&flat, 0, shift)?, input.shape());
         }
         if shifts.len() != dims.len() {
-            bail!(Runtime, "roll(): shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
+            refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
         }
         if input.rank() == 0 {
-            bail!(Index, "roll(): dimension specified as {} but tensor has no dimensions", dims[0]);
+            refuse!(Index, "dimension specified as {} but tensor has no dimensions", dims[0]);
         }
         let mut x = input.clone();
         for (&s, &d) in shifts.iter().zip(dims) {
-            let d = wrap_dim("roll", d, input.rank())?;
+            let d = wrap_dim(HERE, d, input.rank())?;
             if input.rank() > 0 {
                 x = rolled(&x, d, s)?;
             }

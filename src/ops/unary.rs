@@ -2,7 +2,6 @@
 
 use super::arith::{divide_floats, polygamma_same};
 use super::compare::le;
-use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::dense::pointwise::kernels::activation::{CUBIC, SQRT_2_OVER_PI};
@@ -320,7 +319,7 @@ ops! { MORE:
             return round_unit(input);
         }
         if !input.dtype().is_float() {
-            bail!(NotImplemented, "round(): decimals are not implemented for {} tensors", input.dtype());
+            refuse!(NotImplemented, "decimals are not implemented for {} tensors", input.dtype());
         }
         if input.dtype().is_half() {
             return cast(&round(&cast(input, DType::F32)?, decimals)?, input.dtype());
@@ -349,7 +348,7 @@ ops! { MORE:
     /// tensor([1.])
     fn positive = "positive" (input: &Tensor) -> Tensor [METHOD, SAME_OBJECT] {
         if input.dtype() == DType::Bool {
-            bail!(Runtime, "positive(): not implemented for bool tensors");
+            refuse!(Runtime, "not implemented for bool tensors");
         }
         Ok(input.clone())
     }

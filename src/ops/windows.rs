@@ -5,13 +5,13 @@
 use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
-use crate::base::shape::wrap_dim;
 use crate::base::{DType, Layout, Result, Scalar, Shape, size};
 use crate::core::{Params, Prim, Primitive, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
 use crate::dense::region::Region;
+use crate::ops::signature::{Dim, HERE, inside, one_index_if_0d};
 use crate::rules::index::{Bounds, check_index};
 use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part};
 use smallvec::smallvec;
@@ -30,10 +30,10 @@ impl Windows {
     }
     /// Positions along the dimension, window after window.
     fn positions(&self, n: usize) -> Result<Tensor> {
-        let windows = Shape::from([self.count(n), self.size]).checked("unfold")?;
+        let windows = Shape::from([self.count(n), self.size]).checked(HERE)?;
         let places = (0..windows[0])
             .flat_map(|w| (0..self.size).map(move |k| w.saturating_mul(self.step).saturating_add(k) as i64));
-        let at = list("unfold", windows.numel(), places)?;
+        let at = list(HERE, windows.numel(), places)?;
         Tensor::from_slice([at.len()], &at)
     }
 }
@@ -59,7 +59,7 @@ static UNFOLD: Linear = Linear {
 
 fn unfolded(a: &Array, w: Windows) -> Result<Array> {
     let count = w.count(a.shape()[w.dim]);
-    a.shape().with(w.dim, count).append(w.size).checked("unfold")?;
+    a.shape().with(w.dim, count).append(w.size).checked(HERE)?;
     a.view(|l| {
         let mut out = Layout { shape: l.shape.with(w.dim, count), strides: l.strides.clone(), offset: l.offset };
         out.shape.push(w.size);
@@ -71,12 +71,12 @@ fn unfolded(a: &Array, w: Windows) -> Result<Array> {
 }
 
 /// Where the pieces of `tensor_split` begin and end.
-fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
+fn bounds(n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
     if let Value::Tensor(t) = by {
         if t.rank() > 1 || t.dtype() != DType::I64 {
-            bail!(
+            refuse!(
                 Runtime,
-                "{op}(): expected tensor_indices_or_sections to be a vector or a number of dtype int64, but got {} of \
+                "expected tensor_indices_or_sections to be a vector or a number of dtype int64, but got {} of \
                  shape {}",
                 t.dtype(),
                 t.shape()
@@ -84,15 +84,15 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         }
         let cuts = t.to_vec::<i64>()?;
         let by = if t.rank() == 0 { Value::Int(cuts[0]) } else { Value::Ints(cuts.into_iter().collect()) };
-        return bounds(op, n, &by);
+        return bounds(n, &by);
     }
-    if let Some(&[sections]) = super::reduce::dims_of(op, by)?.as_deref()
+    if let Some(&[sections]) = super::reduce::dims_of(by)?.as_deref()
         && !matches!(by, Value::Tuple(_) | Value::List(_) | Value::Ints(_))
     {
         if sections < 1 {
-            bail!(Runtime, "{op}(): number of sections must be larger than 0, got {sections}");
+            refuse!(Runtime, "number of sections must be larger than 0, got {sections}");
         }
-        super::check_pieces(op, sections as usize)?;
+        super::check_pieces(HERE, sections as usize)?;
         let k = sections as usize;
         let (size, longer) = (n.checked_div(k).unwrap_or(0), n.checked_rem(k).unwrap_or(0));
         let starts = (0..k).scan(0_usize, |at, i| {
@@ -102,8 +102,8 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         });
         return Ok(starts.collect());
     }
-    let Some(cuts) = super::reduce::dims_of(op, by)? else {
-        bail!(Type, "{op}(): argument 'indices_or_sections' must be int or tuple of ints")
+    let Some(cuts) = super::reduce::dims_of(by)? else {
+        refuse!(Type, "argument 'indices_or_sections' must be int or tuple of ints")
     };
     let clamp = |i: i64| (if i < 0 { i.saturating_add(n as i64) } else { i }).clamp(0, n as i64) as usize;
     let mut out = Vec::new();
@@ -115,20 +115,20 @@ fn bounds(op: &str, n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
     Ok(out)
 }
 
-fn pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
+fn pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
     let piece = |(i, (a, b)): (usize, (usize, usize))| {
         host::turn(i)?;
         basis::slice(x, d, a, b.saturating_sub(a), 1)
     };
-    bounds(op, x.shape()[d], by)?.into_iter().enumerate().map(piece).collect()
+    bounds(x.shape()[d], by)?.into_iter().enumerate().map(piece).collect()
 }
 
 /// `tensor_split` along a dimension that is fixed by the operator; a number of sections must divide it.
-fn even_pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
+fn even_pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
     if x.rank() <= d {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): requires a tensor with at least {} dimension, but got a tensor with {}",
+            "requires a tensor with at least {} dimension, but got a tensor with {}",
             d.saturating_add(1),
             x.rank()
         );
@@ -137,13 +137,13 @@ fn even_pieces(op: &str, x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>
     if let Value::Int(k) = by
         && (*k < 1 || (n as i64).checked_rem(*k) != Some(0))
     {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the \
+            "attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the \
              split_size {k}!"
         );
     }
-    pieces(op, x, d, by)
+    pieces(x, d, by)
 }
 
 /// `x` with `x[.., items, ..] = value` along a dimension.
@@ -176,22 +176,22 @@ static ENOUGH: Opaque = Opaque {
     }),
 };
 
-fn check_part(op: &str, part: &Shape, src: &Tensor) -> Result<()> {
+fn check_part(part: &Shape, src: &Tensor) -> Result<()> {
     if src.shape() != part {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): expected src to have a size equal to the slice of self. src size = {}, slice size = {part}",
+            "expected src to have a size equal to the slice of self. src size = {}, slice size = {part}",
             src.shape()
         );
     }
     Ok(())
 }
 
-fn check_dtypes(op: &str, x: &Tensor, source: &Tensor) -> Result<()> {
+fn check_dtypes(x: &Tensor, source: &Tensor) -> Result<()> {
     if x.dtype() != source.dtype() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): self and source expected to have the same dtype, but got {} and {}",
+            "self and source expected to have the same dtype, but got {} and {}",
             x.dtype(),
             source.dtype()
         );
@@ -200,21 +200,21 @@ fn check_dtypes(op: &str, x: &Tensor, source: &Tensor) -> Result<()> {
 }
 
 /// The elements of `input` that sizes, strides and an offset name.
-fn strided(op: &str, input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<Region> {
-    let shape = shape::sizes(op, size)?;
+fn strided(input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<Region> {
+    let shape = shape::sizes(HERE, size)?;
     if stride.len() != size.len() {
-        bail!(Runtime, "{op}(): mismatch in length of strides {stride:?} and shape {shape}");
+        refuse!(Runtime, "mismatch in length of strides {stride:?} and shape {shape}");
     }
     if offset < 0 || stride.iter().any(|s| *s < 0) {
-        bail!(Runtime, "{op}(): Negative strides and offsets are not supported, got {stride:?} and {offset}");
+        refuse!(Runtime, "Negative strides and offsets are not supported, got {stride:?} and {offset}");
     }
-    let layout = Layout::strided(op, shape, stride, offset)?;
-    layout.require_room(op, input.numel(), 0)?;
+    let layout = Layout::strided(HERE, shape, stride, offset)?;
+    layout.require_room(HERE, input.numel(), 0)?;
     let region = Region::Strided(layout);
     if region.overlaps() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): unsupported operation: more than one element of the written-to tensor refers to a single memory \
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory \
              location: sizes {}, strides {stride:?}",
             region.shape()
         );
@@ -229,18 +229,17 @@ ops! { TABLE:
     /// >>> pullback.arange(5).unfold(0, 3, 2)
     /// tensor([[0, 1, 2],
     ///         [2, 3, 4]])
-    fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64, size: i64, step: i64) -> Tensor
+    fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64 as Dim, size: i64, step: i64) -> Tensor
         [METHOD, NOT_FUNCTION, VIEW] of UNFOLD {
-        let dim = wrap_dim("unfold", dimension, input.rank())?;
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
-        let n = x.shape()[dim] as i64;
+        let n = x.shape()[dimension] as i64;
         if size < 0 || size > n {
-            bail!(Runtime, "unfold(): maximum size for tensor at dimension {dim} is {n} but size is {size}");
+            refuse!(Runtime, "maximum size for tensor at dimension {dimension} is {n} but size is {size}");
         }
         if step < 1 {
-            bail!(Runtime, "unfold(): step is {step} but must be > 0");
+            refuse!(Runtime, "step is {step} but must be > 0");
         }
-        let w = Windows { dim, size: size as usize, step: step as usize };
+        let w = Windows { dim: dimension, size: size as usize, step: step as usize };
         let out = call(Prim::Static(&UNFOLD), &Params::other(w), &[&x])?;
         if input.rank() == 0 { basis::reshape(&out, &[size as usize].into()) } else { Ok(out) }
     }
@@ -250,13 +249,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.unflatten(pullback.arange(6), 0, (2, 3)).shape
     /// pullback.Size([2, 3])
-    fn unflatten = "unflatten" (input: &Tensor, dim: i64, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] {
-        let d = wrap_dim("unflatten", dim, input.rank())?;
+    fn unflatten = "unflatten" (input: &Tensor, dim: i64 as Dim, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] {
         if sizes.is_empty() {
-            bail!(Runtime, "unflatten(): sizes must be non-empty");
+            refuse!(Runtime, "sizes must be non-empty");
         }
-        let inner = shape::resolve_shape("unflatten", sizes, input.shape().get(d).copied().unwrap_or(1))?;
-        let (before, after) = (&input.shape()[..d], input.shape().get(d.saturating_add(1)..).unwrap_or(&[]));
+        let inner = shape::resolve_shape(sizes, input.shape().get(dim).copied().unwrap_or(1))?;
+        let (before, after) = (&input.shape()[..dim], input.shape().get(dim.saturating_add(1)..).unwrap_or(&[]));
         let target: Shape = before.iter().chain(inner.iter()).chain(after).copied().collect();
         basis::reshape(input, &target)
     }
@@ -266,30 +264,30 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tensor_split(pullback.arange(5), 2)
     /// (tensor([0, 1, 2]), tensor([3, 4]))
-    fn tensor_split = "tensor_split" (input: &Tensor, indices_or_sections: &Value, dim: i64 = 0) -> Vec<Tensor>
+    fn tensor_split = "tensor_split" (input: &Tensor, indices_or_sections: &Value, dim: i64 as Dim = 0) -> Vec<Tensor>
         [METHOD, VIEW] {
         if input.rank() == 0 {
-            bail!(Runtime, "tensor_split(): expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+            refuse!(Runtime, "expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
         }
-        pieces("tensor_split", input, wrap_dim("tensor_split", dim, input.rank())?, indices_or_sections)
+        pieces(input, dim, indices_or_sections)
     }
 
     /// Pieces side by side: along dimension 1, or 0 of vectors.
     fn hsplit = "hsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
-        even_pieces("hsplit", input, usize::from(input.rank() > 1), indices_or_sections)
+        even_pieces(input, usize::from(input.rank() > 1), indices_or_sections)
     }
 
     /// Pieces one below the other: along dimension 0 of tensors with two dimensions or more.
     fn vsplit = "vsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
         if input.rank() < 2 {
-            bail!(Runtime, "vsplit(): requires a tensor with at least 2 dimension, but got a tensor with {}", input.rank());
+            refuse!(Runtime, "requires a tensor with at least 2 dimension, but got a tensor with {}", input.rank());
         }
-        even_pieces("vsplit", input, 0, indices_or_sections)
+        even_pieces(input, 0, indices_or_sections)
     }
 
     /// Pieces one behind the other: along dimension 2.
     fn dsplit = "dsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
-        even_pieces("dsplit", input, 2, indices_or_sections)
+        even_pieces(input, 2, indices_or_sections)
     }
 
     /// A copy of `input` with `src` at an index of a dimension.
@@ -298,10 +296,9 @@ ops! { TABLE:
     /// >>> pullback.select_scatter(pullback.zeros(2, 2), pullback.ones(2), 0, 1)
     /// tensor([[0., 0.],
     ///         [1., 1.]])
-    fn select_scatter = "select_scatter" (input: &Tensor, src: &Tensor, dim: i64, index: i64) -> Tensor [METHOD] {
-        let d = wrap_dim("select_scatter", dim, input.rank())?;
-        check_part("select_scatter", shape::select(input, dim, index)?.shape(), src)?;
-        put_along(input, d, IndexItem::Int(index), src)
+    fn select_scatter = "select_scatter" (input: &Tensor, src: &Tensor, dim: i64 as Dim, index: i64) -> Tensor [METHOD] {
+        check_part(shape::select(input, dim as i64, index)?.shape(), src)?;
+        put_along(input, dim, IndexItem::Int(index), src)
     }
 
     /// A copy of `input` with `src` in a slice of a dimension.
@@ -309,14 +306,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
     /// tensor([0., 1., 1., 0.])
-    fn slice_scatter = "slice_scatter" (input: &Tensor, src: &Tensor, dim: i64 = 0, start: Option<i64> = None,
+    fn slice_scatter = "slice_scatter" (input: &Tensor, src: &Tensor, dim: i64 as Dim = 0, start: Option<i64> = None,
         end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD] of crate::rules::index::SET_SLICE {
-        let d = wrap_dim("slice_scatter", dim, input.rank())?;
         let item = IndexItem::Slice { start, stop: end, step: Some(step) };
-        let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; d];
+        let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; dim];
         items.push(item.clone());
-        check_part("slice_scatter", indexing::get(input, &items)?.shape(), src)?;
-        put_along(input, d, item, src)
+        check_part(indexing::get(input, &items)?.shape(), src)?;
+        put_along(input, dim, item, src)
     }
 
     /// A copy of `input` with `src` on a diagonal.
@@ -329,7 +325,7 @@ ops! { TABLE:
         -> Tensor [METHOD] {
         let all: Tensor = arange(DType::I64, 0.into(), 1.into(), input.numel())?.into();
         let at = super::diagonal::diagonal(&basis::reshape(&all, input.shape())?, offset, dim1, dim2)?;
-        check_part("diagonal_scatter", at.shape(), src)?;
+        check_part(at.shape(), src)?;
         let flat = |t: &Tensor| basis::reshape(t, &[t.numel()].into());
         let out = indexing::put(&flat(input)?, &[IndexItem::Tensor(flat(&at)?)], &flat(src)?)?;
         basis::reshape(&out, input.shape())
@@ -343,8 +339,8 @@ ops! { TABLE:
     ///         [0., 1., 0.]])
     fn as_strided_scatter = "as_strided_scatter" (input: &Tensor, src: &Tensor, size: &[i64], stride: &[i64],
         storage_offset: Option<i64> = None) -> Tensor [METHOD] {
-        let region = strided("as_strided_scatter", input, size, stride, storage_offset.unwrap_or(0))?;
-        check_part("as_strided_scatter", region.shape(), src)?;
+        let region = strided(input, size, stride, storage_offset.unwrap_or(0))?;
+        check_part(region.shape(), src)?;
         part::write(input, &region, &basis::cast(src, input.dtype())?, false)
     }
 
@@ -353,28 +349,27 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
-        let d = wrap_dim("index_fill", dim, input.rank())?;
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
         let v = match value {
-            Operand::Tensor(t) if t.rank() > 0 => bail!(Runtime, "index_fill(): only supports a 0-dimensional value \
+            Operand::Tensor(t) if t.rank() > 0 => refuse!(Runtime, "only supports a 0-dimensional value \
                 tensor, but got tensor with {} dimension(s).", t.rank()),
             Operand::Tensor(t) => match t.dense() {
-                Some(number) => super::promote::fitted("index_fill", "value", number.item()?, input.dtype())?,
+                Some(number) => super::promote::fitted(HERE, "value", number.item()?, input.dtype())?,
                 None => t.clone(),
             },
-            Operand::Number(Scalar::Complex(z)) if !input.dtype().is_complex() => bail!(Runtime, "index_fill(): Converting \
+            Operand::Number(Scalar::Complex(z)) if !input.dtype().is_complex() => refuse!(Runtime, "Converting \
                 complex Scalar to non-complex type is not supported, got {z} for a tensor of {}", input.dtype()),
-            Operand::Number(n) => super::promote::fitted("index_fill", "value", n, input.dtype())?,
+            Operand::Number(n) => super::promote::fitted(HERE, "value", n, input.dtype())?,
         };
         if index.dtype() != DType::I64 && index.dtype() != DType::I32 {
-            bail!(Index, "index_fill(): Expected dtype int64 for index, but got {}", index.dtype());
+            refuse!(Index, "Expected dtype int64 for index, but got {}", index.dtype());
         }
         if index.rank() > 1 {
-            bail!(Runtime, "index_fill(): Index has to be a vector/scalar, but it has {} dimensions", index.rank());
+            refuse!(Runtime, "Index has to be a vector/scalar, but it has {} dimensions", index.rank());
         }
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let index = basis::reshape(index, &[index.numel()].into())?;
-        basis::reshape(&put_along(&x, d, IndexItem::Tensor(index), &v)?, input.shape())
+        basis::reshape(&put_along(&x, dim, IndexItem::Tensor(index), &v)?, input.shape())
     }
 
     /// A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
@@ -382,23 +377,22 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
-    fn index_copy = "index_copy" (input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
-        let d = wrap_dim("index_copy", dim, input.rank())?;
-        check_dtypes("index_copy", input, source)?;
+    fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
+        check_dtypes(input, source)?;
         if index.rank() > 1 || index.dtype() != DType::I64 {
-            bail!(Index, "index_copy(): Expected a vector of dtype int64 for index, got {} of shape {}", index.dtype(),
+            refuse!(Index, "Expected a vector of dtype int64 for index, got {} of shape {}", index.dtype(),
                 index.shape());
         }
-        gather::one_if_0d("index_copy", input, index)?;
+        one_index_if_0d(input.rank(), index)?;
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
-        let want = x.shape().with(d, index.numel());
+        let want = x.shape().with(dim, index.numel());
         if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {
-            bail!(Index, "index_copy(): source of shape {} must match the shape {want} that input and index ask for",
+            refuse!(Index, "source of shape {} must match the shape {want} that input and index ask for",
                 source.shape());
         }
-        let bounds = Bounds { size: x.shape()[d], dim: d, wrap: false };
-        let i = check_index(&basis::reshape(index, &[index.numel()].into())?, bounds).map_err(|e| e.context("index_copy()"))?;
-        let out = put_along(&x, d, IndexItem::Tensor(i), &basis::reshape(source, &want)?)?;
+        let bounds = Bounds { size: x.shape()[dim], dim, wrap: false };
+        let i = check_index(&basis::reshape(index, &[index.numel()].into())?, bounds).map_err(inside)?;
+        let out = put_along(&x, dim, IndexItem::Tensor(i), &basis::reshape(source, &want)?)?;
         basis::reshape(&out, input.shape())
     }
 
@@ -409,11 +403,11 @@ ops! { TABLE:
     /// >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
     /// tensor([5., 0., 6.])
     fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
-        check_dtypes("masked_scatter", input, source)?;
+        check_dtypes(input, source)?;
         if mask.dtype() != DType::Bool {
-            bail!(Runtime, "masked_scatter(): expected BoolTensor for mask, but got {}", mask.dtype());
+            refuse!(Runtime, "expected BoolTensor for mask, but got {}", mask.dtype());
         }
-        let both = shape::broadcast("masked_scatter", &[input, mask])?;
+        let both = shape::broadcast(&[input, mask])?;
         let (x, mask) = (&both[0], &both[1]);
         let rank = basis::cast(&basis::reshape(mask, &[mask.numel()].into())?, DType::I64)?;
         let before = super::sorting::cumsum(&rank, 0, None)?;

@@ -1,22 +1,15 @@
 //! Activations. `inplace=True` writes the result into the input, as the in-place forms of other operators do.
 
-use crate::bail;
 use crate::base::{Result, Scalar};
 use crate::core::Tensor;
 use crate::ops::arith::divide_floats;
 use crate::ops::compare::{ge, gt, le};
 use crate::ops::promote::fitted;
 use crate::ops::shape::detach;
+use crate::ops::signature::{Floats, HERE};
 use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
 use crate::rules::Partial;
 use crate::rules::basis::{self, mul, number, scale, shift, where_};
-
-pub(super) fn floats_only(op: &str, x: &Tensor) -> Result<()> {
-    if !x.dtype().is_float() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors", x.dtype());
-    }
-    Ok(())
-}
 
 binary! { UNITS, PRIMITIVES:
     /// x where it is positive, `x * s` elsewhere; constant there if s is a 0 that is a number.
@@ -56,9 +49,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn silu = "nn.functional.silu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
+    fn silu = "nn.functional.silu" (input: &Tensor as Floats, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
         let _ = inplace;
-        floats_only("silu", input)?;
         silu_unit(input)
     }
 
@@ -67,14 +59,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn gelu = "nn.functional.gelu" (input: &Tensor; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
-        floats_only("gelu", input)?;
+    fn gelu = "nn.functional.gelu" (input: &Tensor as Floats; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
         match approximate {
             "none" => gelu_erf(input),
             "tanh" => {
                 gelu_tanh(input)
             }
-            other => bail!(Runtime, "gelu(): approximate argument must be either 'none' or 'tanh', but got '{other}'"),
+            other => refuse!(Runtime, "approximate argument must be either 'none' or 'tanh', but got '{other}'"),
         }
     }
 
@@ -83,8 +74,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
     /// tensor([0.6931])
-    fn softplus = "nn.functional.softplus" (input: &Tensor, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
-        floats_only("softplus", input)?;
+    fn softplus = "nn.functional.softplus" (input: &Tensor as Floats, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         let z = scale(input, beta)?;
         let soft = softplus_unit(&z)?;
         let soft = if beta == 1.0 { soft } else { scale(&soft, 1.0 / beta)? };
@@ -92,17 +82,15 @@ ops! { TABLE:
     }
 
     /// x where it is positive, `negative_slope * x` elsewhere.
-    fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor, negative_slope: f64 = 0.01, inplace: bool = false)
+    fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor as Floats, negative_slope: f64 = 0.01, inplace: bool = false)
         -> Tensor [INPLACE_KEYWORD, NO_OUT] of LEAKY_RELU {
         let _ = inplace;
-        floats_only("leaky_relu", input)?;
         leaky(input, &number(input, negative_slope))
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
-    fn elu = "nn.functional.elu" (input: &Tensor, alpha: f64 = 1.0, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
+    fn elu = "nn.functional.elu" (input: &Tensor as Floats, alpha: f64 = 1.0, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
-        floats_only("elu", input)?;
         // The exponential must not overflow where it is not used.
         let is_low = le(input, 0.0)?;
         let low = scale(&elu_unit(&basis::keep_where(&is_low, input)?)?, alpha)?;
@@ -114,7 +102,7 @@ ops! { TABLE:
         inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         if min_val > max_val {
-            bail!(Value, "hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}");
+            refuse!(Value, "min_val cannot be greater than max_val, got {min_val} and {max_val}");
         }
         limited(input, min_val, max_val)
     }
@@ -131,9 +119,8 @@ ops! { TABLE:
     }
 
     /// `x tanh(softplus(x))` of each element.
-    fn mish = "nn.functional.mish" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::MISH {
+    fn mish = "nn.functional.mish" (input: &Tensor as Floats, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::MISH {
         let _ = inplace;
-        floats_only("mish", input)?;
         mish_unit(input)
     }
 
@@ -142,7 +129,7 @@ ops! { TABLE:
         let halves = crate::ops::join::chunk(input, 2, dim)?;
         match &halves[..] {
             [a, b] if a.shape() == b.shape() => mul(a, &sigmoid(b)?),
-            _ => bail!(Runtime, "glu(): halving dimension must be even, but the input has shape {}", input.shape()),
+            _ => refuse!(Runtime, "halving dimension must be even, but the input has shape {}", input.shape()),
         }
     }
 }
@@ -153,7 +140,7 @@ fn limited(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     // Integers stay integers, and so do their limits.
     let limit = |v: f64| {
         let v = if floats { Scalar::Float(v) } else { Scalar::Int(v as i64) };
-        fitted("hardtanh", "a limit", v, x.dtype())
+        fitted(HERE, "a limit", v, x.dtype())
     };
     below(&above(x, &limit(low)?)?, &limit(high)?)
 }

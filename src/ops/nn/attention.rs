@@ -1,26 +1,25 @@
 //! Attention.
 
-use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
+use crate::ops::signature::inside;
 use crate::ops::{compare, diagonal, matmul, promote, random, reduce, softmax};
 use crate::rules::basis::{self, where_};
 
 /// Query, key and value have sizes that fit each other.
 fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
-    const OP: &str = "scaled_dot_product_attention";
-    matmul::same_dtype(OP, &[query, key, value])?;
+    matmul::same_dtype(&[query, key, value])?;
     if !query.dtype().is_differentiable() {
-        bail!(NotImplemented, "{OP}(): not implemented for {} tensors", query.dtype());
+        refuse!(NotImplemented, "not implemented for {} tensors", query.dtype());
     }
     if let Some(t) = [query, key, value].iter().find(|t| t.rank() < 2) {
-        bail!(Runtime, "{OP}(): expected query, key, and value to be at least 2 dimensional, but got {}D", t.rank());
+        refuse!(Runtime, "expected query, key, and value to be at least 2 dimensional, but got {}D", t.rank());
     }
     let (q, k, v) = (query.shape(), key.shape(), value.shape());
     if q[q.rank() - 1] != k[k.rank() - 1] || k[k.rank() - 2] != v[v.rank() - 2] {
-        bail!(
+        refuse!(
             Runtime,
-            "{OP}(): expected query [..., L, E], key [..., S, E] and value [..., S, V], but got shapes {q}, {k} and {v}"
+            "expected query [..., L, E], key [..., S, E] and value [..., S, V], but got shapes {q}, {k} and {v}"
         );
     }
     Ok(())
@@ -28,13 +27,8 @@ fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
 
 /// Heads of keys and values repeated for the groups of query heads that share them.
 fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
-    const OP: &str = "scaled_dot_product_attention";
     if x.rank() < 3 || query.rank() < 3 {
-        bail!(
-            Runtime,
-            "{OP}(): enable_gqa needs tensors of at least 3 dimensions, got {}D",
-            x.rank().min(query.rank())
-        );
+        refuse!(Runtime, "enable_gqa needs tensors of at least 3 dimensions, got {}D", x.rank().min(query.rank()));
     }
     let at = x.rank() - 3;
     let (heads, wanted) = (x.shape()[at], query.shape()[query.rank() - 3]);
@@ -42,9 +36,9 @@ fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
         return Ok(x.clone());
     }
     if heads == 0 || wanted % heads != 0 {
-        bail!(
+        refuse!(
             Runtime,
-            "{OP}(): number of heads in key and value must divide the number of heads in query, got {heads} and {wanted}"
+            "number of heads in key and value must divide the number of heads in query, got {heads} and {wanted}"
         );
     }
     let spread = basis::unsqueeze_dims(x, &[at + 1])?;
@@ -54,14 +48,13 @@ fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
 
 /// Scores with what the mask forbids at minus infinity, or plus an additive mask.
 fn apply_mask(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
-    const OP: &str = "scaled_dot_product_attention";
     if mask.dtype() == DType::Bool {
         return where_(mask, scores, &Tensor::scalar(scores.dtype(), f64::NEG_INFINITY));
     }
     if !mask.dtype().is_float() {
-        bail!(
+        refuse!(
             Runtime,
-            "{OP}(): expected attn_mask dtype to be bool or float or to match query dtype, but got {} and query dtype {}",
+            "expected attn_mask dtype to be bool or float or to match query dtype, but got {} and query dtype {}",
             mask.dtype(),
             scores.dtype()
         );
@@ -96,7 +89,6 @@ ops! { TABLE:
     fn scaled_dot_product_attention = "nn.functional.scaled_dot_product_attention" (query: &Tensor, key: &Tensor,
         value: &Tensor, attn_mask: Option<&Tensor> = None, dropout_p: f64 = 0.0, is_causal: bool = false;
         scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [PRODUCT, NO_OUT] {
-        const OP: &str = "scaled_dot_product_attention";
         check(query, key, value)?;
         if query.dtype().is_half() {
             // Scores may be too large for half precision.
@@ -105,10 +97,10 @@ ops! { TABLE:
             return basis::cast(&out, query.dtype());
         }
         if is_causal && attn_mask.is_some() {
-            bail!(Runtime, "{OP}(): explicit attn_mask should not be set when is_causal=True");
+            refuse!(Runtime, "explicit attn_mask should not be set when is_causal=True");
         }
         if !(0.0..=1.0).contains(&dropout_p) {
-            bail!(Value, "{OP}(): dropout probability has to be between 0 and 1, but got {dropout_p}");
+            refuse!(Value, "dropout probability has to be between 0 and 1, but got {dropout_p}");
         }
         let (key, value) = match enable_gqa {
             true => (repeat_heads(key, query)?, repeat_heads(value, query)?),
@@ -117,7 +109,7 @@ ops! { TABLE:
         let width = query.shape()[query.rank() - 1];
         let scale = scale.unwrap_or_else(|| 1.0 / (width as f64).sqrt());
         let product = matmul::matmul(&basis::scale(query, scale)?, &basis::swap_last(&key)?);
-        let mut scores = product.map_err(|e| e.context(OP))?;
+        let mut scores = product.map_err(inside)?;
         let shape = scores.shape();
         if is_causal {
             let mask = causal(shape[shape.rank() - 2], shape[shape.rank() - 1])?;
@@ -129,6 +121,6 @@ ops! { TABLE:
         if dropout_p > 0.0 {
             weights = random::dropout(&weights, dropout_p, true, false)?;
         }
-        matmul::matmul(&weights, &value).map_err(|e| e.context(OP))
+        matmul::matmul(&weights, &value).map_err(inside)
     }
 }

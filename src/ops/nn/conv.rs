@@ -5,12 +5,12 @@
 use super::convolution::{CONV, CONV_INPUT_GRAD};
 use super::pad::pad;
 use super::sizes::{by_dim, unbatched};
-use crate::bail;
 use crate::base::size::Whole;
 use crate::base::{Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::conv::{ConvParams, by_x};
 use crate::ops::Value;
+use crate::ops::signature::inside;
 use crate::rules::basis;
 
 /// Integer arguments of a convolution of `rank` dimensions.
@@ -22,20 +22,20 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(op: &str, rank: usize, stride: &[i64], padding: &[i64], dilation: &[i64], groups: i64) -> Result<Sizes> {
-        let (stride, padding) = (by_dim(op, "stride", stride, rank)?, by_dim(op, "padding", padding, rank)?);
-        let dilation = by_dim(op, "dilation", dilation, rank)?;
+    fn new(rank: usize, stride: &[i64], padding: &[i64], dilation: &[i64], groups: i64) -> Result<Sizes> {
+        let (stride, padding) = (by_dim("stride", stride, rank)?, by_dim("padding", padding, rank)?);
+        let dilation = by_dim("dilation", dilation, rank)?;
         if stride.iter().any(|&s| s <= 0) {
-            bail!(Runtime, "{op}(): non-positive stride is not supported, got {stride:?}");
+            refuse!(Runtime, "non-positive stride is not supported, got {stride:?}");
         }
         if padding.iter().any(|&p| p < 0) {
-            bail!(Runtime, "{op}(): negative padding is not supported, got {padding:?}");
+            refuse!(Runtime, "negative padding is not supported, got {padding:?}");
         }
         if dilation.iter().any(|&d| d <= 0) {
-            bail!(Runtime, "{op}(): dilation should be greater than zero, got {dilation:?}");
+            refuse!(Runtime, "dilation should be greater than zero, got {dilation:?}");
         }
         if groups <= 0 {
-            bail!(Runtime, "{op}(): non-positive groups is not supported, got {groups}");
+            refuse!(Runtime, "non-positive groups is not supported, got {groups}");
         }
         let plain = |v: Vec<i64>| v.into_iter().map(|x| x as usize).collect();
         Ok(Sizes { stride: plain(stride), padding: plain(padding), dilation: plain(dilation), groups: groups as usize })
@@ -48,29 +48,29 @@ impl Sizes {
 
 /// What both kinds of convolution ask of their tensors. Dimension `out` of the weight counts a group's output channels
 /// if `transposed`, all of them otherwise.
-fn check(op: &str, rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
+fn check(rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
     let expected = rank.saturating_add(2);
     if weight.rank() != expected {
-        bail!(Runtime, "{op}(): expected a {expected}-dimensional weight, but got one of size {}", weight.shape());
+        refuse!(Runtime, "expected a {expected}-dimensional weight, but got one of size {}", weight.shape());
     }
     for (name, t) in [("weight", Some(weight)), ("bias", bias)] {
         if let Some(t) = t
             && t.dtype() != input.dtype()
         {
-            bail!(Runtime, "{op}(): Input type ({}) and {name} type ({}) should be the same", input.dtype(), t.dtype());
+            refuse!(Runtime, "Input type ({}) and {name} type ({}) should be the same", input.dtype(), t.dtype());
         }
     }
     if weight.shape()[2..].contains(&0) {
-        bail!(Runtime, "{op}(): kernel size should be greater than zero, but got weight of size {}", weight.shape());
+        refuse!(Runtime, "kernel size should be greater than zero, but got weight of size {}", weight.shape());
     }
     Ok(())
 }
 
-fn check_bias(op: &str, weight: &Tensor, bias: Option<&Tensor>, channels: usize) -> Result<()> {
+fn check_bias(weight: &Tensor, bias: Option<&Tensor>, channels: usize) -> Result<()> {
     match bias {
-        Some(b) if b.shape()[..] != [channels] => bail!(
+        Some(b) if b.shape()[..] != [channels] => refuse!(
             Runtime,
-            "{op}(): given weight of size {}, expected bias to be 1-dimensional with {channels} elements, but got bias of \
+            "given weight of size {}, expected bias to be 1-dimensional with {channels} elements, but got bias of \
              size {} instead",
             weight.shape(),
             b.shape()
@@ -92,7 +92,6 @@ fn finish(y: Tensor, bias: Option<&Tensor>, batched: bool) -> Result<Tensor> {
 
 /// Padding as numbers, and the input with what cannot be said so: 'same' may need one more pixel at the end.
 fn resolve_padding(
-    op: &str,
     rank: usize,
     input: &Tensor,
     kernel: &[usize],
@@ -100,15 +99,15 @@ fn resolve_padding(
 ) -> Result<(Tensor, Vec<i64>)> {
     let mode = match padding {
         Value::Str(s) => s.as_str(),
-        v => return Ok((input.clone(), numbers(op, v)?)),
+        v => return Ok((input.clone(), numbers(v)?)),
     };
     match mode {
         "valid" => Ok((input.clone(), vec![0; rank])),
         "same" => {
             if stride.iter().any(|&s| s != 1) {
-                bail!(Runtime, "{op}(): padding='same' is not supported for strided convolutions");
+                refuse!(Runtime, "padding='same' is not supported for strided convolutions");
             }
-            let dilation = by_dim(op, "dilation", dilation, rank)?;
+            let dilation = by_dim("dilation", dilation, rank)?;
             let total: Vec<i64> = kernel
                 .iter()
                 .zip(&dilation)
@@ -118,11 +117,11 @@ fn resolve_padding(
             let x = if more.iter().any(|&m| m > 0) { pad(input, &more, "constant", None)? } else { input.clone() };
             Ok((x, total.iter().map(|t| t / 2).collect()))
         }
-        other => bail!(Runtime, "{op}(): Invalid padding string: '{other}'; use 'valid' or 'same'"),
+        other => refuse!(Runtime, "Invalid padding string: '{other}'; use 'valid' or 'same'"),
     }
 }
 
-fn numbers(op: &str, v: &Value) -> Result<Vec<i64>> {
+fn numbers(v: &Value) -> Result<Vec<i64>> {
     let int = |v: &Value| match v {
         Value::Int(i) | Value::Number(Scalar::Int(i)) => Some(*i),
         _ => None,
@@ -134,7 +133,7 @@ fn numbers(op: &str, v: &Value) -> Result<Vec<i64>> {
     };
     match found {
         Some(found) => Ok(found),
-        None => bail!(Type, "{op}(): argument 'padding' must be int, tuple of ints or str, not {}", v.type_name()),
+        None => refuse!(Type, "argument 'padding' must be int, tuple of ints or str, not {}", v.type_name()),
     }
 }
 
@@ -142,51 +141,50 @@ fn numbers(op: &str, v: &Value) -> Result<Vec<i64>> {
 type Options<'a> = (&'a [i64], &'a Value, &'a [i64], i64);
 
 fn conv(
-    op: &str,
     rank: usize,
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     (stride, padding, dilation, groups): Options<'_>,
 ) -> Result<Tensor> {
-    check(op, rank, input, weight, bias)?;
-    let (x, batched) = unbatched(op, input, rank)?;
+    check(rank, input, weight, bias)?;
+    let (x, batched) = unbatched(input, rank)?;
     let kernel = &weight.shape()[2..];
-    let (x, padding) = resolve_padding(op, rank, &x, kernel, (stride, padding, dilation))?;
-    let sizes = Sizes::new(op, rank, stride, &padding, dilation, groups)?;
+    let (x, padding) = resolve_padding(rank, &x, kernel, (stride, padding, dilation))?;
+    let sizes = Sizes::new(rank, stride, &padding, dilation, groups)?;
     let (out, per_group) = (weight.shape()[0], weight.shape()[1]);
     if out < sizes.groups || !out.is_multiple_of(sizes.groups) {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): given groups={groups}, expected weight to be divisible by {groups} at dimension 0 and at least \
+            "given groups={groups}, expected weight to be divisible by {groups} at dimension 0 and at least \
              {groups}, but got weight of size {} instead",
             weight.shape()
         );
     }
     let channels = per_group.saturating_mul(sizes.groups);
     if x.shape()[1] != channels {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): given groups={groups}, weight of size {}, expected input{} to have {channels} channels, but got {} \
+            "given groups={groups}, weight of size {}, expected input{} to have {channels} channels, but got {} \
              channels instead",
             weight.shape(),
             input.shape(),
             x.shape()[1]
         );
     }
-    check_bias(op, weight, bias, out)?;
-    let p = sizes.params(&x.shape()[2..], kernel).map_err(|e| e.context(&format!("{op}()")))?;
+    check_bias(weight, bias, out)?;
+    let p = sizes.params(&x.shape()[2..], kernel).map_err(inside)?;
     finish(call(Prim::Static(&CONV), &Params::other(p), &[&x, weight])?, bias, batched)
 }
 
 /// Size of a transposed convolution's output.
-fn transposed_size(op: &str, s: &Sizes, input: &[usize], kernel: &[usize], more: &[i64]) -> Result<Shape> {
+fn transposed_size(s: &Sizes, input: &[usize], kernel: &[usize], more: &[i64]) -> Result<Shape> {
     let mut out = Shape::scalar();
     for d in 0..input.len() {
         if more[d] < 0 || more[d] >= s.stride[d].max(s.dilation[d]) as i64 {
-            bail!(
+            refuse!(
                 Runtime,
-                "{op}(): output padding must be smaller than either stride or dilation, but got output_padding {more:?}, \
+                "output padding must be smaller than either stride or dilation, but got output_padding {more:?}, \
                  stride {:?}, dilation {:?}",
                 s.stride,
                 s.dilation
@@ -197,9 +195,9 @@ fn transposed_size(op: &str, s: &Sizes, input: &[usize], kernel: &[usize], more:
         let n = last.minus(s.padding[d]).minus(s.padding[d]).plus(reach).plus(more[d]).plus(1i64);
         match n.size() {
             Some(n) if n > 0 && input[d] > 0 => out.push(n),
-            _ => bail!(
+            _ => refuse!(
                 Runtime,
-                "{op}(): given input size per channel: ({}), the calculated output size {n} at dimension {d} is too small",
+                "given input size per channel: ({}), the calculated output size {n} at dimension {d} is too small",
                 by_x(input.iter().copied())
             ),
         }
@@ -211,31 +209,30 @@ fn transposed_size(op: &str, s: &Sizes, input: &[usize], kernel: &[usize], more:
 type TransposedOptions<'a> = (&'a [i64], &'a [i64], &'a [i64], i64, &'a [i64]);
 
 fn conv_transpose(
-    op: &str,
     rank: usize,
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
     (stride, padding, output_padding, groups, dilation): TransposedOptions<'_>,
 ) -> Result<Tensor> {
-    check(op, rank, input, weight, bias)?;
-    let (y, batched) = unbatched(op, input, rank)?;
-    let sizes = Sizes::new(op, rank, stride, padding, dilation, groups)?;
-    let more = by_dim(op, "output_padding", output_padding, rank)?;
+    check(rank, input, weight, bias)?;
+    let (y, batched) = unbatched(input, rank)?;
+    let sizes = Sizes::new(rank, stride, padding, dilation, groups)?;
+    let more = by_dim("output_padding", output_padding, rank)?;
     let (channels, kernel) = (weight.shape()[0], &weight.shape()[2..]);
     if channels < sizes.groups || !channels.is_multiple_of(sizes.groups) || y.shape()[1] != channels {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): given transposed=1, groups={groups} and weight of size {}, expected input{} to have {channels} \
+            "given transposed=1, groups={groups} and weight of size {}, expected input{} to have {channels} \
              channels, divisible by {groups}, but got {} channels instead",
             weight.shape(),
             input.shape(),
             y.shape()[1]
         );
     }
-    check_bias(op, weight, bias, weight.shape()[1].saturating_mul(sizes.groups))?;
-    let out = transposed_size(op, &sizes, &y.shape()[2..], kernel, &more)?;
-    let p = sizes.params(&out, kernel).map_err(|e| e.context(&format!("{op}()")))?.with_output(&y.shape()[2..]);
+    check_bias(weight, bias, weight.shape()[1].saturating_mul(sizes.groups))?;
+    let out = transposed_size(&sizes, &y.shape()[2..], kernel, &more)?;
+    let p = sizes.params(&out, kernel).map_err(inside)?.with_output(&y.shape()[2..]);
     finish(call(Prim::Static(&CONV_INPUT_GRAD), &Params::other(p), &[&y, weight])?, bias, batched)
 }
 
@@ -247,7 +244,7 @@ ops! { TABLE:
     /// tensor([[[2., 2., 2.]]])
     fn conv1d = "nn.functional.conv1d" | "conv1d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
         stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv("conv1d", 1, input, weight, bias, (stride, padding, dilation, groups))
+        conv(1, input, weight, bias, (stride, padding, dilation, groups))
     }
 
     /// Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
@@ -258,7 +255,7 @@ ops! { TABLE:
     /// pullback.Size([1, 1, 3, 3])
     fn conv2d = "nn.functional.conv2d" | "conv2d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
         stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv("conv2d", 2, input, weight, bias, (stride, padding, dilation, groups))
+        conv(2, input, weight, bias, (stride, padding, dilation, groups))
     }
 
     /// Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
@@ -269,7 +266,7 @@ ops! { TABLE:
     /// pullback.Size([1, 2, 2, 2, 2])
     fn conv3d = "nn.functional.conv3d" | "conv3d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
         stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv("conv3d", 3, input, weight, bias, (stride, padding, dilation, groups))
+        conv(3, input, weight, bias, (stride, padding, dilation, groups))
     }
 
     /// The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
@@ -280,7 +277,7 @@ ops! { TABLE:
     fn conv_transpose1d = "nn.functional.conv_transpose1d" | "conv_transpose1d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
         groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv_transpose("conv_transpose1d", 1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
+        conv_transpose(1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
     /// The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
@@ -291,7 +288,7 @@ ops! { TABLE:
     fn conv_transpose2d = "nn.functional.conv_transpose2d" | "conv_transpose2d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
         groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv_transpose("conv_transpose2d", 2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
+        conv_transpose(2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
     /// The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
@@ -302,6 +299,6 @@ ops! { TABLE:
     fn conv_transpose3d = "nn.functional.conv_transpose3d" | "conv_transpose3d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
         groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
-        conv_transpose("conv_transpose3d", 3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
+        conv_transpose(3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }

@@ -1,6 +1,5 @@
 //! Losses. All take `reduction`: 'none', 'mean' (the default) or 'sum'.
 
-use super::activation::floats_only;
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use crate::core::{Params, Prim, Tensor, call};
@@ -9,6 +8,7 @@ use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
+use crate::ops::signature::{HERE, OrBatchMean, ReductionMode, floats};
 use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
@@ -27,28 +27,18 @@ fn total(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Applies `reduction` to a loss per element.
-fn reduced(op: &str, loss: &Tensor, reduction: &str) -> Result<Tensor> {
+fn reduced(loss: &Tensor, reduction: ReductionMode) -> Result<Tensor> {
     match reduction {
-        "none" => Ok(loss.clone()),
-        "mean" => mean_over(loss, &all_dims(loss), false),
-        "sum" => total(loss),
-        r => bail!(Value, "{op}(): '{r}' is not a valid value for reduction; use 'none', 'mean' or 'sum'"),
+        ReductionMode::None => Ok(loss.clone()),
+        ReductionMode::Mean => mean_over(loss, &all_dims(loss), false),
+        // Who knows the size of the batch divides by it.
+        ReductionMode::Sum | ReductionMode::BatchMean => total(loss),
     }
 }
 
-/// PyTorch's old pair of flags.
-fn named(reduction: &str, size_average: Option<bool>, reduce: Option<bool>) -> &str {
-    match (size_average, reduce) {
-        (None, None) => reduction,
-        (_, Some(false)) => "none",
-        (Some(false), _) => "sum",
-        _ => "mean",
-    }
-}
-
-fn pair(op: &str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+fn pair(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     let dtype = crate::ops::join::joint_dtype(&[a, b]);
-    let both = crate::ops::shape::broadcast(op, &[&cast(a, dtype)?, &cast(b, dtype)?])?;
+    let both = crate::ops::shape::broadcast(&[&cast(a, dtype)?, &cast(b, dtype)?])?;
     Ok((both[0].clone(), both[1].clone()))
 }
 
@@ -58,19 +48,19 @@ struct Classes {
     count: usize,
 }
 
-fn classes(op: &str, input: &Tensor) -> Result<Classes> {
+fn classes(input: &Tensor) -> Result<Classes> {
     if input.rank() == 0 {
-        bail!(Value, "{op}(): expected an input of at least one dimension");
+        refuse!(Value, "expected an input of at least one dimension");
     }
     let dim = usize::from(input.rank() > 1);
     Ok(Classes { dim, count: input.shape()[dim] })
 }
 
-fn check_weight(op: &str, weight: Option<&Tensor>, c: &Classes) -> Result<()> {
+fn check_weight(weight: Option<&Tensor>, c: &Classes) -> Result<()> {
     match weight {
-        Some(w) if w.rank() != 1 || w.numel() != c.count => bail!(
+        Some(w) if w.rank() != 1 || w.numel() != c.count => refuse!(
             Runtime,
-            "{op}(): weight tensor should be defined either for all {} classes or no classes but got weight tensor of \
+            "weight tensor should be defined either for all {} classes or no classes but got weight tensor of \
              shape: {}",
             c.count,
             w.shape()
@@ -80,17 +70,17 @@ fn check_weight(op: &str, weight: Option<&Tensor>, c: &Classes) -> Result<()> {
 }
 
 /// The negative log-likelihood of int64 targets: losses per target and their weights.
-fn picked(op: &str, logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
-    let c = classes(op, logp)?;
-    check_weight(op, weight, &c)?;
+fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
+    let c = classes(logp)?;
+    check_weight(weight, &c)?;
     if target.dtype() != DType::I64 {
-        bail!(Runtime, "{op}(): expected target of dtype int64 (class indices), but got {}", target.dtype());
+        refuse!(Runtime, "expected target of dtype int64 (class indices), but got {}", target.dtype());
     }
     let want = logp.shape().without(c.dim);
     if target.shape() != &want {
-        bail!(
+        refuse!(
             Value,
-            "{op}(): expected target of shape {want} for input of shape {}, but got {}",
+            "expected target of shape {want} for input of shape {}, but got {}",
             logp.shape(),
             target.shape()
         );
@@ -98,7 +88,7 @@ fn picked(op: &str, logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ign
     let ignored = crate::ops::compare::eq(target, ignore)?;
     let safe = where_(&ignored, &Tensor::scalar(DType::I64, 0), target)?;
     let safe = check_index(&safe, Bounds { size: c.count, dim: c.dim, wrap: false })
-        .map_err(|e| e.quoted(|why| crate::Error::index(format!("{op}(): Target is out of bounds: {why}"))))?;
+        .map_err(|e| e.quoted(|why| crate::Error::index(format!("{HERE}(): Target is out of bounds: {why}"))))?;
     let index = basis::unsqueeze_dims(&safe, &[c.dim])?;
     let chosen = basis::reshape(&crate::rules::index::gather(logp, c.dim, &index)?, target.shape())?;
     let w = match weight {
@@ -111,25 +101,22 @@ fn picked(op: &str, logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ign
     Ok((loss, w))
 }
 
-fn weighted(op: &str, loss: &Tensor, w: &Tensor, reduction: &str) -> Result<Tensor> {
+fn weighted(loss: &Tensor, w: &Tensor, reduction: ReductionMode) -> Result<Tensor> {
     match reduction {
-        "mean" => divide_floats(&total(loss)?, &total(w)?),
-        r => reduced(op, loss, r),
+        ReductionMode::Mean => divide_floats(&total(loss)?, &total(w)?),
+        r => reduced(loss, r),
     }
 }
 
 /// The loss, each element by its weight if there are weights; a mean is divided by their sum.
-fn weighted_by(op: &str, loss: &Tensor, input: &Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
-    let Some(w) = weight else { return reduced(op, loss, reduction) };
+fn weighted_by(loss: &Tensor, input: &Tensor, weight: Option<&Tensor>, reduction: ReductionMode) -> Result<Tensor> {
+    let Some(w) = weight else { return reduced(loss, reduction) };
     if w.shape() != input.shape() {
         let (got, want) = (w.shape(), input.shape());
-        bail!(
-            Value,
-            "{op}(): Weights and input must have the same size, got weights of shape {got} and input of {want}"
-        );
+        refuse!(Value, "Weights and input must have the same size, got weights of shape {got} and input of {want}");
     }
     let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
-    weighted(op, &mul(loss, &w)?, &w, reduction)
+    weighted(&mul(loss, &w)?, &w, reduction)
 }
 
 /// A vector over classes, broadcast against the input.
@@ -143,11 +130,11 @@ fn soft_cross_entropy(
     logp: &Tensor,
     target: &Tensor,
     weight: Option<&Tensor>,
-    reduction: &str,
+    reduction: ReductionMode,
     smoothing: f64,
 ) -> Result<Tensor> {
-    let c = classes("cross_entropy", logp)?;
-    check_weight("cross_entropy", weight, &c)?;
+    let c = classes(logp)?;
+    check_weight(weight, &c)?;
     let smooth = if smoothing > 0.0 {
         let kept = scale(target, 1.0 - smoothing)?;
         basis::shift(&kept, smoothing / c.count as f64)?
@@ -160,12 +147,12 @@ fn soft_cross_entropy(
     }
     let loss = basis::sum(&loss, &[c.dim], false)?;
     match reduction {
-        "mean" => {
+        ReductionMode::Mean => {
             let n = loss.numel().max(1) as f64;
             let s = total(&loss)?;
             divide_floats(&s, &number(&s, n))
         }
-        r => reduced("cross_entropy", &loss, r),
+        r => reduced(&loss, r),
     }
 }
 
@@ -246,18 +233,18 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
     /// tensor(2.)
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
-        let (a, b) = pair("mse_loss", input, target)?;
-        floats_only("mse_loss", &a)?;
+        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        let (a, b) = pair(input, target)?;
+        floats(&a)?;
         let d = sub(&a, &b)?;
-        weighted_by("mse_loss", &mul(&d, &d)?, input, weight, named(reduction, size_average, reduce))
+        weighted_by(&mul(&d, &d)?, input, weight, reduction.or_flags(size_average, reduce))
     }
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
-        let (a, b) = pair("l1_loss", input, target)?;
-        weighted_by("l1_loss", &abs(&sub(&a, &b)?)?, input, weight, named(reduction, size_average, reduce))
+        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        let (a, b) = pair(input, target)?;
+        weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce))
     }
 
     /// The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).
@@ -267,9 +254,9 @@ ops! { TABLE:
     /// tensor(1.5000)
     fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str = "mean") -> Tensor [NO_OUT] {
-        let (loss, w) = picked("nll_loss", input, target, weight, ignore_index)?;
-        weighted("nll_loss", &loss, &w, named(reduction, size_average, reduce))
+        reduction: &str as ReductionMode = "mean") -> Tensor [NO_OUT] {
+        let (loss, w) = picked(input, target, weight, ignore_index)?;
+        weighted(&loss, &w, reduction.or_flags(size_average, reduce))
     }
 
     /// `nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape.
@@ -279,19 +266,19 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str = "mean", label_smoothing: f64 = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduction: &str as ReductionMode = "mean", label_smoothing: f64 = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if !(0.0..=1.0).contains(&label_smoothing) {
-            bail!(Runtime, "cross_entropy(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
+            refuse!(Runtime, "label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
         }
-        let c = classes("cross_entropy", input)?;
+        let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
-        let reduction = named(reduction, size_average, reduce);
+        let reduction = reduction.or_flags(size_average, reduce);
         if target.shape() == input.shape() && target.dtype().is_float() {
             let target = cast(target, input.dtype())?;
             return soft_cross_entropy(&logp, &target, weight, reduction, label_smoothing);
         }
-        let (loss, w) = picked("cross_entropy", &logp, target, weight, ignore_index)?;
-        let hard = weighted("cross_entropy", &loss, &w, reduction)?;
+        let (loss, w) = picked(&logp, target, weight, ignore_index)?;
+        let hard = weighted(&loss, &w, reduction)?;
         if label_smoothing == 0.0 {
             return Ok(hard);
         }
@@ -302,7 +289,7 @@ ops! { TABLE:
         let ignored = crate::ops::compare::eq(target, ignore_index)?;
         let smooth = neg(&basis::sum(&scaled, &[c.dim], false)?)?;
         let smooth = where_(&ignored, &number(&smooth, 0.0), &smooth)?;
-        let smooth = weighted("cross_entropy", &smooth, &w, reduction)?;
+        let smooth = weighted(&smooth, &w, reduction)?;
         add(&scale(&hard, 1.0 - label_smoothing)?, &scale(&smooth, label_smoothing / c.count as f64)?)
     }
 
@@ -313,9 +300,9 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
         target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if input.shape() != target.shape() {
-            bail!(Value, "binary_cross_entropy_with_logits(): target size {} must be the same as input size {}",
+            refuse!(Value, "target size {} must be the same as input size {}",
                 target.shape(), input.shape());
         }
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
@@ -333,15 +320,15 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, dtype)?)?;
         }
-        reduced("binary_cross_entropy_with_logits", &loss, named(reduction, size_average, reduce))
+        reduced(&loss, reduction.or_flags(size_average, reduce))
     }
 
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
         weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
-        reduction: &str = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduction: &str as ReductionMode = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
         if input.shape() != target.shape() {
-            bail!(Value, "binary_cross_entropy(): using a target size {} that is different to the input size {} is an \
+            refuse!(Value, "using a target size {} that is different to the input size {} is an \
                 error", target.shape(), input.shape());
         }
         let t = cast(target, input.dtype())?;
@@ -354,17 +341,17 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, input.dtype())?)?;
         }
-        reduced("binary_cross_entropy", &loss, named(reduction, size_average, reduce))
+        reduced(&loss, reduction.or_flags(size_average, reduce))
     }
 
     /// Squared differences below `delta`, linear above.
-    fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str = "mean",
+    fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str as ReductionMode = "mean",
         delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         if delta <= 0.0 {
-            bail!(Runtime, "huber_loss(): does not support non-positive values for delta, got {delta}");
+            refuse!(Runtime, "does not support non-positive values for delta, got {delta}");
         }
-        let (a, b) = pair("huber_loss", input, target)?;
-        floats_only("huber_loss", &a)?;
+        let (a, b) = pair(input, target)?;
+        floats(&a)?;
         let d = single(&sub(&a, &b)?)?;
         let r = abs(&d)?;
         // NaN is near, so that it stays in the derivatives.
@@ -377,21 +364,21 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, loss.dtype())?)?;
         }
-        reduced("huber_loss", &loss, reduction)
+        reduced(&loss, reduction)
     }
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
     fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
-        let (x, t) = pair("kl_div", input, target)?;
+        reduce: Option<bool> = None, reduction: &str as OrBatchMean = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        let (x, t) = pair(input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?
         } else {
             sub(&xlogx(&t)?, &mul(&t, &x)?)?
         };
-        match named(reduction, size_average, reduce) {
-            "batchmean" => scale(&total(&loss)?, 1.0 / input.shape().first().copied().unwrap_or(1).max(1) as f64),
-            r => reduced("kl_div", &loss, r),
-        }
+        let mode = reduction.or_flags(size_average, reduce);
+        let out = reduced(&loss, mode)?;
+        let members = input.shape().first().copied().unwrap_or(1).max(1);
+        if mode == ReductionMode::BatchMean { scale(&out, 1.0 / members as f64) } else { Ok(out) }
     }
 }

@@ -1,25 +1,25 @@
 //! Normalisation over dimensions.
 
-use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::Tensor;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
+use crate::ops::signature::Floats;
 use crate::ops::unary::rsqrt;
 use crate::rules::basis::{self, add, mul, shift, sub};
 
 /// The trailing dimensions that `normalized_shape` names.
-fn trailing(op: &str, input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
+fn trailing(input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
     let k = normalized.len();
     if k == 0 {
-        bail!(Runtime, "{op}(): expected normalized_shape to be at least 1-dimensional");
+        refuse!(Runtime, "expected normalized_shape to be at least 1-dimensional");
     }
     let fits =
         k <= input.rank() && input.shape()[input.rank() - k..].iter().zip(normalized).all(|(&d, &n)| d as i64 == n);
     if !fits {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): given normalized_shape={normalized:?}, expected input with shape [*, {normalized:?}], but got input \
+            "given normalized_shape={normalized:?}, expected input with shape [*, {normalized:?}], but got input \
              of size {}",
             input.shape()
         );
@@ -27,12 +27,12 @@ fn trailing(op: &str, input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> 
     Ok((input.rank() - k..input.rank()).collect())
 }
 
-fn check_parameter(op: &str, name: &str, p: Option<&Tensor>, normalized: &[i64]) -> Result<()> {
+fn check_parameter(name: &str, p: Option<&Tensor>, normalized: &[i64]) -> Result<()> {
     let fits = |t: &Tensor| t.shape().iter().map(|&d| d as i64).eq(normalized.iter().copied());
     match p {
-        Some(t) if !fits(t) => bail!(
+        Some(t) if !fits(t) => refuse!(
             Runtime,
-            "{op}(): expected {name} to be of same shape as normalized_shape, but got {name} of shape {} and \
+            "expected {name} to be of same shape as normalized_shape, but got {name} of shape {} and \
              normalized_shape = {normalized:?}",
             t.shape()
         ),
@@ -61,21 +61,14 @@ fn affine(x: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<T
 }
 
 /// A vector over channels (dimension 1), broadcast against the input.
-fn channels(op: &str, name: &str, v: Option<&Tensor>, input: &Tensor) -> Result<Option<Tensor>> {
+fn channels(name: &str, v: Option<&Tensor>, input: &Tensor) -> Result<Option<Tensor>> {
     let Some(v) = v else { return Ok(None) };
     let c = input.shape()[1];
     if v.rank() != 1 || v.numel() != c {
-        bail!(Runtime, "{op}(): {name} should contain {c} elements, not {}", v.numel());
+        refuse!(Runtime, "{name} should contain {c} elements, not {}", v.numel());
     }
     let shape: Shape = (0..input.rank()).map(|d| if d == 1 { c } else { 1 }).collect();
     Ok(Some(basis::reshape(v, &shape)?))
-}
-
-fn floats(op: &str, x: &Tensor) -> Result<()> {
-    if !x.dtype().is_float() {
-        bail!(NotImplemented, "{op}(): not implemented for {} tensors", x.dtype());
-    }
-    Ok(())
 }
 
 /// Statistics of a batch as the running ones are updated with.
@@ -97,23 +90,26 @@ pub fn batch_norm_with_stats(
     momentum: f64,
     eps: f64,
 ) -> Result<BatchNorm> {
-    let op = "batch_norm";
-    floats(op, input)?;
-    if input.numel() == 0 && input.rank() < 2 && !training {
+    if input.numel() == 0 && (input.rank() < 2 || !training && running_mean.is_none() && running_var.is_none()) {
         return Ok(BatchNorm { out: input.clone(), running: None });
     }
     if input.rank() < 2 {
-        bail!(Runtime, "{op}(): expected an input of at least 2 dimensions, but got {}", input.rank());
+        refuse!(
+            Runtime,
+            "expected an input of at least 2 dimensions (batch, channels, ...), but got shape {}; give it a batch with \
+             unsqueeze(0)",
+            input.shape()
+        );
     }
     let out_dtype = input.dtype();
     let input = &single(input)?;
-    let w = channels(op, "weight", weight, input)?;
-    let b = channels(op, "bias", bias, input)?;
-    let mean = channels(op, "running_mean", running_mean, input)?;
-    let var = channels(op, "running_var", running_var, input)?;
+    let w = channels("weight", weight, input)?;
+    let b = channels("bias", bias, input)?;
+    let mean = channels("running_mean", running_mean, input)?;
+    let var = channels("running_var", running_var, input)?;
     if !training {
         let (Some(mean), Some(var)) = (mean, var) else {
-            bail!(Runtime, "{op}(): expected running_mean and running_var to be given when training=False")
+            refuse!(Runtime, "expected running_mean and running_var to be given when training=False")
         };
         let (mean, var) = (basis::cast(&mean, input.dtype())?, basis::cast(&var, input.dtype())?);
         let scaled = mul(&sub(input, &mean)?, &rsqrt(&shift(&var, eps)?)?)?;
@@ -123,7 +119,7 @@ pub fn batch_norm_with_stats(
     let dims: Vec<usize> = (0..input.rank()).filter(|&d| d != 1).collect();
     let n: usize = dims.iter().map(|&d| input.shape()[d]).product();
     if n == 1 {
-        bail!(Value, "{op}(): expected more than 1 value per channel when training, got input size {}", input.shape());
+        refuse!(Value, "expected more than 1 value per channel when training, got input size {}", input.shape());
     }
     let (x, batch_mean, batch_var) = normalized(input, &dims, eps)?;
     let running = match (running_mean, running_var) {
@@ -146,14 +142,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
     /// tensor([-1.,  1.])
-    fn layer_norm = "nn.functional.layer_norm" | "layer_norm" (input: &Tensor, normalized_shape: &[i64],
+    fn layer_norm = "nn.functional.layer_norm" | "layer_norm" (input: &Tensor as Floats, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, bias: Option<&Tensor> = None, eps: f64 = 1e-5, cudnn_enable: bool = true)
         -> Tensor [NO_OUT] {
         let _ = cudnn_enable;
-        floats("layer_norm", input)?;
-        let dims = trailing("layer_norm", input, normalized_shape)?;
-        check_parameter("layer_norm", "weight", weight, normalized_shape)?;
-        check_parameter("layer_norm", "bias", bias, normalized_shape)?;
+        let dims = trailing(input, normalized_shape)?;
+        check_parameter("weight", weight, normalized_shape)?;
+        check_parameter("bias", bias, normalized_shape)?;
         basis::cast(&affine(normalized(&single(input)?, &dims, eps)?.0, weight, bias)?, input.dtype())
     }
 
@@ -162,11 +157,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
     /// tensor([1., 1.])
-    fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor, normalized_shape: &[i64],
+    fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor as Floats, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [NO_OUT] {
-        floats("rms_norm", input)?;
-        let dims = trailing("rms_norm", input, normalized_shape)?;
-        check_parameter("rms_norm", "weight", weight, normalized_shape)?;
+        let dims = trailing(input, normalized_shape)?;
+        check_parameter("weight", weight, normalized_shape)?;
         let eps = eps.unwrap_or(match input.dtype() {
             crate::DType::F64 => f64::EPSILON,
             _ => f32::EPSILON as f64,
@@ -177,23 +171,22 @@ ops! { TABLE:
     }
 
     /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
-    fn group_norm = "nn.functional.group_norm" (input: &Tensor, num_groups: i64, weight: Option<&Tensor> = None,
+    fn group_norm = "nn.functional.group_norm" (input: &Tensor as Floats, num_groups: i64, weight: Option<&Tensor> = None,
         bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [NO_OUT] {
-        floats("group_norm", input)?;
         if input.rank() < 2 {
-            bail!(Runtime, "group_norm(): expected at least 2 dimensions for input tensor but received {}", input.rank());
+            refuse!(Runtime, "expected at least 2 dimensions for input tensor but received {}", input.rank());
         }
         let c = input.shape()[1];
         if num_groups < 1 || !c.is_multiple_of(num_groups as usize) {
-            bail!(Runtime, "group_norm(): expected number of channels in input to be divisible by num_groups, but got \
+            refuse!(Runtime, "expected number of channels in input to be divisible by num_groups, but got \
                 input of shape {} and num_groups={num_groups}", input.shape());
         }
         let n = input.shape()[0];
         let rest = input.numel() / (n * num_groups as usize).max(1);
         let grouped = basis::reshape(&single(input)?, &[n, num_groups as usize, rest].into())?;
         let y = basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?;
-        let w = channels("group_norm", "weight", weight, input)?;
-        let b = channels("group_norm", "bias", bias, input)?;
+        let w = channels("weight", weight, input)?;
+        let b = channels("bias", bias, input)?;
         basis::cast(&affine(y, w.as_ref(), b.as_ref())?, input.dtype())
     }
 
@@ -205,7 +198,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
     /// tensor([[-1.],
     ///         [ 1.]])
-    fn batch_norm = "nn.functional.batch_norm" (input: &Tensor, running_mean: Option<&Tensor>,
+    fn batch_norm = "nn.functional.batch_norm" (input: &Tensor as Floats, running_mean: Option<&Tensor>,
         running_var: Option<&Tensor>, weight: Option<&Tensor> = None, bias: Option<&Tensor> = None,
         training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES, NO_OUT] {
         let b = batch_norm_with_stats(input, running_mean, running_var, weight, bias, training, momentum, eps)?;

@@ -2,12 +2,12 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::bail;
 use crate::base::{DType, Result, Scalar, size};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::memory::list;
 use crate::ops::promote::fitting;
+use crate::ops::signature::HERE;
 use crate::rules::basis::{self, where_};
 use crate::rules::{Batching, Linear, index};
 
@@ -31,12 +31,12 @@ static PAD: Linear = Linear {
 /// Amounts by dimension from PyTorch's list, which starts at the last dimension.
 fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     if !pad.len().is_multiple_of(2) {
-        bail!(Runtime, "pad(): padding length must be divisible by 2, but got {}", pad.len());
+        refuse!(Runtime, "padding length must be divisible by 2, but got {}", pad.len());
     }
     if pad.len() / 2 > x.rank() {
-        bail!(
+        refuse!(
             Runtime,
-            "pad(): padding length should be less than or equal to two times the input dimension but got padding length \
+            "padding length should be less than or equal to two times the input dimension but got padding length \
              {} and input of dimension {}",
             pad.len(),
             x.rank()
@@ -49,9 +49,9 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
         // What is cropped must be there, at each end.
         let lacks = |p: i64| p < 0 && p.unsigned_abs() > n as u64;
         if size::padded(n, p[0], p[1]).is_none() || lacks(p[0]) || lacks(p[1]) {
-            bail!(
+            refuse!(
                 Runtime,
-                "pad(): the padding ({}, {}) of dimension {d} of size {n} gives a negative or too large size, or crops more \
+                "the padding ({}, {}) of dimension {d} of size {n} gives a negative or too large size, or crops more \
                  than there is",
                 p[0],
                 p[1]
@@ -62,10 +62,10 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     Ok(out)
 }
 
-fn constant(op: &str, x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
+fn constant(x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
     let run = |t: &Tensor| call(Prim::Static(&PAD), &Params::other(Pads(pads.to_vec())), &[t]);
     let padded = run(x)?;
-    let value = fitting(op, "value", value, x.dtype())?;
+    let value = fitting(HERE, "value", value, x.dtype())?;
     if value.is_zero() {
         return Ok(padded);
     }
@@ -76,7 +76,7 @@ fn constant(op: &str, x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<
 /// The value of `pad`, where negative integers do not stand for unsigned ones.
 fn float_value(value: Option<Scalar>) -> Result<Scalar> {
     match value.unwrap_or(Scalar::Int(0)) {
-        Scalar::Complex(z) => bail!(Type, "pad(): argument 'value' must be float, not complex ({z})"),
+        Scalar::Complex(z) => refuse!(Type, "argument 'value' must be float, not complex ({z})"),
         n @ Scalar::Int(i) if i < 0 => Ok(if n.is_held(DType::I32) { Scalar::Float(i as f64) } else { n }),
         n => Ok(n),
     }
@@ -90,7 +90,7 @@ fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
         _ => (i64::MAX, ""),
     };
     if before > limit || after > limit || n == 0 {
-        bail!(Runtime, "pad(): {mode} padding ({before}, {after}) should be {text}, whose size is {n}");
+        refuse!(Runtime, "{mode} padding ({before}, {after}) should be {text}, whose size is {n}");
     }
     let last = n.saturating_sub(1);
     let place = |i: i64| match mode {
@@ -102,13 +102,13 @@ fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     };
     // `amounts` saw that this is a size.
     let count = size::padded(n as usize, before, after).unwrap_or(0);
-    list("pad", count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
+    list(HERE, count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
 }
 
 fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: &str) -> Result<Tensor> {
     let padded = pads.iter().filter(|p| **p != (0, 0)).count();
     if !(2..=5).contains(&x.rank()) || padded >= x.rank() {
-        bail!(NotImplemented, "pad(): only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D", x.rank());
+        refuse!(NotImplemented, "only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D", x.rank());
     }
     let mut x = x.clone();
     for (d, &(before, after)) in pads.iter().enumerate() {
@@ -134,21 +134,21 @@ ops! { TABLE:
         -> Tensor [NO_OUT] {
         let pads = amounts(input, pad)?;
         match mode {
-            "constant" => constant("pad", input, &pads, float_value(value)?),
+            "constant" => constant(input, &pads, float_value(value)?),
             "reflect" | "replicate" | "circular" => {
                 if value.is_some_and(|v| !v.is_zero()) {
-                    bail!(Value, "pad(): padding mode '{mode}' doesn't take in value argument");
+                    refuse!(Value, "padding mode '{mode}' doesn't take in value argument");
                 }
                 wrapped(input, &pads, mode)
             }
-            m => bail!(NotImplemented, "pad(): unrecognised padding mode '{m}'; use 'constant', 'reflect', 'replicate' or \
+            m => refuse!(NotImplemented, "unrecognised padding mode '{m}'; use 'constant', 'reflect', 'replicate' or \
                 'circular'"),
         }
     }
 
     /// Padding with a value.
     fn constant_pad_nd = "constant_pad_nd" (input: &Tensor, pad: &[i64], value: Scalar = Scalar::Int(0)) -> Tensor [] {
-        constant("constant_pad_nd", input, &amounts(input, pad)?, value)
+        constant(input, &amounts(input, pad)?, value)
     }
 }
 

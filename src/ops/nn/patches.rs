@@ -1,10 +1,10 @@
 //! Windows as columns, and the sums that put columns back.
 
 use super::sizes::by_dim;
-use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
+use crate::ops::signature::inside;
 use crate::rules::{Batching, Linear, basis};
 
 /// From planes [..., H, W] the elements of each window: [..., kernel positions, windows].
@@ -24,10 +24,10 @@ static FOLD: Linear = Linear {
 };
 
 /// Positive numbers for both dimensions, or not negative ones if `least` is 0.
-fn pair(op: &str, name: &str, values: &[i64], least: i64) -> Result<Vec<usize>> {
-    let values = by_dim(op, name, values, 2)?;
+fn pair(name: &str, values: &[i64], least: i64) -> Result<Vec<usize>> {
+    let values = by_dim(name, values, 2)?;
     if values.iter().any(|&v| v < least) {
-        bail!(Runtime, "{op}(): {name} should be at least {least}, but got {values:?}");
+        refuse!(Runtime, "{name} should be at least {least}, but got {values:?}");
     }
     Ok(values.into_iter().map(|v| v as usize).collect())
 }
@@ -35,11 +35,11 @@ fn pair(op: &str, name: &str, values: &[i64], least: i64) -> Result<Vec<usize>> 
 /// Kernel, dilation, padding and stride, as the functions take them.
 type Sizes<'a> = (&'a [i64], &'a [i64], &'a [i64], &'a [i64]);
 
-fn windows(op: &str, size: &[usize], (kernel, dilation, padding, stride): Sizes<'_>) -> Result<ConvParams> {
-    let kernel = pair(op, "kernel_size", kernel, 1)?;
-    let (dilation, padding) = (pair(op, "dilation", dilation, 1)?, pair(op, "padding", padding, 0)?);
-    let stride = pair(op, "stride", stride, 1)?;
-    ConvParams::new(size, &kernel, &stride, &padding, &dilation, 1).map_err(|e| e.context(&format!("{op}()")))
+fn windows(size: &[usize], (kernel, dilation, padding, stride): Sizes<'_>) -> Result<ConvParams> {
+    let kernel = pair("kernel_size", kernel, 1)?;
+    let (dilation, padding) = (pair("dilation", dilation, 1)?, pair("padding", padding, 0)?);
+    let stride = pair("stride", stride, 1)?;
+    ConvParams::new(size, &kernel, &stride, &padding, &dilation, 1).map_err(inside)
 }
 
 /// The shape with dimension `at` of channels cut into channels and kernel positions.
@@ -60,9 +60,9 @@ ops! { TABLE:
         padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of UNFOLD {
         let rank = input.rank();
         if rank != 3 && rank != 4 {
-            bail!(Runtime, "unfold(): expected 3D or 4D (batch mode) tensor, but got input of size: {}", input.shape());
+            refuse!(Runtime, "expected 3D or 4D (batch mode) tensor, but got input of size: {}", input.shape());
         }
-        let p = windows("unfold", &input.shape()[rank - 2..], (kernel_size, dilation, padding, stride))?;
+        let p = windows(&input.shape()[rank - 2..], (kernel_size, dilation, padding, stride))?;
         let (taps, count) = (p.taps(), p.out_pixels());
         let columns = call(Prim::Static(&UNFOLD), &Params::other(p), &[input])?;
         let lead = Shape::new(&input.shape()[..rank - 2]);
@@ -80,15 +80,15 @@ ops! { TABLE:
         padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of FOLD {
         let rank = input.rank();
         if rank != 2 && rank != 3 {
-            bail!(Runtime, "fold(): expected 2D or 3D (batch mode) tensor, but got input of size: {}", input.shape());
+            refuse!(Runtime, "expected 2D or 3D (batch mode) tensor, but got input of size: {}", input.shape());
         }
-        let size = pair("fold", "output_size", output_size, 1)?;
-        let p = windows("fold", &size, (kernel_size, dilation, padding, stride))?;
+        let size = pair("output_size", output_size, 1)?;
+        let p = windows(&size, (kernel_size, dilation, padding, stride))?;
         let (taps, count, channels) = (p.taps(), p.out_pixels(), input.shape()[rank - 2]);
         if channels % taps != 0 || input.shape()[rank - 1] != count {
-            bail!(
+            refuse!(
                 Runtime,
-                "fold(): expected size of input's channels to be divisible by the product of kernel_size, {taps}, and its \
+                "expected size of input's channels to be divisible by the product of kernel_size, {taps}, and its \
                  last dimension to match the calculated number of sliding blocks, {count}, but got input of size {}",
                 input.shape()
             );

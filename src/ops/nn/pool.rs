@@ -7,6 +7,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Outputs, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
+use crate::ops::signature::inside;
 use crate::rules::{Batching, General, Linear, basis, batching, index};
 use smallvec::{SmallVec, smallvec};
 
@@ -78,32 +79,32 @@ struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    fn windows(&self, op: &str, rank: usize, input: &Tensor) -> Result<Windows> {
-        check_input(op, input, rank)?;
-        let kernel = by_dim(op, "kernel_size", self.kernel, rank)?;
+    fn windows(&self, rank: usize, input: &Tensor) -> Result<Windows> {
+        check_input(input, rank)?;
+        let kernel = by_dim("kernel_size", self.kernel, rank)?;
         let stride = match self.stride {
             None | Some([]) => kernel.clone(),
-            Some(s) => by_dim(op, "stride", s, rank)?,
+            Some(s) => by_dim("stride", s, rank)?,
         };
-        let padding = by_dim(op, "padding", self.padding, rank)?;
-        let dilation = by_dim(op, "dilation", self.dilation, rank)?;
+        let padding = by_dim("padding", self.padding, rank)?;
+        let dilation = by_dim("dilation", self.dilation, rank)?;
         let mut slides = Vec::with_capacity(rank);
         for d in 0..rank {
             let (k, s, p, dil) = (kernel[d], stride[d], padding[d], dilation[d]);
             if k <= 0 || s <= 0 || dil <= 0 {
-                bail!(
+                refuse!(
                     Runtime,
-                    "{op}(): kernel size, stride and dilation should be greater than zero, but got kernel_size={k}, \
+                    "kernel size, stride and dilation should be greater than zero, but got kernel_size={k}, \
                      stride={s} and dilation={dil}; stride must not be zero"
                 );
             }
             if p < 0 {
-                bail!(Runtime, "{op}(): pad must be non-negative, but got pad: {p}");
+                refuse!(Runtime, "pad must be non-negative, but got pad: {p}");
             }
             if p > ((k - 1).saturating_mul(dil).saturating_add(1)) / 2 {
-                bail!(
+                refuse!(
                     Runtime,
-                    "{op}(): pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and \
+                    "pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and \
                      dilation={dil}"
                 );
             }
@@ -117,11 +118,11 @@ impl Sizes<'_> {
             });
         }
         let size = &input.shape()[input.rank() - rank..];
-        let windows = Windows::sliding(size, &slides).map_err(|e| e.context(op))?;
+        let windows = Windows::sliding(size, &slides).map_err(inside)?;
         if windows.output().any(|n| n == 0) {
-            bail!(
+            refuse!(
                 Runtime,
-                "{op}(): given input size {size:?} and kernel size {kernel:?}, the calculated output size is {:?}: output \
+                "given input size {size:?} and kernel size {kernel:?}, the calculated output size is {:?}: output \
                  size is too small",
                 windows.output().collect::<Vec<_>>()
             );
@@ -131,20 +132,20 @@ impl Sizes<'_> {
 }
 
 /// An input with channels, and with or without a batch.
-fn check_input(op: &str, input: &Tensor, rank: usize) -> Result<()> {
+fn check_input(input: &Tensor, rank: usize) -> Result<()> {
     if input.rank() != rank + 1 && input.rank() != rank + 2 {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for input, but got:{}",
+            "Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for input, but got:{}",
             rank + 1,
             rank + 2,
             input.shape()
         );
     }
     if input.shape()[input.rank() - rank..].contains(&0) {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): expected input to have non-zero size for non-batch dimensions, but got sizes {}",
+            "expected input to have non-zero size for non-batch dimensions, but got sizes {}",
             input.shape()
         );
     }
@@ -174,19 +175,19 @@ fn average(input: &Tensor, windows: Windows) -> Result<Tensor> {
     call(Prim::Static(&AVG_POOL), &Params::other(windows), &[input])
 }
 
-fn avg(op: &str, rank: usize, input: &Tensor, sizes: Sizes<'_>, divisor: Option<i64>) -> Result<Tensor> {
+fn avg(rank: usize, input: &Tensor, sizes: Sizes<'_>, divisor: Option<i64>) -> Result<Tensor> {
     if divisor == Some(0) {
-        bail!(Runtime, "{op}(): divisor must be not zero");
+        refuse!(Runtime, "divisor must be not zero");
     }
-    average(input, Windows { divisor, ..sizes.windows(op, rank, input)? })
+    average(input, Windows { divisor, ..sizes.windows(rank, input)? })
 }
 
 /// Windows of an adaptive pool; `None` keeps the size of a dimension.
-fn adaptive(op: &str, rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows> {
+fn adaptive(rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows> {
     if input.rank() < rank + 1 {
-        bail!(Value, "{op}(): Input dimension should be at least {}, got {}", rank + 1, input.rank());
+        refuse!(Value, "Input dimension should be at least {}, got {}", rank + 1, input.rank());
     }
-    check_input(op, input, rank)?;
+    check_input(input, rank)?;
     let sizes = &input.shape()[input.rank() - rank..];
     let asked = match output_size {
         Value::Tuple(v) | Value::List(v) => v.clone(),
@@ -194,7 +195,7 @@ fn adaptive(op: &str, rank: usize, input: &Tensor, output_size: &Value) -> Resul
         one => vec![one.clone(); rank],
     };
     if asked.len() != rank {
-        bail!(Runtime, "{op}(): argument 'output_size' must have {rank} elements, got {}", asked.len());
+        refuse!(Runtime, "argument 'output_size' must have {rank} elements, got {}", asked.len());
     }
     let mut out = Vec::with_capacity(rank);
     for (size, &own) in asked.iter().zip(sizes) {
@@ -202,16 +203,16 @@ fn adaptive(op: &str, rank: usize, input: &Tensor, output_size: &Value) -> Resul
             Value::None => own,
             Value::Int(i) | Value::Number(Scalar::Int(i)) if *i >= 0 => *i as usize,
             Value::Int(i) | Value::Number(Scalar::Int(i)) => {
-                bail!(Runtime, "{op}(): elements of output_size must be greater than or equal to 0 but received {i}")
+                refuse!(Runtime, "elements of output_size must be greater than or equal to 0 but received {i}")
             }
-            other => bail!(Type, "{op}(): argument 'output_size' must be ints or None, not {}", other.type_name()),
+            other => refuse!(Type, "argument 'output_size' must be ints or None, not {}", other.type_name()),
         });
     }
     // Fails before a list of windows that memory cannot hold is made.
     let all: Shape = input.shape()[..input.rank() - rank].iter().chain(&out).copied().collect();
     match all.checked_numel() {
         Some(n) if n < 1 << 48 => Windows::adaptive(sizes, &out),
-        _ => bail!(Runtime, "{op}(): output_size {out:?} has more elements than memory can hold"),
+        _ => refuse!(Runtime, "output_size {out:?} has more elements than memory can hold"),
     }
 }
 
@@ -250,7 +251,7 @@ ops! { MAX_TABLE:
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
-        max_value(input, sizes.windows("max_pool1d", 1, input)?, return_indices)
+        max_value(input, sizes.windows(1, input)?, return_indices)
     }
 
     /// The largest element of each window of the last two dimensions; with `return_indices` also where it is.
@@ -262,7 +263,7 @@ ops! { MAX_TABLE:
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
-        max_value(input, sizes.windows("max_pool2d", 2, input)?, return_indices)
+        max_value(input, sizes.windows(2, input)?, return_indices)
     }
 
     /// The largest element of each window of the last three dimensions; with `return_indices` also where it is.
@@ -274,25 +275,25 @@ ops! { MAX_TABLE:
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
-        max_value(input, sizes.windows("max_pool3d", 3, input)?, return_indices)
+        max_value(input, sizes.windows(3, input)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last dimension.
     fn adaptive_max_pool1d = "nn.functional.adaptive_max_pool1d" (input: &Tensor, output_size: &Value,
         return_indices: bool = false) -> Value [NO_OUT] {
-        max_value(input, adaptive("adaptive_max_pool1d", 1, input, output_size)?, return_indices)
+        max_value(input, adaptive(1, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last two dimensions.
     fn adaptive_max_pool2d = "nn.functional.adaptive_max_pool2d" (input: &Tensor, output_size: &Value,
         return_indices: bool = false) -> Value [NO_OUT] {
-        max_value(input, adaptive("adaptive_max_pool2d", 2, input, output_size)?, return_indices)
+        max_value(input, adaptive(2, input, output_size)?, return_indices)
     }
 
     /// The largest element of each of `output_size` windows of the last three dimensions.
     fn adaptive_max_pool3d = "nn.functional.adaptive_max_pool3d" (input: &Tensor, output_size: &Value,
         return_indices: bool = false) -> Value [NO_OUT] {
-        max_value(input, adaptive("adaptive_max_pool3d", 3, input, output_size)?, return_indices)
+        max_value(input, adaptive(3, input, output_size)?, return_indices)
     }
 }
 
@@ -305,7 +306,7 @@ ops! { AVG_TABLE:
     fn avg_pool1d = "nn.functional.avg_pool1d" | "avg_pool1d" (input: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true)
         -> Tensor [WINDOW, NO_OUT] {
-        avg("avg_pool1d", 1, input, avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad), None)
+        avg(1, input, avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad), None)
     }
 
     /// The average of each window of the last two dimensions.
@@ -318,7 +319,7 @@ ops! { AVG_TABLE:
         padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
         divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
-        avg("avg_pool2d", 2, input, sizes, divisor_override)
+        avg(2, input, sizes, divisor_override)
     }
 
     /// The average of each window of the last three dimensions.
@@ -330,7 +331,7 @@ ops! { AVG_TABLE:
         padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
         divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
-        avg("avg_pool3d", 3, input, sizes, divisor_override)
+        avg(3, input, sizes, divisor_override)
     }
 
     /// The average of each of `output_size` windows of the last dimension.
@@ -340,7 +341,7 @@ ops! { AVG_TABLE:
     /// tensor([[2., 1.]])
     fn adaptive_avg_pool1d = "nn.functional.adaptive_avg_pool1d" | "adaptive_avg_pool1d" (input: &Tensor,
         output_size: &Value) -> Tensor [NO_OUT] {
-        average(input, adaptive("adaptive_avg_pool1d", 1, input, output_size)?)
+        average(input, adaptive(1, input, output_size)?)
     }
 
     /// The average of each of `output_size` windows of the last two dimensions; `None` keeps a size.
@@ -349,7 +350,7 @@ ops! { AVG_TABLE:
     /// >>> pullback.nn.functional.adaptive_avg_pool2d(pullback.ones(1, 5, 4), (2, None)).shape
     /// pullback.Size([1, 2, 4])
     fn adaptive_avg_pool2d = "nn.functional.adaptive_avg_pool2d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT] {
-        average(input, adaptive("adaptive_avg_pool2d", 2, input, output_size)?)
+        average(input, adaptive(2, input, output_size)?)
     }
 
     /// The average of each of `output_size` windows of the last three dimensions; `None` keeps a size.
@@ -358,7 +359,7 @@ ops! { AVG_TABLE:
     /// >>> pullback.nn.functional.adaptive_avg_pool3d(pullback.ones(1, 5, 4, 3), 1).shape
     /// pullback.Size([1, 1, 1, 1])
     fn adaptive_avg_pool3d = "nn.functional.adaptive_avg_pool3d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT] {
-        average(input, adaptive("adaptive_avg_pool3d", 3, input, output_size)?)
+        average(input, adaptive(3, input, output_size)?)
     }
 }
 

@@ -4,27 +4,27 @@
 
 use super::pool::{max_pool1d, max_pool2d, max_pool3d};
 use super::sizes::by_dim;
-use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::Value;
+use crate::ops::signature::HERE;
 use crate::rules::basis;
 use crate::rules::index::{Bounds, check_index, scatter};
 
 /// Sizes of the result: as asked for, or what the windows cover.
-fn output(op: &str, input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Result<Vec<usize>> {
+fn output(input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Result<Vec<usize>> {
     let rank = input.len();
-    let kernel = by_dim(op, "kernel_size", windows[0], rank)?;
-    let stride = if windows[1].is_empty() { kernel.clone() } else { by_dim(op, "stride", windows[1], rank)? };
-    let padding = by_dim(op, "padding", windows[2], rank)?;
+    let kernel = by_dim("kernel_size", windows[0], rank)?;
+    let stride = if windows[1].is_empty() { kernel.clone() } else { by_dim("stride", windows[1], rank)? };
+    let padding = by_dim("padding", windows[2], rank)?;
     let asked = match asked {
         None => None,
         Some(sizes) if sizes.len() == rank => Some(sizes),
         Some([_, _, sizes @ ..]) if sizes.len() == rank => Some(sizes),
         Some(sizes) => {
-            bail!(
+            refuse!(
                 Value,
-                "{op}(): output_size should be a sequence containing {rank} or {} elements, but it has length \
+                "output_size should be a sequence containing {rank} or {} elements, but it has length \
                 {}",
                 rank.saturating_add(2),
                 sizes.len()
@@ -40,15 +40,15 @@ fn output(op: &str, input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>
             .saturating_sub(padding[d].saturating_mul(2));
         let size = asked.map_or(usual, |a| a[d]);
         if asked.is_some() && (size <= usual.saturating_sub(stride[d]) || size >= usual.saturating_add(stride[d])) {
-            bail!(
+            refuse!(
                 Value,
-                "{op}(): invalid output_size {asked:?} (dim {d} must be between {} and {})",
+                "invalid output_size {asked:?} (dim {d} must be between {} and {})",
                 usual.saturating_sub(stride[d]),
                 usual.saturating_add(stride[d])
             );
         }
         if size < 0 {
-            bail!(Runtime, "{op}(): calculated output size {size} at dimension {d} is too small");
+            refuse!(Runtime, "calculated output size {size} at dimension {d} is too small");
         }
         out.push(size as usize);
     }
@@ -56,7 +56,6 @@ fn output(op: &str, input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>
 }
 
 fn unpool(
-    op: &str,
     rank: usize,
     (input, indices): (&Tensor, &Tensor),
     windows: [&[i64]; 3],
@@ -64,27 +63,27 @@ fn unpool(
 ) -> Result<Tensor> {
     let Some(lead @ (1 | 2)) = input.rank().checked_sub(rank) else {
         let (one, two) = (rank.saturating_add(1), rank.saturating_add(2));
-        bail!(Runtime, "{op}(): input should be a {one}D or {two}D tensor, but got {}", input.shape());
+        refuse!(Runtime, "input should be a {one}D or {two}D tensor, but got {}", input.shape());
     };
     if indices.dtype() != DType::I64 {
-        bail!(Runtime, "{op}(): elements in indices should be type int64 but got: {}", indices.dtype());
+        refuse!(Runtime, "elements in indices should be type int64 but got: {}", indices.dtype());
     }
     if indices.shape() != input.shape() {
-        bail!(
+        refuse!(
             Runtime,
-            "{op}(): Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor with \
+            "Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor with \
              shape: {}",
             input.shape(),
             indices.shape()
         );
     }
-    let out = output(op, &input.shape()[lead..], windows, asked)?;
+    let out = output(&input.shape()[lead..], windows, asked)?;
     let shape: Shape = input.shape()[..lead].iter().chain(&out).copied().collect();
     let flat = |s: &Shape| Shape::new(&s[..lead]).append(s[lead..].iter().product());
-    let shape = shape.checked(op)?;
+    let shape = shape.checked(HERE)?;
     let at = basis::reshape(indices, &flat(indices.shape()))?;
     let at = check_index(&at, Bounds { size: out.iter().product(), dim: lead, wrap: false }).map_err(|e| {
-        e.quoted(|why| crate::base::Error::runtime(format!("{op}(): found an invalid max index: {why}")))
+        e.quoted(|why| crate::base::Error::runtime(format!("{HERE}(): found an invalid max index: {why}")))
     })?;
     let zeros = basis::full(&flat(&shape), input.dtype(), 0.0)?;
     basis::reshape(&scatter(&zeros, lead, &at, &basis::reshape(input, &flat(input.shape()))?)?, &shape)
@@ -94,7 +93,7 @@ ops! { TABLE:
     /// Zeros with the maxima of `max_pool1d` at their places.
     fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool("max_unpool1d", 1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+        unpool(1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// Zeros with the maxima of `max_pool2d` at their places.
@@ -107,13 +106,13 @@ ops! { TABLE:
     ///          [0., 3.]]])
     fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool("max_unpool2d", 2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+        unpool(2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// Zeros with the maxima of `max_pool3d` at their places.
     fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool("max_unpool3d", 3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+        unpool(3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// `max_pool1d` with the positions of the maxima.

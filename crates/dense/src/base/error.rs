@@ -112,6 +112,13 @@ impl Error {
         }
         self
     }
+    /// The same error with one part of its text in place of another; foreign errors stay as they are.
+    pub fn replacing(mut self, part: &str, by: &str) -> Self {
+        if self.0.kind != Kind::Foreign && self.0.message.contains(part) {
+            self.0.message = self.0.message.replace(part, by);
+        }
+        self
+    }
     /// The same error with `prefix: ` before its message; foreign errors stay as they are.
     pub fn context(mut self, prefix: &str) -> Self {
         if self.0.kind != Kind::Foreign {

@@ -76,11 +76,19 @@ pub fn linspace(dtype: DType, start: Scalar, end: Scalar, n: usize) -> Result<Ar
             let x = |i: usize| if i < half { start + step * i as f64 } else { end - step * (n - 1 - i) as f64 };
             return counted::<T>(n, |i| T::of_complex(x(i)));
         }
+        if n == 1 && dtype.is_integer() {
+            return Array::full(dtype, [1].into(), start);
+        }
         // Bounds are converted first, as integers of the dtype are.
         let (start, end): (T, T) = (from_scalar(start), from_scalar(end));
         let (start, end) = (start.to_f64(), end.to_f64());
         let step = (end - start) / gaps;
         let (half, last) = (half as f64, n as f64 - 1.0);
+        if dtype.is_integer() {
+            // Rounded once, so that an element just below a whole number falls to the one before, as PyTorch's does.
+            let at = |i: f64| if i < half { step.mul_add(i, start) } else { (-step).mul_add(last - i, end) };
+            return spaced::<T>(n, at);
+        }
         spaced::<T>(n, |i| if i < half { start + step * i } else { end - step * (last - i) })
     })
 }
