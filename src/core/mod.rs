@@ -18,6 +18,7 @@ pub mod reach;
 pub mod residual;
 pub mod set;
 pub mod shared;
+pub mod symbolic;
 mod tape;
 pub mod tensor;
 mod thread;

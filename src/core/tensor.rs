@@ -3,6 +3,7 @@
 use super::level::LevelId;
 use super::nest::{Nest, NestRef, Nested};
 use super::node::Node;
+use super::symbolic::Symbolic;
 use crate::bail;
 use crate::base::{DType, Element, Result, Scalar, Shape};
 use crate::dense::Array;
@@ -14,6 +15,7 @@ pub struct Tensor(Arc<Repr>);
 
 enum Repr {
     Dense(Array),
+    Symbolic(Box<Symbolic>),
     Wrapped(Wrapped),
 }
 
@@ -134,6 +136,7 @@ impl Tensor {
     pub fn dtype(&self) -> DType {
         match &*self.0 {
             Repr::Dense(a) => a.dtype(),
+            Repr::Symbolic(s) => s.dtype(),
             Repr::Wrapped(w) => w.dtype,
         }
     }
@@ -141,6 +144,7 @@ impl Tensor {
     pub fn shape(&self) -> &Shape {
         match &*self.0 {
             Repr::Dense(a) => a.shape(),
+            Repr::Symbolic(s) => s.shape(),
             Repr::Wrapped(w) => &w.shape,
         }
     }
@@ -156,7 +160,7 @@ impl Tensor {
     #[inline]
     pub fn level(&self) -> LevelId {
         match &*self.0 {
-            Repr::Dense(_) => LevelId::DENSE,
+            Repr::Dense(_) | Repr::Symbolic(_) => LevelId::DENSE,
             Repr::Wrapped(w) => w.level,
         }
     }
@@ -164,7 +168,7 @@ impl Tensor {
     #[inline]
     pub fn payload(&self) -> Option<&Payload> {
         match &*self.0 {
-            Repr::Dense(_) => None,
+            Repr::Dense(_) | Repr::Symbolic(_) => None,
             Repr::Wrapped(w) => Some(w.payload()),
         }
     }
@@ -181,7 +185,16 @@ impl Tensor {
     pub fn dense(&self) -> Option<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Some(a),
+            Repr::Symbolic(s) => s.array().ok(),
             Repr::Wrapped(_) => None,
+        }
+    }
+    /// The constant, if its elements need not be in memory.
+    #[inline]
+    pub fn symbolic(&self) -> Option<&Symbolic> {
+        match &*self.0 {
+            Repr::Symbolic(s) => Some(s),
+            _ => None,
         }
     }
     /// The array; an internal error for wrapped values, whose data no rule may read.
@@ -189,6 +202,7 @@ impl Tensor {
     pub fn array(&self) -> Result<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Ok(a),
+            Repr::Symbolic(s) => s.array(),
             Repr::Wrapped(w) => bail!(Internal, "a kernel was given a value of {}", w.level),
         }
     }
@@ -196,7 +210,7 @@ impl Tensor {
     pub fn array_mut(&mut self) -> Option<&mut Array> {
         match Arc::get_mut(&mut self.0)? {
             Repr::Dense(a) => Some(a),
-            Repr::Wrapped(_) => None,
+            Repr::Symbolic(_) | Repr::Wrapped(_) => None,
         }
     }
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
@@ -225,6 +239,7 @@ impl Tensor {
     pub fn stored(&self) -> usize {
         match &*self.0 {
             Repr::Dense(a) => a.numel(),
+            Repr::Symbolic(s) => s.shape().numel(),
             Repr::Wrapped(_) => self.innermost().map_or(0, Array::numel),
         }
     }
@@ -254,6 +269,7 @@ impl Tensor {
         Arc::strong_count(&self.0) == handles
             && match &*self.0 {
                 Repr::Dense(_) => true,
+                Repr::Symbolic(_) => false,
                 Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => match n.made() {
                     Some(Payload::Batched { value, .. }) => value.has_only(1, nests + 1),
                     _ => n.base().has_only(nests + 1, 0),
@@ -270,7 +286,7 @@ impl Tensor {
     /// What the wrapper holds: the base of a nest, and the payload if there is one already.
     pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
         match &*self.0 {
-            Repr::Dense(_) => (None, None),
+            Repr::Dense(_) | Repr::Symbolic(_) => (None, None),
             Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => (None, Some(payload)),
             Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
         }
@@ -286,7 +302,7 @@ impl Tensor {
     #[inline]
     fn is_bare_within(&self, depth: u32) -> bool {
         match &*self.0 {
-            Repr::Dense(_) => true,
+            Repr::Dense(_) | Repr::Symbolic(_) => true,
             Repr::Wrapped(w) => w.content.is_bare(depth),
         }
     }
@@ -322,6 +338,12 @@ pub fn has_level(t: &Tensor, level: LevelId) -> bool {
     false
 }
 
+impl From<Symbolic> for Tensor {
+    fn from(s: Symbolic) -> Tensor {
+        Tensor(Arc::new(Repr::Symbolic(Box::new(s))))
+    }
+}
+
 impl From<Array> for Tensor {
     #[inline]
     fn from(a: Array) -> Tensor {
@@ -339,7 +361,7 @@ impl std::fmt::Debug for Tensor {
             }
             (_, Some(Payload::Taped { value, .. })) => write!(f, "Taped({}, {value:?})", self.level()),
             (_, Some(Payload::Traced { value, var })) => write!(f, "Traced({}, %{var}, {value:?})", self.level()),
-            (Repr::Wrapped(_), None) => Ok(()),
+            (Repr::Symbolic(_) | Repr::Wrapped(_), None) => Ok(()),
         }
     }
 }

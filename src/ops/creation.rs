@@ -6,14 +6,17 @@ use super::value::{Operand, Value};
 use crate::base::dtype::Category;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
-use crate::core::Tensor;
+use crate::core::{LevelId, Tensor, level};
 use crate::dense::{Array, index};
 use crate::ops::signature::HERE;
-use crate::rules::basis;
+use crate::rules::{basis, constant};
 
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
 fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
-    basis::full(shape, dtype, value)
+    match level::tracing() {
+        LevelId::DENSE => Ok(Array::full(dtype, shape.clone(), value)?.into()),
+        _ => basis::full(shape, dtype, value),
+    }
 }
 
 /// A tensor filled with a number that the user gave.
@@ -282,7 +285,11 @@ ops! { TABLE:
         if n < 0 || m < 0 {
             refuse!(Runtime, "n and m must be greater or equal to 0, got {n} and {m}");
         }
-        identity(dtype.unwrap_or(default_float()), n as usize, m as usize)
+        let (dtype, n, m) = (dtype.unwrap_or(default_float()), n as usize, m as usize);
+        match level::tracing() {
+            LevelId::DENSE => Ok(Array::unit_rows(dtype, n, m, 0, 0, n.min(m))?.into()),
+            _ => identity(dtype, n, m),
+        }
     }
 
     /// A number as a 0-d tensor.
@@ -317,5 +324,5 @@ fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> 
 
 /// The identity matrix.
 pub fn identity(dtype: DType, n: usize, m: usize) -> Result<Tensor> {
-    Ok(Array::unit_rows(dtype, n, m, 0, 0, n.min(m))?.into())
+    constant::eye(dtype, n, m, 0)
 }

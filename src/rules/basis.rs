@@ -2,11 +2,12 @@
 
 use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
-use super::{Bilinear, General, batching};
+use super::{Bilinear, General, View, batching, constant};
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
+use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::pointwise::{Elementwise, kernels};
 use crate::dense::{Array, copy, index, matmul as products, reduce};
@@ -109,30 +110,39 @@ pub static COPY: Linear = Linear {
     batching: Batching::Shift,
 };
 /// Broadcast without copying.
-pub static EXPAND: Linear = Linear {
-    name: "expand",
-    eval: |p, a| a.expand(p.shape()),
-    transpose: |_, g, shape, _| unbroadcast(g.clone(), shape),
-    batching: Batching::With(|p, v| {
-        let lead = p.shape().rank() + 1 - v.rank();
-        let mut aligned = Shape::new(&v.shape()[..1]);
-        (0..lead).for_each(|_| aligned.push(1));
-        v.shape()[1..].iter().for_each(|&d| aligned.push(d));
-        expand(&reshape(v, &aligned)?, &p.shape().prepend(v.shape()[0]))
-    }),
+pub static EXPAND: View = View {
+    linear: Linear {
+        name: "expand",
+        eval: |p, a| a.expand(p.shape()),
+        transpose: |_, g, shape, _| unbroadcast(g.clone(), shape),
+        batching: Batching::With(|p, v| {
+            let lead = p.shape().rank() + 1 - v.rank();
+            let mut aligned = Shape::new(&v.shape()[..1]);
+            (0..lead).for_each(|_| aligned.push(1));
+            v.shape()[1..].iter().for_each(|&d| aligned.push(d));
+            expand(&reshape(v, &aligned)?, &p.shape().prepend(v.shape()[0]))
+        }),
+    },
+    symbolic: |p, s| Some(s.expand(p.shape())),
 };
 /// The same elements in another shape.
-pub static RESHAPE: Linear = Linear {
-    name: "reshape",
-    eval: |p, a| a.reshape(p.shape()),
-    transpose: |_, g, shape, _| reshape(g, shape),
-    batching: Batching::With(|p, v| reshape(v, &p.shape().prepend(v.shape()[0]))),
+pub static RESHAPE: View = View {
+    linear: Linear {
+        name: "reshape",
+        eval: |p, a| a.reshape(p.shape()),
+        transpose: |_, g, shape, _| reshape(g, shape),
+        batching: Batching::With(|p, v| reshape(v, &p.shape().prepend(v.shape()[0]))),
+    },
+    symbolic: |p, s| s.reshape(p.shape()),
 };
-pub static PERMUTE: Linear = Linear {
-    name: "permute",
-    eval: |p, a| a.permute(p.order()),
-    transpose: |p, g, _, _| permute(g, &inverse(p.order())),
-    batching: Batching::Shift,
+pub static PERMUTE: View = View {
+    linear: Linear {
+        name: "permute",
+        eval: |p, a| a.permute(p.order()),
+        transpose: |p, g, _, _| permute(g, &inverse(p.order())),
+        batching: Batching::Shift,
+    },
+    symbolic: |p, s| Some(s.permute(p.order())),
 };
 pub static SUM: Linear = Linear {
     name: "sum",
@@ -195,6 +205,7 @@ fn unslice_params(p: &Params, shape: &Shape) -> Params {
 pub static MATMUL: Bilinear = Bilinear {
     name: "matmul",
     eval: |_, a, b| products::matmul(a, b),
+    symbolic: Some(Symbolic::product),
     transposes: [
         |_, g, b, shape| unbroadcast(matmul(g, &swap_last(b)?)?, shape),
         |_, g, a, shape| unbroadcast(matmul(&swap_last(a)?, g)?, shape),
@@ -405,9 +416,9 @@ fn sum_to(g: &Tensor, shape: &Shape) -> Result<Tensor> {
     let summed = if dims.is_empty() { g.clone() } else { sum(g, &dims, false)? };
     reshape(&summed, shape)
 }
-/// A tensor of one value. Outside of traces this is a constant.
+/// A tensor of one value, which needs no memory until a kernel reads it.
 pub fn full(shape: &Shape, dtype: DType, value: impl Into<Scalar>) -> Result<Tensor> {
-    Ok(Array::full(dtype, shape.clone(), value.into())?.into())
+    constant::fill(shape, dtype, value.into())
 }
 pub fn zeros_like(a: &Tensor) -> Result<Tensor> {
     full(a.shape(), a.dtype(), 0.0)

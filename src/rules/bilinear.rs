@@ -2,6 +2,7 @@
 
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
+use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::Array;
 use smallvec::{SmallVec, smallvec};
@@ -13,9 +14,25 @@ pub type Transpose = fn(&Params, g: &Tensor, other: &Tensor, shape: &Shape) -> R
 pub struct Bilinear {
     pub name: &'static str,
     pub eval: fn(&Params, &Array, &Array) -> Result<Array>,
+    /// The product of a constant that is not in memory and an array, where it needs no kernel; whether the constant is on
+    /// the left.
+    pub symbolic: Option<fn(&Symbolic, &Array, bool) -> Result<Option<Array>>>,
     pub transposes: [Transpose; 2],
     /// Result with its batch in front, from the arguments as the level has them.
     pub batch: fn(Prim<'_>, &Params, &[BatchArg<'_>], BatchInfo) -> Result<Tensor>,
+}
+
+impl Bilinear {
+    #[inline]
+    fn with_symbolic(&self, args: &[&Tensor]) -> Result<Option<Tensor>> {
+        let (Some(product), [a, b]) = (self.symbolic, args) else { return Ok(None) };
+        let out = match (a.symbolic(), b.symbolic()) {
+            (None, None) => return Ok(None),
+            (Some(a), _) => product(a, b.array()?, true)?,
+            (None, Some(b)) => product(b, a.array()?, false)?,
+        };
+        Ok(out.map(Tensor::from))
+    }
 }
 
 impl Primitive for Bilinear {
@@ -24,6 +41,9 @@ impl Primitive for Bilinear {
     }
 
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
+        if let Some(out) = self.with_symbolic(args)? {
+            return Ok(out);
+        }
         Ok((self.eval)(params, args[0].array()?, args[1].array()?)?.into())
     }
 

@@ -4,6 +4,7 @@
 pub mod basis;
 pub mod batching;
 pub mod bilinear;
+pub mod constant;
 pub mod general;
 pub mod index;
 pub mod linear;
@@ -11,11 +12,14 @@ pub mod opaque;
 pub mod part;
 pub mod pointwise;
 pub mod reduction;
+pub mod view;
 
 pub use bilinear::Bilinear;
+pub use constant::Constant;
 pub use general::General;
 pub use index::Choosing;
 pub use linear::{Batching, Linear};
 pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
 pub use reduction::{Reduction, Weight};
+pub use view::View;

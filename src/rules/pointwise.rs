@@ -4,7 +4,9 @@ use super::{General, basis, batching};
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::{Saves, no_rule, operator_of};
+use crate::core::symbolic::Form;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::dense::Array;
 use crate::dense::pointwise::{self, Elementwise, Kernel};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -188,6 +190,20 @@ fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
     })
 }
 
+impl Pointwise {
+    /// A constant of one value stands as a number that is read again and again.
+    #[cold]
+    #[inline(never)]
+    fn eval_symbolic(&self, args: &[&Tensor]) -> Result<Tensor> {
+        let of = |x: &&Tensor| match x.symbolic().map(|s| (s, s.form())) {
+            Some((s, Form::Fill(value))) => Array::scalar(s.dtype(), *value).expand(s.shape()).map(Tensor::from),
+            _ => x.array().cloned().map(Tensor::from),
+        };
+        let args: SmallVec<[Tensor; 3]> = args.iter().map(of).collect::<Result<_>>()?;
+        self.eval(&Params::None, &args.iter().collect::<SmallVec<[&Tensor; 3]>>())
+    }
+}
+
 impl Primitive for Pointwise {
     fn name(&self) -> &str {
         self.name
@@ -207,6 +223,9 @@ impl Primitive for Pointwise {
 
     #[inline]
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
+        if args.iter().any(|a| a.symbolic().is_some()) {
+            return self.eval_symbolic(args);
+        }
         Ok(match args {
             [a] => pointwise::unary(self.kernel, a.array()?)?.into(),
             [a, b] => pointwise::binary(self.kernel, a.array()?, b.array()?)?.into(),

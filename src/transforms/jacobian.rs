@@ -8,9 +8,8 @@ use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
 use crate::core::level::Randomness;
 use crate::core::origin::{Origin, at_here};
-use crate::dense::Array;
 use crate::ops::rewind::Rewind;
-use crate::rules::basis;
+use crate::rules::{basis, constant};
 use smallvec::SmallVec;
 
 /// What a differentiated function returns: outputs, and values that only come along.
@@ -60,9 +59,8 @@ fn basis_rows(like: &[(Shape, DType)], start: usize, len: usize) -> Result<Vec<O
         let n = shape.numel();
         let (from, to) = (start.max(offset), (start + len).min(offset + n));
         out.push(if from < to || like.len() == 1 {
-            let (row, column) = (from as isize - start as isize, from - offset);
-            let rows = Array::unit_rows(*dtype, len, n, row, column, to.saturating_sub(from))?;
-            Some(Tensor::from(rows.reshape(&shape.prepend(len))?))
+            let rows = constant::eye(*dtype, len, n, start as isize - offset as isize)?;
+            Some(basis::reshape(&rows, &shape.prepend(len))?)
         } else {
             None
         });

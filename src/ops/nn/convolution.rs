@@ -14,6 +14,7 @@ use crate::rules::{Bilinear, basis, batching};
 /// y from x and w.
 pub static CONV: Bilinear = Bilinear {
     name: "conv",
+    symbolic: None,
     eval: |p, x, w| conv::forward(x, w, p.get()),
     transposes: [
         |p, g, w, _| call(Prim::Static(&CONV_INPUT_GRAD), p, &[g, w]),
@@ -32,6 +33,7 @@ pub static CONV: Bilinear = Bilinear {
 /// x from y and w: the transposed convolution.
 pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
     name: "conv_transpose",
+    symbolic: None,
     eval: |p, dy, w| conv::input_grad(dy, w, p.get()),
     transposes: [
         |p, g, w, _| call(Prim::Static(&CONV), p, &[g, w]),
@@ -50,6 +52,7 @@ pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
 /// w from x and y.
 pub static CONV_WEIGHT_GRAD: Bilinear = Bilinear {
     name: "conv_weight_grad",
+    symbolic: None,
     eval: |p, x, dy| conv::weight_grad(x, dy, p.get()),
     transposes: [
         |p, g, dy, _| call(Prim::Static(&CONV_INPUT_GRAD), p, &[dy, g]),
