@@ -55,6 +55,7 @@ PARAMETERS = {
     "dtype": "_dtype | None",
     "memory_format": "_memory_format | None",
     "layout": "_layout | None",
+    "driver": "builtins.str | None",
     "requires_grad": "builtins.bool",
     "keepdim": "builtins.bool",
     "generator": "Generator | None",

@@ -1,15 +1,15 @@
 //! Copies and conversions.
 
-use super::value::Value;
 use crate::base::DType;
 use crate::core::Tensor;
+use crate::ops::value::setting::MemoryFormat;
 use crate::rules::basis;
 
 macro_rules! conversions {
     ($($(#[doc = $doc:literal])* $name:ident, $path:literal, $dtype:ident;)*) => {
         ops! { CONVERSIONS: $(
             $(#[doc = $doc])*
-            fn $name = $path (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor
+            fn $name = $path (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor
                 [METHOD, NOT_FUNCTION, SAME_OBJECT] {
                 let _ = memory_format;
                 basis::cast(input, DType::$dtype)
@@ -51,7 +51,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clone(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn clone = "clone" (input: &Tensor; memory_format: &Value = &Value::None) -> Tensor [PYTHON_METHOD] of basis::COPY {
+    fn clone = "clone" (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [PYTHON_METHOD] of basis::COPY {
         let _ = memory_format;
         basis::copy(input)
     }

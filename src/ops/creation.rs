@@ -2,13 +2,14 @@
 
 use super::promote::{fitted, fitting};
 use super::shape::sizes;
-use super::value::{Operand, Value};
+use super::value::Operand;
 use crate::base::dtype::Category;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::{Array, index};
 use crate::ops::signature::HERE;
+use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{basis, constant};
 
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
@@ -107,8 +108,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.full((2,), 3.0)
     /// tensor([3., 3.])
-    fn full = "full" (size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+    fn full = "full" (size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let dtype = dtype.unwrap_or(fill_value.dtype(default_float()));
         filled_with(&sizes(HERE, size)?, dtype, fill_value)
@@ -119,8 +120,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.zeros(2)
     /// tensor([0., 0.])
-    fn zeros = "zeros" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
+    fn zeros = "zeros" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
@@ -131,8 +132,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.ones(2)
     /// tensor([1., 1.])
-    fn ones = "ones" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
+    fn ones = "ones" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(1))
@@ -143,9 +144,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.empty(2, 3).shape
     /// pullback.Size([2, 3])
-    fn empty = "empty" (size: &[i64]; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None,
-        memory_format: &Value = &Value::None) -> Tensor [VARIADIC, CREATION] {
+    fn empty = "empty" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None,
+        memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory, memory_format);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
     }
@@ -155,8 +156,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.zeros_like(pullback.tensor([1, 2]))
     /// tensor([0, 0])
-    fn zeros_like = "zeros_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+    fn zeros_like = "zeros_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
@@ -166,15 +167,15 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.ones_like(pullback.tensor([1, 2]))
     /// tensor([1, 1])
-    fn ones_like = "ones_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+    fn ones_like = "ones_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(1))
     }
 
     /// As `zeros_like`: values that do not matter.
-    fn empty_like = "empty_like" (input: &Tensor; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+    fn empty_like = "empty_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
@@ -185,36 +186,36 @@ ops! { TABLE:
     /// >>> pullback.full_like(pullback.tensor([1, 2]), 7)
     /// tensor([7, 7])
     fn full_like = "full_like" (input: &Tensor, fill_value: Scalar; dtype: Option<DType> = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        memory_format: &Value = &Value::None) -> Tensor [CREATION] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled_with(input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
     }
 
     /// Zeros of the same dtype in another shape.
     fn new_zeros = "Tensor.new_zeros" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// Ones of the same dtype in another shape.
     fn new_ones = "Tensor.new_ones" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(1))
     }
 
     /// As `new_zeros`: values that do not matter.
     fn new_empty = "Tensor.new_empty" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// One value, of the same dtype, in another shape.
     fn new_full = "Tensor.new_full" (input: &Tensor, size: &[i64], fill_value: Scalar; dtype: Option<DType> = None,
-        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
+        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
         options!(device, requires_grad);
         filled_with(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), fill_value)
     }
@@ -225,8 +226,8 @@ ops! { TABLE:
     /// >>> pullback.arange(1, 7, 2)
     /// tensor([1, 3, 5])
     fn arange = "arange" (start: Scalar = Scalar::Int(0), end: Option<Scalar> = None, step: Scalar = Scalar::Int(1);
-        dtype: Option<DType> = None, layout: &Value = &Value::None, device: &Value = &Value::None,
-        requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        dtype: Option<DType> = None, layout: Layout = Layout::None, device: Device = Device::None,
+        requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let (start, end) = match end {
             Some(e) => (start, e),
@@ -242,8 +243,8 @@ ops! { TABLE:
     /// >>> pullback.linspace(0, 1, 3)
     /// tensor([0.0000, 0.5000, 1.0000])
     fn linspace = "linspace" (start: Operand<'_>, end: Operand<'_>, steps: i64; dtype: Option<DType> = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         if steps < 0 {
             refuse!(Runtime, "number of steps must be non-negative, got {steps}");
@@ -278,8 +279,8 @@ ops! { TABLE:
     /// >>> pullback.eye(2)
     /// tensor([[1., 0.],
     ///         [0., 1.]])
-    fn eye = "eye" (n: i64, m: Option<i64> = None; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+    fn eye = "eye" (n: i64, m: Option<i64> = None; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let m = m.unwrap_or(n);
         if n < 0 || m < 0 {
@@ -293,8 +294,8 @@ ops! { TABLE:
     }
 
     /// A number as a 0-d tensor.
-    fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None) -> Tensor [CREATION] {
+    fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         fitted(HERE, "s", s, dtype.unwrap_or(default_float()))
     }

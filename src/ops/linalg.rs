@@ -9,6 +9,7 @@ use super::value::Named;
 use crate::base::{Result, Shape};
 use crate::core::{Params, Prim, Tensor, call, call_many};
 use crate::ops::signature::{HERE, Matrices, Square};
+use crate::ops::value::setting::Driver;
 use crate::rules::basis::{self, matmul, swap_last};
 
 /// Both with the broadcast of their leading dimensions.
@@ -154,7 +155,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "linalg.svd" (A: &Tensor as Matrices, full_matrices: bool = true; driver: Option<&str> = None) -> Named [CUBIC] of super::decompositions::SVD {
+    fn svd = "linalg.svd" (A: &Tensor as Matrices, full_matrices: bool = true; driver: Driver = Driver::None) -> Named [CUBIC] of super::decompositions::SVD {
         let _ = driver;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let mut outs = call_many(Prim::Static(&SVD), &Params::None, &[A])?;
@@ -166,7 +167,7 @@ ops! { TABLE:
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices; driver: Option<&str> = None) -> Tensor [CUBIC] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices; driver: Driver = Driver::None) -> Tensor [CUBIC] {
         let _ = driver;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
     }

@@ -127,7 +127,7 @@ fn of_matrix(x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Resul
     };
     let singular = |f: &dyn Fn(&Tensor) -> Result<Tensor>| -> Result<Tensor> {
         let order: Dims = (0..x.rank()).filter(|d| !dims.contains(d)).chain([rows, cols]).collect();
-        let values = super::linalg::svdvals(&basis::permute(x, &order)?, None)?;
+        let values = super::linalg::svdvals(&basis::permute(x, &order)?, super::value::setting::Driver::None)?;
         let y = f(&values)?;
         if keep { basis::unsqueeze_dims(&y, dims) } else { Ok(y) }
     };

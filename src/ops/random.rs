@@ -8,6 +8,7 @@ use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::random as kernels;
 use crate::ops::signature::{FloatDType, HERE, Probability, float_dtype, inside, probability};
+use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{Opaque, OpaqueBatch, basis};
 use smallvec::smallvec;
 
@@ -69,8 +70,8 @@ ops! { TABLE:
     /// >>> pullback.rand(2, 3).shape
     /// pullback.Size([2, 3])
     fn rand = "rand" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        pin_memory: &Value = &Value::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, dtype, sizes(HERE, size)?, generator)
     }
@@ -81,16 +82,16 @@ ops! { TABLE:
     /// >>> pullback.randn(2, 3).shape
     /// pullback.Size([2, 3])
     fn randn = "randn" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        pin_memory: &Value = &Value::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, dtype, sizes(HERE, size)?, generator)
     }
 
     /// Uniform random numbers in [0, 1) with the shape and dtype of another tensor.
     fn rand_like = "rand_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
+        layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
@@ -99,8 +100,8 @@ ops! { TABLE:
 
     /// Standard normal random numbers with the shape and dtype of another tensor.
     fn randn_like = "randn_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, memory_format: &Value = &Value::None)
+        layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
@@ -113,8 +114,8 @@ ops! { TABLE:
     /// >>> pullback.randint(10, (4,)).dtype
     /// pullback.int64
     fn randint = "randint" (low: &Value = &Value::None, high: &Value = &Value::None, size: &Value = &Value::None;
-        generator: Source<'_> = None, dtype: Option<DType> = None, layout: &Value = &Value::None,
-        device: &Value = &Value::None, requires_grad: bool = false, pin_memory: &Value = &Value::None)
+        generator: Source<'_> = None, dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         let (low, high, size) = randint_bounds(low, high, size)?;
@@ -125,8 +126,8 @@ ops! { TABLE:
     /// `randint_like(x, low, high)`.
     fn randint_like = "randint_like" (input: &Tensor, low: i64, high: Option<i64> = None;
         generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        memory_format: &Value = &Value::None) -> Tensor [CREATION, RANDOM] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let (low, high) = high.map_or((0, low), |h| (low, h));
         law(HERE, Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
@@ -138,8 +139,8 @@ ops! { TABLE:
     /// >>> pullback.randperm(4).sort().values
     /// tensor([0, 1, 2, 3])
     fn randperm = "randperm" (n: i64; generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: &Value = &Value::None, device: &Value = &Value::None, requires_grad: bool = false,
-        pin_memory: &Value = &Value::None) -> Tensor [CREATION, RANDOM] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         if n < 0 {
             refuse!(Runtime, "n must be non-negative, got {n}");
@@ -154,7 +155,7 @@ ops! { TABLE:
     /// pullback.Size([3])
     fn normal = "normal" (mean: super::value::Operand<'_>, std: super::value::Operand<'_> = 1.0.into(),
         size: Option<&[i64]> = None; generator: Source<'_> = None, dtype: Option<DType> = None,
-        device: &Value = &Value::None, requires_grad: bool = false) -> Tensor [CREATION, RANDOM] {
+        device: Device = Device::None, requires_grad: bool = false) -> Tensor [CREATION, RANDOM] {
         use super::value::Operand::{Number, Tensor as T};
         ignore!(device, requires_grad);
         if let Number(s) = std

@@ -28,8 +28,53 @@ pub enum Kind {
     /// An index expression: integers, slices, `None`, `...`, tensors.
     Index,
     Generator,
+    /// What has one value here, which the host language checks.
+    Setting(Setting),
     /// Anything; the entry looks at it.
     Any,
+}
+
+/// Settings of PyTorch that have few values here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Setting {
+    Device,
+    Layout,
+    PinMemory,
+    MemoryFormat,
+    Driver,
+}
+
+/// Parameter types of settings: the host language has checked them, and entries have nothing to do with them.
+pub mod setting {
+    use super::{Arg, Kind, Result, Setting, Value};
+
+    macro_rules! settings {
+        ($($(#[doc = $doc:literal])* $name:ident)*) => {$(
+            $(#[doc = $doc])*
+            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+            pub enum $name {
+                None,
+            }
+            impl Arg<'_> for $name {
+                const KIND: Kind = Kind::Setting(Setting::$name);
+                fn from_value(_: &Value) -> Result<Self> {
+                    Ok($name::None)
+                }
+            }
+        )*};
+    }
+    settings! {
+        /// Where the elements are: in main memory.
+        Device
+        /// How elements are stored: by strides.
+        Layout
+        /// Whether the memory is pinned, which needs an accelerator.
+        PinMemory
+        /// The order of dimensions in memory, into which the host language brings the result.
+        MemoryFormat
+        /// Which of an accelerator's algorithms runs.
+        Driver
+    }
 }
 
 impl Kind {
@@ -49,7 +94,7 @@ impl Kind {
             Kind::Operands => "TensorsOrNumbers",
             Kind::Index => "index",
             Kind::Generator => "Generator",
-            Kind::Any => "any",
+            Kind::Setting(_) | Kind::Any => "any",
         }
     }
 }

@@ -18,6 +18,7 @@ use pullback::core::tensor::Payload;
 use pullback::dense::Array;
 use pullback::match_dtype;
 use pullback::ops::Cost;
+use pullback::ops::value::Setting;
 use pullback::rules::basis;
 use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -335,9 +336,9 @@ native! { METHODS, ATTRIBUTES:
     }
     /// A tensor with a copy of `data`, of this tensor's dtype unless given.
     fn new_tensor(slf, data; dtype = None, device = None, requires_grad = False, layout = None, pin_memory = False) {
-        for (name, option) in [("layout", layout), ("pin_memory", pin_memory)] {
+        for (setting, option) in [(Setting::Layout, layout), (Setting::PinMemory, pin_memory)] {
             if let Some(o) = option {
-                options::check("new_tensor", name, &o)?;
+                options::check("new_tensor", setting, &o)?;
             }
         }
         let Some(data) = data else { return Err(PyTypeError::new_err("new_tensor(): argument 'data' is None").into()) };

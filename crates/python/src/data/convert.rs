@@ -187,7 +187,7 @@ pub fn tensor(o: Any<'_, '_>) -> Option<Tensor> {
 
 /// Converts an argument to what the parameter accepts.
 pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> {
-    if o.is_none() && (optional || kind == Kind::Any) {
+    if o.is_none() && (optional || matches!(kind, Kind::Any | Kind::Setting(_))) {
         return Ok(Value::None);
     }
     let value = match kind {
@@ -209,6 +209,8 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         },
         Kind::Index => return index(o).map(Value::Index),
         Kind::Generator => crate::types::random::of_object(o).map(Value::Object),
+        // It was looked at when the call was parsed.
+        Kind::Setting(_) => Some(Value::None),
         Kind::Any => any(o, 0)?,
     };
     value.ok_or_else(|| mismatch(kind, o))

@@ -148,7 +148,11 @@ fn tensor_<'py>(
     pin_memory: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     if pin_memory {
-        crate::types::options::check("tensor", "pin_memory", PyBool::new(data.py(), true).as_any())?;
+        crate::types::options::check(
+            "tensor",
+            pullback::ops::value::Setting::PinMemory,
+            PyBool::new(data.py(), true).as_any(),
+        )?;
     }
     let o = Options::of("tensor", dtype, device, requires_grad)?;
     o.finish(data.py(), from_data("tensor", data, o.dtype)?)

@@ -5,6 +5,7 @@ use crate::door::synonyms;
 use crate::types::options;
 use crate::types::raised;
 use pullback::base::{Error, Result};
+use pullback::ops::value::Setting;
 use pullback::ops::{Cost, Entry, Flags, Kind, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -25,8 +26,6 @@ pub struct Bindable {
     pub names: Vec<Py<PyString>>,
     /// Number of parameters that can be given by position.
     pub positional: usize,
-    /// Which parameters are options with few values, as bits.
-    options: u32,
     pub cost: Cost,
     /// Elements of one tensor from which the call is long.
     pub limit: usize,
@@ -42,8 +41,7 @@ impl Bindable {
             limit: entry.flags.cost().limit(),
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
-            options: (0..).zip(entry.params).fold(0, |m, (i, p)| m | u32::from(options::is_option(p.name)) << i),
-            memory_format: entry.params.iter().position(|p| p.name == "memory_format"),
+            memory_format: entry.params.iter().position(|p| p.kind == Kind::Setting(Setting::MemoryFormat)),
         }
     }
 
@@ -183,8 +181,8 @@ impl Bindable {
             }
             // SAFETY: slots hold objects that the caller's frame keeps alive.
             let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
-            if self.options >> i & 1 != 0 {
-                options::check(self.entry.short_name(), p.name, &o)?;
+            if let Kind::Setting(setting) = p.kind {
+                options::check(self.entry.short_name(), setting, &o)?;
             }
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
             let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);

@@ -4,43 +4,39 @@ use crate::data::convert::type_name;
 use crate::types::device::{Device, Layout, MemoryFormat};
 use pullback::base::{Error, Result};
 use pullback::core::Tensor;
+use pullback::ops::value::Setting;
 use pullback::rules::basis;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
-/// Names of options that the door checks for all entries.
-pub fn is_option(name: &str) -> bool {
-    matches!(name, "device" | "layout" | "pin_memory" | "memory_format" | "driver")
-}
-
 /// An error unless the option has a value that the operator can honour.
 #[cold]
-pub fn check(op: &str, name: &str, o: Any<'_, '_>) -> Result<()> {
+pub fn check(op: &str, setting: Setting, o: Any<'_, '_>) -> Result<()> {
     if o.is_none() {
         return Ok(());
     }
-    match name {
-        "device" => Device::from_argument(o, op).map(drop).map_err(crate::types::errors::to_error),
-        "layout" => match o.cast::<Layout>() {
+    match setting {
+        Setting::Device => Device::from_argument(o, op).map(drop).map_err(crate::types::errors::to_error),
+        Setting::Layout => match o.cast::<Layout>() {
             Ok(_) => Ok(()),
             Err(_) => Err(Error::type_(format!(
                 "{op}(): argument 'layout' must be pullback.strided, the only layout, not {}",
                 type_name(o)
             ))),
         },
-        "pin_memory" => match o.cast::<PyBool>() {
+        Setting::PinMemory => match o.cast::<PyBool>() {
             Ok(b) if !b.is_true() => Ok(()),
             Ok(_) => Err(Error::runtime(format!(
                 "{op}(): pin_memory=True needs an accelerator, and the only device is 'cpu'; leave it out"
             ))),
             Err(_) => Err(Error::type_(format!("{op}(): argument 'pin_memory' must be bool, not {}", type_name(o)))),
         },
-        "driver" => Err(Error::runtime(format!(
+        Setting::Driver => Err(Error::runtime(format!(
             "linalg.{op}(): keyword argument `driver=` is only supported on CUDA inputs; leave it out"
         ))),
-        _ => memory_format(op, o).map(drop),
+        Setting::MemoryFormat => memory_format(op, o).map(drop),
     }
 }
 
