@@ -31,7 +31,19 @@ import rust_source
 from rust_source import Source
 
 RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["ir"], ["transforms", "function"], ["skin"]]
-PYTHON = ["types", "process", "tensor", "door", "data", "pytree", "function", "autograd", "methods", "operators", "func"]
+PYTHON = [
+    "types",
+    "process",
+    "tensor",
+    "door",
+    "data",
+    "pytree",
+    "function",
+    "autograd",
+    "methods",
+    "operators",
+    "func",
+]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 PYTHON_RANK = {layer: rank for rank, layer in enumerate(PYTHON)}
 NAME = r"(?:r#)?[A-Za-z_]\w*"
