@@ -13,8 +13,8 @@ and, in the Python module,
 
 and every path that begins with `crate::`, `$crate::` or enough `super::` to leave its layer must lead to a layer of
 the same or a lower rank. A name that lib.rs re-exports, and an exported macro, count as the layer that they come from.
-The Python module is above all others, and its lib.rs above its folders. Tests inside src/ may use anything. `--arrows` prints how often each layer uses
-each other one. Exit status 1 if a path leads upwards.
+The Python module is above all others, and its lib.rs above its folders. Tests inside src/ may use anything. `--arrows`
+prints how often each layer uses each other one. Exit status 1 if a path leads upwards.
 """
 
 from __future__ import annotations
