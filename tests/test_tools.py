@@ -70,6 +70,25 @@ def test_other_uses_pass(layers: ModuleType, tmp_path: Path, text: str) -> None:
     assert faults(layers, tmp_path, {"lib.rs": "", "base/error.rs": macro, "dense/deep.rs": text}) == []
 
 
+def test_the_python_module_has_layers_of_its_own(layers: ModuleType, tmp_path: Path) -> None:
+    module = tmp_path / "crates" / "python" / "src"
+    texts = {
+        "lib.rs": "pub mod types;\nuse crate::func::register;",
+        "func/mod.rs": "use crate::tensor::wrap;\nuse crate::operators::run;",
+        "tensor/mod.rs": "use crate::types::dtype;\n\nfn f() {\n    crate::func::admit();\n}",
+        "data/lists.rs": "use super::super::autograd::leaf;",
+    }
+    for name, text in texts.items():
+        path = module / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = faults(layers, tmp_path, {"lib.rs": ""})
+    assert sorted(fault.rpartition("src/")[2].split(" ->")[0] for fault in found) == [
+        "data/lists.rs:1: data",
+        "tensor/mod.rs:4: tensor",
+    ]
+
+
 # ---------------------------------------------------------------- hot functions
 HASHES = ["0123456789abcdef", "fedcba9876543210"]
 

@@ -7,10 +7,14 @@ A layer is a folder of a crate's src/, ranked
 
     base < dense < core < rules < ops < ir < transforms, function < skin
 
+and, in the Python module,
+
+    types < process < tensor < door < data < pytree < function < autograd < methods < operators < func
+
 and every path that begins with `crate::`, `$crate::` or enough `super::` to leave its layer must lead to a layer of
 the same or a lower rank. A name that lib.rs re-exports, and an exported macro, count as the layer that they come from.
-The Python module is above all of them. Tests inside src/ may use anything. `--arrows` prints how often each layer uses
-each other one. Exit status 1 if a path leads upwards.
+The Python module is above all others, and its lib.rs above its folders. Tests inside src/ may use anything. `--arrows`
+prints how often each layer uses each other one. Exit status 1 if a path leads upwards.
 """
 
 from __future__ import annotations
@@ -27,7 +31,21 @@ import rust_source
 from rust_source import Source
 
 RANKS = [["base"], ["dense"], ["core"], ["rules"], ["ops"], ["ir"], ["transforms", "function"], ["skin"]]
+PYTHON = [
+    "types",
+    "process",
+    "tensor",
+    "door",
+    "data",
+    "pytree",
+    "function",
+    "autograd",
+    "methods",
+    "operators",
+    "func",
+]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
+PYTHON_RANK = {layer: rank for rank, layer in enumerate(PYTHON)}
 NAME = r"(?:r#)?[A-Za-z_]\w*"
 
 
@@ -104,7 +122,7 @@ def uses(source: Source) -> Iterator[Use]:
             yield Use(parts, line, public, alias)
 
 
-def exported(sources: list[Source]) -> dict[str, str]:
+def exported(sources: list[Source], rank: dict[str, int]) -> dict[str, str]:
     """What the crate's root gives out under a name of its own: name -> layer."""
     names = {}
     for source in sources:
@@ -112,7 +130,7 @@ def exported(sources: list[Source]) -> dict[str, str]:
             names[m[1]] = source.layer
         if not source.module:
             for use in uses(source):
-                if use.public and use.path and use.path[0] in RANK:
+                if use.public and use.path and use.path[0] in rank:
                     names[use.bound] = use.path[0]
     return names
 
@@ -121,21 +139,21 @@ def check(root: Path) -> tuple[list[str], Counter[tuple[str, str]]]:
     faults: list[str] = []
     arrows: Counter[tuple[str, str]] = Counter()
     for sources in rust_source.crates(root):
-        if not any(s.path.startswith("crates/python/") for s in sources):
-            faults += check_crate(sources, arrows)
+        python = any(s.path.startswith("crates/python/") for s in sources)
+        faults += check_crate(sources, arrows, PYTHON_RANK if python else RANK)
     return faults, arrows
 
 
-def check_crate(sources: list[Source], arrows: Counter[tuple[str, str]]) -> list[str]:
-    names = exported(sources)
+def check_crate(sources: list[Source], arrows: Counter[tuple[str, str]], rank: dict[str, int]) -> list[str]:
+    names = exported(sources, rank)
     tops = {s.layer for s in sources}
     faults = [
         f"{top}/ is not in the table of layers"
-        for top in sorted(tops - set(RANK) - {""})
+        for top in sorted(tops - set(rank) - {""})
         if any(s.layer == top and f"/{top}/" in s.path for s in sources)
     ]
     for source in sources:
-        if source.layer not in RANK:
+        if source.layer not in rank:
             continue
         for use in uses(source):
             if not use.path or use.path[0] == "*":
@@ -143,10 +161,10 @@ def check_crate(sources: list[Source], arrows: Counter[tuple[str, str]]) -> list
                 continue
             else:
                 target = names.get(use.path[0], use.path[0])
-            if target == source.layer or target not in RANK:
+            if target == source.layer or target not in rank:
                 continue
             arrows[source.layer, target] += 1
-            if RANK[target] > RANK[source.layer]:
+            if rank[target] > rank[source.layer]:
                 faults.append(f"{source.path}:{use.line}: {source.layer} -> {target} ({'::'.join(use.path)})")
     return faults
 

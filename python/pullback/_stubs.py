@@ -181,12 +181,10 @@ def _member(path: str, name: str, value: Any) -> str:
         signature = _signature(path, value.__func__, method=not static)
         return _definition(name, signature, value.__doc__, decorator)
     if type(value).__name__ == "classmethod_descriptor":
-        return _definition(
-            name,
-            _signature(path, value, method=False).replace("(", "(cls, ", 1).replace(", )", ")"),
-            None,
-            "@builtins.classmethod",
-        )
+        # Some descriptors tell of the class as a parameter, others do not.
+        signature = _signature(path, value, method=False).replace("(cls: Any, /, ", "(", 1)
+        signature = signature.replace("(", "(cls, ", 1).replace(", )", ")")
+        return _definition(name, signature, None, "@builtins.classmethod")
     if callable(value):
         return _definition(name, _signature(path, value, method=True), value.__doc__ if name[:2] != "__" else None)
     if type(value).__name__ in ("getset_descriptor", "member_descriptor", "property"):

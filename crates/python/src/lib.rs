@@ -45,6 +45,7 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     types::size::register(m)?;
     types::named::register(m)?;
     tensor::register(m)?;
+    methods::register(m)?;
     methods::storage::register(m)?;
     pytree::register(m)?;
     data::register(m)?;
@@ -57,6 +58,7 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd::grad_mode::register(m)?;
     autograd::forward_ad::register(m)?;
     autograd::graph::register(m)?;
+    process::gil::register(m)?;
     process::host::register(m)?;
     autograd::hooks::register(m)?;
     methods::pickle::register(m)?;

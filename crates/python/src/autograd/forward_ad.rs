@@ -1,8 +1,9 @@
 //! `autograd.forward_ad`: levels of dual numbers that are entered and left by hand, and dual tensors.
 
-use crate::data::convert;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::tensor::standing;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::Error;
 use pullback::core::origin::{Origin, at_here};
@@ -55,7 +56,7 @@ fn numbered(op: &str, number: usize) -> PyResult<LevelId> {
 
 fn argument<'a, 'py>(op: &str, name: &str, o: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyTensor>> {
     o.cast::<PyTensor>().map_err(|_| {
-        Error::type_(format!("{op}(): argument '{name}' must be Tensor, not {}", convert::type_name(o))).into()
+        Error::type_(format!("{op}(): argument '{name}' must be Tensor, not {}", class::type_name(o))).into()
     })
 }
 
@@ -82,7 +83,7 @@ fn make_dual<'py>(
         let (a, b) = (cell.layout()?, other.layout()?);
         a.strides == b.strides && !b.may_overlap()
     };
-    crate::methods::storage::stand_for(&cell, primal);
+    standing::stand_for(&cell, primal);
     let companion = shared.then(|| Companion { cell: other, object: Arc::new(tangent.clone().unbind()) });
     crate::tensor::wrap_cell(primal, cell.face(Face::Dual { level: id, tangent: companion }, packed))
 }

@@ -4,9 +4,10 @@ use crate::autograd::hooks::Removable;
 use crate::autograd::saving;
 use crate::data::convert;
 use crate::door::native::Out;
-use crate::tensor::gc;
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::Accumulator;
+use crate::tensor::upward;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::{autograd, function, tensor};
 use pullback::core::node::{Link, Meta, locked};
@@ -19,6 +20,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType, PyWeakrefReference};
+use std::any::Any;
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -183,7 +185,7 @@ impl PyNode {
         }
     }
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        gc::node(self, visit)
+        node_reach(self, visit)
     }
     fn __repr__(slf: &Bound<'_, Self>) -> String {
         format!("<{} object at {:p}>", slf.get().0.class(), slf.as_ptr())
@@ -218,7 +220,7 @@ impl PyNode {
                 return Ok(None);
             }
             let Some(g) = convert::tensor(&o) else {
-                let got = convert::type_name(&o);
+                let got = class::type_name(&o);
                 return Err(
                     PyTypeError::new_err(short!("{name}(): gradient {i} must be a Tensor or None, got {got}")).into()
                 );
@@ -261,11 +263,35 @@ fn callable(f: &Bound<'_, PyAny>, op: &str) -> PyResult<Py<PyAny>> {
     if !f.is_none() {
         return Ok(f.clone().unbind());
     }
-    Err(PyTypeError::new_err(short!("{op}(): argument 'fn' must be callable, got {}", convert::type_name(f))).into())
+    Err(PyTypeError::new_err(short!("{op}(): argument 'fn' must be callable, got {}", class::type_name(f))).into())
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let _ = upward::SHOWS[0].set(show);
     autograd::register(m)?;
     saving::register(m)?;
     Ok(crate::types::submodule(m, "autograd.graph")?.add_class::<PyNode>()?)
+}
+
+/// For the traversal of a node's object.
+fn node_reach(node: &PyNode, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+    let mut visitor = Visitor::new(visit);
+    visitor.walk(|reach| reach.node(&node.0));
+    visitor.finish()
+}
+
+/// Shows the collector what the host of a node, or a packed value, holds.
+pub fn show(held: &dyn Any, visitor: &mut Visitor<'_>) -> bool {
+    if let Some(packed) = held.downcast_ref::<saving::PyPacked>() {
+        visitor.object(&packed.object);
+        if Arc::strong_count(&packed.unpack) == 1 {
+            visitor.object(&packed.unpack);
+        }
+        return true;
+    }
+    let hosted = held.downcast_ref::<Hosted>();
+    if let Some(hosted) = hosted {
+        hosted.visit(visitor);
+    }
+    hosted.is_some()
 }

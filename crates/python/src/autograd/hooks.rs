@@ -3,6 +3,7 @@
 use crate::data::convert;
 use crate::tensor;
 use crate::tensor::gradient::Accumulator;
+use crate::types::class;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -31,7 +32,7 @@ impl Callable {
             return Err(PyTypeError::new_err(short!(
                 "{}: expected the hook to return a Tensor or None, got {}",
                 REGISTER,
-                convert::type_name(out)
+                class::type_name(out)
             ))
             .into());
         };
@@ -59,7 +60,7 @@ impl Callable {
     fn callable(&self, py: Python<'_>) -> PyResult<String> {
         match self.0.bind(py).getattr_opt("__name__")? {
             Some(name) => raised::str_of(&name),
-            None => Ok(convert::type_name(self.0.bind(py))),
+            None => Ok(class::type_name(self.0.bind(py))),
         }
     }
 
@@ -69,7 +70,7 @@ impl Callable {
         if f.is_callable() {
             return Ok(f);
         }
-        let got = convert::type_name(f);
+        let got = class::type_name(f);
         Err(PyTypeError::new_err(short!("{REGISTER}: a hook of a node must be callable, got an object of type {got}"))
             .into())
     }
@@ -88,7 +89,7 @@ impl Callable {
             Ok(t) => t.iter().collect(),
             Err(_) if like.len() == 1 => vec![out.clone()],
             Err(_) => {
-                let got = convert::type_name(out);
+                let got = class::type_name(out);
                 return Err(PyTypeError::new_err(short!(
                     "{}: expected the hook to return None or a tuple of {} Tensors, got {got}",
                     REGISTER,

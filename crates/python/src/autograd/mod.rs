@@ -9,16 +9,17 @@ pub mod saving;
 pub mod seeds;
 
 use crate::autograd::hooks::Removable;
-use crate::data::{conversion, convert};
+use crate::data::conversion;
 use crate::door::native;
 use crate::door::native::{Arg, Slf};
 use crate::function;
 use crate::native;
 use crate::tensor;
 use crate::tensor::PyTensor;
-use crate::tensor::gradient::{Accumulator, GradBox};
+use crate::tensor::gradient::Accumulator;
+use crate::types::class;
 use crate::types::errors::PyResult;
-use pullback::core::node::{Sink, locked};
+use pullback::core::node::locked;
 use pullback::core::{Edge, Tensor};
 use pullback::dense::stack;
 use pullback::rules::basis;
@@ -27,59 +28,10 @@ use pullback::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::{Arc, Weak};
 
+use crate::tensor::history::{grad_box, retain};
+pub use crate::tensor::history::{gradient, is_required, retain_leaf, set_requires_grad};
 pub use pullback::skin::tape::{is_leaf, requires_grad};
-
-/// `requires_grad_(on)`
-pub fn set_requires_grad(slf: Slf<'_, '_>, on: bool) -> PyResult<()> {
-    let t = slf.get();
-    if on {
-        function::look(slf.py())?;
-    }
-    let value = t.value();
-    if requires_grad(&value) == on {
-        if on {
-            tape::check_outside("Tensor.requires_grad_()")?;
-        }
-        return Ok(());
-    }
-    if !on {
-        return Ok(t.adopt(tape::unleaf(&value)?)?);
-    }
-    let new = match function::leaf(slf.py(), &value, || Ok(Accumulator::new(slf)?))? {
-        Some(new) => new,
-        None => tape::leaf(&value, Accumulator::new(slf)?)?,
-    };
-    Ok(t.adopt(new)?)
-}
-
-/// Whether gradients are recorded for a tensor.
-pub fn is_required(slf: Slf<'_, '_>) -> PyResult<bool> {
-    if requires_grad(&slf.get().value()) {
-        return Ok(true);
-    }
-    function::look(slf.py())?;
-    Ok(requires_grad(&slf.get().value()))
-}
-
-/// Makes a tensor whose elements were replaced by others of another shape the leaf that it was.
-pub fn retain_leaf(slf: Slf<'_, '_>, old: &Tensor) -> PyResult<()> {
-    set_requires_grad(slf, requires_grad(old))
-}
-
-/// The `.grad` of a tensor.
-pub fn gradient(t: &PyTensor) -> Option<Py<PyTensor>> {
-    Python::attach(|py| grad_box(t)?.get(py))
-}
-
-/// Where the gradient is: with the object, or with the leaf that its value is.
-fn grad_box(t: &PyTensor) -> Option<Arc<GradBox>> {
-    t.known_gradient_box().or_else(|| {
-        let e = tape::edge(&t.value())?;
-        Some(Accumulator::of_node(&e.node)?.gradient_box(t))
-    })
-}
 
 fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {
     let Some(value) = value else {
@@ -89,7 +41,7 @@ fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {
         return Ok(());
     };
     let Ok(g) = value.cast::<PyTensor>() else {
-        let got = convert::type_name(&value);
+        let got = class::type_name(&value);
         return Err(
             PyTypeError::new_err(short!("grad: assigned grad expected to be a Tensor or None but got {got}")).into()
         );
@@ -277,30 +229,6 @@ fn grad<'py>(
         });
     }
     Ok(PyTuple::new(py, out)?)
-}
-
-fn retained(e: &Edge, sink: &Arc<GradBox>) -> bool {
-    let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
-    let known =
-        |x: &pullback::core::node::Extra| locked(&x.retained).iter().any(|(slot, s)| *slot == e.slot && same(s));
-    e.node.extra_if_any().is_some_and(known)
-}
-
-fn retain(e: &Edge, sink: &Arc<GradBox>) {
-    if !retained(e, sink) {
-        let sink: Arc<dyn Sink> = sink.clone();
-        locked(&e.node.extra().retained).push((e.slot, Arc::downgrade(&sink)));
-    }
-}
-
-/// A tensor whose gradient is retained was written to: the gradient is that of its new value.
-pub fn keep_retaining(sink: &Arc<GradBox>, old: Option<Edge>, new: &Tensor) {
-    let (Some(old), Some(new)) = (old, tape::edge(new)) else { return };
-    if !Arc::ptr_eq(&old.node, &new.node) && retained(&old, sink) {
-        let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
-        locked(&old.node.extra().retained).retain(|(slot, s)| *slot != old.slot || !same(s));
-        retain(&new, sink);
-    }
 }
 
 /// Where the value hangs on a tape, for something that only makes sense there.

@@ -6,6 +6,7 @@ use crate::data::convert;
 use crate::door::native::Out;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use pullback::base::{DType, Result, Shape};
@@ -75,7 +76,7 @@ impl Packed for PyPacked {
                 return Err(PyTypeError::new_err(short!(
                     "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got result of \
                      type {}",
-                    convert::type_name(&out)
+                    class::type_name(&out)
                 ))
                 .into());
             };

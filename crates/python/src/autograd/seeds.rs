@@ -4,6 +4,7 @@ use crate::autograd::graph::PyNode;
 use crate::data::convert;
 use crate::door::native::Arg;
 use crate::tensor::PyTensor;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::{Edge, Tensor};
@@ -55,7 +56,7 @@ impl Target<'_> {
 /// The tensors and edges that gradients are wanted for: at least one.
 pub fn targets<'py>(inputs: &Bound<'py, PyAny>, op: &str) -> PyResult<Vec<Target<'py>>> {
     let wrong = |o: &Bound<'_, PyAny>| {
-        let got = convert::type_name(o);
+        let got = class::type_name(o);
         PyTypeError::new_err(short!("{op}(): argument 'inputs' expected Tensors or GradientEdges, got {got}"))
     };
     let target = |o: &Bound<'py, PyAny>| -> PyResult<Option<Target<'py>>> {
@@ -87,7 +88,7 @@ pub fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tenso
         return Ok(vec![t]);
     }
     let wrong = |o: &Bound<'_, PyAny>| {
-        let got = convert::type_name(o);
+        let got = class::type_name(o);
         PyTypeError::new_err(short!("{op}(): argument '{name}' expected Tensor or sequence of Tensors, got {got}"))
     };
     let items = raised::items_if_any(o)?.ok_or_else(|| wrong(o))?;

@@ -4,7 +4,7 @@ use crate::data;
 use crate::data::{convert, memory, nested};
 use crate::door::native::{Arg, Out, Slf};
 use crate::native;
-use crate::operators::run;
+use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
@@ -186,7 +186,7 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
 /// The array of a tensor whose memory others may see and write to from now on.
 pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
     let value = t.value();
-    if crate::autograd::requires_grad(&value) || is_differentiated(&value) {
+    if pullback::skin::tape::requires_grad(&value) || is_differentiated(&value) {
         return Err(PyRuntimeError::new_err(short!(
             "{what}: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead, or a \
              pullback.autograd.Function to differentiate through NumPy code"
@@ -266,8 +266,8 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
         return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
     }
     let out = match target.dtype {
-        Some(d) if d != value.dtype() => run::released(py, Cost::Cheap, &[&value], || basis::cast(&value, d))?,
-        _ if target.copy => run::released(py, Cost::Cheap, &[&value], || basis::copy(&value))?,
+        Some(d) if d != value.dtype() => gil::released(py, Cost::Cheap, &[&value], || basis::cast(&value, d))?,
+        _ if target.copy => gil::released(py, Cost::Cheap, &[&value], || basis::copy(&value))?,
         _ => return Ok(slf.clone().into_any()),
     };
     Ok(tensor::wrap(py, out)?.into_any())

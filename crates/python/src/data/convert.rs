@@ -1,6 +1,7 @@
 //! Arguments and results between Python objects and [`Value`]s.
 
 use crate::tensor;
+use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
 use crate::types::raised;
 use num_complex::Complex;
@@ -45,15 +46,6 @@ fn first_misfit(o: Any<'_, '_>, fits: impl Fn(Any<'_, '_>) -> Result<bool>) -> R
         }
     }
     Ok(None)
-}
-
-pub fn type_name(o: Any<'_, '_>) -> String {
-    class_name(&o.get_type())
-}
-
-pub fn class_name(class: &Bound<'_, PyType>) -> String {
-    // Reading it runs no code of the program.
-    class.name().map_or_else(|_| "object".into(), |n| raised::text(&n))
 }
 
 fn kind_text(kind: Kind) -> &'static str {

@@ -4,10 +4,10 @@
 //! `dltensor_versioned`) belongs to whoever renames it to `used_…`, and calls its deleter once.
 
 use crate::data::conversion;
-use crate::data::convert::type_name;
 use crate::door::native::{Out, Slf};
 use crate::native;
 use crate::tensor;
+use crate::types::class::type_name;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;

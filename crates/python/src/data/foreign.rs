@@ -2,6 +2,7 @@
 //! of all others by that.
 
 use crate::process::object;
+use crate::types::class;
 use crate::types::dtype::dtype_from_kind;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
@@ -139,7 +140,7 @@ impl Foreign {
             Error::type_(format!(
                 "{op}(): can't convert {} of type {what}. The only supported types are: float64, float32, float16, \
                  complex64, complex128, int64, int32, int16, int8, uint8, and bool",
-                crate::data::convert::type_name(o)
+                class::type_name(o)
             ))
         };
         if let Some(array) = Foreign::of_array(o).map_err(to_error)? {
@@ -150,7 +151,7 @@ impl Foreign {
             None => Ok(None),
         };
         let Some(view) = buffer(o).map_err(to_error)? else {
-            return Err(unsupported(&dtype_text()?.unwrap_or_else(|| crate::data::convert::type_name(o))));
+            return Err(unsupported(&dtype_text()?.unwrap_or_else(|| class::type_name(o))));
         };
         let Some(dtype) = dtype_of_format(view.format(), view.item_size()) else {
             return Err(unsupported(&dtype_text()?.unwrap_or_else(|| view.format().to_string_lossy().into())));

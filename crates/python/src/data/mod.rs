@@ -9,11 +9,10 @@ pub mod memory;
 pub mod nested;
 pub mod stacked;
 
-use crate::autograd;
-use crate::data::convert::type_name;
 use crate::data::foreign::Foreign;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use crate::types::{device, dtype};
@@ -131,7 +130,7 @@ impl Options {
     pub fn finish<'py>(&self, py: Python<'py>, t: Tensor) -> PyResult<Bound<'py, PyAny>> {
         let out = tensor::wrap_shared(py, t)?;
         if self.requires_grad {
-            autograd::set_requires_grad(&out, true)?;
+            tensor::history::set_requires_grad(&out, true)?;
         }
         Ok(out.into_any())
     }

@@ -1,7 +1,7 @@
 //! Numbers, and nested sequences of anything that counts as numbers, as arrays.
 
 use crate::data::convert;
-use crate::data::convert::type_name;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
 use crate::types::raised;

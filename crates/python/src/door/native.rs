@@ -89,7 +89,7 @@ impl Signature {
             }
             if !kwnames.is_null() {
                 for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
-                    let name = crate::operators::parse::keyword(py, ffi::PyTuple_GET_ITEM(kwnames, k));
+                    let name = crate::door::synonyms::keyword(py, ffi::PyTuple_GET_ITEM(kwnames, k));
                     let place = |name: &str| self.params.iter().position(|p| p.0 == name);
                     let synonym = || crate::door::synonyms::meanings(&name).iter().find_map(|to| place(to));
                     let Some(i) = place(&name).or_else(synonym) else {

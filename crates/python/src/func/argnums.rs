@@ -2,8 +2,8 @@
 
 use super::fail;
 use super::tree::{Tree, leaf_value};
-use crate::data::convert::type_name;
 use crate::door::vectorcall::Call;
+use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
 use pullback::base::Kind;
 use pullback::core::Tensor;

@@ -2,8 +2,8 @@
 
 use super::callable::Transform;
 use super::fail;
-use crate::data::convert::type_name;
 use crate::types::brief::brief;
+use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
 use pullback::base::Kind;
 use pyo3::prelude::*;

@@ -3,10 +3,9 @@
 use super::callable::Transform;
 use super::fail;
 use super::tree::{Tree, converted};
-use crate::data::convert::type_name;
-use crate::operators::views;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
@@ -93,7 +92,7 @@ impl<'py> Mapped<'py> {
         let all = IndexItem::Slice { start: None, stop: None, step: None };
         let members = IndexItem::Slice { start: Some(from as i64), stop: Some((from + size) as i64), step: None };
         let items = std::iter::repeat_n(all, self.dim).chain([members]).collect();
-        let chunk = views::index(&self.caller, items)?.cast_into::<PyTensor>()?;
+        let chunk = tensor::views::index(&self.caller, items)?.cast_into::<PyTensor>()?;
         let value = batch.lift(&chunk.get().value(), self.dim);
         Ok(tensor::wrap_lifted(&chunk, value)?.into_any())
     }

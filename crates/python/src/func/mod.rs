@@ -40,6 +40,7 @@ fn _restore_transform<'py>(
 
 /// Adds `_core.func`.
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let _ = crate::tensor::upward::ADMIT.set(passed::admit);
     origin::set_locator(crate::types::errors::locator);
     let func = crate::types::submodule(m, "func")?;
     callable::register(&func)?;

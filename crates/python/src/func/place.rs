@@ -1,7 +1,7 @@
 //! Names of functions, and where in the user's program a transform was applied.
 
 use super::callable::Transform;
-use crate::data::convert;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::{errors, raised};
 use pullback::core::origin::Origin;
@@ -24,7 +24,7 @@ pub fn name_of(func: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Some(name) = own_name(func)? {
         return Ok(raised::text(&name));
     }
-    let class = convert::type_name(func);
+    let class = class::type_name(func);
     match class == "partial" {
         true => match func.getattr_opt(intern!(func.py(), "func"))? {
             Some(inner) => Ok(format!("functools.partial({}, ...)", name_of(&inner)?)),

@@ -3,9 +3,9 @@
 use super::grad::{detached, signature, split_aux};
 use super::tree::{Tree, direction, leaf_value, tensor_value};
 use super::{fail, place};
-use crate::data::convert::type_name;
 use crate::door::callable;
 use crate::door::vectorcall;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::Kind;

@@ -1,12 +1,12 @@
 //! The `ctx` of `autograd.Function`.
 
 use super::Objects;
-use crate::data::convert::type_name;
 use crate::door::native;
 use crate::process::object;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
 use pullback::core::origin::at_here;
 use pullback::core::{BatchInfo, Edge, Randomness, Set, Tensor};

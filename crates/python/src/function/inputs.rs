@@ -3,10 +3,10 @@
 use super::ctx::Needs;
 use super::methods::Methods;
 use super::{Objects, as_list, optional, value_of};
-use crate::data::convert::type_name;
 use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::origin::at_here;

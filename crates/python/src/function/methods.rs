@@ -1,6 +1,6 @@
 //! The staticmethods of an `autograd.Function` class.
 
-use crate::data::convert;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::origin::{Origin, at_here};
@@ -61,7 +61,7 @@ pub struct Bindings<'py> {
 impl Methods {
     /// Looks the methods up.
     pub fn of(class: &Bound<'_, PyType>) -> PyResult<Methods> {
-        let name = convert::class_name(class);
+        let name = class::class_name(class);
         // A method counts if the class or a base of its own gives it: `Function`'s are placeholders.
         let own = |method: &str| -> PyResult<Option<Py<PyAny>>> {
             for base in class.mro().iter() {

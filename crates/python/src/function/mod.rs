@@ -14,14 +14,16 @@ mod written;
 use crate::door::callable as door;
 use crate::door::vectorcall;
 use crate::door::vectorcall::{Call as Given, Callable};
-use crate::operators::views;
 use crate::tensor;
+use crate::tensor::gc::Visitor;
+use crate::tensor::gradient::Accumulator;
+use crate::tensor::upward;
 use crate::types::errors::PyResult;
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
 use inputs::Inputs;
-pub use method::{check_reach, computed, is_derived, leaf, look, open_tape};
+pub use method::{check_reach, computed, is_derived, look, open_tape};
 use methods::{Bindings, Methods};
 use pullback::core::level::GradMode;
 use pullback::core::watch::{self, Levels};
@@ -33,6 +35,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use pyo3::{ffi, intern};
 pub use saved::attribute;
 use smallvec::{SmallVec, smallvec};
+use std::any::Any;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -214,7 +217,7 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = out.py();
     let detached = |o: &Bound<'_, PyAny>| -> PyResult<Option<Py<PyAny>>> {
         match o.cast::<PyTensor>() {
-            Ok(t) if t.get().value().level() == LevelId::AMBIENT => Ok(Some(views::detached(t)?.unbind())),
+            Ok(t) if t.get().value().level() == LevelId::AMBIENT => Ok(Some(tensor::views::detached(t)?.unbind())),
             _ => Ok(None),
         }
     };
@@ -233,7 +236,18 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 /// Adds the classes, and tells the interpreter that `apply` is called by its entry point.
+/// Shows the collector a ctx.
+fn show(held: &dyn Any, visitor: &mut Visitor<'_>) -> bool {
+    let ctx = held.downcast_ref::<Py<Ctx>>();
+    if let Some(ctx) = ctx {
+        visitor.object(ctx);
+    }
+    ctx.is_some()
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let _ = (upward::SHOWS[1].set(show), upward::LOOK.set(look));
+    let _ = upward::LEAF.set(|t, value| method::leaf(t.py(), value, || Ok(Accumulator::new(t)?)));
     let py = m.py();
     watch::set_arguments(captured::what, captured::leads_out);
     m.add_class::<Apply>()?;

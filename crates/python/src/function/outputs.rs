@@ -2,9 +2,9 @@
 
 use super::methods::Methods;
 use super::{Objects, as_list, inputs, value_of};
-use crate::data::convert::type_name;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::types::brief::brief;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::origin::at_here;

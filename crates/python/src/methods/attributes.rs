@@ -3,7 +3,6 @@
 use crate::data::conversion;
 use crate::door::native::Out;
 use crate::native;
-use crate::operators::views;
 use crate::types::errors::PyResult;
 use crate::types::{device, dtype, options, size};
 use crate::{autograd, tensor};
@@ -191,11 +190,11 @@ native! { METHODS, ATTRIBUTES:
     }
     ~
     /// The same memory without history; assigning replaces the values and keeps the history.
-    get data(slf) { views::detached(slf) }
+    get data(slf) { tensor::views::detached(slf) }
     set(slf, value) {
         match value {
-            Some(value) => Ok(views::set_data(slf, &value)?),
-            None => Ok(views::set_data(slf, slf.py().None().bind(slf.py()))?),
+            Some(value) => Ok(tensor::views::set_data(slf, &value)?),
+            None => Ok(tensor::views::set_data(slf, slf.py().None().bind(slf.py()))?),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::data::convert;
 use crate::door::native::{Arg, Out};
 use crate::native;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::Tensor;
@@ -16,7 +17,7 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 fn tensor(op: &str, name: &str, object: Arg<'_, '_>) -> Result<Tensor> {
     let given = object.as_deref();
     given.and_then(convert::tensor).ok_or_else(|| {
-        let got = given.map_or_else(|| "None".into(), convert::type_name);
+        let got = given.map_or_else(|| "None".into(), class::type_name);
         Error::type_(format!("{op}(): argument '{name}' must be Tensor, not {got}"))
     })
 }

@@ -4,6 +4,7 @@ use crate::data::convert;
 use crate::door::native::{Arg, Out, Slf};
 use crate::native;
 use crate::tensor;
+use crate::types::class;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
 use pullback::dense::region::Region;
@@ -64,7 +65,7 @@ fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
         ))),
         None => Err(Error::type_(format!(
             "{op}(): argument 'value' must be Number or Tensor, not {}",
-            convert::type_name(&o)
+            class::type_name(&o)
         ))),
     }
 }

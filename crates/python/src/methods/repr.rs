@@ -3,6 +3,7 @@
 use crate::data::convert;
 use crate::door::native::{Out, Slf};
 use crate::tensor;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::tensor::Payload;
@@ -51,7 +52,7 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
 
 pub fn repr(slf: Slf<'_, '_>) -> PyResult<String> {
     let class = slf.get_type();
-    let name = if class.as_type_ptr() == tensor::type_object() { "tensor".into() } else { convert::class_name(&class) };
+    let name = if class.as_type_ptr() == tensor::type_object() { "tensor".into() } else { class::class_name(&class) };
     Ok(text(&slf.get().value(), &name)?)
 }
 
@@ -70,8 +71,7 @@ pub fn format<'py>(slf: Slf<'_, 'py>, spec: &str) -> Out<'py> {
     if spec.is_empty() {
         return Ok(PyString::new(py, &repr(slf)?).into_any());
     }
-    Err(PyTypeError::new_err(short!("unsupported format string passed to {}.__format__", convert::type_name(slf)))
-        .into())
+    Err(PyTypeError::new_err(short!("unsupported format string passed to {}.__format__", class::type_name(slf))).into())
 }
 
 /// Sets how tensors are printed; what is not given stays. `profile` is 'default', 'short' or 'full'.

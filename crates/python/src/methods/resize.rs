@@ -2,14 +2,13 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::data::convert;
 use crate::door::native;
 use crate::door::native::{Arg, Slf};
 use crate::methods::storage::Storage;
 use crate::native;
-use crate::operators::views;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::size::Whole;
@@ -55,7 +54,7 @@ fn check_resizable(op: &str, value: &Tensor) -> Result<()> {
 
 fn integers(op: &str, name: &str, o: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     let wrong =
-        || Error::type_(format!("{op}(): argument '{name}' must be tuple of ints, got {}", convert::type_name(o)));
+        || Error::type_(format!("{op}(): argument '{name}' must be tuple of ints, got {}", class::type_name(o)));
     let items = raised::items_if_any(o)?.ok_or_else(wrong)?;
     items.map(|x| raised::whole(&x?)?.ok_or_else(|| wrong().into())).collect()
 }
@@ -109,7 +108,7 @@ fn layout(memory: &Arc<Cell>, offset: Arg<'_, '_>, size: Arg<'_, '_>, stride: Ar
 /// Where in memory the first element is.
 pub fn offset(op: &str, o: &Bound<'_, PyAny>) -> PyResult<usize> {
     let Some(given) = raised::index(o)? else {
-        let got = convert::type_name(o);
+        let got = class::type_name(o);
         return Err(Error::type_(format!("{op}(): argument 'storage_offset' must be int, not {got}")).into());
     };
     let size = given.extract::<i64>().ok().and_then(|i| Whole::from(i).size());
@@ -159,7 +158,7 @@ fn named(
     } else if let Ok(storage) = source.cast::<Storage>() {
         storage.get().memory()?.as_dtype("set_", dtype)?
     } else {
-        let got = convert::type_name(&source);
+        let got = class::type_name(&source);
         return Err(
             Error::type_(format!("set_(): argument 'source' must be Tensor or UntypedStorage, got {got}")).into()
         );
@@ -226,7 +225,7 @@ native! { METHODS, ATTRIBUTES:
         t.check_writable("set_")?;
         check_constant(&t.value(), "the tensor")?;
         let cell = named(slf, source, storage_offset, size, stride)?;
-        views::show(slf, cell)?;
+        tensor::views::show(slf, cell)?;
         Ok(slf.clone().into_any())
     }
     /// Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place.

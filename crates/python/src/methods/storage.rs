@@ -1,11 +1,12 @@
 //! The memory behind a tensor: its storage, and the tensor that it is a view of.
 
-use crate::data::convert;
 use crate::door::native;
 use crate::door::native::{Arg, Out, Slf};
 use crate::native;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::tensor::standing::stand_for;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::options;
 use crate::types::raised;
@@ -19,25 +20,6 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-/// Distance between an object and the `PyTensor` in it, once it is known.
-static CONTENTS: AtomicUsize = AtomicUsize::new(0);
-
-/// Makes `slf` the object that stands for the cell, unless another does: `view._base` is that object.
-pub fn stand_for(cell: &Arc<Cell>, slf: Slf<'_, '_>) {
-    let object = slf.as_ptr() as usize;
-    if cell.claim(object) {
-        CONTENTS.store(std::ptr::from_ref::<PyTensor>(slf.get()) as usize - object, Relaxed);
-    }
-}
-
-/// What `t`, which is going away or gets another cell, must say to the cell that it stood for.
-pub fn stand_down(cell: &Arc<Cell>, t: &PyTensor) {
-    if cell.host() == (std::ptr::from_ref(t) as usize).wrapping_sub(CONTENTS.load(Relaxed)) {
-        cell.set_host(0);
-    }
-}
 
 /// The object that stands for a cell; a new one if there is none.
 fn object<'py>(view: Slf<'_, 'py>, cell: Arc<Cell>) -> Out<'py> {
@@ -147,7 +129,7 @@ fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
     // SAFETY: the argument is borrowed for 'a.
     let found = o.and_then(|o| unsafe { tensor::cell_at(o.py(), o.as_ptr()) });
     found.ok_or_else(|| {
-        let got = o.map_or_else(|| "None".into(), |o| convert::type_name(&o));
+        let got = o.map_or_else(|| "None".into(), |o| class::type_name(&o));
         Error::type_(format!("{op}(): argument 'tensor' must be Tensor, not {got}")).into()
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::data::convert;
 use crate::door::native::{Out, Slf};
-use crate::operators::{run, views};
+use crate::process::gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{DType, Result, Scalar};
@@ -30,10 +30,10 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
     let py = slf.py();
     let items = items(o)?;
     if index::is_basic(&items) {
-        return views::index(slf, index::plain(items));
+        return tensor::views::index(slf, index::plain(items));
     }
     let value = slf.get().value();
-    Ok(tensor::wrap(py, run::released(py, Cost::Cheap, &[&value], || indexing::get(&value, &items))?)?.into_any())
+    Ok(tensor::wrap(py, gil::released(py, Cost::Cheap, &[&value], || indexing::get(&value, &items))?)?.into_any())
 }
 
 /// What is assigned, as a tensor of the target's dtype.
@@ -62,7 +62,7 @@ pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> 
     let value = assigned(&target, value)?;
     // The write may reuse the memory only if nobody else holds the value.
     drop(target);
-    Ok(views::write_part(slf.py(), slf.get(), items, &value)?)
+    Ok(tensor::views::write_part(slf.py(), slf.get(), items, &value)?)
 }
 
 /// The rows, as views.
@@ -75,7 +75,7 @@ pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     pullback::ops::check_pieces("iter", n)?;
     let row = |i: usize| {
         host::turn(i)?;
-        views::index(slf, vec![IndexItem::Int(i as i64)])
+        tensor::views::index(slf, vec![IndexItem::Int(i as i64)])
     };
     let rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())

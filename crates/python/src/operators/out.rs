@@ -1,7 +1,7 @@
 //! `out=`: the result of an operator goes into tensors that the caller has.
 
-use crate::data::convert;
 use crate::tensor::PyTensor;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::{Error, Result};
@@ -21,7 +21,7 @@ type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 fn targets<'py>(op: &str, out: Object<'_, 'py>) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     let one = |o: Bound<'py, PyAny>| {
         o.cast_into::<PyTensor>().map_err(|e| {
-            let got = convert::type_name(&e.into_inner());
+            let got = class::type_name(&e.into_inner());
             Error::type_(format!("{op}(): argument 'out' must be Tensor or tuple of Tensors, not {got}")).into()
         })
     };

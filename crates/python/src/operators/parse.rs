@@ -3,7 +3,6 @@
 use crate::data::convert;
 use crate::door::synonyms;
 use crate::types::options;
-use crate::types::raised;
 use pullback::base::{Error, Result};
 use pullback::ops::value::Setting;
 use pullback::ops::{Cost, Entry, Flags, Kind, Value};
@@ -137,7 +136,7 @@ impl Bindable {
             for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
                 let name = ffi::PyTuple_GET_ITEM(kwnames, k);
                 let Some(j) = self.find(py, name, slots) else {
-                    let text = keyword(py, name);
+                    let text = synonyms::keyword(py, name);
                     if text == "out" && self.entry.takes_out() {
                         slots[OUT] = *values.offset(k);
                         continue;
@@ -158,7 +157,7 @@ impl Bindable {
             return Some(j);
         }
         // SAFETY: keyword names are strings.
-        let text = unsafe { keyword(py, name) };
+        let text = unsafe { synonyms::keyword(py, name) };
         let place = |name: &str| self.entry.params.iter().position(|p| p.name == name);
         place(&text).or_else(|| {
             let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
@@ -210,14 +209,4 @@ impl Bindable {
     pub fn is_pointwise(&self) -> bool {
         self.entry.params.iter().all(|p| matches!(p.kind, Kind::Tensor | Kind::Operand))
     }
-}
-
-/// The name of a keyword argument.
-///
-/// # Safety
-/// `name` is a live string.
-pub unsafe fn keyword(py: Python<'_>, name: *mut ffi::PyObject) -> String {
-    // SAFETY: by the contract.
-    let name = unsafe { Bound::from_borrowed_ptr(py, name).cast_into_unchecked::<PyString>() };
-    raised::text(&name)
 }

@@ -3,20 +3,19 @@
 use crate::door::callable::{self, Callable, Given, Kind};
 use crate::door::enter::enter;
 use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
+use crate::process::gil::without_gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::Tensor;
-use pullback::dense::threads;
 use pullback::ops::entry::Fast;
-use pullback::ops::{self, Cost, Entry, Flags, Value};
+use pullback::ops::{self, Entry, Flags, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Object = *mut ffi::PyObject;
 type FastCall = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
@@ -180,30 +179,6 @@ pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<V
     if entry.flags.is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
 }
 
-/// Runs `f`, which does work of this class on tensors, without the GIL if that takes long.
-#[inline(always)]
-pub fn released<R: Send>(
-    py: Python<'_>,
-    cost: Cost,
-    tensors: &[&Tensor],
-    f: impl FnOnce() -> Result<R> + Send,
-) -> Result<R> {
-    let long = match tensors {
-        [a, b] => cost.is_long_of(a, b),
-        all => all.iter().any(|t| t.stored() >= cost.limit()),
-    };
-    if long { without_gil(py, f) } else { f() }
-}
-
-/// Not inlined, so that the path of small tensors stays short. Without the GIL, work listens to signals, and may be
-/// given up: what it writes must not be seen by anyone before it returns.
-#[cold]
-#[inline(never)]
-fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
-    RELEASED.fetch_add(1, Ordering::Relaxed);
-    py.detach(|| threads::giving_up(f))
-}
-
 /// `x.name_(…)`: the result goes into the cell of the first argument.
 fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     // SAFETY: slot 0 is `self`, alive during the call.
@@ -218,15 +193,6 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     let out = call(py, b.entry, &values)?;
     crate::operators::views::assign(b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
-}
-
-/// Calls that ran without the GIL, which tests count.
-static RELEASED: AtomicUsize = AtomicUsize::new(0);
-
-/// How many calls ran without the GIL since the import.
-#[pyfunction]
-fn _released_calls() -> usize {
-    RELEASED.load(Ordering::Relaxed)
 }
 
 /// Calls a table function from Rust code of this layer.
@@ -356,7 +322,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     // Attributes that are not in `__all__`, which lists the names of the package itself.
     m.setattr("functions", functions)?;
-    m.setattr("_released_calls", wrap_pyfunction!(_released_calls, m)?)?;
     Ok(m.setattr("operator_table", wrap_pyfunction!(operator_table, m)?)?)
 }
 

@@ -7,9 +7,11 @@ use crate::data::{conversion, convert, memory};
 use crate::door::callable::{self, Kind};
 use crate::door::overrides;
 use crate::methods::{pickle, repr};
-use crate::operators::{indexing, run};
+use crate::operators::indexing;
+use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::types::class;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -55,7 +57,7 @@ fn apply(
     let a = slf.get().value();
     if let Some(b) = tensor::cell(other) {
         let b = b.value();
-        return Ok(Some(run::released(slf.py(), cost, &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
+        return Ok(Some(gil::released(slf.py(), cost, &[&a, &b], || f(Operand::Tensor(&a), Operand::Tensor(&b)))?));
     }
     // Most numbers are these; taken apart here, they are written once and not moved.
     if let Ok(x) = other.cast_exact::<PyFloat>() {
@@ -80,7 +82,7 @@ fn with_number<N: Copy + Send>(
     cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> PyResult<Option<Tensor>> {
-    Ok(Some(run::released(py, cost, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
+    Ok(Some(gil::released(py, cost, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
 }
 
 #[inline(always)]
@@ -136,7 +138,7 @@ fn same_object(slf: Slf<'_, '_>, slot: &str, out: &Bound<'_, PyAny>) -> PyResult
     }
     Err(PyTypeError::new_err(short!(
         "{slot}(): __torch_function__ of an in-place operator must return its first argument, not another {}",
-        convert::type_name(out)
+        class::type_name(out)
     ))
     .into())
 }
@@ -165,7 +167,7 @@ fn inplace_array(
         }
         None => Err(PyTypeError::new_err(short!(
             "{name}(): unsupported operand type for an in-place operator: Tensor and {}",
-            convert::type_name(other)
+            class::type_name(other)
         ))
         .into()),
     }
@@ -385,6 +387,6 @@ slots! {
 fn unary_slot<'py>(slf: Slf<'_, 'py>, name: &'static str, f: fn(&Tensor) -> Result) -> Out<'py> {
     asked!(Slot name, slf);
     let x = slf.get().value();
-    let out = run::released(slf.py(), Cost::Cheap, &[&x], || f(&x))?;
+    let out = gil::released(slf.py(), Cost::Cheap, &[&x], || f(&x))?;
     Ok(tensor::wrap(slf.py(), out)?.into_any())
 }

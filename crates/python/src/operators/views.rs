@@ -3,21 +3,18 @@
 use crate::autograd;
 use crate::data::convert;
 use crate::door::native::{Out, Slf};
-use crate::methods::storage;
-use crate::operators::run;
 use crate::tensor;
 use crate::tensor::PyTensor;
+use crate::tensor::standing;
 use crate::types::dtype;
 use crate::types::errors::PyResult;
-use pullback::base::{DType, Error, Layout, Result};
+use pullback::base::{DType, Error};
 use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
-use pullback::ops::value::IndexItem;
-use pullback::ops::{Cost, Entry, Flags, Value, bits, indexing};
-use pullback::rules::basis;
+use pullback::ops::{Entry, Flags, Value, bits};
 use pullback::skin::cell::Face;
-use pullback::skin::lens::{self, Lens};
-use pullback::skin::{index, read};
+use pullback::skin::lens::{self};
+use pullback::skin::read;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -42,7 +39,7 @@ pub unsafe fn finish(
         let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
         if entry.flags.has(Flags::VIEW) {
             if entry.flags.has(Flags::HISTORYLESS) {
-                return Ok(detached(&slf)?.into_ptr());
+                return Ok(tensor::views::detached(&slf)?.into_ptr());
             }
             let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));
             if !(perhaps || strict) || shares(cell, before, &out) {
@@ -92,7 +89,7 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
 fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
     let py = slf.py();
     let base = slf.get().cell();
-    storage::stand_for(&base, slf);
+    standing::stand_for(&base, slf);
     let count = lens::outputs(&out).count();
     let mut lenses = lens::lenses(entry, args, count);
     let mut make = |t: Tensor| -> Out<'py> {
@@ -156,7 +153,7 @@ fn other_dtype<'py>(slf: Slf<'_, 'py>, dtype: DType) -> Out<'py> {
     bits::relayout(&slf.get().layout()?, value.dtype(), dtype)?;
     let value = bits::view_dtype(&value, dtype)?;
     let cell = slf.get().cell();
-    storage::stand_for(&cell, slf);
+    standing::stand_for(&cell, slf);
     Ok(tensor::wrap_cell(slf, cell.face(Face::Bits, value))?.into_any())
 }
 
@@ -175,81 +172,4 @@ pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, o
         return Ok(());
     }
     Ok(cell.write(&op, &out)?)
-}
-
-/// The view that a basic index names.
-pub fn index<'py>(slf: Slf<'_, 'py>, items: Vec<IndexItem>) -> Out<'py> {
-    let out = indexing::get(&slf.get().value(), &items)?;
-    let base = slf.get().cell();
-    storage::stand_for(&base, slf);
-    let cell = base.view(Lens::index(items), out)?;
-    Ok(tensor::wrap_cell(slf, cell)?.into_any())
-}
-
-/// `x[items] = value`
-pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
-    const OP: &str = "__setitem__";
-    cell.check_writable(OP)?;
-    if !index::is_basic(&items) {
-        let old = cell.value();
-        let new = run::released(py, Cost::Cheap, &[&old, value], || indexing::put(&old, &items, value))?;
-        drop(old);
-        return cell.write(OP, &new);
-    }
-    let items = index::plain(items);
-    if cell.is_view() {
-        let part = indexing::get(&cell.value(), &items)?;
-        let value = broadcast(value, part.shape())?;
-        return cell.cell().view(Lens::index(items), part)?.write(OP, value);
-    }
-    let shape = cell.value().shape().clone();
-    let part = index::part(&Layout::contiguous(shape), &items)?;
-    let value = broadcast(value, &part.shape)?;
-    cell.write_region(OP, &Region::Strided(part), &value)
-}
-
-/// A value that is assigned, in the shape of what it is assigned to; leading dimensions of size 1 may be left over.
-fn broadcast(value: &Tensor, shape: &pullback::Shape) -> Result<Tensor> {
-    if value.shape() == shape {
-        return Ok(value.clone());
-    }
-    let extra = value.rank().saturating_sub(shape.rank());
-    let fits = |v: &pullback::Shape| {
-        v.rank() <= shape.rank() && v.iter().rev().zip(shape.iter().rev()).all(|(a, b)| a == b || *a == 1)
-    };
-    let trimmed: pullback::Shape = value.shape()[extra..].into();
-    if value.shape()[..extra].iter().any(|d| *d != 1) || !fits(&trimmed) {
-        return Err(Error::runtime(format!(
-            "__setitem__(): shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape \
-             {shape}",
-            value.shape()
-        )));
-    }
-    basis::expand(&basis::reshape(value, &trimmed)?, shape)
-}
-
-/// The same elements without history.
-pub fn detached<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    Ok(tensor::wrap_cell(slf, slf.get().cell().detached()?)?.into_any())
-}
-
-/// `x.data = value`: the elements are those of `value`; history and gradient stay.
-pub fn set_data(slf: Slf<'_, '_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let Ok(other) = value.cast::<PyTensor>() else {
-        let got = convert::type_name(value);
-        return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
-    };
-    show(slf, other.get().cell().detached()?)
-}
-
-/// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
-pub fn show(slf: Slf<'_, '_>, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
-    let (old, new) = (slf.get().value(), data.read()?);
-    if old.shape() == new.shape() && old.dtype() == new.dtype() {
-        let value = pullback::skin::history::rewrap(&old, &new)?;
-        slf.get().refer(data.with_history(value)?);
-        return Ok(());
-    }
-    slf.get().refer(data);
-    autograd::retain_leaf(slf, &old)
 }

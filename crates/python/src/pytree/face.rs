@@ -3,6 +3,7 @@
 use super::registry::{self, How};
 use super::spec::{Children, Keys, Kind, Leaves, TreeSpec};
 use super::{functions, paths};
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
@@ -19,7 +20,7 @@ pub struct PyTreeSpec(pub TreeSpec);
 /// The argument `treespec` of a function.
 pub fn spec_argument<'a>(obj: &'a Bound<'_, PyAny>, function: &str) -> PyResult<&'a PyTreeSpec> {
     Ok(obj.cast::<PyTreeSpec>().map(Bound::get).map_err(|_| {
-        let got = crate::data::convert::type_name(obj);
+        let got = class::type_name(obj);
         PyTypeError::new_err(short!("{function}(): argument 'treespec' expected a TreeSpec, got {got}"))
     })?)
 }

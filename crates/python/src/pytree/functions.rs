@@ -4,6 +4,7 @@ use super::face::{PyTreeSpec, spec_argument};
 use super::paths::{Paths, pairs};
 use super::spec::{Leaves, TreeSpec};
 use super::{ByType, Predicate, flatten_with};
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::dense::stack;
 use pyo3::exceptions::PyTypeError;
@@ -122,7 +123,7 @@ fn selects<'py>(filter: &Object<'py>, leaf: &Object<'py>) -> PyResult<bool> {
         return Ok(leaf.is_instance(filter)?);
     }
     if !filter.is_callable() {
-        let got = crate::data::convert::type_name(filter);
+        let got = class::type_name(filter);
         return Err(PyTypeError::new_err(short!("expected a type, a tuple of types or a predicate, got {got}")).into());
     }
     Ok(filter.call1((leaf,))?.is_truthy()?)

@@ -2,6 +2,7 @@
 
 use super::registry::{self, Entry, How};
 use super::spec::{Keys, Kind, Leaves};
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -142,7 +143,7 @@ fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> Py
     let result = flatten.call1((obj,))?;
     let parts = result.cast::<PyTuple>().ok().filter(|t| t.len() == 2 || t.len() == 3);
     let parts = parts.ok_or_else(|| {
-        let class = crate::data::convert::type_name(obj);
+        let class = class::type_name(obj);
         PyTypeError::new_err(short!("the flatten function of {class} must return (children, context)"))
     })?;
     Ok((collect(&parts.get_item(0)?)?, parts.get_item(1)?.unbind()))

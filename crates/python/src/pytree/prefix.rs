@@ -3,7 +3,7 @@
 use super::node::{self, Class};
 use super::registry::Entry;
 use super::spec::{Keys, Kind, Leaves, Node, TreeSpec, equal};
-use crate::data::convert;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::PyValueError;
@@ -65,8 +65,8 @@ impl TreeSpec {
 
     fn other_type(&self, tree: &Bound<'_, PyAny>) -> PyResult<String> {
         let py = tree.py();
-        let expected = self.class(py).map_or("a leaf".into(), |c| convert::class_name(&c));
-        Ok(format!("expected a node of type {expected}, got {}", convert::type_name(tree)))
+        let expected = self.class(py).map_or("a leaf".into(), |c| class::class_name(&c));
+        Ok(format!("expected a node of type {expected}, got {}", class::type_name(tree)))
     }
 }
 
@@ -118,7 +118,7 @@ fn match_registered<'py>(
         return spec.match_arity(children);
     }
     let [expected, got] = [raised::repr_of(&kind.context(py)?)?, raised::repr_of(&found.context(py)?)?];
-    let class = convert::class_name(&kind.class(py));
+    let class = class::class_name(&kind.class(py));
     Ok(Match::Differs(format!("expected a {class} with context {expected}, got {got}")))
 }
 

@@ -1,5 +1,6 @@
 //! Types that are taken apart besides tuple, list and dict: found by type, filled by Python programs.
 
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -193,7 +194,7 @@ pub fn remove(class: &Bound<'_, PyType>) -> PyResult<()> {
 /// The class that an argument must be.
 pub fn class_argument<'a, 'py>(obj: &'a Bound<'py, PyAny>, function: &str) -> PyResult<&'a Bound<'py, PyType>> {
     Ok(obj.cast::<PyType>().map_err(|_| {
-        let got = crate::data::convert::type_name(obj);
+        let got = class::type_name(obj);
         PyTypeError::new_err(short!("{function}(): argument 'cls' expected a class, got {got}"))
     })?)
 }

@@ -1,7 +1,7 @@
 //! `TreeSpec`: the structure of a pytree without its leaves.
 
 use super::registry::{Entry, How};
-use crate::data::convert;
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::PyValueError;
@@ -272,7 +272,7 @@ impl TreeSpec {
             TreeSpec::Node(node) => {
                 let name = match &node.kind {
                     Kind::NamedTuple(_) => "namedtuple".to_string(),
-                    kind => convert::class_name(&kind.class(py)),
+                    kind => class::class_name(&kind.class(py)),
                 };
                 (name, raised::repr_of(&node.kind.context(py)?)?, node.children.clone())
             }

@@ -2,12 +2,11 @@
 
 pub mod gc;
 pub mod gradient;
+pub mod history;
+pub mod standing;
+pub mod upward;
+pub mod views;
 
-use crate::autograd;
-use crate::data::{conversion, dlpack};
-use crate::door::native;
-use crate::func::passed;
-use crate::methods::{attributes, comparison, fill, pickle};
 use crate::process::object;
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::{Accumulator, GradBox};
@@ -91,7 +90,7 @@ impl Drop for PyTensor {
             Python::try_attach(|py| Accumulator::orphan(py, &self.value(), &held));
         }
         if let Some(cell) = self.shared_cell() {
-            crate::methods::storage::stand_down(&cell, self);
+            standing::stand_down(&cell, self);
         }
     }
 }
@@ -181,13 +180,13 @@ impl PyTensor {
         let Some(sink) = self.known_gradient_box() else { return self.write_value(op, new) };
         let old = pullback::skin::tape::edge(&self.value());
         self.write_value(op, new)?;
-        autograd::keep_retaining(&sink, old, &self.value());
+        history::keep_retaining(&sink, old, &self.value());
         Ok(())
     }
 
     fn write_value(&self, op: &str, new: &Tensor) -> Result<()> {
         if new.level() > LevelId::AMBIENT {
-            passed::admit(self, new);
+            upward::admit(self, new);
         }
         match self.alone() {
             Some((old, birth)) => {
@@ -207,7 +206,7 @@ impl PyTensor {
     /// Writes to a region of a tensor that is no view.
     pub fn write_region(&self, op: &str, region: &Region, value: &Tensor) -> Result<()> {
         if value.level() > LevelId::AMBIENT {
-            passed::admit(self, value);
+            upward::admit(self, value);
         }
         if self.alone().is_none() {
             return self.cell().write_region(op, region, value);
@@ -255,7 +254,7 @@ impl PyTensor {
     /// What a cell hears that this object stood for.
     fn leave(&self, old: Slot) {
         if let Slot::Shared(cell) = &old {
-            crate::methods::storage::stand_down(cell, self);
+            standing::stand_down(cell, self);
         }
     }
 
@@ -323,7 +322,7 @@ pub fn swap(a: &Bound<'_, PyTensor>, b: &Bound<'_, PyTensor>) -> PyResult<()> {
     }
     for t in [x, y] {
         if let Some(cell) = t.shared_cell() {
-            crate::methods::storage::stand_down(&cell, t);
+            standing::stand_down(&cell, t);
         }
     }
     // SAFETY: as for `with`; nothing is dropped. The two are different objects, for else the swap changes nothing.
@@ -335,7 +334,7 @@ pub fn swap(a: &Bound<'_, PyTensor>, b: &Bound<'_, PyTensor>) -> PyResult<()> {
     for t in [a, b] {
         Accumulator::moved(t)?;
         if let Some(cell) = t.get().shared_cell() {
-            crate::methods::storage::stand_for(&cell, t);
+            standing::stand_for(&cell, t);
         }
     }
     Ok(())
@@ -434,13 +433,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
-    crate::door::callable::open(&class);
     object::register(Bound::new(m.py(), PyTensor::new(Tensor::scalar(pullback::DType::F32, 0.0)))?);
-    native::install(&class, pickle::METHODS, pickle::ATTRIBUTES)?;
-    native::install(&class, attributes::METHODS, attributes::ATTRIBUTES)?;
-    native::install(&class, comparison::METHODS, comparison::ATTRIBUTES)?;
-    native::install(&class, conversion::METHODS, conversion::ATTRIBUTES)?;
-    native::install(&class, autograd::METHODS, autograd::ATTRIBUTES)?;
-    native::install(&class, fill::METHODS, fill::ATTRIBUTES)?;
-    native::install(&class, dlpack::METHODS, dlpack::ATTRIBUTES)
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Users' objects in messages: short, whatever they hold.
 
+use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::prelude::*;
@@ -35,7 +36,7 @@ fn describe(o: &Bound<'_, PyAny>, depth: usize) -> PyResult<String> {
         || o.is_instance_of::<PyFloat>()
         || o.is_instance_of::<PyString>();
     if !plain && (o.is_instance_of::<PyDict>() || o.hasattr("__iter__")?) {
-        return Ok(format!("a {}", crate::data::convert::type_name(o)));
+        return Ok(format!("a {}", class::type_name(o)));
     }
     Ok(shortened(raised::repr_of(o)?, CHARACTERS))
 }

@@ -1,6 +1,6 @@
 //! `device`, `layout` and `memory_format`: values that programs pass around. There is one device and one layout.
 
-use crate::data::convert::type_name;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};

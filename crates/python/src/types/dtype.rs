@@ -1,5 +1,6 @@
 //! The Python class `dtype`: one object for each [`DType`], so that identity is equality.
 
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::DType;
 use pullback::base::promote::{default_float, promote, set_default_float};
@@ -54,7 +55,7 @@ pub(crate) fn dtype_of(obj: *mut ffi::PyObject) -> Option<DType> {
 /// TypeError that names the function and the argument.
 pub fn dtype_argument(obj: &Bound<'_, PyAny>, function: &str, argument: &str) -> PyResult<DType> {
     Ok(dtype_or_number_type(obj).ok_or_else(|| {
-        let got = crate::data::convert::type_name(obj);
+        let got = class::type_name(obj);
         PyTypeError::new_err(short!("{function}(): argument '{argument}' expected a pullback.dtype, got {got}"))
     })?)
 }

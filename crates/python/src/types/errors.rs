@@ -128,7 +128,7 @@ pub fn to_error(error: impl Into<PyErr>) -> Error {
             return Ok(String::new());
         }
         let text = crate::types::raised::str_of(error.value(py).as_any())?;
-        Ok(format!("{}: {text}", crate::data::convert::class_name(&class)))
+        Ok(format!("{}: {text}", super::class::class_name(&class)))
     });
     match text {
         Ok(text) => Error::foreign(text, Box::new(error)),

@@ -3,6 +3,7 @@
 #[macro_use]
 pub mod brief;
 
+pub mod class;
 pub mod device;
 pub mod dtype;
 pub mod errors;

@@ -1,6 +1,6 @@
 //! Options that have few values here: devices, layouts, orders in memory. Others are an error, never ignored.
 
-use crate::data::convert::type_name;
+use crate::types::class::type_name;
 use crate::types::device::{Device, Layout, MemoryFormat};
 use pullback::base::{Error, Result};
 use pullback::core::Tensor;

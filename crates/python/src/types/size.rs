@@ -2,6 +2,7 @@
 //!
 //! A class over tuple's variable-sized layout cannot be a pyo3 class, so the type is made through the C API.
 
+use crate::types::class;
 use crate::types::errors::PyResult;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, PyObject};
@@ -74,7 +75,7 @@ fn checked<'py>(py: Python<'py>, items: impl Iterator<Item = Bound<'py, PyAny>>)
     for (i, item) in items.enumerate() {
         // SAFETY: attached, and `item` is alive.
         if unsafe { ffi::PyIndex_Check(item.as_ptr()) } == 0 {
-            let got = crate::data::convert::type_name(&item);
+            let got = class::type_name(&item);
             return Err(PyTypeError::new_err(short!("Size(): item {i} expected an int, got {got}")).into());
         }
         dims.push(item.extract::<i64>()?);

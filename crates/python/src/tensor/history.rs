@@ -1,0 +1,86 @@
+//! What a tensor object has to do with tapes: whether it requires grad, and where its gradient is.
+
+use crate::tensor::gradient::{Accumulator, GradBox};
+use crate::tensor::{PyTensor, upward};
+use crate::types::errors::PyResult;
+use pullback::core::node::{Sink, locked};
+use pullback::core::{Edge, Tensor};
+use pullback::skin::tape::{self, requires_grad};
+use pyo3::prelude::*;
+use std::sync::{Arc, Weak};
+
+/// `requires_grad_(on)`
+pub fn set_requires_grad(slf: &Bound<'_, PyTensor>, on: bool) -> PyResult<()> {
+    let t = slf.get();
+    if on {
+        upward::look(slf.py())?;
+    }
+    let value = t.value();
+    if requires_grad(&value) == on {
+        if on {
+            tape::check_outside("Tensor.requires_grad_()")?;
+        }
+        return Ok(());
+    }
+    if !on {
+        return Ok(t.adopt(tape::unleaf(&value)?)?);
+    }
+    let new = match upward::leaf(slf, &value)? {
+        Some(new) => new,
+        None => tape::leaf(&value, Accumulator::new(slf)?)?,
+    };
+    Ok(t.adopt(new)?)
+}
+
+/// Whether gradients are recorded for a tensor.
+pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
+    if requires_grad(&slf.get().value()) {
+        return Ok(true);
+    }
+    upward::look(slf.py())?;
+    Ok(requires_grad(&slf.get().value()))
+}
+
+/// Makes a tensor whose elements were replaced by others of another shape the leaf that it was.
+pub fn retain_leaf(slf: &Bound<'_, PyTensor>, old: &Tensor) -> PyResult<()> {
+    set_requires_grad(slf, requires_grad(old))
+}
+
+/// The `.grad` of a tensor.
+pub fn gradient(t: &PyTensor) -> Option<Py<PyTensor>> {
+    Python::attach(|py| grad_box(t)?.get(py))
+}
+
+/// Where the gradient is: with the object, or with the leaf that its value is.
+pub fn grad_box(t: &PyTensor) -> Option<Arc<GradBox>> {
+    t.known_gradient_box().or_else(|| {
+        let e = tape::edge(&t.value())?;
+        Some(Accumulator::of_node(&e.node)?.gradient_box(t))
+    })
+}
+
+/// Whether a gradient is retained where a tape goes on.
+pub fn retained(e: &Edge, sink: &Arc<GradBox>) -> bool {
+    let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
+    let known =
+        |x: &pullback::core::node::Extra| locked(&x.retained).iter().any(|(slot, s)| *slot == e.slot && same(s));
+    e.node.extra_if_any().is_some_and(known)
+}
+
+/// Retains a gradient where a tape goes on.
+pub fn retain(e: &Edge, sink: &Arc<GradBox>) {
+    if !retained(e, sink) {
+        let sink: Arc<dyn Sink> = sink.clone();
+        locked(&e.node.extra().retained).push((e.slot, Arc::downgrade(&sink)));
+    }
+}
+
+/// A tensor whose gradient is retained was written to: the gradient is that of its new value.
+pub fn keep_retaining(sink: &Arc<GradBox>, old: Option<Edge>, new: &Tensor) {
+    let (Some(old), Some(new)) = (old, tape::edge(new)) else { return };
+    if !Arc::ptr_eq(&old.node, &new.node) && retained(&old, sink) {
+        let same = |s: &Weak<dyn Sink>| std::ptr::addr_eq(s.as_ptr(), Arc::as_ptr(sink));
+        locked(&old.node.extra().retained).retain(|(slot, s)| *slot != old.slot || !same(s));
+        retain(&new, sink);
+    }
+}

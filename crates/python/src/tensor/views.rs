@@ -1,0 +1,94 @@
+//! Views of a tensor, and writes to a part of one.
+
+use crate::process::gil;
+use crate::tensor::standing;
+use crate::tensor::{self, PyTensor, history};
+use crate::types::class;
+use crate::types::errors::PyResult;
+use pullback::base::{Error, Layout, Result};
+use pullback::core::Tensor;
+use pullback::dense::region::Region;
+use pullback::ops::value::IndexItem;
+use pullback::ops::{Cost, indexing};
+use pullback::rules::basis;
+use pullback::skin::index;
+use pullback::skin::lens::Lens;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// The view that a basic index names.
+pub fn index<'py>(slf: &Bound<'py, PyTensor>, items: Vec<IndexItem>) -> PyResult<Bound<'py, PyAny>> {
+    let out = indexing::get(&slf.get().value(), &items)?;
+    let base = slf.get().cell();
+    standing::stand_for(&base, slf);
+    let cell = base.view(Lens::index(items), out)?;
+    Ok(tensor::wrap_cell(slf, cell)?.into_any())
+}
+
+/// `x[items] = value`
+pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
+    const OP: &str = "__setitem__";
+    cell.check_writable(OP)?;
+    if !index::is_basic(&items) {
+        let old = cell.value();
+        let new = gil::released(py, Cost::Cheap, &[&old, value], || indexing::put(&old, &items, value))?;
+        drop(old);
+        return cell.write(OP, &new);
+    }
+    let items = index::plain(items);
+    if cell.is_view() {
+        let part = indexing::get(&cell.value(), &items)?;
+        let value = broadcast(value, part.shape())?;
+        return cell.cell().view(Lens::index(items), part)?.write(OP, value);
+    }
+    let shape = cell.value().shape().clone();
+    let part = index::part(&Layout::contiguous(shape), &items)?;
+    let value = broadcast(value, &part.shape)?;
+    cell.write_region(OP, &Region::Strided(part), &value)
+}
+
+/// A value that is assigned, in the shape of what it is assigned to; leading dimensions of size 1 may be left over.
+fn broadcast(value: &Tensor, shape: &pullback::Shape) -> Result<Tensor> {
+    if value.shape() == shape {
+        return Ok(value.clone());
+    }
+    let extra = value.rank().saturating_sub(shape.rank());
+    let fits = |v: &pullback::Shape| {
+        v.rank() <= shape.rank() && v.iter().rev().zip(shape.iter().rev()).all(|(a, b)| a == b || *a == 1)
+    };
+    let trimmed: pullback::Shape = value.shape()[extra..].into();
+    if value.shape()[..extra].iter().any(|d| *d != 1) || !fits(&trimmed) {
+        return Err(Error::runtime(format!(
+            "__setitem__(): shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape \
+             {shape}",
+            value.shape()
+        )));
+    }
+    basis::expand(&basis::reshape(value, &trimmed)?, shape)
+}
+
+/// The same elements without history.
+pub fn detached<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(tensor::wrap_cell(slf, slf.get().cell().detached()?)?.into_any())
+}
+
+/// `x.data = value`: the elements are those of `value`; history and gradient stay.
+pub fn set_data(slf: &Bound<'_, PyTensor>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(other) = value.cast::<PyTensor>() else {
+        let got = class::type_name(value);
+        return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
+    };
+    show(slf, other.get().cell().detached()?)
+}
+
+/// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
+pub fn show(slf: &Bound<'_, PyTensor>, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
+    let (old, new) = (slf.get().value(), data.read()?);
+    if old.shape() == new.shape() && old.dtype() == new.dtype() {
+        let value = pullback::skin::history::rewrap(&old, &new)?;
+        slf.get().refer(data.with_history(value)?);
+        return Ok(());
+    }
+    slf.get().refer(data);
+    history::retain_leaf(slf, &old)
+}
