@@ -156,6 +156,19 @@ impl Inputs {
         }
     }
 
+    /// The caller's object of tensor `i`.
+    pub fn object(&self, i: usize) -> Option<&Py<PyAny>> {
+        self.leaves.iter().find_map(|l| match l {
+            Leaf::Tensor { index, object, .. } if *index == i => Some(object),
+            _ => None,
+        })
+    }
+
+    /// The leaf that is tensor `i`.
+    pub fn leaf(&self, i: usize) -> Option<usize> {
+        self.leaves.iter().position(|l| matches!(l, Leaf::Tensor { index, .. } if *index == i))
+    }
+
     /// How many tensors there are.
     pub fn tensors(&self) -> usize {
         self.leaves.iter().filter(|l| matches!(l, Leaf::Tensor { .. })).count()

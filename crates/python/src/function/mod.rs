@@ -200,9 +200,9 @@ impl Apply {
         let call = Arc::new(Call::new(self.methods.clone(), inputs, &values));
         let f: Arc<dyn Function> = call.clone();
         match function::apply_all(&f, &values) {
-            Ok(outs) => call.finish(py, &outs),
+            Ok(run) => call.finish(py, &run),
             Err(e) => {
-                call.abandon();
+                drop(call.take_shown());
                 Err(e.into())
             }
         }
