@@ -13,13 +13,19 @@
 mod agree;
 mod alias;
 pub mod batched;
+mod closures;
 pub mod custom;
 mod derived;
+mod draws;
+mod followers;
 mod hidden;
 mod history;
 mod kept;
 mod linearity;
 mod lost;
+pub mod rules;
+#[cfg(test)]
+mod tests;
 
 use crate::bail;
 use crate::base::{Result, Shape};
@@ -36,8 +42,10 @@ use std::sync::Arc;
 
 pub use agree::agree;
 pub use alias::alias;
+pub use closures::{custom_jvp, custom_vjp};
 pub use custom::{apply, apply_all};
 pub use derived::{Source, transposed};
+pub use followers::Followers;
 pub use history::History;
 pub use kept::kept;
 pub use linearity::{arrives, is_tried, pass_on};
