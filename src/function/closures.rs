@@ -1,7 +1,7 @@
 //! Functions whose derivatives are closures.
 
 use super::followers::Followers;
-use super::rules::{At, Part, Place, Primal, Rules, apply_rules};
+use super::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules};
 use super::{Forward, Rule};
 use crate::bail;
 use crate::base::Result;
@@ -192,7 +192,7 @@ impl Rules for Call {
         )
     }
 
-    fn run(&self, part: Part, args: &[Tensor], _: bool) -> Result<Primal> {
+    fn run(&self, part: Part, args: &[Tensor], _: Turn) -> Result<Primal> {
         let args = apart(args);
         let (mut outputs, given) = (self.0.run)(&args)?;
         let count = outputs.len();

@@ -48,7 +48,7 @@ pub use derived::{Source, transposed};
 pub use followers::Followers;
 pub use history::History;
 pub use kept::kept;
-pub use linearity::{arrives, is_tried, pass_on};
+pub use linearity::{is_tried, pass_on};
 pub use lost::lost;
 
 pub use crate::core::kept::Context;

@@ -15,7 +15,7 @@ use crate::core::node::{Meta, Metas};
 use crate::core::origin::{Origin, at_here};
 use crate::core::reach::Reach;
 use crate::core::watch::{self, Levels};
-use crate::core::{Edge, Set, Tangents, Tensor};
+use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
 use crate::dense::random::Generator;
 use crate::rules::basis;
 use crate::transforms::jvp::Duals;
@@ -42,6 +42,17 @@ pub enum Place {
     Input(usize),
     /// A result, or an output of its own.
     Output(usize),
+}
+
+/// Why a function runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// For the caller.
+    First,
+    /// Another function is transposed, and this one is tried: the caller's objects must not be touched.
+    Trial,
+    /// For the derivative of something that it computed.
+    Again,
 }
 
 /// What the function gives, or its `fwd`.
@@ -85,13 +96,17 @@ pub trait Rules: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The function, or its `fwd`. `own`: the arguments may be shown as the objects that the caller gave.
-    fn run(&self, part: Part, args: &[Tensor], own: bool) -> Result<Primal>;
+    /// The function, or its `fwd`.
+    fn run(&self, part: Part, args: &[Tensor], turn: Turn) -> Result<Primal>;
     /// Cotangents of the arguments.
     fn backward(&self, at: &At<'_>, cotangents: &[Option<Tensor>]) -> Result<Tangents>;
     /// Tangents of the results.
     fn jvp(&self, at: &At<'_>, tangents: &[Option<Tensor>]) -> Result<Tangents>;
 
+    /// An error if what was saved must not be read.
+    fn check_saved(&self, _at: &At<'_>) -> Result<()> {
+        Ok(())
+    }
     /// Runs `f` as a part of the call, which must not use values of these levels behind its arguments.
     fn within(&self, part: Part, levels: Levels, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let _running = watch::enter(self.origin(), self.title(part), levels);
@@ -301,7 +316,7 @@ impl<R: Rules> Ruled<R> {
         watch::rename(self.rules.title(self.part));
         let again = {
             let _again = at.ran.draws.as_ref().map(Draws::again);
-            self.rules.run(self.part, &args, false)?
+            self.rules.run(self.part, &args, Turn::Again)?
         };
         let count = again.forward.results() - again.forward.unseen;
         let computed = &again.forward.outputs[count..again.forward.results()];
@@ -381,6 +396,7 @@ impl<R: Rules> Ruled<R> {
     }
 
     fn pulled(&self, at: &At<'_>, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
+        self.rules.check_saved(at)?;
         let (own, further) = cotangents.split_at(at.ran.count.min(cotangents.len()));
         let mut grads: Tangents = smallvec![None; at.inputs().len()];
         if own.iter().any(Option::is_some) {
@@ -402,6 +418,7 @@ impl<R: Rules> Ruled<R> {
     }
 
     fn pushed(&self, at: &At<'_>, tangents: &[Option<Tensor>]) -> Result<Tangents> {
+        self.rules.check_saved(at)?;
         let mut found = match self.rules.has(Rule::Jvp) {
             true => self.forward_rule(at, tangents)?,
             false => self.transposed_backward(at, tangents)?,
@@ -436,12 +453,11 @@ impl<R: Rules> Function for Ruled<R> {
 
     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         let _mode = GradMode::set(false);
-        // A function that is tried must not touch the caller's objects.
-        let own = !is_tried();
+        let turn = if is_tried() { Turn::Trial } else { Turn::First };
         let draws = Draws::now(self.rules.generators());
         let mut found = None;
         self.rules.within(self.part, self.live.tapes_and_hidden(), &mut || {
-            found = Some(self.rules.run(self.part, args, own)?);
+            found = Some(self.rules.run(self.part, args, turn)?);
             Ok(())
         })?;
         let Primal { mut forward, residuals, written } = found.ok_or_else(|| missing_state(self.name()))?;
@@ -451,6 +467,15 @@ impl<R: Rules> Function for Ruled<R> {
         let state = forward.state.take();
         forward.state = Some(Arc::new(Ran { residuals, written, draws, metas, count, state }));
         Ok(forward)
+    }
+
+    fn rerun(&self, _: &Setup, args: &[Tensor]) -> Result<Outputs> {
+        let mut outputs = Outputs::new();
+        self.rules.within(self.part, Levels::NONE, &mut || {
+            outputs = self.rules.run(self.part, args, Turn::Again)?.forward.outputs;
+            Ok(())
+        })?;
+        Ok(outputs)
     }
 
     fn setup(&self, inputs: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup> {

@@ -77,7 +77,7 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    fn hidden(&self) -> usize {
+    pub(super) fn hidden(&self) -> usize {
         self.changes.as_ref().map_or(0, |c| c.extra.len())
     }
 }
@@ -161,7 +161,7 @@ impl Call {
     }
 
     /// The outputs of a forward, of which nothing may depend that nobody passed.
-    fn lower(tensors: &mut Outputs) -> PyResult<()> {
+    pub(super) fn lower(tensors: &mut Outputs) -> PyResult<()> {
         for (i, t) in tensors.iter_mut().enumerate() {
             if t.level() != LevelId::DENSE && watch::has_forbidden(t) {
                 *t = captured::lowered(i, t)?;
@@ -201,7 +201,7 @@ impl Call {
 
     /// Notes which arguments come back, and which were changed. `declared`: the leaves that the forward itself says it
     /// changed.
-    fn note(
+    pub(super) fn note(
         &self,
         objects: &[Bound<'_, PyAny>],
         values: &[Tensor],
@@ -262,11 +262,7 @@ impl Call {
         let mut parsed = Structure::parse(&out)?;
         Call::lower(&mut parsed.tensors)?;
         let noted = self.note(&objects, values, &mut parsed, &[])?;
-        let unseen = match &self.methods.further {
-            None => 0,
-            Some(f) => f.bind(py).call1((&objects[0],))?.extract()?,
-        };
-        Ok(Forward { unseen, ..Call::ran(parsed, noted, None) })
+        Ok(Call::ran(parsed, noted, None))
     }
 
     /// What a forward gave.

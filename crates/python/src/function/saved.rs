@@ -61,7 +61,12 @@ impl Context {
         Ran::of(&self.state)
     }
 
-    fn shown(&self, setup: &Setup) -> Shown {
+    /// For values that are all saved tensors.
+    pub(super) fn of(ctx: &Bound<'_, Ctx>, saved: usize) -> Context {
+        Context { ctx: ctx.clone().unbind(), state: None, present: SmallVec::from_elem(true, saved) }
+    }
+
+    pub(super) fn shown(&self, setup: &Setup) -> Shown {
         let mut values = setup.saved.iter().cloned();
         let saved = self.present.iter().map(|&p| if p { values.next() } else { None }).collect();
         Shown::new(saved, values.collect())
