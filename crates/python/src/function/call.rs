@@ -231,12 +231,7 @@ impl Call {
     }
 
     /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
-    fn note_batched(
-        &self,
-        objects: &[Bound<'_, PyAny>],
-        values: &[Tensor],
-        p: &mut Parsed<'_>,
-    ) -> PyResult<Noted> {
+    fn note_batched(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor], p: &mut Parsed<'_>) -> PyResult<Noted> {
         let changed: Vec<usize> = self.changed(objects, values).into_iter().map(|(i, _)| i).collect();
         if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
             return Err(self.error(&format!(
