@@ -21,6 +21,8 @@ pub mod set;
 pub mod shared;
 mod tape;
 pub mod tensor;
+#[cfg(test)]
+mod tests;
 mod thread;
 pub mod trace;
 pub mod watch;

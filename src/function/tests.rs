@@ -239,7 +239,7 @@ impl Function for Dot {
     }
     fn backward(&self, s: &Setup, g: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let Some(g) = &g[0] else { return Ok(smallvec![None, None]) };
-        let times = |i: usize| Ok(if needs.has(1 - i) { Some(g.mul(&s.saved[i])?) } else { None });
+        let times = |i: usize| needs.has(1 - i).then(|| g.mul(&s.saved[i])).transpose();
         Ok(smallvec![times(1)?, times(0)?])
     }
     fn vmap(&self, _: BatchInfo, dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<Mapped>> {
@@ -492,7 +492,7 @@ fn wrong_closures_raise() {
     let e = total(&of(|_, _| Ok(vec![Some(vector(&[1.0, 2.0]))])));
     assert!(e.contains("invalid gradient at index 0") && e.contains("got [2]"), "{e}");
     let e = total(&of(|_, _| bail!(Value, "stop")));
-    assert_eq!(e, "stop");
+    assert!(e.contains("stop"), "{e}");
     let e = message(tangent(of(|_, g| Ok(vec![Some(g[0].mul(&g[0])?)])), &x));
     assert!(e.contains("the backward closure is not linear in the gradients") && e.contains("custom_jvp()"), "{e}");
     let f = custom_jvp(|x| Ok(vec![x[0].mul(2.0)?]), |_, _| Ok(Vec::new()));
