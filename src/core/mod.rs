@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod call;
 pub mod closed;
+pub mod custom;
 mod few;
 pub mod forward;
 pub mod host;
@@ -21,11 +22,14 @@ pub mod shared;
 pub mod symbolic;
 mod tape;
 pub mod tensor;
+#[cfg(test)]
+mod tests;
 mod thread;
 pub mod trace;
 pub mod watch;
 
 pub use call::{call, call_many};
+pub use custom::Forward;
 pub use level::{LevelId, Randomness};
 pub use node::{Edge, Node};
 pub use params::Params;
