@@ -19,6 +19,7 @@ pub mod reach;
 pub mod residual;
 pub mod set;
 pub mod shared;
+pub mod stop;
 pub mod symbolic;
 mod tape;
 pub mod tensor;

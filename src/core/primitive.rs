@@ -179,6 +179,16 @@ pub trait Primitive: Send + Sync + 'static {
         false
     }
 
+    /// The same for the derivatives of tapes alone.
+    fn is_constant_in_reverse(&self) -> bool {
+        self.is_constant()
+    }
+
+    /// The same for tangents alone.
+    fn is_constant_in_forward(&self) -> bool {
+        self.is_constant()
+    }
+
     /// Whether each output element depends on the elements of the arguments at its place alone (they broadcast), so that
     /// any number of leading batches makes no difference.
     fn is_elementwise(&self) -> bool {
@@ -196,6 +206,12 @@ pub trait Primitive: Send + Sync + 'static {
     fn is_affine(&self, params: &Params, args: Mask) -> bool {
         let reads = self.saves(params, args);
         !self.is_constant() && reads.outputs == 0 && reads.inputs & args == 0
+    }
+
+    /// Whether a call does more than compute its results from its arguments: it draws numbers, runs users' code, or is
+    /// there to refuse values. No pass over programs leaves it out.
+    fn has_effect(&self) -> bool {
+        false
     }
 
     /// The call as a step of a recorded program.
