@@ -12,7 +12,7 @@ use crate::core::node::Meta;
 use crate::core::tensor::Payload;
 use crate::core::trace::{Atom, Instruction, Recording};
 use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
-use crate::dense::near::Near;
+use crate::dense::first_thread::FastLocal;
 use crate::dense::random::default_generator;
 use crate::dense::{Array, copy};
 use crate::rules::basis;
@@ -186,7 +186,7 @@ enum Trial {
 thread_local! {
     static OWN: Cell<Trial> = const { Cell::new(Trial::None) };
 }
-static TRIAL: Near<Cell<Trial>> = Near::new(&OWN);
+static TRIAL: FastLocal<Cell<Trial>> = FastLocal::new(&OWN);
 
 /// A function's forward begins: whether it is tried, and must not change what it knows of its call.
 #[inline]

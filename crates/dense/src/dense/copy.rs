@@ -259,7 +259,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     if a.dtype() == dtype {
         return Ok(a.clone());
     }
-    super::convert::cast(a, dtype)
+    super::cast::cast(a, dtype)
 }
 
 #[inline(always)]

@@ -95,7 +95,7 @@ const STEPS: usize = 1 << 16;
 #[inline]
 fn rest(done: usize) {
     if done > 0 {
-        threads::pause();
+        threads::cancellation_point();
     }
 }
 

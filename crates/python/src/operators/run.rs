@@ -201,7 +201,7 @@ pub fn released<R: Send>(
 #[inline(never)]
 fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
     RELEASED.fetch_add(1, Ordering::Relaxed);
-    py.detach(|| threads::giving_up(f))
+    py.detach(|| threads::cancellable(f))
 }
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.

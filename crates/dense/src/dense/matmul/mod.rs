@@ -94,7 +94,7 @@ fn cast_unexpanded(a: &Array, dtype: DType) -> Result<Array> {
 }
 
 /// A product that does not repay a plan.
-fn tiny_product<T: simd::Real>(a: &Array, b: &Array) -> Result<Array> {
+fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array) -> Result<Array> {
     let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
     let mat = |x: &Array, cols: usize| {
         let (rs, cs) = if x.is_contiguous() { (cols as isize, 1) } else { (x.strides()[0], x.strides()[1]) };
@@ -131,7 +131,7 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     let ns = plan.m.min(2 * BLOCKS[2]).saturating_mul(plan.n.min(2 * BLOCKS[2])).saturating_mul(plan.k) / T::PER_NS;
     if !threads::is_short(ns) {
         let (a, b) = (copy::own(a)?, copy::own(b)?);
-        return threads::apart(ns, move || planned::<T>(&a, &b, out, plan));
+        return threads::detached(ns, move || planned::<T>(&a, &b, out, plan));
     }
     planned::<T>(a, b, out, plan)
 }

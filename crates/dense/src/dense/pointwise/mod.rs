@@ -15,7 +15,7 @@ use super::array::Array;
 use super::gather;
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape};
-use program::{CHUNK, Input, Output, Program, Reg, Step};
+use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 use std::ptr::null;
@@ -253,7 +253,7 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
             return Ok(());
         }
         let outputs = [Output { ptr: dst, width: out_dtype.size() }];
-        let program = Program::new(&dims, &inputs, &outputs, steps);
+        let program = RowProgram::new(&dims, &inputs, &outputs, steps);
         // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
         let fault = unsafe { program.run() };
         if fault { Err(faulty(k)) } else { Ok(()) }

@@ -3,7 +3,7 @@
 use super::fill::{fill, fill_with, groups};
 use super::generator::{Generator, Stream};
 use super::kernels::{Body, Cauchy, Exponential, LogNormal, Normal, Uniform};
-use super::math::Real;
+use super::math::SampleFloat;
 use crate::bail;
 use crate::base::{DType, Element, Error, Result, Shape};
 use crate::dense::Array;
@@ -182,7 +182,7 @@ fn normal_place(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f6
 }
 
 /// Adds a real number to complex elements.
-fn shift<T: Real + Default>(z: &Array, mean: f64) -> Result<Array>
+fn shift<T: SampleFloat + Default>(z: &Array, mean: f64) -> Result<Array>
 where
     Complex<T>: Element,
 {

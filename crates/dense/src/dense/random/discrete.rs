@@ -4,7 +4,7 @@ use super::continuous::{digits_and_max, unsupported};
 use super::fill::{fill_with, groups};
 use super::generator::Generator;
 use super::kernels::{Body, Exponential, Words32, Words64, fill_groups};
-use super::math::Real;
+use super::math::SampleFloat;
 use crate::base::{DType, Element, Result, Shape};
 use crate::dense::copy::Convert;
 use crate::dense::{Array, Buffer, memory, threads};
@@ -131,7 +131,7 @@ fn permutation<I: Copy, T: Element>(
         let mut words = [0; 512];
         for i in 0..n {
             if i % (1 << 14) == 0 && i > 0 {
-                threads::pause();
+                threads::cancellation_point();
             }
             if i % words.len() == 0 {
                 fill_groups(stream.key, stream.first.wrapping_add(groups::<Words64>(i)), &Words64, &mut words);

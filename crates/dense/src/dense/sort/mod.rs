@@ -87,7 +87,7 @@ fn order(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
         return order_here(a, ask);
     }
     let a = copy::own(a)?;
-    threads::apart(ns, move || order_here(&a, ask))
+    threads::detached(ns, move || order_here(&a, ask))
 }
 
 /// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.

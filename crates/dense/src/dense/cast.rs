@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::copy::{self, Convert};
 use super::gather::{self, Strided};
-use super::pointwise::program::{Output, Program, Reg, Step};
+use super::pointwise::program::{Output, Reg, RowProgram, Step};
 use super::pointwise::{Elementwise, Row};
 use crate::base::{DType, Result};
 use half::f16;
@@ -22,7 +22,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
         if n > 0 {
             let output = [Output { ptr: out, width: dtype.size() }];
             // SAFETY: the array's layout stays inside its memory; `out` is new and has room for n elements.
-            unsafe { Program::new(&dims, &input, &output, steps).run() };
+            unsafe { RowProgram::new(&dims, &input, &output, steps).run() };
         }
     })
 }
