@@ -1,6 +1,6 @@
 //! Converting between dtypes: rows, and programs of them. Half precision goes through single precision.
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::copy::{self, Convert};
 use super::gather::{self, Strided};
 use super::pointwise::program::{Output, Reg, RowProgram, Step};
@@ -24,6 +24,8 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
             // SAFETY: the array's layout stays inside its memory; `out` is new and has room for n elements.
             unsafe { RowProgram::new(&dims, &input, &output, steps).run() };
         }
+        // SAFETY: the program writes each element.
+        unsafe { Written::all() }
     })
 }
 

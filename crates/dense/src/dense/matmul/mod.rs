@@ -15,6 +15,7 @@ mod vector;
 pub(crate) use kernel::gemm;
 pub use kernel::{Kernel, Mat, MatMut};
 
+use super::array::Written;
 use super::{Array, copy, threads};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
@@ -100,10 +101,12 @@ fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array) -> Result<Array> {
         let (rs, cs) = if x.is_contiguous() { (cols as isize, 1) } else { (x.strides()[0], x.strides()[1]) };
         Mat { ptr: x.ptr().cast(), rs, cs }
     };
-    Array::build::<T>([m, n].into(), |c| {
-        let c = MatMut { ptr: c.as_mut_ptr(), rs: n as isize, cs: 1 };
+    Array::build_typed::<T>([m, n].into(), |c, _| {
+        let c = MatMut { ptr: c, rs: n as isize, cs: 1 };
         // SAFETY: the matrices have these sizes and strides, and c is new.
         unsafe { small::product(m, n, k, mat(a, k), mat(b, n), c) }
+        // SAFETY: the product writes each element, and reads none.
+        unsafe { Written::all() }
     })
 }
 
@@ -137,11 +140,13 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
 }
 
 fn planned<T: Kernel>(a: &Array, b: &Array, out: Shape, plan: Plan) -> Result<Array> {
-    Array::build::<T>(out, |c| {
+    Array::build_typed::<T>(out, |c, _| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
         let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
-        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c: c.as_mut_ptr() };
+        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c };
         job.run();
+        // SAFETY: the tasks write each element, and read none that is not written.
+        unsafe { Written::all() }
     })
 }
 

@@ -112,6 +112,7 @@ fn unsupported(k: &Kernel, dtype: DType) -> Error {
 mod tests {
     use super::*;
     use crate::dense::Array;
+    use crate::dense::array::Written;
     use crate::dense::pointwise::kernels::{LT, MUL, WHERE};
     use crate::dense::pointwise::program::{Input, Output, RowProgram};
     use crate::dense::pointwise::{binary, ternary};
@@ -139,6 +140,8 @@ mod tests {
             let outputs = [Output { ptr, width: to.size() }];
             // SAFETY: the operands hold n elements each, `ptr` has room for n results.
             assert!(!unsafe { RowProgram::new(&[n], &inputs, &outputs, &steps).run() });
+            // SAFETY: the program writes each element.
+            unsafe { Written::all() }
         });
         cast::cast(&out.unwrap(), DType::F64).unwrap().to_vec::<f64>().unwrap()
     }
