@@ -43,7 +43,7 @@ pub fn released<R: Send>(f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
     let Some(host) = HOST.get() else { return f() };
     let mut f = Some(f);
     let mut out = None;
-    (host.released)(&mut || out = f.take().map(threads::giving_up));
+    (host.released)(&mut || out = f.take().map(threads::cancellable));
     match (out, f) {
         (Some(out), _) => out,
         (None, Some(f)) => f(),

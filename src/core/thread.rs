@@ -3,7 +3,7 @@
 
 use super::level::{LevelId, LevelKind};
 use super::watch::Frame;
-use crate::dense::near::Near;
+use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
 
 /// Which interpreter a level runs.
@@ -75,7 +75,7 @@ impl Thread {
     }
 }
 
-static THREAD: Near<Thread> = Near::new(&OWN);
+static THREAD: FastLocal<Thread> = FastLocal::new(&OWN);
 
 thread_local! {
     static OWN: Thread = const {

@@ -12,7 +12,7 @@ use crate::core::node::Meta;
 use crate::core::tensor::Payload;
 use crate::core::trace::{Atom, Instruction, Recording};
 use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
-use crate::dense::near::Near;
+use crate::dense::first_thread::FastLocal;
 use crate::dense::random::default_generator;
 use crate::dense::{Array, copy};
 use crate::rules::basis;
@@ -181,7 +181,7 @@ thread_local! {
     /// Whether a trial is on its way to the function that is tried; other functions may run on the way.
     static OWN: Cell<bool> = const { Cell::new(false) };
 }
-static TRIAL: Near<Cell<bool>> = Near::new(&OWN);
+static TRIAL: FastLocal<Cell<bool>> = FastLocal::new(&OWN);
 
 /// A function's forward begins: whether it is tried, and must not touch the caller's objects.
 #[inline]

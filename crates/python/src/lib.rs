@@ -33,7 +33,7 @@ fn _core(m: &Bound<'_, PyModule>) -> pyo3::PyResult<()> {
 fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     // pyo3 looks once whether there is an interpreter, and should not do so first while it ends.
     Python::initialize();
-    pullback::dense::near::claim();
+    pullback::dense::first_thread::claim();
     m.setattr("__version__", env!("CARGO_PKG_VERSION"))?;
     types::errors::register(m)?;
     door::callable::register(m)?;

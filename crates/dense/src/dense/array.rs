@@ -30,6 +30,20 @@ enum Data {
     Strided { buffer: Arc<Buffer>, byte_offset: usize, strides: Strides },
 }
 
+/// Says that a new block has been written: what a closure that fills it returns.
+#[must_use]
+pub struct Written(());
+
+impl Written {
+    /// # Safety
+    /// The closure that was given the block returns this value, and all elements have been written by then, or are
+    /// before anybody reads the array.
+    #[inline(always)]
+    pub const unsafe fn all() -> Written {
+        Written(())
+    }
+}
+
 /// An immutable array. Cloning is cheap and shares the elements.
 #[derive(Clone)]
 pub struct Array {
@@ -39,25 +53,33 @@ pub struct Array {
 }
 
 impl Array {
-    /// A new contiguous array whose elements `fill` writes, all of them.
+    /// A new contiguous array whose elements, zeros at first, `fill` sets.
     ///
     /// Sizes that overflow or exceed memory are a `Runtime` error before anything is touched.
     #[inline]
     pub fn build<T: Element>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Array> {
         Array::build_bytes(T::DTYPE, shape, |ptr, n| {
-            // SAFETY: the block holds `n` elements, is aligned to 16 at least and ours alone; every
-            // bit pattern that `fill` can see or write is overwritten by it before it is read.
-            fill(unsafe { std::slice::from_raw_parts_mut(ptr.cast::<T>(), n) })
+            // SAFETY: the block holds `n` elements, is aligned to 16 at least and ours alone; zero bytes are zero in
+            // every dtype, so that all are written whatever `fill` does.
+            unsafe {
+                std::ptr::write_bytes(ptr, 0, n * T::DTYPE.size());
+                fill(std::slice::from_raw_parts_mut(ptr.cast::<T>(), n));
+                Written::all()
+            }
         })
     }
 
-    /// As [`Array::build`], fallible and for any dtype: `fill(first byte, number of elements)`.
+    /// As [`Array::build`] without the zeros, for kernels whose time it is to write each element once:
+    /// `fill(first element, number of elements)` writes the elements and says so.
     #[inline]
-    pub fn build_bytes(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
-        Array::try_build_bytes(dtype, shape, |ptr, n| {
-            fill(ptr, n);
-            Ok(())
-        })
+    pub fn build_typed<T: Element>(shape: Shape, fill: impl FnOnce(*mut T, usize) -> Written) -> Result<Array> {
+        Array::build_bytes(T::DTYPE, shape, |ptr, n| fill(ptr.cast(), n))
+    }
+
+    /// A new array of any dtype: `fill(first byte, number of elements)` writes the elements and says so.
+    #[inline]
+    pub fn build_bytes(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Written) -> Result<Array> {
+        Array::try_build_bytes(dtype, shape, |ptr, n| Ok(fill(ptr, n)))
     }
 
     /// As [`Array::build_bytes`] with a `fill` that may fail.
@@ -65,33 +87,34 @@ impl Array {
     pub fn try_build_bytes(
         dtype: DType,
         shape: Shape,
-        fill: impl FnOnce(*mut u8, usize) -> Result<()>,
+        fill: impl FnOnce(*mut u8, usize) -> Result<Written>,
     ) -> Result<Array> {
         let (n, largest) = shape.iter().fold((1usize, 0), |(n, largest), &d| (n.wrapping_mul(d), d.max(largest)));
         // So few and small sizes do not wrap.
         if largest <= INLINE_BYTES && shape.rank() <= 6 && n * dtype.size() <= INLINE_BYTES {
             let mut inline = Inline([0; 8]);
-            fill(inline.0.as_mut_ptr().cast(), n)?;
+            let Written(()) = fill(inline.0.as_mut_ptr().cast(), n)?;
             return Ok(Array { dtype, shape, data: Data::Inline(inline) });
         }
         Array::try_build_buffer(dtype, shape, fill)
     }
 
     /// As [`Array::build_bytes`], always in a buffer of its own.
-    pub fn build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize)) -> Result<Array> {
-        Array::try_build_buffer(dtype, shape, |ptr, n| {
-            fill(ptr, n);
-            Ok(())
-        })
+    pub fn build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Written) -> Result<Array> {
+        Array::try_build_buffer(dtype, shape, |ptr, n| Ok(fill(ptr, n)))
     }
 
-    fn try_build_buffer(dtype: DType, shape: Shape, fill: impl FnOnce(*mut u8, usize) -> Result<()>) -> Result<Array> {
+    fn try_build_buffer(
+        dtype: DType,
+        shape: Shape,
+        fill: impl FnOnce(*mut u8, usize) -> Result<Written>,
+    ) -> Result<Array> {
         let n = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
         let buffer = match n.and_then(|n| n.checked_mul(dtype.size())) {
             Some(bytes) if !super::memory::is_large(bytes) => Buffer::alloc(bytes)?,
             _ => Array::large(dtype, &shape)?,
         };
-        fill(buffer.ptr(), shape.numel())?;
+        let Written(()) = fill(buffer.ptr(), shape.numel())?;
         Ok(Array { dtype, shape, data: Data::Contiguous { buffer: Arc::new(buffer), byte_offset: 0 } })
     }
 
@@ -110,7 +133,13 @@ impl Array {
         if shape.checked_numel() != Some(values.len()) {
             bail!(Value, "{} values do not fill shape {shape}", values.len());
         }
-        Array::build(shape, |out| out.copy_from_slice(values))
+        Array::build_bytes(T::DTYPE, shape, |out, n| {
+            // SAFETY: both hold n elements, as was checked; the block is new.
+            unsafe {
+                std::ptr::copy_nonoverlapping(values.as_ptr(), out.cast(), n);
+                Written::all()
+            }
+        })
     }
 
     /// All elements equal to `value`, converted to `dtype`.
@@ -132,6 +161,8 @@ impl Array {
                 };
                 if n * dtype.size() < LONG { fill(0..n) } else { threads::run_chunks(n, LONG / 64, &fill) }
             });
+            // SAFETY: the ranges cover the block.
+            unsafe { Written::all() }
         })
     }
 
@@ -140,7 +171,13 @@ impl Array {
             let (bytes, shared) = (n * dtype.size(), Shared(ptr));
             // SAFETY: the block holds n elements, and the ranges are disjoint; zero bytes are zero in every dtype.
             let zero = |part: Range<usize>| unsafe { std::ptr::write_bytes(shared.at(part.start), 0, part.len()) };
-            if bytes < LONG { zero(0..bytes) } else { threads::run_chunks(bytes, LONG / 16, &zero) }
+            if bytes < LONG {
+                zero(0..bytes)
+            } else {
+                threads::run_chunks(bytes, LONG / 16, &zero)
+            }
+            // SAFETY: the ranges cover the block.
+            unsafe { Written::all() }
         })
     }
 
@@ -158,6 +195,8 @@ impl Array {
                     out[(row + i as isize) as usize * cols + col + i] = x;
                 }
             });
+            // SAFETY: zeros were written everywhere.
+            unsafe { Written::all() }
         })
     }
 
@@ -324,7 +363,10 @@ impl Array {
         }
         Array::build_bytes(dtype, shape, |out, _| {
             // SAFETY: the output has as many bytes.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len()) }
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len());
+                Written::all()
+            }
         })
     }
 
@@ -366,7 +408,8 @@ impl Array {
                     return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
                 }
                 if layout.shape.checked_bytes(self.dtype.size()).is_some_and(|n| n <= INLINE_BYTES) {
-                    return copy::gather_from(self.ptr(), self.dtype, &layout);
+                    // SAFETY: the elements of an inline array, of which the layout must name some.
+                    return unsafe { copy::gather_from(self.ptr(), self.dtype, &layout) };
                 }
                 let moved = self.to_buffer()?;
                 match moved.buffer() {
@@ -386,7 +429,10 @@ impl Array {
         match &self.data {
             Data::Inline(x) => Array::build_buffer(self.dtype, self.shape.clone(), |out, n| {
                 // SAFETY: both blocks hold n elements.
-                unsafe { std::ptr::copy_nonoverlapping(x.0.as_ptr().cast(), out, n * self.dtype.size()) }
+                unsafe {
+                    std::ptr::copy_nonoverlapping(x.0.as_ptr().cast(), out, n * self.dtype.size());
+                    Written::all()
+                }
             }),
             _ => Ok(self.clone()),
         }
@@ -487,6 +533,16 @@ mod tests {
         assert_eq!(t.reshape(&[600].into()).unwrap().to_vec::<f32>().unwrap()[1], 30.0);
         let r = a.view(|l| l.slice(0, 19, 20, -1)).unwrap();
         assert_eq!(r.to_vec::<f32>().unwrap()[0], 570.0);
+    }
+
+    #[test]
+    fn what_is_not_set_is_zero() {
+        for n in [3, 300] {
+            drop(Array::full(DType::I64, [n].into(), Scalar::Int(-1)).unwrap());
+            let a = Array::build::<i64>([n].into(), |o| o[1] = 5).unwrap();
+            let v = a.as_slice::<i64>().unwrap();
+            assert!(v.iter().enumerate().all(|(i, &x)| x == if i == 1 { 5 } else { 0 }));
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ unsafe impl Sync for Buffer {}
 impl Buffer {
     /// Uninitialised memory, 64-byte aligned.
     #[inline]
-    pub fn alloc(bytes: usize) -> Result<Buffer> {
+    pub(crate) fn alloc(bytes: usize) -> Result<Buffer> {
         let ptr = memory::alloc(bytes)
             .ok_or_else(|| Error::runtime(format!("not enough memory: tried to allocate {bytes} bytes")))?;
         Ok(Buffer { ptr, bytes, owner: Owner::Own, exports: AtomicU32::new(0), version: AtomicU32::new(0) })

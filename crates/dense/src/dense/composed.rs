@@ -5,12 +5,12 @@ use super::pointwise::kernels::{
     ADD_LOG, DIV, EXP_OF_DIFFERENCE, FINITE_OR_ZERO, SQRT, SQUARE, SQUARED_DIFFERENCE, SUB, SUBTRACT_LOG,
 };
 use super::pointwise::{binary, unary};
-use super::{convert, reduce};
+use super::{cast, reduce};
 use crate::base::{DType, Result};
 
 /// Half precision as single precision, so that only results are rounded.
 fn wide(a: &Array) -> Result<Array> {
-    if a.dtype().is_half() { convert::cast(a, DType::F32) } else { Ok(a.clone()) }
+    if a.dtype().is_half() { cast::cast(a, DType::F32) } else { Ok(a.clone()) }
 }
 
 /// Exponentials of the differences to the maximum, and their sums with the dimension kept.
@@ -30,7 +30,7 @@ pub fn softmax(a: &Array, dim: usize) -> Result<Array> {
         return Array::full(a.dtype(), a.shape().clone(), 1.0.into());
     }
     let (_, e, s) = shifted(&wide(a)?, dim)?;
-    convert::cast(&binary(&DIV, &e, &s)?, a.dtype())
+    cast::cast(&binary(&DIV, &e, &s)?, a.dtype())
 }
 
 /// The logarithm of [`softmax`].
@@ -43,7 +43,7 @@ pub fn log_softmax(a: &Array, dim: usize) -> Result<Array> {
     }
     let x = wide(a)?;
     let (m, _, s) = shifted(&x, dim)?;
-    convert::cast(&binary(&SUBTRACT_LOG, &binary(&SUB, &x, &m)?, &s)?, a.dtype())
+    cast::cast(&binary(&SUBTRACT_LOG, &binary(&SUB, &x, &m)?, &s)?, a.dtype())
 }
 
 /// m + log(sum(exp(a - m))), m the maximum or 0 where that is infinite.
@@ -60,14 +60,14 @@ pub fn logsumexp(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
         unary(&FINITE_OR_ZERO, &reduce::amax(a, dims, true)?)?
     };
     let s = reduce::sum(&binary(&EXP_OF_DIFFERENCE, a, &m)?, dims, keep)?;
-    convert::cast(&binary(&ADD_LOG, &m.reshape(s.shape())?, &s)?, dtype)
+    cast::cast(&binary(&ADD_LOG, &m.reshape(s.shape())?, &s)?, dtype)
 }
 
 /// In float64, where squares of other dtypes neither overflow nor vanish, and sums of equal elements are exact. Elements
 /// that are float64 themselves are counted from the first one, so that the deviation of constants is 0.
 fn squared_deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
     let n = dims.iter().map(|&d| a.shape()[d]).product::<usize>();
-    let mut x = convert::cast(a, DType::F64)?;
+    let mut x = cast::cast(a, DType::F64)?;
     if a.dtype() == DType::F64 && n > 0 {
         let first = dims.iter().try_fold(a.clone(), |f, &d| f.view(|l| l.slice(d, 0, 1, 1)))?;
         x = binary(&SUB, &x, &first)?;
@@ -83,7 +83,7 @@ fn squared_deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
 /// # Errors
 /// If the memory for the result is not there.
 pub fn variance(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    convert::cast(&squared_deviation(a, dims, keep)?, a.dtype())
+    cast::cast(&squared_deviation(a, dims, keep)?, a.dtype())
 }
 
 /// The root of the mean squared deviation from the mean, without overflow of the squares.
@@ -91,7 +91,7 @@ pub fn variance(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
 /// # Errors
 /// If the memory for the result is not there.
 pub fn deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    convert::cast(&unary(&SQRT, &squared_deviation(a, dims, keep)?)?, a.dtype())
+    cast::cast(&unary(&SQRT, &squared_deviation(a, dims, keep)?)?, a.dtype())
 }
 
 /// The Euclidean norm.

@@ -1,6 +1,6 @@
 //! Gathering strided elements and converting between dtypes.
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::gather::{self, Strided};
 use super::pointwise::program::CHUNK;
 use super::threads;
@@ -147,17 +147,22 @@ pub fn own(a: &Array) -> Result<Array> {
 pub fn gather(a: &Array) -> Result<Array> {
     let mut layout = a.layout();
     layout.offset = 0;
-    gather_from(a.ptr(), a.dtype(), &layout)
+    // SAFETY: an array's layout names its own elements.
+    unsafe { gather_from(a.ptr(), a.dtype(), &layout) }
 }
 
 /// A contiguous copy of the elements that `layout` names, its offset counted from `base`.
-pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Array> {
+///
+/// # Safety
+/// Every element that the layout names can be read.
+pub(super) unsafe fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Array> {
     let width = dtype.size();
     if layout.is_contiguous() && layout.shape.checked_numel().is_some_and(|n| n < 4 * CHUNK) {
         return Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
             // SAFETY: `layout` names n adjacent elements inside the source; `out` is new memory for them.
             unsafe {
-                std::ptr::copy_nonoverlapping(base.wrapping_add(layout.offset.wrapping_mul(width)), out, n * width)
+                std::ptr::copy_nonoverlapping(base.wrapping_add(layout.offset.wrapping_mul(width)), out, n * width);
+                Written::all()
             }
         });
     }
@@ -172,7 +177,13 @@ pub fn gather_from(base: *const u8, dtype: DType, layout: &Layout) -> Result<Arr
             // ranges are disjoint.
             unsafe { gather::range(&source[0], &dims, range.start, range.end, out.at(range.start * width)) }
         };
-        if n < 4 * CHUNK { chunk(0..n) } else { threads::run_chunks(n, CHUNK, &chunk) }
+        if n < 4 * CHUNK {
+            chunk(0..n)
+        } else {
+            threads::run_chunks(n, CHUNK, &chunk)
+        }
+        // SAFETY: the ranges cover the output.
+        unsafe { Written::all() }
     })
 }
 
@@ -259,7 +270,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     if a.dtype() == dtype {
         return Ok(a.clone());
     }
-    super::convert::cast(a, dtype)
+    super::cast::cast(a, dtype)
 }
 
 #[inline(always)]

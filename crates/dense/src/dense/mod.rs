@@ -2,10 +2,11 @@
 
 pub mod array;
 pub mod buffer;
+pub mod cast;
 pub mod composed;
 pub mod conv;
-pub mod convert;
 pub mod copy;
+pub mod first_thread;
 pub mod gather;
 pub mod index;
 pub mod isa;
@@ -13,7 +14,6 @@ pub mod linalg;
 pub mod math;
 pub mod matmul;
 pub mod memory;
-pub mod near;
 pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;

@@ -1,6 +1,6 @@
 //! Parts of an array: read as an array of their own, and replaced. What views are made of when they are written to.
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::copy;
 use super::memory::list;
 use crate::bail;
@@ -172,6 +172,8 @@ pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
                 }
             }
         }
+        // SAFETY: each place was written above.
+        unsafe { Written::all() }
     })
 }
 
@@ -198,6 +200,7 @@ pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: 
         unsafe {
             std::ptr::copy_nonoverlapping(base.ptr(), out, n * base.dtype().size());
             put(out, &split, region, &value);
+            Written::all()
         }
     })
 }

@@ -1,6 +1,6 @@
 //! Running folds along one dimension.
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::copy::Convert;
 use super::index;
 use super::parallel::{self, Shared};
@@ -24,17 +24,20 @@ fn scan<T: Element, S: Copy + Send + Sync, O: Element>(
     let x: &[T] = a.as_slice().unwrap_or(&[]);
     let n = a.shape().get(dim).copied().unwrap_or(1);
     let inner: usize = a.shape().iter().skip(dim + 1).product();
-    Array::build::<O>(a.shape().clone(), |out| {
+    Array::build_typed::<O>(a.shape().clone(), |out, _| {
         if x.is_empty() {
-            return;
+            // SAFETY: there is nothing to write.
+            return unsafe { Written::all() };
         }
-        let out = Shared(out.as_mut_ptr());
+        let out = Shared(out);
         if inner == 1 {
-            return parallel::ranges(x.len() / n, n, &|lo, hi| {
+            parallel::ranges(x.len() / n, n, &|lo, hi| {
                 // SAFETY: lines differ between tasks and lie inside.
                 let out = unsafe { std::slice::from_raw_parts_mut(out.at(lo * n), (hi - lo) * n) };
                 lines(&x[lo * n..hi * n], out, n, start, &f);
             });
+            // SAFETY: the tasks wrote each line.
+            return unsafe { Written::all() };
         }
         let tiles = inner.div_ceil(TILE);
         parallel::ranges(x.len() / (n * inner) * tiles, n * TILE.min(inner), &|lo, hi| {
@@ -56,6 +59,8 @@ fn scan<T: Element, S: Copy + Send + Sync, O: Element>(
                 }
             }
         });
+        // SAFETY: the tasks write each element, unless there is none.
+        unsafe { Written::all() }
     })
 }
 
@@ -95,7 +100,7 @@ const STEPS: usize = 1 << 16;
 #[inline]
 fn rest(done: usize) {
     if done > 0 {
-        threads::pause();
+        threads::cancellation_point();
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much of a thread's stack is left: recursion through callbacks must end in an error, whatever limit the host
 //! language was given.
 
-use super::near::Near;
+use super::first_thread::FastLocal;
 use crate::base::{Error, Kind, Result};
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ thread_local! {
     static OWN: Cell<usize> = const { Cell::new(UNKNOWN) };
 }
 /// The address below which the stack is nearly used up.
-static LEAST: Near<Cell<usize>> = Near::new(&OWN);
+static LEAST: FastLocal<Cell<usize>> = FastLocal::new(&OWN);
 const UNKNOWN: usize = usize::MAX;
 
 /// An error if this thread's stack is nearly used up.

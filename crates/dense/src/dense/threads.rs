@@ -5,16 +5,17 @@
 //! jobs on a lazily built rayon pool that claim tasks from a shared counter; the caller waits for claimed tasks only,
 //! never for a helper that has not woken up, so a late (or, after a fork, missing) worker costs nothing.
 //!
-//! Between tasks a loop looks whether its result is still wanted ([`pause`]).
+//! Between tasks a loop looks whether its result is still wanted ([`cancellation_point`]).
 
-mod apart;
-mod stop;
+mod cancel;
+mod detached;
 
-pub use apart::{apart, is_short};
-pub use stop::{Ears, TURN, giving_up, install, pause};
+pub use cancel::{SignalSource, TURN, cancellable, cancellation_point, install};
+pub use detached::{detached, is_short};
 
 use crate::bail;
 use crate::base::Result;
+use cancel::CancelFlag;
 use std::any::Any;
 use std::cell::Cell;
 use std::ops::Range;
@@ -22,7 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
-use stop::Stop;
 
 /// Work expected to take at least this long is worth releasing the GIL for, and worth a second thread.
 pub const RELEASE_NS: usize = 20_000;
@@ -122,7 +122,7 @@ pub fn run(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
 fn run_serial(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
     f(0);
     for i in 1..tasks {
-        pause();
+        cancellation_point();
         f(i);
     }
 }
@@ -146,7 +146,7 @@ fn run_parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
         tasks,
         next: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
-        stop: Stop::new(),
+        stop: CancelFlag::new(),
         payload: Mutex::new(None),
         caller: std::thread::current(),
     });
@@ -168,7 +168,7 @@ struct Job {
     next: AtomicUsize,
     done: AtomicUsize,
     /// Set when a task panics: those not yet begun are skipped.
-    stop: Stop,
+    stop: CancelFlag,
     payload: Mutex<Option<Box<dyn Any + Send>>>,
     caller: Thread,
 }
@@ -187,7 +187,7 @@ impl Job {
             if !self.stop.is_set() {
                 let task = || {
                     if !std::mem::take(&mut first) {
-                        pause();
+                        cancellation_point();
                     }
                     (self.f)(i);
                 };
@@ -199,7 +199,7 @@ impl Job {
                 self.caller.unpark();
             }
         }
-        Stop::leave(before);
+        CancelFlag::leave(before);
         BUSY.set(outer);
     }
 
@@ -207,7 +207,7 @@ impl Job {
     #[cold]
     fn fail(&self, payload: Box<dyn Any + Send>) {
         let mut first = lock(&self.payload);
-        if first.as_ref().is_none_or(|p| stop::is_abandoned(&**p)) {
+        if first.as_ref().is_none_or(|p| cancel::is_cancellation(&**p)) {
             *first = Some(payload);
         }
         drop(first);
@@ -223,8 +223,8 @@ impl Job {
             std::hint::spin_loop();
         }
         while self.done.load(Ordering::Acquire) != self.tasks {
-            std::thread::park_timeout(stop::TURN);
-            if let Err(payload) = catch_unwind(pause) {
+            std::thread::park_timeout(cancel::TURN);
+            if let Err(payload) = catch_unwind(cancellation_point) {
                 self.fail(payload);
             }
         }

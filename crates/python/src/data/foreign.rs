@@ -10,6 +10,7 @@ use crate::types::raised;
 use pullback::base::size::LARGEST;
 use pullback::base::{DType, Error, Layout, Result, Shape, Strides};
 use pullback::core::host;
+use pullback::dense::array::Written;
 use pullback::dense::buffer::Lender;
 use pullback::dense::{Array, Buffer, copy};
 use pyo3::buffer::PyUntypedBuffer;
@@ -268,7 +269,10 @@ impl Foreign {
         };
         Array::build_bytes(dtype, shape, |out, n| {
             // SAFETY: both blocks hold n elements of `size` bytes.
-            unsafe { std::ptr::copy_nonoverlapping(gathered.ptr(), out, n * size) }
+            unsafe {
+                std::ptr::copy_nonoverlapping(gathered.ptr(), out, n * size);
+                Written::all()
+            }
         })
     }
 }

@@ -8,7 +8,7 @@ use pullback::base::Result;
 use pullback::core::tensor::Payload;
 use pullback::core::watch::{self, Captured, Running};
 use pullback::core::{LevelId, Node, Tensor, level};
-use pullback::dense::near::Near;
+use pullback::dense::first_thread::FastLocal;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ptr::{from_ref, null};
@@ -18,7 +18,7 @@ thread_local! {
     static OWN: Cell<*const Active<'static>> = const { Cell::new(null()) };
 }
 /// The method that runs on this thread, innermost.
-static ACTIVE: Near<Cell<*const Active<'static>>> = Near::new(&OWN);
+static ACTIVE: FastLocal<Cell<*const Active<'static>>> = FastLocal::new(&OWN);
 
 /// A method of a call that may run.
 pub struct Active<'a> {

@@ -17,7 +17,7 @@ use pullback::core::origin::{Origin, at_here};
 use pullback::core::tensor::Payload;
 use pullback::core::watch::{self, Closely};
 use pullback::core::{Edge, LevelId, Node, Tangents, Tensor};
-use pullback::dense::near::Near;
+use pullback::dense::first_thread::FastLocal;
 use pullback::function::{self, History, Setup};
 use pullback::skin::tape;
 use pyo3::prelude::*;
@@ -62,7 +62,7 @@ const ROOTS: usize = 64;
 thread_local! {
     static OWN: Cell<*const ()> = const { Cell::new(null()) };
 }
-static RUNNING: Near<Cell<*const ()>> = Near::new(&OWN);
+static RUNNING: FastLocal<Cell<*const ()>> = FastLocal::new(&OWN);
 
 /// Puts back what ran before.
 struct Before(*const ());

@@ -5,7 +5,7 @@ use crate::types::errors::to_error;
 use crate::types::raised;
 use pullback::base::Result;
 use pullback::core::host::{self, Anomaly, Host};
-use pullback::dense::threads::{self, Ears};
+use pullback::dense::threads::{self, SignalSource};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -135,7 +135,7 @@ fn is_anomaly_check_nan_enabled() -> bool {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     host::install(Host { poll, released, traceback, warn });
     remember_main(m.py())?;
-    threads::install(Ears { hears, poll: listen });
+    threads::install(SignalSource { is_listening: hears, poll: listen });
     let autograd = crate::types::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_set_anomaly, &autograd)?)?;
     m.add_function(wrap_pyfunction!(is_anomaly_enabled, m)?)?;

@@ -5,7 +5,7 @@ use super::element::Product;
 use super::params::ConvParams;
 use super::{by_dtype, copy};
 use crate::base::{DType, Element, Result, Shape};
-use crate::dense::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use crate::{bail, match_dtype};
 use num_complex::Complex;
@@ -25,8 +25,8 @@ pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
     let x = x.contiguous()?;
     match_dtype!(x.dtype(), T => {
         let x: &[T] = x.as_slice().unwrap_or(&[]);
-        Array::build::<T>(lead.append(taps).append(outer), |out| {
-            let out = Shared(out.as_mut_ptr());
+        Array::build_typed::<T>(lead.append(taps).append(outer), |out, _| {
+            let out = Shared(out);
             parallel::ranges(planes, taps * outer, &|lo, hi| {
                 for plane in lo..hi {
                     let source = x[plane * inner..][..inner].as_ptr();
@@ -37,6 +37,8 @@ pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
                     }
                 }
             });
+            // SAFETY: the tasks write each row.
+            unsafe { Written::all() }
         })
     })
 }
@@ -58,8 +60,8 @@ pub fn fold(g: &Array, p: &ConvParams) -> Result<Array> {
 fn sums<T: Product>(g: &Array, p: &ConvParams, planes: usize, shape: Shape) -> Result<Array> {
     let (taps, inner, outer) = (p.taps(), p.in_pixels(), p.out_pixels());
     let g: &[T] = g.as_slice().unwrap_or(&[]);
-    Array::build::<T>(shape, |out| {
-        let out = Shared(out.as_mut_ptr());
+    Array::build_typed::<T>(shape, |out, _| {
+        let out = Shared(out);
         parallel::ranges(planes, taps * outer + inner, &|lo, hi| {
             for plane in lo..hi {
                 // SAFETY: each plane of the result belongs to one task, and the rows are those of the columns.
@@ -72,5 +74,7 @@ fn sums<T: Product>(g: &Array, p: &ConvParams, planes: usize, shape: Shape) -> R
                 }
             }
         });
+        // SAFETY: the tasks fill each plane with zeros before they add to it.
+        unsafe { Written::all() }
     })
 }

@@ -4,6 +4,7 @@ use super::columns::{add_row, gather_row};
 use super::element::Product;
 use super::params::ConvParams;
 use crate::base::{Error, Result};
+use crate::dense::array::Written;
 use crate::dense::matmul::{Mat, MatMut};
 use crate::dense::parallel::{self, Shared};
 use crate::dense::{Array, Buffer};
@@ -124,8 +125,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
         let blocks = self.outer.div_ceil(block);
         let (x, w) = (Shared(x.ptr().cast_mut().cast::<T>()), Shared(w.ptr().cast_mut().cast::<T>()));
         let mut done = Ok(());
-        let out = Array::build::<T>(shape, |y| {
-            let y = Shared(y.as_mut_ptr());
+        let out = Array::build_typed::<T>(shape, |y, _| {
+            let y = Shared(y);
             let tasks = self.n * self.p.groups * blocks;
             done = self.each(tasks, depth * self.og * block, depth * block, &|task, scratch| {
                 let (image, b) = (task / blocks, task % blocks);
@@ -139,6 +140,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
                     T::product(self.og, to - from, depth, w, columns, y);
                 }
             });
+            // SAFETY: the products write all before they add to it; where a task fails, the array is dropped.
+            unsafe { Written::all() }
         })?;
         done.map(|()| out)
     }
@@ -153,8 +156,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
         let block = self.block(channels * self.taps);
         let (dy, w) = (Shared(dy.ptr().cast_mut().cast::<T>()), Shared(w.ptr().cast_mut().cast::<T>()));
         let mut done = Ok(());
-        let out = Array::build::<T>(shape, |dx| {
-            let dx = Shared(dx.as_mut_ptr());
+        let out = Array::build_typed::<T>(shape, |dx, _| {
+            let dx = Shared(dx);
             let (tasks, work) = (self.n * self.p.groups * cuts, channels * self.taps * self.og * self.outer);
             done = self.each(tasks, work, channels * self.taps * block, &|task, scratch| {
                 let (image, c) = (task / cuts, task % cuts * channels);
@@ -163,6 +166,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
                 // SAFETY: tasks write different channels of dx; everything lies inside the arrays.
                 unsafe { self.input_grad_part(part, block, dy.at(0), w.at(0), scratch, dx.at(0)) }
             });
+            // SAFETY: the products write all before they add to it; where a task fails, the array is dropped.
+            unsafe { Written::all() }
         })?;
         done.map(|()| out)
     }
@@ -207,8 +212,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
         let block = self.block(channels * self.taps);
         let (x, dy) = (Shared(x.ptr().cast_mut().cast::<T>()), Shared(dy.ptr().cast_mut().cast::<T>()));
         let mut done = Ok(());
-        let out = Array::build::<T>(shape, |dw| {
-            let dw = Shared(dw.as_mut_ptr());
+        let out = Array::build_typed::<T>(shape, |dw, _| {
+            let dw = Shared(dw);
             let (tasks, work) = (self.p.groups * cuts, self.n * channels * self.taps * self.og * self.outer);
             done = self.each(tasks, work, channels * self.taps * block, &|task, scratch| {
                 let (g, c) = (task / cuts, task % cuts * channels);
@@ -216,6 +221,8 @@ impl<'a, T: Product> Unrolled<'a, T> {
                 // SAFETY: tasks write different channels of dw; everything lies inside the arrays.
                 unsafe { self.weight_grad_part(part, block, x.at(0), dy.at(0), scratch, dw.at(0)) }
             });
+            // SAFETY: the products write all before they add to it; where a task fails, the array is dropped.
+            unsafe { Written::all() }
         })?;
         done.map(|()| out)
     }

@@ -4,7 +4,7 @@ use super::moves::{by_width, fresh_copy};
 use super::{out_of_range, require_indices};
 use crate::bail;
 use crate::base::{DType, Layout, Result, Shape};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::copy::cast;
 use crate::dense::memory::list;
 use crate::dense::parallel::{self, Shared};
@@ -54,6 +54,8 @@ pub fn select(a: &Array, dim: usize, index: &Array) -> Result<Array> {
             // SAFETY: the offsets were checked; `out` holds one block per offset and leading position.
             unsafe { take(a, &positions(&leading, lead), &at, &blocks, out) }
         }
+        // SAFETY: the blocks are all of it.
+        unsafe { Written::all() }
     })
 }
 
@@ -166,6 +168,8 @@ pub fn take_many(a: &Array, indices: &[Array]) -> Result<Array> {
             // SAFETY: the offsets were checked; `out` holds one block per offset.
             unsafe { take(a, &[0], &at, &block, out) }
         }
+        // SAFETY: the blocks are all of it.
+        unsafe { Written::all() }
     })
 }
 

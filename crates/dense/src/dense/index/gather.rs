@@ -4,7 +4,7 @@ use super::moves::by_width;
 use super::{find_bad, require_indices};
 use crate::bail;
 use crate::base::{Result, Shape};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use crate::dense::reduce::plan::{Axis, Walk, volume};
 use smallvec::SmallVec;
@@ -63,6 +63,8 @@ pub fn gather(a: &Array, dim: usize, index: &Array) -> Result<Array> {
         } else if n > 0 {
             bad.store(true, Relaxed);
         }
+        // SAFETY: each element was written; where there is none to take, the array is dropped unread.
+        unsafe { Written::all() }
     })?;
     if bad.into_inner() {
         return Err(find_bad("gather", &index, dim, size));

@@ -5,7 +5,7 @@
 use super::moves::copy_to;
 use crate::bail;
 use crate::base::{Layout, Result, Shape, size};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 
 /// The parts behind each other along `dim`. All have one dtype, and sizes that differ along `dim` only; 1-d parts
 /// without elements are skipped.
@@ -57,7 +57,10 @@ pub fn cat(parts: &[Array], dim: usize) -> Result<Array> {
     let shape = first.shape().with(dim, total);
     Array::build_bytes(first.dtype(), shape.clone(), |out, _| {
         // SAFETY: the sizes were checked.
-        unsafe { lay_out(used, dim, &shape, out) }
+        unsafe {
+            lay_out(used, dim, &shape, out);
+            Written::all()
+        }
     })
 }
 

@@ -22,7 +22,7 @@ pub fn scatter(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Arra
         return here::scatter(a, dim, index, src);
     }
     let (a, i, src) = (own(a)?, own(index)?, own(src)?);
-    threads::apart(cost(index), move || here::scatter(&a, dim, &i, &src))
+    threads::detached(cost(index), move || here::scatter(&a, dim, &i, &src))
 }
 
 /// As [`scatter`], but adds (for bool: or). Halves are added up in float32.
@@ -31,7 +31,7 @@ pub fn scatter_add(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<
         return here::scatter_add(a, dim, index, src);
     }
     let (a, i, src) = (own(a)?, own(index)?, own(src)?);
-    threads::apart(cost(index), move || here::scatter_add(&a, dim, &i, &src))
+    threads::detached(cost(index), move || here::scatter_add(&a, dim, &i, &src))
 }
 
 /// As [`scatter`], but joins the values that meet; the value of `a` is one of them if `include_self`. A mean of
@@ -48,7 +48,7 @@ pub fn scatter_reduce(
         return here::scatter_reduce(a, dim, index, src, fold, include_self);
     }
     let (a, i, src) = (own(a)?, own(index)?, own(src)?);
-    threads::apart(cost(index), move || here::scatter_reduce(&a, dim, &i, &src, fold, include_self))
+    threads::detached(cost(index), move || here::scatter_reduce(&a, dim, &i, &src, fold, include_self))
 }
 
 /// A copy of `a` with `out[indices[0][i..], indices[1][i..], .., rest..] = src[i.., rest..]`, or `+=` if
@@ -60,7 +60,7 @@ pub fn put_many(a: &Array, indices: &[Array], src: &Array, accumulate: bool) -> 
         return blocks::put_many(a, indices, src, accumulate);
     }
     let (a, all, src) = (own(a)?, indices.iter().map(own).collect::<Result<Vec<_>>>()?, own(src)?);
-    threads::apart(cost(&src), move || blocks::put_many(&a, &all, &src, accumulate))
+    threads::detached(cost(&src), move || blocks::put_many(&a, &all, &src, accumulate))
 }
 
 /// A copy of `a` with `out[.., index[j], ..] += src[.., j, ..]` along `dim` (`index_add`). Halves add in float32.
@@ -71,7 +71,7 @@ pub fn add_at(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array
         return blocks::add_at(a, dim, index, src);
     }
     let (a, i, src) = (own(a)?, own(index)?, own(src)?);
-    threads::apart(cost(&src), move || blocks::add_at(&a, dim, &i, &src))
+    threads::detached(cost(&src), move || blocks::add_at(&a, dim, &i, &src))
 }
 
 /// A copy of `a` with `out[.., index[j], ..] = src[.., j, ..]` along `dim` (`index_copy`). Errors as in [`add_at`].
@@ -80,7 +80,7 @@ pub fn put_at(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array
         return blocks::put_at(a, dim, index, src);
     }
     let (a, i, src) = (own(a)?, own(index)?, own(src)?);
-    threads::apart(cost(&src), move || blocks::put_at(&a, dim, &i, &src))
+    threads::detached(cost(&src), move || blocks::put_at(&a, dim, &i, &src))
 }
 
 /// The multi-indices of non-zero elements (NaN is one) in row-major order, one per row: int64, shape (count, rank).
@@ -89,5 +89,5 @@ pub fn nonzero(a: &Array) -> Result<Array> {
         return mask::nonzero(a);
     }
     let x = own(a)?;
-    threads::apart(cost(a), move || mask::nonzero(&x))
+    threads::detached(cost(a), move || mask::nonzero(&x))
 }

@@ -3,15 +3,15 @@
 use super::require_indices;
 use crate::base::dtype::Category;
 use crate::base::{DType, Element, Result, Scalar, Shape};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::copy::{Convert, cast, from_scalar};
 use crate::dense::parallel::{self, Shared};
 use crate::{bail, match_dtype};
 
 /// A vector whose element `i` is `f(i)`.
 fn counted<T: Convert>(n: usize, f: impl Fn(usize) -> T + Sync) -> Result<Array> {
-    Array::build::<T>([n].into(), |out| {
-        let out = Shared(out.as_mut_ptr());
+    Array::build_typed::<T>([n].into(), |out, _| {
+        let out = Shared(out);
         parallel::ranges(n, 1, &|lo, hi| {
             // SAFETY: ranges differ between tasks and lie inside.
             let part = unsafe { std::slice::from_raw_parts_mut(out.at(lo), hi - lo) };
@@ -19,13 +19,15 @@ fn counted<T: Convert>(n: usize, f: impl Fn(usize) -> T + Sync) -> Result<Array>
                 *o = f(lo + i);
             }
         });
+        // SAFETY: the tasks write each element.
+        unsafe { Written::all() }
     })
 }
 
 /// As [`counted`], where `f` takes and gives float64.
 fn spaced<T: Convert>(n: usize, f: impl Fn(f64) -> f64 + Sync) -> Result<Array> {
-    Array::build::<T>([n].into(), |out| {
-        let out = Shared(out.as_mut_ptr());
+    Array::build_typed::<T>([n].into(), |out, _| {
+        let out = Shared(out);
         parallel::ranges(n, 1, &|lo, hi| {
             // SAFETY: ranges differ between tasks and lie inside.
             let part = unsafe { std::slice::from_raw_parts_mut(out.at(lo), hi - lo) };
@@ -37,6 +39,8 @@ fn spaced<T: Convert>(n: usize, f: impl Fn(f64) -> f64 + Sync) -> Result<Array> 
                 }
             }
         });
+        // SAFETY: the tasks write each element.
+        unsafe { Written::all() }
     })
 }
 

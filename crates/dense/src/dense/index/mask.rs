@@ -3,7 +3,7 @@
 use super::moves::{by_width, fresh_copy};
 use crate::bail;
 use crate::base::{DType, Element, Result, Shape};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::match_dtype;
 
 /// The multi-indices of non-zero elements (NaN is one) in row-major order, one per row: int64, shape (count, rank).
@@ -16,9 +16,12 @@ fn nonzero_of<T: Element>(x: &[T], shape: &Shape) -> Result<Array> {
     let zero = T::zero();
     let count = x.iter().filter(|&&v| v != zero).count();
     let rank = shape.rank();
-    Array::build::<i64>([count, rank].into(), |out| {
+    Array::build_typed::<i64>([count, rank].into(), |out, n| {
+        // SAFETY: the block holds n elements, of which none is read before it is written.
+        let out = unsafe { std::slice::from_raw_parts_mut(out, n) };
         if out.is_empty() {
-            return;
+            // SAFETY: there is nothing to write.
+            return unsafe { Written::all() };
         }
         if rank == 1 {
             let last = x.iter().rposition(|&v| v != zero).unwrap_or(0);
@@ -28,7 +31,8 @@ fn nonzero_of<T: Element>(x: &[T], shape: &Shape) -> Result<Array> {
                 out[at] = i as i64;
                 at += usize::from(v != zero);
             }
-            return;
+            // SAFETY: the last place was written by the last element that counts, those before it earlier.
+            return unsafe { Written::all() };
         }
         let n = shape[rank - 1];
         let mut prefix = vec![0i64; rank - 1];
@@ -48,6 +52,8 @@ fn nonzero_of<T: Element>(x: &[T], shape: &Shape) -> Result<Array> {
                 prefix[d] = 0;
             }
         }
+        // SAFETY: one row is written for each of the `count` elements that are not zero.
+        unsafe { Written::all() }
     })
 }
 
@@ -80,7 +86,9 @@ pub fn masked_select(a: &Array, mask: &Array) -> Result<Array> {
                     out = out.add(usize::from(m));
                 }
             }
-        })
+        });
+        // SAFETY: one element was written for each that is true.
+        unsafe { Written::all() }
     })
 }
 

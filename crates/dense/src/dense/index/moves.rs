@@ -1,7 +1,7 @@
 //! Copies between strided places, by the width of an element.
 
 use crate::base::{Layout, Result};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use smallvec::SmallVec;
 
 pub(crate) use crate::dense::gather::by_width;
@@ -13,7 +13,10 @@ pub fn fresh_copy(a: &Array) -> Result<Array> {
     }
     Array::build_bytes(a.dtype(), a.shape().clone(), |out, n| {
         // SAFETY: both hold n contiguous elements.
-        unsafe { std::ptr::copy_nonoverlapping(a.ptr(), out, n * a.dtype().size()) }
+        unsafe {
+            std::ptr::copy_nonoverlapping(a.ptr(), out, n * a.dtype().size());
+            Written::all()
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use super::moves::{by_width, copy_to};
 use crate::bail;
 use crate::base::{Element, Layout, Result, Scalar, Shape, size};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::copy::from_scalar;
 use crate::dense::parallel::{self, Shared};
 
@@ -21,7 +21,8 @@ pub fn tri(a: &Array, diagonal: i64, upper: bool) -> Result<Array> {
     let src = a.ptr() as usize;
     Array::build_bytes(a.dtype(), a.shape().clone(), |out, n| {
         if n == 0 {
-            return;
+            // SAFETY: there is nothing to write.
+            return unsafe { Written::all() };
         }
         let out = Shared(out);
         parallel::ranges(n / cols, cols, &|lo, hi| {
@@ -39,6 +40,8 @@ pub fn tri(a: &Array, diagonal: i64, upper: bool) -> Result<Array> {
                 }
             }
         });
+        // SAFETY: the tasks wrote each row.
+        unsafe { Written::all() }
     })
 }
 
@@ -77,12 +80,16 @@ pub fn pad(a: &Array, pads: &[(i64, i64)], value: Scalar) -> Result<Array> {
     let fills = kept.numel() == shape.checked_numel().unwrap_or(usize::MAX);
     crate::match_dtype!(a.dtype(), T => {
         let x: T = from_scalar(value);
-        Array::build::<T>(shape, |out| {
+        Array::build_typed::<T>(shape, |out, n| {
+            // SAFETY: the block holds n elements, of which none is read before it is written.
+            let out = unsafe { std::slice::from_raw_parts_mut(out, n) };
             if !fills {
                 fill(out, x);
             }
             // SAFETY: the kept part lies inside the output at `place`.
             unsafe { copy_to(&kept, out.as_mut_ptr().cast(), &place) }
+            // SAFETY: all is filled first, unless the kept part is all.
+            unsafe { Written::all() }
         })
     })
 }
@@ -122,7 +129,10 @@ pub fn roll(a: &Array, shifts: &[i64], dims: &[usize]) -> Result<Array> {
     Array::build_bytes(a.dtype(), a.shape().clone(), |out, _| {
         let whole = Layout::contiguous(a.shape().clone());
         // SAFETY: source and target of each piece lie inside, and the pieces cover the output.
-        unsafe { roll_piece(a, a.layout(), whole, &moved, 0, out) }
+        unsafe {
+            roll_piece(a, a.layout(), whole, &moved, 0, out);
+            Written::all()
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! The entry points of `faer`: everything generic in it is compiled here and nowhere else.
 
-use super::scalar::Real;
+use super::scalar::RealScalar;
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
@@ -8,7 +8,7 @@ use faer::linalg::svd::{self, ComputeSvdVectors, SvdParams};
 use faer::{Auto, MatMut, MatRef, Par};
 
 /// Large decompositions of real matrices with elements of size about 1. Results are to be checked.
-pub trait Backend: Real {
+pub trait Backend: RealScalar {
     /// Eigenvalues and eigenvectors of a symmetric matrix, row-major, of which the lower triangle is read; vector i
     /// becomes row i of `vectors`. False if it does not converge.
     fn eigh(n: usize, a: &[Self], values: &mut [Self], vectors: &mut [Self]) -> bool;

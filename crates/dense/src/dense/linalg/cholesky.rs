@@ -1,7 +1,7 @@
 //! Cholesky factors.
 
 use super::batch::{self, Input, match_scalar};
-use super::scalar::{Real, Scalar, sub_product};
+use super::scalar::{RealScalar, Scalar, sub_product};
 use super::triangular::{self, Triangle};
 use crate::base::Result;
 use crate::dense::Array;

@@ -2,7 +2,7 @@
 
 use super::backend::Backend;
 use super::batch::{self, Input, match_scalar};
-use super::scalar::{Real, Scalar};
+use super::scalar::{RealScalar, Scalar};
 use super::{guard, tridiagonal};
 use crate::bail;
 use crate::base::{Element, Result};

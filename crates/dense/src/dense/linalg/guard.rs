@@ -1,7 +1,7 @@
 //! What keeps decompositions from being silently wrong: scaling into the middle of the range, and checks of results
 //! with a test vector.
 
-use super::scalar::{Real, Scalar};
+use super::scalar::{RealScalar, Scalar};
 use crate::base::Element;
 
 /// The largest |re| or |im| of the elements, `None` if one is not finite.

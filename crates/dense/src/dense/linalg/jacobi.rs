@@ -2,7 +2,7 @@
 //! convergent. For small matrices, for complex ones, and where the bidiagonal routine fails.
 
 use super::qr::Reflections;
-use super::scalar::{Real, Scalar};
+use super::scalar::{RealScalar, Scalar};
 use super::svd::Factors;
 use super::triangular::transpose;
 use crate::base::Element;

@@ -21,7 +21,7 @@ macro_rules! decompositions {
                 return super::$module::$inner($($a,)+ $($p),*);
             }
             $(let $a = copy::own($a)?;)+
-            threads::apart(ns, move || super::$module::$inner($(&$a,)+ $($p),*))
+            threads::detached(ns, move || super::$module::$inner($(&$a,)+ $($p),*))
         }
     )*};
 }

@@ -1,7 +1,7 @@
 //! Factors with row exchanges, and the systems, inverses and signs that follow from them.
 
 use super::batch::{self, Input, match_scalar};
-use super::scalar::{Real, Scalar, sub_product};
+use super::scalar::{RealScalar, Scalar, sub_product};
 use super::triangular::{self, Triangle};
 use crate::bail;
 use crate::base::{Element, Kind, Result, shape};
@@ -351,7 +351,7 @@ pub fn pivots_to_permutation(pivots: &Array, m: usize) -> Result<Array> {
 }
 
 /// The sign of the permutations of `pivots` [..., k], as 1 or −1 in the given real type.
-pub fn pivot_sign<T: Real>(pivots: &Array) -> Result<Array> {
+pub fn pivot_sign<T: RealScalar>(pivots: &Array) -> Result<Array> {
     let k = pivots.shape()[pivots.rank() - 1];
     let list = pivots.to_vec::<i32>()?;
     Array::build::<T>(pivots.shape().without(pivots.rank() - 1), |out| {

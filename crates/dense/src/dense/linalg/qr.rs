@@ -2,7 +2,7 @@
 
 use super::batch::{self, Input, match_scalar};
 use super::guard;
-use super::scalar::{Real, Scalar, set_product, sub_product};
+use super::scalar::{RealScalar, Scalar, set_product, sub_product};
 use crate::base::{Element, Result};
 use crate::dense::Array;
 use crate::dense::matmul::simd::per_isa;

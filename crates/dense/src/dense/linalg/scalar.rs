@@ -8,7 +8,7 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 pub trait Scalar:
     Kernel + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign
 {
-    type Real: Real;
+    type Real: RealScalar;
     const COMPLEX: bool;
     fn conj(self) -> Self;
     fn re(self) -> Self::Real;
@@ -32,7 +32,7 @@ pub trait Scalar:
 }
 
 /// A real element.
-pub trait Real: Scalar<Real = Self> + PartialOrd + Div<Output = Self> {
+pub trait RealScalar: Scalar<Real = Self> + PartialOrd + Div<Output = Self> {
     /// Spacing of numbers at 1.
     const EPS: Self;
     /// The smallest normal number.
@@ -78,7 +78,7 @@ macro_rules! real {
             #[inline(always)]
             fn taxicab(self) -> $t { self.abs() }
         }
-        impl Real for $t {
+        impl RealScalar for $t {
             const EPS: $t = $t::EPSILON;
             const TINY: $t = $t::MIN_POSITIVE;
             #[inline(always)]

@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::batch::{self, Input, match_scalar};
 use super::eigh::{NOT_FINITE, Slices, check_convergence, real_slices};
-use super::scalar::{Real, Scalar};
+use super::scalar::{RealScalar, Scalar};
 use super::{guard, jacobi, triangular};
 use crate::base::{Element, Result};
 use crate::dense::Array;

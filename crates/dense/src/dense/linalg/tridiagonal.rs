@@ -2,7 +2,7 @@
 //! complex ones, and where the divide-and-conquer routine fails.
 
 use super::qr::{column_norm, reflector};
-use super::scalar::{Real, Scalar};
+use super::scalar::{RealScalar, Scalar};
 use crate::base::Element;
 use crate::dense::matmul::Mat;
 use crate::dense::matmul::simd::per_isa;

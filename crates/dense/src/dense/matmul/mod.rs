@@ -15,6 +15,7 @@ mod vector;
 pub(crate) use kernel::gemm;
 pub use kernel::{Kernel, Mat, MatMut};
 
+use super::array::Written;
 use super::{Array, copy, threads};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
@@ -94,16 +95,18 @@ fn cast_unexpanded(a: &Array, dtype: DType) -> Result<Array> {
 }
 
 /// A product that does not repay a plan.
-fn tiny_product<T: simd::Real>(a: &Array, b: &Array) -> Result<Array> {
+fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array) -> Result<Array> {
     let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
     let mat = |x: &Array, cols: usize| {
         let (rs, cs) = if x.is_contiguous() { (cols as isize, 1) } else { (x.strides()[0], x.strides()[1]) };
         Mat { ptr: x.ptr().cast(), rs, cs }
     };
-    Array::build::<T>([m, n].into(), |c| {
-        let c = MatMut { ptr: c.as_mut_ptr(), rs: n as isize, cs: 1 };
+    Array::build_typed::<T>([m, n].into(), |c, _| {
+        let c = MatMut { ptr: c, rs: n as isize, cs: 1 };
         // SAFETY: the matrices have these sizes and strides, and c is new.
         unsafe { small::product(m, n, k, mat(a, k), mat(b, n), c) }
+        // SAFETY: the product writes each element, and reads none.
+        unsafe { Written::all() }
     })
 }
 
@@ -131,17 +134,19 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     let ns = plan.m.min(2 * BLOCKS[2]).saturating_mul(plan.n.min(2 * BLOCKS[2])).saturating_mul(plan.k) / T::PER_NS;
     if !threads::is_short(ns) {
         let (a, b) = (copy::own(a)?, copy::own(b)?);
-        return threads::apart(ns, move || planned::<T>(&a, &b, out, plan));
+        return threads::detached(ns, move || planned::<T>(&a, &b, out, plan));
     }
     planned::<T>(a, b, out, plan)
 }
 
 fn planned<T: Kernel>(a: &Array, b: &Array, out: Shape, plan: Plan) -> Result<Array> {
-    Array::build::<T>(out, |c| {
+    Array::build_typed::<T>(out, |c, _| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
         let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
-        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c: c.as_mut_ptr() };
+        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c };
         job.run();
+        // SAFETY: the tasks write each element, and read none that is not written.
+        unsafe { Written::all() }
     })
 }
 

@@ -7,7 +7,7 @@ use crate::base::Element;
 use std::ops::{Add, Mul};
 
 /// A real floating-point element.
-pub trait Real: Element + Add<Output = Self> + Mul<Output = Self> {
+pub trait SimdFloat: Element + Add<Output = Self> + Mul<Output = Self> {
     /// Its vector on any machine.
     type Base: Vector<T = Self>;
     /// With AVX2 and FMA.
@@ -46,7 +46,7 @@ pub trait Real: Element + Add<Output = Self> + Mul<Output = Self> {
 /// # Safety
 /// All functions need the instruction set of the type, and pointers to as many elements as they name.
 pub trait Vector: Copy {
-    type T: Real;
+    type T: SimdFloat;
     const N: usize;
     unsafe fn splat(x: Self::T) -> Self;
     unsafe fn load(p: *const Self::T) -> Self;
@@ -235,7 +235,7 @@ mod x86 {
         |x, p, n| _mm512_mask_storeu_pd(p, ((1u32 << n) - 1) as u8, x)
     );
 
-    impl super::Real for f32 {
+    impl super::SimdFloat for f32 {
         type Base = super::Four<f32>;
         type V3 = __m256;
         type V4 = __m512;
@@ -265,7 +265,7 @@ mod x86 {
             }
         }
     }
-    impl super::Real for f64 {
+    impl super::SimdFloat for f64 {
         type Base = super::Four<f64>;
         type V3 = __m256d;
         type V4 = __m512d;
@@ -287,7 +287,7 @@ mod x86 {
 #[cfg(not(target_arch = "x86_64"))]
 macro_rules! base_real {
     ($($t:ty),*) => {$(
-        impl Real for $t {
+        impl SimdFloat for $t {
             type Base = Four<$t>;
             type V3 = Four<$t>;
             type V4 = Four<$t>;
@@ -301,7 +301,7 @@ base_real!(f32, f64);
 /// for the machine's instruction set. With the marker `vector` the body's parameter is the vector type of `T`;
 /// with `scalar` it is `T` itself. The body must be `#[inline(always)]`.
 macro_rules! per_isa {
-    (@type vector $t:ident $isa:ident) => { <$t as $crate::dense::matmul::simd::Real>::$isa };
+    (@type vector $t:ident $isa:ident) => { <$t as $crate::dense::matmul::simd::SimdFloat>::$isa };
     (@type scalar $t:ident $isa:ident) => { $t };
     ($(#[$meta:meta])* $vis:vis unsafe fn $name:ident<$t:ident: $bound:path>($($arg:ident: $ty:ty),* $(,)?)
         = $kind:ident $body:ident) => {

@@ -1,7 +1,7 @@
 //! Products of matrices up to 16 × 16, where a blocked product would spend its time on preparation.
 
 use super::kernel::{Mat, MatMut};
-use super::simd::{Real, Vector, per_isa};
+use super::simd::{SimdFloat, Vector, per_isa};
 use crate::base::Element;
 use std::mem::MaybeUninit;
 
@@ -13,7 +13,7 @@ per_isa! {
     ///
     /// # Safety
     /// As `Kernel::product`.
-    pub unsafe fn product<T: Real>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = vector packed
+    pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = vector packed
 }
 
 /// Gives b unit column stride.

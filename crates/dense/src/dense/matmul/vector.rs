@@ -1,7 +1,7 @@
 //! Matrix–vector products: bounded by memory, so each element of the matrix is read once, in order.
 
 use super::kernel::{Kernel, Mat, MatMut, gemm};
-use super::simd::{Real, Vector, per_isa};
+use super::simd::{SimdFloat, Vector, per_isa};
 use crate::base::Element;
 use smallvec::SmallVec;
 
@@ -22,7 +22,7 @@ const SEGMENTED: usize = 4096;
 /// # Safety
 /// As `Kernel::product` with n = 1.
 #[inline]
-pub unsafe fn gemv<T: Real + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
+pub unsafe fn gemv<T: SimdFloat + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
     // SAFETY: by the contract; strides are checked for each form.
     unsafe {
         if a.cs == 1 || k == 1 {
@@ -46,7 +46,7 @@ pub unsafe fn gemv<T: Real + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y
 }
 
 /// Any strides, by packing pieces of rows.
-unsafe fn short<T: Real + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
+unsafe fn short<T: SimdFloat + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
     const PIECE: usize = 256;
     let (mut row, mut xs) = ([T::zero(); PIECE], [T::zero(); PIECE]);
     // SAFETY: by the contract of `gemv`.
@@ -77,7 +77,7 @@ unsafe fn short<T: Real + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: M
 
 per_isa! {
     /// Rows are contiguous: a dot product for each.
-    unsafe fn dots<T: Real>(m: usize, k: usize, a: Mat<T>, x: *const T, y: MatMut<T>) = vector dots_body
+    unsafe fn dots<T: SimdFloat>(m: usize, k: usize, a: Mat<T>, x: *const T, y: MatMut<T>) = vector dots_body
 }
 
 #[inline(always)]
@@ -192,7 +192,7 @@ unsafe fn tree_sum<V: Vector, const NV: usize>(acc: &[V; NV]) -> V::T {
 
 per_isa! {
     /// Columns are contiguous: y gathers multiples of the columns, a panel of rows at a time.
-    unsafe fn axpys<T: Real>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) = vector axpys_body
+    unsafe fn axpys<T: SimdFloat>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) = vector axpys_body
 }
 
 #[inline(always)]

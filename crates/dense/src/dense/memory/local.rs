@@ -9,7 +9,7 @@ use super::classes::{LOCAL, SMALL, local_limit};
 use super::lock::watch_forks;
 use super::spans::Block;
 use super::{large, spans};
-use crate::dense::near::Near;
+use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
 use std::ptr::null_mut;
 
@@ -32,7 +32,7 @@ struct Local {
     state: Cell<State>,
 }
 
-static LISTS: Near<Local> = Near::new(&OWN);
+static LISTS: FastLocal<Local> = FastLocal::new(&OWN);
 
 thread_local! {
     static OWN: Local = const {

@@ -3,7 +3,7 @@
 use super::kernel::{Kernel, Out};
 use super::program::{Reg, Step};
 use crate::base::{DType, Error, Result};
-use crate::dense::convert;
+use crate::dense::cast;
 
 /// What computes an element of the result from the elements of the operands at its place.
 #[derive(Clone, Copy)]
@@ -100,7 +100,7 @@ fn conversion(from: DType, to: DType, src: Reg, dst: Reg, temp: u8, steps: &mut 
 }
 
 fn convert_step(from: DType, to: DType, src: Reg, dst: Reg) -> Step {
-    Step { row: convert::row(from, to), dst, src: [src, Reg::None, Reg::None] }
+    Step { row: cast::row(from, to), dst, src: [src, Reg::None, Reg::None] }
 }
 
 #[cold]
@@ -112,8 +112,9 @@ fn unsupported(k: &Kernel, dtype: DType) -> Error {
 mod tests {
     use super::*;
     use crate::dense::Array;
+    use crate::dense::array::Written;
     use crate::dense::pointwise::kernels::{LT, MUL, WHERE};
-    use crate::dense::pointwise::program::{Input, Output, Program};
+    use crate::dense::pointwise::program::{Input, Output, RowProgram};
     use crate::dense::pointwise::{binary, ternary};
     use smallvec::smallvec;
 
@@ -138,9 +139,11 @@ mod tests {
         let out = Array::build_bytes(to, [n].into(), |ptr, _| {
             let outputs = [Output { ptr, width: to.size() }];
             // SAFETY: the operands hold n elements each, `ptr` has room for n results.
-            assert!(!unsafe { Program::new(&[n], &inputs, &outputs, &steps).run() });
+            assert!(!unsafe { RowProgram::new(&[n], &inputs, &outputs, &steps).run() });
+            // SAFETY: the program writes each element.
+            unsafe { Written::all() }
         });
-        convert::cast(&out.unwrap(), DType::F64).unwrap().to_vec::<f64>().unwrap()
+        cast::cast(&out.unwrap(), DType::F64).unwrap().to_vec::<f64>().unwrap()
     }
 
     #[test]
@@ -149,13 +152,13 @@ mod tests {
         for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64, DType::I64] {
             let of = |f: fn(usize) -> f64| {
                 let x: Vec<f64> = (0..n).map(f).collect();
-                convert::cast(&Array::from_slice([n], &x).unwrap(), dtype).unwrap()
+                cast::cast(&Array::from_slice([n], &x).unwrap(), dtype).unwrap()
             };
             let (a, b) = (of(|i| (i * 7 % 23) as f64 - 9.0), of(|i| (i * 5 % 19) as f64 * 0.5 - 4.0));
             for to in [DType::F32, DType::F16, DType::I32, DType::Bool] {
                 let (mask, product) = (binary(&LT, &a, &b).unwrap(), binary(&MUL, &a, &b).unwrap());
-                let chosen = convert::cast(&ternary(&WHERE, &mask, &product, &a).unwrap(), to).unwrap();
-                let want = convert::cast(&chosen, DType::F64).unwrap().to_vec::<f64>().unwrap();
+                let chosen = cast::cast(&ternary(&WHERE, &mask, &product, &a).unwrap(), to).unwrap();
+                let want = cast::cast(&chosen, DType::F64).unwrap().to_vec::<f64>().unwrap();
                 assert_eq!(fused(&a, &b, to), want, "{dtype} to {to}");
             }
         }

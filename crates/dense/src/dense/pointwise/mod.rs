@@ -11,11 +11,11 @@ mod tests;
 pub use elementwise::Elementwise;
 pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::gather;
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape};
-use program::{CHUNK, Input, Output, Program, Reg, Step};
+use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 use std::ptr::null;
@@ -123,8 +123,8 @@ fn one_row(
     Array::try_build_bytes(k.out_dtype(dtype), shape.clone(), |dst, n| {
         // SAFETY: each operand holds n elements, or one if it is a scalar; `dst` is new memory for n results; the
         // row is one for the instruction set in use.
-        let fault = unsafe { row(dst, a, b, c, n, scalars) };
-        if fault { Err(faulty(k)) } else { Ok(()) }
+        let (fault, written) = unsafe { (row(dst, a, b, c, n, scalars), Written::all()) };
+        if fault { Err(faulty(k)) } else { Ok(written) }
     })
 }
 
@@ -187,7 +187,8 @@ impl Repeat {
                     fault |= row(dst.add(i * out_step), x, y, null(), self.inner, scalars);
                 }
             }
-            if fault { Err(faulty(k)) } else { Ok(()) }
+            // SAFETY: the rows cover the result.
+            if fault { Err(faulty(k)) } else { Ok(unsafe { Written::all() }) }
         })
     }
 }
@@ -250,13 +251,14 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
     let out_dtype = k.out_dtype(dtype);
     Array::try_build_bytes(out_dtype, shape, |dst, n| {
         if n == 0 {
-            return Ok(());
+            // SAFETY: there is nothing to write.
+            return Ok(unsafe { Written::all() });
         }
         let outputs = [Output { ptr: dst, width: out_dtype.size() }];
-        let program = Program::new(&dims, &inputs, &outputs, steps);
+        let program = RowProgram::new(&dims, &inputs, &outputs, steps);
         // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
-        let fault = unsafe { program.run() };
-        if fault { Err(faulty(k)) } else { Ok(()) }
+        let (fault, written) = unsafe { (program.run(), Written::all()) };
+        if fault { Err(faulty(k)) } else { Ok(written) }
     })
 }
 

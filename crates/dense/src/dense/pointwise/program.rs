@@ -66,7 +66,7 @@ unsafe fn nothing(_: *mut u8, _: *const u8, _: *const u8, _: *const u8, _: usize
 }
 
 /// A straight-line program over an index space, with its operands. Steps run in order on each tile.
-pub struct Program<'a> {
+pub struct RowProgram<'a> {
     dims: &'a [usize],
     numel: usize,
     inputs: &'a [Input],
@@ -85,7 +85,7 @@ pub struct Program<'a> {
 
 // SAFETY: the pointers are only read, or written at disjoint ranges, while `run` is on the stack of the caller that
 // vouches for them.
-unsafe impl Sync for Program<'_> {}
+unsafe impl Sync for RowProgram<'_> {}
 
 /// How one input is reached while a chunk runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -102,16 +102,16 @@ enum Access {
     Panel,
 }
 
-impl<'a> Program<'a> {
+impl<'a> RowProgram<'a> {
     /// A program over `dims`, one at least, none of size 0; the inputs have a stride for each. The dimensions should
     /// be merged ([`gather::merge_dims`]).
-    pub fn new(dims: &'a [usize], inputs: &'a [Input], outputs: &'a [Output], steps: &'a [Step]) -> Program<'a> {
+    pub fn new(dims: &'a [usize], inputs: &'a [Input], outputs: &'a [Output], steps: &'a [Step]) -> RowProgram<'a> {
         let temps = steps.iter().map(|s| if let Reg::Temp(t) = s.dst { t as usize + 1 } else { 0 }).max().unwrap_or(0);
         let widest = inputs.iter().map(|i| i.width).chain(outputs.iter().map(|o| o.width)).max().unwrap_or(8);
         // A temporary may be wider than what is stored: half precision computes in single.
         let tile = TILE_BYTES / if temps > 0 { widest.max(8) } else { widest };
         let numel = dims.iter().product();
-        let mut p = Program {
+        let mut p = RowProgram {
             dims,
             numel,
             inputs,

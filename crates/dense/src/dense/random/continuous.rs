@@ -1,9 +1,9 @@
 //! Distributions over the real numbers.
 
-use super::fill::{fill, fill_with, groups};
+use super::fill::{drawn, fill, fill_with, groups};
 use super::generator::{Generator, Stream};
 use super::kernels::{Body, Cauchy, Exponential, LogNormal, Normal, Uniform};
-use super::math::Real;
+use super::math::SampleFloat;
 use crate::bail;
 use crate::base::{DType, Element, Error, Result, Shape};
 use crate::dense::Array;
@@ -52,20 +52,23 @@ where
         let (stream, start) = begin(out.len(), groups::<B>(out.len()));
         fill(stream, start, &double, out);
     };
-    match dtype {
-        DType::F32 => Array::build(shape, run32),
-        DType::F64 => Array::build(shape, run64),
-        DType::C64 => Array::build(shape, |out: &mut [Complex<f32>]| run32(parts_of(out))),
-        DType::C128 => Array::build(shape, |out: &mut [Complex<f64>]| run64(parts_of(out))),
-        DType::F16 => Array::build(shape, |out: &mut [f16]| {
-            let (stream, start) = begin(out.len(), groups::<A>(out.len()));
-            fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
-        }),
-        DType::BF16 => Array::build(shape, |out: &mut [bf16]| {
-            let (stream, start) = begin(out.len(), groups::<A>(out.len()));
-            fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
-        }),
-        _ => Err(unsupported(op, dtype)),
+    // SAFETY: the fills write each element, and read none.
+    unsafe {
+        match dtype {
+            DType::F32 => drawn(shape, run32),
+            DType::F64 => drawn(shape, run64),
+            DType::C64 => drawn(shape, |out: &mut [Complex<f32>]| run32(parts_of(out))),
+            DType::C128 => drawn(shape, |out: &mut [Complex<f64>]| run64(parts_of(out))),
+            DType::F16 => drawn(shape, |out: &mut [f16]| {
+                let (stream, start) = begin(out.len(), groups::<A>(out.len()));
+                fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
+            }),
+            DType::BF16 => drawn(shape, |out: &mut [bf16]| {
+                let (stream, start) = begin(out.len(), groups::<A>(out.len()));
+                fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
+            }),
+            _ => Err(unsupported(op, dtype)),
+        }
     }
 }
 
@@ -182,7 +185,7 @@ fn normal_place(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f6
 }
 
 /// Adds a real number to complex elements.
-fn shift<T: Real + Default>(z: &Array, mean: f64) -> Result<Array>
+fn shift<T: SampleFloat + Default>(z: &Array, mean: f64) -> Result<Array>
 where
     Complex<T>: Element,
 {

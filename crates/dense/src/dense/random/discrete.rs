@@ -1,10 +1,10 @@
 //! Distributions over the integers.
 
 use super::continuous::{digits_and_max, unsupported};
-use super::fill::{fill_with, groups};
+use super::fill::{drawn, fill_with, groups};
 use super::generator::Generator;
 use super::kernels::{Body, Exponential, Words32, Words64, fill_groups};
-use super::math::Real;
+use super::math::SampleFloat;
 use crate::base::{DType, Element, Result, Shape};
 use crate::dense::copy::Convert;
 use crate::dense::{Array, Buffer, memory, threads};
@@ -40,7 +40,8 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
     }
     // Zero stands for 2^64.
     let range = (last.wrapping_sub(low) as u64).wrapping_add(1);
-    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+    // SAFETY: the fill writes each element, and reads none.
+    match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
         if (1..=NARROW).contains(&range) {
             let stream = rng.reserve(groups::<Words32>(out.len()));
             fill_with(stream, 0, &Words32, out, |_, words, out| {
@@ -56,7 +57,7 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
                 }
             });
         }
-    }))
+    }) })
 }
 
 /// The part of `range` that `word` is of `2^64`; a range of zero stands for `2^64`.
@@ -131,7 +132,7 @@ fn permutation<I: Copy, T: Element>(
         let mut words = [0; 512];
         for i in 0..n {
             if i % (1 << 14) == 0 && i > 0 {
-                threads::pause();
+                threads::cancellation_point();
             }
             if i % words.len() == 0 {
                 fill_groups(stream.key, stream.first.wrapping_add(groups::<Words64>(i)), &Words64, &mut words);
@@ -176,14 +177,17 @@ fn bernoulli_of<T: Convert, B: Body>(
     if let Some(bad) = p.iter().find(|p| !(0.0..=1.0).contains(&p.to_f64())) {
         bail!(Runtime, "bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true, but got {}", bad.to_f64());
     }
-    Array::build::<T>(probs.shape().clone(), |out| {
-        let stream = rng.reserve(groups::<B>(out.len()));
-        fill_with(stream, 0, body, out, |at, words, out| {
-            for (o, (&w, &p)) in out.iter_mut().zip(words.iter().zip(&p[at..])) {
-                *o = if draw(w, p) { T::one() } else { T::zero() };
-            }
-        });
-    })
+    // SAFETY: the fill writes each element, and reads none.
+    unsafe {
+        drawn::<T>(probs.shape().clone(), |out| {
+            let stream = rng.reserve(groups::<B>(out.len()));
+            fill_with(stream, 0, body, out, |at, words, out| {
+                for (o, (&w, &p)) in out.iter_mut().zip(words.iter().zip(&p[at..])) {
+                    *o = if draw(w, p) { T::one() } else { T::zero() };
+                }
+            });
+        })
+    }
 }
 
 /// One with probability `p`, else zero, in any dtype.
@@ -196,7 +200,8 @@ pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> R
     }
     // The probability in units of 2^-32. A whole unit more than a word can be is its own case: always.
     let threshold = (p * 2f64.powi(32)).round() as u64;
-    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+    // SAFETY: the fill writes each element, and reads none.
+    match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
         let stream = rng.reserve(groups::<Words32>(out.len()));
         let (zero, one) = (T::zero(), T::one());
         let Ok(threshold) = u32::try_from(threshold) else { return out.fill(one) };
@@ -205,7 +210,7 @@ pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> R
                 *o = if w < threshold { one } else { zero };
             }
         });
-    }))
+    }) })
 }
 
 /// The number of trials up to the first success, at least 1, in any number dtype.
@@ -221,14 +226,15 @@ pub fn geometric(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result
     }
     // The exponential variable of the same memory, rounded up.
     let body = Exponential { factor: 1.0 / (-p).ln_1p(), tiny: -f64::EPSILON / 4.0 };
-    match_dtype!(dtype, T => Array::build::<T>(shape.clone(), |out| {
+    // SAFETY: the fill writes each element, and reads none.
+    match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
         let stream = rng.reserve(groups::<Exponential<f64>>(out.len()));
         fill_with(stream, 0, &body, out, |_, times, out| {
             for (o, &t) in out.iter_mut().zip(times) {
                 *o = T::of_f64(round_up(t));
             }
         });
-    }))
+    }) })
 }
 
 /// `ceil` of a positive number, at least 1; inline where the instruction set has no rounding.

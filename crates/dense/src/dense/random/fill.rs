@@ -2,6 +2,8 @@
 
 use super::generator::Stream;
 use super::kernels::{Body, fill_groups};
+use crate::base::{Element, Result, Shape};
+use crate::dense::array::{Array, Written};
 use crate::dense::threads;
 
 /// Samples per task: a few tens of microseconds. A multiple of every group size.
@@ -27,6 +29,20 @@ pub fn parts<T: Send>(out: &mut [T], task: usize, f: impl Fn(usize, &mut [T]) + 
         // SAFETY: ranges are disjoint parts of `out`, which nobody else uses meanwhile.
         f(range.start, unsafe { std::slice::from_raw_parts_mut(shared.0.add(range.start), range.len()) });
     });
+}
+
+/// A new array whose elements `fill` draws.
+///
+/// # Safety
+/// `fill` writes all elements and reads none before, as the fills below do.
+pub unsafe fn drawn<T: Element>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Result<Array> {
+    Array::build_typed(shape, |out, n| {
+        // SAFETY: the block holds n elements; the rest by the contract.
+        unsafe {
+            fill(std::slice::from_raw_parts_mut(out, n));
+            Written::all()
+        }
+    })
 }
 
 /// Fills `out` with the samples at `start`, `start + 1`, … of a stream.

@@ -1,6 +1,6 @@
 //! From the words of a group to samples: one body per distribution, compiled per instruction set.
 
-use super::math::Real;
+use super::math::SampleFloat;
 use super::philox::{self, LANES, Words};
 use crate::dense::isa;
 
@@ -81,7 +81,7 @@ macro_rules! elementwise {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $t:ty),* } |$self:ident, $b:ident| $value:expr) => {
         $(#[$doc])*
         pub struct $name<T> { $(pub $field: $t),* }
-        impl<T: Real + Default> Body for $name<T> {
+        impl<T: SampleFloat + Default> Body for $name<T> {
             type Out = T;
             const GROUP: usize = T::GROUP;
             #[inline(always)]
@@ -124,7 +124,7 @@ pub struct Normal<T> {
     pub std: T,
 }
 
-impl<T: Real + Default> Body for Normal<T> {
+impl<T: SampleFloat + Default> Body for Normal<T> {
     type Out = T;
     const GROUP: usize = T::GROUP;
     #[inline(always)]
@@ -144,7 +144,7 @@ impl<T: Real + Default> Body for Normal<T> {
 /// The exponential of a normal sample.
 pub struct LogNormal<T>(pub Normal<T>);
 
-impl<T: Real + Default> Body for LogNormal<T> {
+impl<T: SampleFloat + Default> Body for LogNormal<T> {
     type Out = T;
     const GROUP: usize = T::GROUP;
     #[inline(always)]

@@ -8,7 +8,7 @@ use super::philox::{LANES, Words};
 use std::fmt::Debug;
 
 /// The two float types that samples are computed in.
-pub trait Real: Copy + Debug + PartialOrd + Send + Sync + 'static {
+pub trait SampleFloat: Copy + Debug + PartialOrd + Send + Sync + 'static {
     type Bits: Copy;
     /// Rows of 16 elements in a group.
     const ROWS: usize;
@@ -68,7 +68,7 @@ macro_rules! arithmetic {
     };
 }
 
-impl Real for f32 {
+impl SampleFloat for f32 {
     type Bits = u32;
     const ROWS: usize = 4;
     arithmetic!(f32);
@@ -121,11 +121,11 @@ impl Real for f32 {
 
     #[inline(always)]
     fn exp(self) -> f32 {
-        Real::exp(f64::from(self)) as f32
+        SampleFloat::exp(f64::from(self)) as f32
     }
 }
 
-impl Real for f64 {
+impl SampleFloat for f64 {
     type Bits = u64;
     const ROWS: usize = 2;
     arithmetic!(f64);
@@ -193,7 +193,7 @@ impl Real for f64 {
     fn exp(self) -> f64 {
         // Adding and subtracting this rounds to an integer, whose low bits are those of the sum.
         const ROUND: f64 = 6_755_399_441_055_744.0;
-        let x = Real::max(Real::min(self, 710.0), -746.0);
+        let x = SampleFloat::max(SampleFloat::min(self, 710.0), -746.0);
         let sum = x * std::f64::consts::LOG2_E + ROUND;
         let n = sum - ROUND;
         let (hi, lo) = (x - n * 6.931_471_803_691_238_164_90e-1, n * 1.908_214_929_270_587_7e-10);
@@ -229,14 +229,17 @@ mod tests {
             let x = f32::open(b);
             assert!(x > 0.0 && x <= 1.0);
             let exact = f64::from(x).ln();
-            assert!(x == 1.0 || ulps(Real::ln(x), exact, f64::from(f32::EPSILON)) < 1.0, "ln {x}");
+            assert!(x == 1.0 || ulps(SampleFloat::ln(x), exact, f64::from(f32::EPSILON)) < 1.0, "ln {x}");
             let y = f64::open(u64::from(b) << 32 | u64::from(i));
             assert!(y > 0.0 && y < 1.0);
-            assert!(ulps(Real::ln(y), y.ln(), f64::EPSILON) < 2.0, "ln {y}");
+            assert!(ulps(SampleFloat::ln(y), y.ln(), f64::EPSILON) < 2.0, "ln {y}");
             let t = (y - 0.5) * 1400.0;
-            assert!(ulps(Real::exp(t), t.exp(), f64::EPSILON) < 2.0, "exp {t}");
+            assert!(ulps(SampleFloat::exp(t), t.exp(), f64::EPSILON) < 2.0, "exp {t}");
         }
-        assert_eq!((Real::exp(800.0f64), Real::exp(-800.0f64), Real::exp(0.0f64)), (f64::INFINITY, 0.0, 1.0));
+        assert_eq!(
+            (SampleFloat::exp(800.0f64), SampleFloat::exp(-800.0f64), SampleFloat::exp(0.0f64)),
+            (f64::INFINITY, 0.0, 1.0)
+        );
     }
 
     #[test]

@@ -136,7 +136,7 @@ fn with_replacement(w: &[f64], uniforms: &[f64], k: usize, shape: Shape) -> Resu
             let last = w.iter().rposition(|&x| x > 0.0).unwrap_or(0);
             for (i, (o, &u)) in out.iter_mut().zip(&uniforms[begin..]).enumerate() {
                 if i % TURN == TURN - 1 {
-                    threads::pause();
+                    threads::cancellation_point();
                 }
                 *o = cumulative.partition_point(|&c| c <= u * sum).min(last) as i64;
             }
@@ -156,7 +156,7 @@ fn without_replacement(w: &[f64], times: &[f64], k: usize, shape: Shape) -> Resu
                 // Sorting a long row takes seconds; nothing is lost if it is given up between two comparisons.
                 compared = compared.wrapping_add(1);
                 if compared.is_multiple_of(16 * TURN) {
-                    threads::pause();
+                    threads::cancellation_point();
                 }
                 a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
             };

@@ -4,7 +4,7 @@
 use super::continuous::unsupported;
 use super::fill::parts;
 use super::generator::Generator;
-use super::math::Real;
+use super::math::SampleFloat;
 use super::philox::{LANES, Sequence};
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result};
@@ -52,7 +52,7 @@ pub fn poisson(rng: &Generator, rates: &Array) -> Result<Array> {
 
 /// Knuth's method: as many uniform factors as it takes to fall below `exp(-rate)`.
 fn few(words: &mut Sequence, rate: f64) -> f64 {
-    let floor = Real::exp(-rate);
+    let floor = SampleFloat::exp(-rate);
     let (mut count, mut product) = (0.0, words.uniform());
     while product > floor {
         count += 1.0;
@@ -125,7 +125,7 @@ fn successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
     // The distances between successes are geometric.
     let (log_q, mut trials, mut found) = ((-p).ln_1p(), 0.0, 0.0);
     loop {
-        trials += (Real::ln(words.uniform()) / log_q).ceil();
+        trials += (SampleFloat::ln(words.uniform()) / log_q).ceil();
         if trials > n {
             return found;
         }
@@ -180,19 +180,22 @@ pub fn standard_gamma(rng: &Generator, alpha: &Array) -> Result<Array> {
 
 fn gamma(words: &mut Sequence, alpha: f64) -> f64 {
     // Below 1: one higher, times a power of a uniform variable.
-    let (alpha, scale) =
-        if alpha < 1.0 { (alpha + 1.0, Real::exp(Real::ln(words.uniform()) / alpha)) } else { (alpha, 1.0) };
+    let (alpha, scale) = if alpha < 1.0 {
+        (alpha + 1.0, SampleFloat::exp(SampleFloat::ln(words.uniform()) / alpha))
+    } else {
+        (alpha, 1.0)
+    };
     let d = alpha - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
-        let radius = (-2.0 * Real::ln(words.uniform())).sqrt();
+        let radius = (-2.0 * SampleFloat::ln(words.uniform())).sqrt();
         let x = radius * f64::turn(words.word()).1;
         let v = 1.0 + c * x;
         if v <= 0.0 {
             continue;
         }
         let v = v * v * v;
-        if Real::ln(words.uniform()) < 0.5 * x * x + d * (1.0 - v + Real::ln(v)) {
+        if SampleFloat::ln(words.uniform()) < 0.5 * x * x + d * (1.0 - v + SampleFloat::ln(v)) {
             return scale * d * v;
         }
     }

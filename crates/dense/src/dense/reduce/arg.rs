@@ -6,7 +6,7 @@ use super::op::{Max, Min, Op};
 use super::plan::{Axis, Plan, Walk, result_shape, volume};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use half::{bf16, f16};
 
@@ -313,13 +313,18 @@ fn find(op: &str, a: &Array, dim: usize, keep: bool, which: Which, values: bool)
         a.clone()
     };
     let mut best = match values {
-        true => Array::build_bytes(a.dtype(), shape.clone(), |_, _| ())?,
+        // SAFETY: the search below writes each value beside its index.
+        true => Array::build_bytes(a.dtype(), shape.clone(), |_, _| unsafe { Written::all() })?,
         false => a.clone(),
     };
     let to = if values { best.ptr_mut() } else { std::ptr::null_mut() };
-    let indices = Array::build_bytes(DType::I64, shape, |out, _| match which {
-        Which::Greatest => by_dtype!(a, Max, dim, out.cast(), to),
-        Which::Least => by_dtype!(a, Min, dim, out.cast(), to),
+    let indices = Array::build_bytes(DType::I64, shape, |out, _| {
+        match which {
+            Which::Greatest => by_dtype!(a, Max, dim, out.cast(), to),
+            Which::Least => by_dtype!(a, Min, dim, out.cast(), to),
+        }
+        // SAFETY: the search writes each index.
+        unsafe { Written::all() }
     })?;
     Ok((best, indices))
 }

@@ -16,7 +16,7 @@ mod tests;
 
 pub use arg::{argmax, argmin, max_with_index, min_with_index};
 
-use super::array::Array;
+use super::array::{Array, Written};
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
 use half::{bf16, f16};
@@ -42,16 +42,21 @@ fn fold<O: Op, S: Input<O::A>, D: Output<O::A>>(a: &Array, out: DType, dims: &[u
             unsafe {
                 let x = kernel::row::<O>(std::slice::from_raw_parts(a.ptr().cast(), n));
                 dst.cast::<D>().write(D::of(x));
+                Written::all()
             }
         });
     }
     Array::build_bytes(out, shape, |dst, count| {
         if count == 0 {
-            return;
+            // SAFETY: there is nothing to write.
+            return unsafe { Written::all() };
         }
         let plan = Plan::new(&a.layout(), dims);
         // SAFETY: the plan covers the elements of `a` and of the new array.
-        unsafe { drive::run::<O>(&plan, &Source::new::<S>(a.ptr()), &Sink::new::<D>(dst)) }
+        unsafe {
+            drive::run::<O>(&plan, &Source::new::<S>(a.ptr()), &Sink::new::<D>(dst));
+            Written::all()
+        }
     })
 }
 

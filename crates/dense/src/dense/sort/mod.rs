@@ -11,7 +11,7 @@ mod tests;
 
 pub use search::searchsorted;
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::parallel::{self, Shared};
 use super::{copy, threads};
 use crate::bail;
@@ -87,7 +87,7 @@ fn order(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
         return order_here(a, ask);
     }
     let a = copy::own(a)?;
-    threads::apart(ns, move || order_here(&a, ask))
+    threads::detached(ns, move || order_here(&a, ask))
 }
 
 /// Takes elements of each line along `dim` in order: values (if asked for) and indices, both with `dim` shortened.
@@ -104,19 +104,22 @@ fn order_here(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
     let shape = rows.shape().with(a.rank() - 1, take.count(n));
     by_order!(op, a.dtype(), T => {
         let mut picked = match values {
-            true => Some(Array::build_bytes(a.dtype(), shape.clone(), |_, _| ())?),
+            // SAFETY: the job below writes each value beside its index.
+            true => Some(Array::build_bytes(a.dtype(), shape.clone(), |_, _| unsafe { Written::all() })?),
             false => None,
         };
         let to = picked.as_mut().map(|v| Shared(v.ptr_mut().cast::<T>()));
-        let indices = Array::build::<i64>(shape, |out| {
-            if out.is_empty() {
-                return;
-            }
+        let indices = Array::build_typed::<i64>(shape, |out, n| {
+            // SAFETY: the block holds n elements, of which none is read before it is written.
+            let out = unsafe { std::slice::from_raw_parts_mut(out, n) };
             let job = Job::<T> { rows: rows.as_slice().unwrap_or(&[]), n, descending, take, values: to };
             match T::KEY_BITS <= 32 && n <= u32::MAX as usize {
+                _ if out.is_empty() => {}
                 true => job.run::<u64>(out),
                 false => job.run::<u128>(out),
             }
+            // SAFETY: the job writes each index.
+            unsafe { Written::all() }
         })?;
         if last {
             return Ok((picked, indices));

@@ -4,7 +4,7 @@ use super::by_order;
 use super::key::Sortable;
 use crate::bail;
 use crate::base::{DType, Result};
-use crate::dense::array::Array;
+use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use half::{bf16, f16};
 
@@ -41,8 +41,8 @@ pub fn searchsorted(sorted: &Array, values: &Array, right: bool) -> Result<Array
     by_order!(OP, sorted.dtype(), T => {
         let rows: &[T] = sorted.as_slice().unwrap_or(&[]);
         let x: &[T] = values.as_slice().unwrap_or(&[]);
-        Array::build::<i64>(values.shape().clone(), |out| {
-            let out = Shared(out.as_mut_ptr());
+        Array::build_typed::<i64>(values.shape().clone(), |out, _| {
+            let out = Shared(out);
             parallel::ranges(x.len(), 8, &|lo, hi| {
                 for (i, v) in x.iter().enumerate().take(hi).skip(lo) {
                     let row = if is_vector { rows } else { &rows[i / m * n..(i / m + 1) * n] };
@@ -50,6 +50,8 @@ pub fn searchsorted(sorted: &Array, values: &Array, right: bool) -> Result<Array
                     unsafe { out.at(i).write(place(row, *v, right) as i64) }
                 }
             });
+            // SAFETY: the tasks write each place.
+            unsafe { Written::all() }
         })
     })
 }

@@ -4,6 +4,7 @@ mod spans;
 
 pub use spans::{Slide, Span, Windows};
 
+use super::array::Written;
 use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
@@ -105,8 +106,8 @@ fn max_of<T: Pooled>(x: &Array, w: &Windows, planes: usize, shape: Shape) -> Res
     let x: &[T] = x.as_slice().unwrap_or(&[]);
     let mut values = Array::zeros(T::DTYPE, shape.clone())?;
     let out = Shared(values.ptr_mut().cast::<T>());
-    let indices = Array::build::<i64>(shape, |indices| {
-        let indices = Shared(indices.as_mut_ptr());
+    let indices = Array::build_typed::<i64>(shape, |indices, _| {
+        let indices = Shared(indices);
         parallel::ranges(planes, inner + 4 * outer, &|lo, hi| {
             for plane in lo..hi {
                 // SAFETY: each plane of the results belongs to one task, and both arrays are new.
@@ -119,6 +120,8 @@ fn max_of<T: Pooled>(x: &Array, w: &Windows, planes: usize, shape: Shape) -> Res
                 max_of_plane(&x[plane * inner..][..inner], w, values, indices);
             }
         });
+        // SAFETY: each plane, and so each index, is written by one task.
+        unsafe { Written::all() }
     })?;
     Ok((values, indices))
 }
@@ -152,7 +155,8 @@ pub fn avg_pool(x: &Array, w: &Windows) -> Result<Array> {
     let (inner, outer) = (w.in_pixels(), w.out_pixels());
     let out = by_dtype!("avg_pool", wide.dtype(), T => {
         let x: &[T] = wide.as_slice().unwrap_or(&[]);
-        by_plane::<T>(shape, planes, outer, inner + 4 * outer, |plane, out| {
+        // SAFETY: each window's average is written.
+        unsafe { by_plane::<T>(shape, planes, outer, inner + 4 * outer, |plane, out| {
             let x = &x[plane * inner..][..inner];
             w.each(|at, window| {
                 let mut sum = T::zero();
@@ -160,7 +164,7 @@ pub fn avg_pool(x: &Array, w: &Windows) -> Result<Array> {
                 // Empty windows are zero, not zero by zero.
                 out[at] = if window_size(window) == 0 { sum } else { sum.over(w.weight(window)) };
             });
-        })
+        }) }
     })?;
     copy::cast(&out, x.dtype())
 }
@@ -176,7 +180,8 @@ pub fn avg_pool_grad(g: &Array, w: &Windows) -> Result<Array> {
     let (inner, outer) = (w.in_pixels(), w.out_pixels());
     let out = by_dtype!("avg_pool", wide.dtype(), T => {
         let g: &[T] = wide.as_slice().unwrap_or(&[]);
-        by_plane::<T>(shape, planes, inner, inner + 4 * outer, |plane, out| {
+        // SAFETY: the plane is filled with zeros first.
+        unsafe { by_plane::<T>(shape, planes, inner, inner + 4 * outer, |plane, out| {
             let g = &g[plane * outer..][..outer];
             out.fill(T::zero());
             w.each(|at, window| {
@@ -185,7 +190,7 @@ pub fn avg_pool_grad(g: &Array, w: &Windows) -> Result<Array> {
                     w.inputs(window, |i| out[i] = out[i].plus(share));
                 }
             });
-        })
+        }) }
     })?;
     copy::cast(&out, g.dtype())
 }
@@ -195,21 +200,26 @@ fn window_size(window: [Span; 3]) -> usize {
 }
 
 /// A new array, each of whose planes of `size` elements `fill(plane, elements)` writes.
-fn by_plane<T: Element>(
+///
+/// # Safety
+/// `fill` writes each element before it reads it.
+unsafe fn by_plane<T: Element>(
     shape: Shape,
     planes: usize,
     size: usize,
     work: usize,
     fill: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Array> {
-    Array::build::<T>(shape, |out| {
-        let out = Shared(out.as_mut_ptr());
+    Array::build_typed::<T>(shape, |out, _| {
+        let out = Shared(out);
         parallel::ranges(planes, work, &|lo, hi| {
             for plane in lo..hi {
-                // SAFETY: each plane belongs to one task.
+                // SAFETY: each plane belongs to one task; by the contract it is not read before it is written.
                 fill(plane, unsafe { std::slice::from_raw_parts_mut(out.at(plane * size), size) });
             }
         });
+        // SAFETY: the tasks cover all planes, and by the contract each is written.
+        unsafe { Written::all() }
     })
 }
 

@@ -7,7 +7,7 @@
 mod micro;
 mod panels;
 
-use super::simd::{Real, Vector};
+use super::simd::{SimdFloat, Vector};
 use super::{Mat, MatMut};
 use crate::dense::isa::{Isa, isa};
 use crate::dense::memory;
@@ -44,13 +44,13 @@ pub fn pays(m: usize, n: usize, k: usize) -> bool {
 ///
 /// # Safety
 /// As `Kernel::product`, on a machine with [`Isa::V3`]; c.cs is 1.
-pub unsafe fn product<T: Real>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
+pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
     // SAFETY: by the contract.
     unsafe { sized(m, n, k, a, b, c, Sizes::of::<T>()) }
 }
 
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
-unsafe fn sized<T: Real>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>, most: Sizes) {
+unsafe fn sized<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>, most: Sizes) {
     // SAFETY: by the contract of `product`.
     unsafe { blocked::<T::V3>(m, n, k, a, b, c, most) }
 }

@@ -1,7 +1,7 @@
 //! Blocks of an operand in the order in which tiles read them.
 
 use crate::dense::matmul::Mat;
-use crate::dense::matmul::simd::Real;
+use crate::dense::matmul::simd::SimdFloat;
 
 /// Panels of `width` lines of `from`, which are its rows: for each of `depth` positions, the elements of all lines. The
 /// last panel is filled up with zeros.
@@ -9,7 +9,7 @@ use crate::dense::matmul::simd::Real;
 /// # Safety
 /// `from` has `lines` rows of `depth` elements; there is room for `lines`, rounded up to whole panels, of `depth`.
 #[inline(always)]
-pub unsafe fn pack<T: Real>(from: Mat<T>, lines: usize, depth: usize, width: usize, to: *mut T) {
+pub unsafe fn pack<T: SimdFloat>(from: Mat<T>, lines: usize, depth: usize, width: usize, to: *mut T) {
     for i in (0..lines).step_by(width) {
         // SAFETY: by the contract.
         unsafe { panel(from.offset(i, 0), (width.min(lines - i), width), depth, to.add(i * depth)) }
@@ -19,7 +19,7 @@ pub unsafe fn pack<T: Real>(from: Mat<T>, lines: usize, depth: usize, width: usi
 /// # Safety
 /// As [`pack`], for one panel.
 #[inline(always)]
-unsafe fn panel<T: Real>(from: Mat<T>, (lines, width): (usize, usize), depth: usize, to: *mut T) {
+unsafe fn panel<T: SimdFloat>(from: Mat<T>, (lines, width): (usize, usize), depth: usize, to: *mut T) {
     // SAFETY: by the contract.
     unsafe {
         if lines < width {
@@ -50,7 +50,7 @@ unsafe fn panel<T: Real>(from: Mat<T>, (lines, width): (usize, usize), depth: us
 /// # Safety
 /// As [`pack`].
 #[inline(always)]
-unsafe fn interleave<T: Real>(from: Mat<T>, count: usize, depth: usize, width: usize, to: *mut T) {
+unsafe fn interleave<T: SimdFloat>(from: Mat<T>, count: usize, depth: usize, width: usize, to: *mut T) {
     let mut p = 0;
     // SAFETY: by the contract; four positions from p on are inside.
     unsafe {

@@ -12,7 +12,7 @@ fn mat<T>(x: &Array) -> Mat<T> {
 }
 
 /// The product and what lies around it: rows of c are `n + 3` long and there are two more.
-fn run<T: Real>(a: &Array, b: &Array, sizes: Sizes) -> Option<Vec<T>> {
+fn run<T: SimdFloat>(a: &Array, b: &Array, sizes: Sizes) -> Option<Vec<T>> {
     let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
     let mut c = vec![T::one(); (m + 2) * (n + 3)];
     let to = MatMut { ptr: c.as_mut_ptr(), rs: (n + 3) as isize, cs: 1 };
@@ -25,7 +25,7 @@ fn run<T: Real>(a: &Array, b: &Array, sizes: Sizes) -> Option<Vec<T>> {
 }
 
 /// Whether [`run`] gave the product to the accuracy of the type, and nothing but the product.
-fn check<T: Real>(a: &Array, b: &Array, sizes: Sizes) {
+fn check<T: SimdFloat>(a: &Array, b: &Array, sizes: Sizes) {
     let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
     let Some(c) = run::<T>(a, b, sizes) else { return };
     let c = Array::from_slice([m + 2, n + 3], &c).unwrap().to_vec::<f64>().unwrap();

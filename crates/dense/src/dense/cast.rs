@@ -1,9 +1,9 @@
 //! Converting between dtypes: rows, and programs of them. Half precision goes through single precision.
 
-use super::array::Array;
+use super::array::{Array, Written};
 use super::copy::{self, Convert};
 use super::gather::{self, Strided};
-use super::pointwise::program::{Output, Program, Reg, Step};
+use super::pointwise::program::{Output, Reg, RowProgram, Step};
 use super::pointwise::{Elementwise, Row};
 use crate::base::{DType, Result};
 use half::f16;
@@ -22,8 +22,10 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
         if n > 0 {
             let output = [Output { ptr: out, width: dtype.size() }];
             // SAFETY: the array's layout stays inside its memory; `out` is new and has room for n elements.
-            unsafe { Program::new(&dims, &input, &output, steps).run() };
+            unsafe { RowProgram::new(&dims, &input, &output, steps).run() };
         }
+        // SAFETY: the program writes each element.
+        unsafe { Written::all() }
     })
 }
 

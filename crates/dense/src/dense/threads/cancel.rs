@@ -12,48 +12,48 @@ use std::time::{Duration, Instant};
 pub const TURN: Duration = Duration::from_millis(50);
 
 /// What the host language knows of the user's wish to stop.
-pub struct Ears {
-    /// Whether this thread is the one that is told, and may give up what it is doing: see [`giving_up`].
-    pub hears: fn() -> bool,
+pub struct SignalSource {
+    /// Whether this thread is the one that is told, and may give up what it is doing: see [`cancellable`].
+    pub is_listening: fn() -> bool,
     /// The error to stop with, if the user asked for that.
     pub poll: fn() -> Result<()>,
 }
 
-static EARS: OnceLock<Ears> = OnceLock::new();
+static SOURCE: OnceLock<SignalSource> = OnceLock::new();
 
-pub fn install(ears: Ears) {
-    let _ = EARS.set(ears);
+pub fn install(source: SignalSource) {
+    let _ = SOURCE.set(source);
 }
 
-/// Unwinds from a task to [`giving_up`].
+/// Unwinds from a task to [`cancellable`].
 struct Interrupt(Error);
 
 /// Unwinds work whose result nobody waits for any more.
-pub(super) struct Abandoned;
+pub(super) struct Cancelled;
 
 /// Whether the work that a thread does, or what that is a part of, has been given up.
-pub(super) struct Stop {
+pub(super) struct CancelFlag {
     flag: AtomicBool,
-    outer: *const Stop,
+    outer: *const CancelFlag,
 }
 
 // SAFETY: `outer` is only read while the work that it belongs to waits for this one.
-unsafe impl Send for Stop {}
+unsafe impl Send for CancelFlag {}
 // SAFETY: as above.
-unsafe impl Sync for Stop {}
+unsafe impl Sync for CancelFlag {}
 
 thread_local! {
-    static PRESENT: Cell<*const Stop> = const { Cell::new(null()) };
+    static PRESENT: Cell<*const CancelFlag> = const { Cell::new(null()) };
 }
 
-impl Stop {
+impl CancelFlag {
     /// For a part of what this thread is doing.
-    pub(super) fn new() -> Stop {
-        Stop { flag: AtomicBool::new(false), outer: PRESENT.get() }
+    pub(super) fn new() -> CancelFlag {
+        CancelFlag { flag: AtomicBool::new(false), outer: PRESENT.get() }
     }
     /// For work that nothing waits for without asking.
-    pub(super) fn alone() -> Stop {
-        Stop { flag: AtomicBool::new(false), outer: null() }
+    pub(super) fn alone() -> CancelFlag {
+        CancelFlag { flag: AtomicBool::new(false), outer: null() }
     }
     pub(super) fn set(&self) {
         self.flag.store(true, Relaxed);
@@ -61,16 +61,16 @@ impl Stop {
     pub(super) fn is_set(&self) -> bool {
         self.flag.load(Relaxed)
     }
-    /// Makes this what [`pause`] looks at on this thread; gives what was before.
-    pub(super) fn enter(&self) -> *const Stop {
+    /// Makes this what [`cancellation_point`] looks at on this thread; gives what was before.
+    pub(super) fn enter(&self) -> *const CancelFlag {
         PRESENT.replace(self)
     }
-    pub(super) fn leave(before: *const Stop) {
+    pub(super) fn leave(before: *const CancelFlag) {
         PRESENT.set(before);
     }
 }
 
-fn is_given_up() -> bool {
+fn is_cancelled() -> bool {
     let mut stop = PRESENT.get();
     // SAFETY: the thread entered these and has not left; each lives until its work is done.
     while let Some(s) = unsafe { stop.as_ref() } {
@@ -83,15 +83,15 @@ fn is_given_up() -> bool {
 }
 
 /// Whether this thread would hear now that the user wants to stop.
-pub(super) fn hears() -> bool {
-    EARS.get().is_some_and(|e| (e.hears)())
+pub(super) fn is_listening() -> bool {
+    SOURCE.get().is_some_and(|e| (e.is_listening)())
 }
 
 /// Asks whether to stop, without regard to the time.
 pub(super) fn ask() {
-    if let Some(ears) = EARS.get()
-        && (ears.hears)()
-        && let Err(e) = (ears.poll)()
+    if let Some(source) = SOURCE.get()
+        && (source.is_listening)()
+        && let Err(e) = (source.poll)()
     {
         resume_unwind(Box::new(Interrupt(e)));
     }
@@ -99,21 +99,21 @@ pub(super) fn ask() {
 
 /// A moment at which work may be given up: unwinds if nobody wants its result any more. To be called at least every
 /// tenth of a second or so, at most every few microseconds, by work that only writes what it made itself.
-pub fn pause() {
-    if is_given_up() {
-        resume_unwind(Box::new(Abandoned));
+pub fn cancellation_point() {
+    if is_cancelled() {
+        resume_unwind(Box::new(Cancelled));
     }
-    if EARS.get().is_some() && is_due() {
+    if SOURCE.get().is_some() && is_due() {
         ask();
     }
 }
 
-/// Whether a thread has not asked for a while. The clock is one for all threads: mostly one of them hears.
+/// Whether a thread has not asked for a while. The clock is one for all threads: mostly one of them is_listening.
 fn is_due() -> bool {
     static START: OnceLock<Instant> = OnceLock::new();
     static LAST: AtomicU64 = AtomicU64::new(0);
     let now = START.get_or_init(Instant::now).elapsed().as_millis() as u64;
-    if now < LAST.load(Relaxed) + TURN.as_millis() as u64 || !hears() {
+    if now < LAST.load(Relaxed) + TURN.as_millis() as u64 || !is_listening() {
         return false;
     }
     LAST.store(now, Relaxed);
@@ -122,7 +122,7 @@ fn is_due() -> bool {
 
 /// Runs work that may be given up: the wish to stop becomes its error. Its values are dropped on the way, so nothing
 /// half-written is left as long as the work writes only into memory that it made.
-pub fn giving_up<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
+pub fn cancellable<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(out) => out,
         Err(payload) => match payload.downcast::<Interrupt>() {
@@ -133,6 +133,6 @@ pub fn giving_up<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
 }
 
 /// Whether a panic is only work that nobody wants any more.
-pub(super) fn is_abandoned(payload: &(dyn std::any::Any + Send)) -> bool {
-    payload.is::<Abandoned>()
+pub(super) fn is_cancellation(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.is::<Cancelled>()
 }

@@ -1,6 +1,6 @@
 //! Work that cannot look up from what it does: it runs on a thread of its own while the caller waits and listens.
 
-use super::stop::{self, Stop};
+use super::cancel::{self, CancelFlag};
 use super::{BUSY, lock};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -10,17 +10,17 @@ use std::thread;
 /// Work that is expected to take less is done by the caller: nobody minds waiting for it.
 const LONG_NS: usize = 200_000_000;
 
-/// Whether [`apart`] leaves work of `ns` nanoseconds to the caller.
+/// Whether [`detached`] leaves work of `ns` nanoseconds to the caller.
 #[inline]
 pub const fn is_short(ns: usize) -> bool {
     ns < LONG_NS
 }
 
 /// Runs `work`, which is expected to take `ns` nanoseconds. If the user wants to stop meanwhile, it is left behind: it
-/// owns all that it reads and writes, ends at its next [`super::pause`] or when it is done, and nobody waits for it, not
+/// owns all that it reads and writes, ends at its next [`super::cancellation_point`] or when it is done, and nobody waits for it, not
 /// even the end of the process.
-pub fn apart<R: Send + 'static>(ns: usize, work: impl FnOnce() -> R + Send + 'static) -> R {
-    if is_short(ns) || BUSY.get() || !stop::hears() {
+pub fn detached<R: Send + 'static>(ns: usize, work: impl FnOnce() -> R + Send + 'static) -> R {
+    if is_short(ns) || BUSY.get() || !cancel::is_listening() {
         return work();
     }
     beside(work)
@@ -46,7 +46,7 @@ type Work = Box<dyn FnOnce() + Send>;
 /// Returns when a thread has done the work, with its panic if there was one.
 fn wait_for(work: Work) {
     let (done, ended) = sync_channel(1);
-    let stop = Arc::new(Stop::alone());
+    let stop = Arc::new(CancelFlag::alone());
     // The work stays within reach in case the system gives us no thread.
     let work = Arc::new(Mutex::new(Some(work)));
     let (theirs, their_work) = (stop.clone(), work.clone());
@@ -56,7 +56,7 @@ fn wait_for(work: Work) {
         if let Some(work) = taken {
             let _ = done.send(catch_unwind(AssertUnwindSafe(work)));
         }
-        Stop::leave(before);
+        CancelFlag::leave(before);
     });
     if started.is_err() {
         let mine = lock(&work).take();
@@ -66,7 +66,7 @@ fn wait_for(work: Work) {
         };
     }
     /// Tells the work when the caller no longer waits.
-    struct Leaving(Arc<Stop>);
+    struct Leaving(Arc<CancelFlag>);
     impl Drop for Leaving {
         fn drop(&mut self) {
             self.0.set();
@@ -74,10 +74,10 @@ fn wait_for(work: Work) {
     }
     let _leaving = Leaving(stop);
     loop {
-        match ended.recv_timeout(stop::TURN) {
+        match ended.recv_timeout(cancel::TURN) {
             Ok(Ok(())) => return,
             Ok(Err(payload)) => resume_unwind(payload),
-            Err(RecvTimeoutError::Timeout) => stop::ask(),
+            Err(RecvTimeoutError::Timeout) => cancel::ask(),
             Err(RecvTimeoutError::Disconnected) => unreachable!("work on a thread of its own ended without a word"),
         }
     }
@@ -96,17 +96,17 @@ mod tests {
 
     #[test]
     fn work_that_was_left_behind_ends_at_its_next_pause() {
-        let stop = Arc::new(Stop::alone());
+        let stop = Arc::new(CancelFlag::alone());
         let theirs = stop.clone();
         let worker = thread::spawn(move || {
             let before = theirs.enter();
             let ended = catch_unwind(|| {
                 loop {
-                    super::super::run(4, &|_| super::super::pause());
+                    super::super::run(4, &|_| super::super::cancellation_point());
                 }
             });
-            Stop::leave(before);
-            stop::is_abandoned(&*ended.map(|never: std::convert::Infallible| never).unwrap_err())
+            CancelFlag::leave(before);
+            cancel::is_cancellation(&*ended.map(|never: std::convert::Infallible| never).unwrap_err())
         });
         stop.set();
         assert!(worker.join().unwrap());

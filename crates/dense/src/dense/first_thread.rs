@@ -25,15 +25,15 @@ impl Drop for AtExit {
 }
 
 /// A value of each thread that has no destructor.
-pub struct Near<T: 'static> {
+pub struct FastLocal<T: 'static> {
     value: &'static LocalKey<T>,
     firsts: AtomicPtr<T>,
 }
 
-impl<T: 'static> Near<T> {
+impl<T: 'static> FastLocal<T> {
     pub const fn new(value: &'static LocalKey<T>) -> Self {
         const { assert!(!std::mem::needs_drop::<T>()) };
-        Near { value, firsts: AtomicPtr::new(null_mut()) }
+        FastLocal { value, firsts: AtomicPtr::new(null_mut()) }
     }
 
     /// Runs `f` on this thread's value. Works at any time, also while other values of the thread are destroyed.
@@ -129,7 +129,7 @@ mod tests {
     thread_local! {
         static COUNT: Cell<u32> = const { Cell::new(7) };
     }
-    static NEAR: Near<Cell<u32>> = Near::new(&COUNT);
+    static NEAR: FastLocal<Cell<u32>> = FastLocal::new(&COUNT);
 
     fn each_thread_has_its_own_value() {
         COUNT.set(7);
