@@ -29,7 +29,7 @@ pub fn released<R: Send>(
 #[inline(never)]
 pub fn without_gil<R: Send>(py: Python<'_>, f: impl FnOnce() -> Result<R> + Send) -> Result<R> {
     RELEASED.fetch_add(1, Ordering::Relaxed);
-    py.detach(|| threads::giving_up(f))
+    py.detach(|| threads::cancellable(f))
 }
 
 /// Calls that ran without the GIL, which tests count.
