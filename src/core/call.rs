@@ -7,7 +7,7 @@ use super::params::Params;
 use super::primitive::{Outputs, Point, Prim};
 use super::set::Set;
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, host, shared, tape, trace, watch};
+use super::{batch, forward, host, meta, shared, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
@@ -121,6 +121,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Kind::Batch if look.forbidden && shared::any() => shared::one(top, prim, params, args),
         Kind::Batch => batch::one(top, prim, params, args),
         Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
+        Kind::Abstract => meta::one(prim, params, args),
     }
 }
 
@@ -151,6 +152,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
         }
         Kind::Trace => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
+        Kind::Abstract => meta::many(prim, params, args),
     }
 }
 
@@ -184,6 +186,8 @@ fn interpret_custom(
             Some(outs) => outs,
             None => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
         },
+        // Its forward is ordinary code, or knows what to do with values without data.
+        Kind::Abstract => prim.eval_many(params, args),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod forward;
 pub mod host;
 pub mod kept;
 pub mod level;
+pub mod meta;
 pub mod modes;
 pub mod nest;
 pub mod node;
@@ -27,6 +28,7 @@ pub mod watch;
 
 pub use call::{call, call_many};
 pub use level::{LevelId, Randomness};
+pub use meta::{Inferred, Meta};
 pub use node::{Edge, Node};
 pub use params::Params;
 pub use primitive::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Point, Prim, Primitive, Tangents};
