@@ -325,7 +325,7 @@ pub(super) fn check(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>>
 fn touches(bits: u128, value: &Tensor) -> bool {
     let mut next = Some(value);
     while let Some(t) = next {
-        if t.level() != LevelId::DENSE && bits & level::bit(t.level()) != 0 {
+        if t.level() > LevelId::ABSTRACT && bits & level::bit(t.level()) != 0 {
             return true;
         }
         next = t.below();
@@ -342,7 +342,7 @@ fn check_closely(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
     let frame = Frame::current();
     let mut instead: Option<Instead> = None;
     for (i, a) in args.iter().enumerate() {
-        if a.level() == LevelId::DENSE {
+        if a.level() <= LevelId::ABSTRACT {
             continue;
         }
         let Some(what) = watched(prim, a, &frame) else { continue };

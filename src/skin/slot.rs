@@ -36,7 +36,7 @@ impl Slot {
     #[inline(always)]
     pub fn quick(&self) -> Option<&Tensor> {
         match self {
-            Slot::Owned(o) if level::tracing() == LevelId::DENSE => Some(&o.value),
+            Slot::Owned(o) if level::tracing() <= LevelId::ABSTRACT => Some(&o.value),
             _ => None,
         }
     }

@@ -48,7 +48,7 @@ pub struct ShapeFunction {
 
 /// The tensor without data that stands for an argument; `None` for what is no tensor.
 fn stands_for(leaf: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    if let Some(cell) = tensor::cell(leaf.py(), leaf.as_ptr()) {
+    if let Some(cell) = tensor::cell(leaf) {
         return Ok(Some(Tensor::without_data(Meta::of(&cell.value()))));
     }
     let Some(d) = leaf.getattr_opt("dtype")?.and_then(|d| dtype::dtype_of(d.as_ptr())) else { return Ok(None) };
