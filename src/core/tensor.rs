@@ -133,7 +133,7 @@ impl Tensor {
     /// Whether there is no data, at whatever level: a `meta` tensor.
     pub fn is_abstract(&self) -> bool {
         match &*self.0 {
-            Repr::Dense(_) => false,
+            Repr::Dense(_) | Repr::Symbolic(_) => false,
             Repr::Abstract(_) => true,
             Repr::Wrapped(_) => self.bottom().level() == LevelId::ABSTRACT,
         }

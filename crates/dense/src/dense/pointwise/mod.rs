@@ -295,7 +295,7 @@ pub fn result(k: &Kernel, args: &[Form<'_>]) -> Result<(DType, Shape)> {
     };
     check_dtypes(k, args.iter().map(|a| a.0), dtype)?;
     if !k.supports(dtype) {
-        return Err(unsupported(k, dtype));
+        return Err(elementwise::unsupported(k, dtype));
     }
     let shape = if args.len() == 1 { shape.clone() } else { broadcast_all(k.name, args.iter().map(|a| a.1))? };
     Ok((k.out_dtype(dtype), shape))
