@@ -51,7 +51,7 @@ mod tests {
         ("views", |a| Ok(vec![a[0].transpose(0, 1)?, a[0].reshape(&[9])?, a[0].select(0, 1)?, a[1].expand(&[2, 3])?])),
         ("joined", |a| Ok(vec![Tensor::cat(&[&a[0], &a[0]], 1)?, Tensor::stack(&[&a[1], &a[1]], 0)?])),
         ("solved", |a| Ok(vec![linalg::inv(&a[0])?, linalg::det(&a[0])?])),
-        ("softmax", |a| Ok(vec![a[0].softmax(1)?, a[1].log_softmax(0)?])),
+        ("softmax", |a| Ok(vec![a[0].softmax(1, None)?, a[1].log_softmax(0, None)?])),
         ("cast", |a| Ok(vec![a[0].to_dtype(DType::I32)?.sum_all()?, a[0].to_dtype(DType::F16)?.mul(2.0)?])),
         ("gathered", |a| {
             let at = Tensor::from_slice([2], &[2i64, 0])?;
