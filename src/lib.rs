@@ -35,7 +35,9 @@ pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::{Randomness, Tensor};
 pub use function::{custom_jvp, custom_vjp};
 pub use ir::trace;
-pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
+pub use transforms::{
+    eval_shape, grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many,
+};
 
 /// Runs the Rust blocks of the README.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use super::level::{self, Kind, LevelId, Look};
 use super::params::Params;
 use super::primitive::{Outputs, Point, Prim};
 use super::tensor::{Payload, Tensor};
-use super::{batch, custom, forward, host, shared, tape, trace, watch};
+use super::{batch, custom, forward, host, meta, shared, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
@@ -99,6 +99,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Kind::Batch if look.forbidden && shared::any() => shared::one(top, prim, params, args),
         Kind::Batch => batch::one(top, prim, params, args),
         Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
+        Kind::Abstract => meta::one(prim, params, args),
     }
 }
 
@@ -129,6 +130,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
         }
         Kind::Trace => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
+        Kind::Abstract => meta::many(prim, params, args),
     }
 }
 

@@ -119,6 +119,8 @@ pub(super) fn interpret(
             })?;
             Ok(run.with(outputs))
         }
+        // Its forward is ordinary code, or knows what to do with values without data.
+        Kind::Abstract => custom.forward(args),
     }
 }
 

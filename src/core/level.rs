@@ -5,11 +5,13 @@
 //! where its level was, the serial says that another one lives there now.
 
 mod below;
+mod data;
 mod look;
 mod mode;
 mod snapshot;
 
 pub use below::Below;
+pub use data::{Undrawn, WithoutData, is_undrawn, is_without_data};
 pub use look::Look;
 pub use mode::*;
 pub use snapshot::{Revived, Snapshot};
@@ -33,8 +35,11 @@ pub struct LevelId(u64);
 impl LevelId {
     /// Not a level: plain arrays.
     pub const DENSE: LevelId = LevelId(0);
-    /// The tape of `requires_grad`, always live, below every other level.
-    pub const AMBIENT: LevelId = LevelId(1);
+    /// Values without data: what operators do with them is to tell dtypes and shapes. Always live, and below every other
+    /// level, so that transforms of such values are the transforms of others.
+    pub const ABSTRACT: LevelId = LevelId(1);
+    /// The tape of `requires_grad`, always live, below every level that opens.
+    pub const AMBIENT: LevelId = LevelId(2);
     /// Never live: around values that were changed behind the back of the levels that follow them. They count as what
     /// they wrap, except for what these levels would record.
     pub const SPOILT: LevelId = LevelId(u64::MAX);
@@ -115,7 +120,7 @@ impl Level {
 const SLOTS: usize = 4096;
 /// Serials of all live levels of the process, by serial modulo the size.
 static LIVE: [AtomicU32; SLOTS] = [const { AtomicU32::new(0) }; SLOTS];
-static NEXT: AtomicU32 = AtomicU32::new(2);
+static NEXT: AtomicU32 = AtomicU32::new(3);
 
 thread_local! {
     /// Live levels by depth - 1; `None` where a level closed below one that still lives.
@@ -125,7 +130,7 @@ thread_local! {
 fn new_serial() -> u32 {
     loop {
         let s = NEXT.fetch_add(1, Relaxed);
-        if s > 1 && LIVE[s as usize % SLOTS].compare_exchange(0, s, Relaxed, Relaxed).is_ok() {
+        if s > LevelId::AMBIENT.serial() && LIVE[s as usize % SLOTS].compare_exchange(0, s, Relaxed, Relaxed).is_ok() {
             return s;
         }
     }
@@ -252,7 +257,7 @@ impl Drop for Guard {
 /// Finds out again what [`Thread`](super::thread::Thread) says of the stack as a whole.
 fn refresh() {
     let hidden = hidden();
-    let (mut top, mut trace, mut tape_cut, mut dual_cut) = (LevelId::DENSE, LevelId::DENSE, 0, 0);
+    let (mut top, mut trace, mut tape_cut, mut dual_cut) = (LevelId::DENSE, this(|t| t.base.get()), 0, 0);
     STACK.with_borrow(|stack| {
         for l in stack.iter().flatten() {
             let visible = hidden & bit(l.id) == 0;
@@ -285,7 +290,7 @@ fn replace_stack(stack: Vec<Option<Level>>) -> Vec<Option<Level>> {
     STACK.replace(stack)
 }
 
-/// The highest visible trace level that records every operator, or `DENSE`.
+/// The highest visible trace level that records every operator, or `DENSE`; `ABSTRACT` where nothing has data.
 #[inline]
 pub fn tracing() -> LevelId {
     this(|t| t.trace.get())

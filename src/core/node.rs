@@ -11,33 +11,15 @@ use super::level::LevelId;
 use super::params::Params;
 use super::primitive::{Mask, Prim, PrimBuf, Tangents};
 use super::tensor::Tensor;
-use crate::base::{DType, Error, Result, Shape};
+use crate::base::{Error, Result};
 use once_cell::race::OnceBox;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
+pub use super::meta::Meta;
 pub use super::residual::{Link, Residual};
-
-/// Dtype and shape of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meta {
-    pub dtype: DType,
-    pub shape: Shape,
-}
-
-impl Meta {
-    pub fn of(t: &Tensor) -> Meta {
-        Meta { dtype: t.dtype(), shape: t.shape().clone() }
-    }
-}
-
-impl std::fmt::Display for Meta {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}[{}]", self.dtype, self.shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "))
-    }
-}
 
 /// Output `slot` of `node`, as an input of another node.
 #[derive(Clone)]

@@ -1,7 +1,8 @@
 //! What an interpreter needs of an operator.
 
 use super::level::{LevelId, Randomness};
-use super::node::{Meta, Node};
+use super::meta::{Inferred, Meta};
+use super::node::Node;
 use super::params::Params;
 use super::tensor::Tensor;
 use crate::base::{DType, Error, Result, Shape};
@@ -173,6 +174,12 @@ pub trait Primitive: Send + Sync + 'static {
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         Ok(smallvec![self.eval(params, args)?])
     }
+
+    /// Dtypes and shapes of all outputs, from those of the arguments and without data.
+    ///
+    /// # Errors
+    /// Those of [`eval_many`](Primitive::eval_many) that do not depend on data; `NotImplemented` if the shapes do.
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred>;
 
     /// Whether the outputs are constants for every derivative, whatever their dtype.
     fn is_constant(&self) -> bool {

@@ -6,6 +6,7 @@
 //! of its results.
 
 use super::call::call;
+use super::meta::{Inferred, Meta};
 use super::params::Params;
 use super::primitive::{BatchArg, BatchInfo, BatchOut, Mask, Point, Prim, Primitive, Tangents};
 use super::tensor::Tensor;
@@ -38,6 +39,10 @@ impl Primitive for Stop {
 
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
         Ok(args[0].clone())
+    }
+
+    fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {
+        Ok(smallvec![args[0].clone()])
     }
 
     fn is_constant_in_reverse(&self) -> bool {

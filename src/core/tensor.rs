@@ -1,6 +1,7 @@
 //! The immutable value: a dense array, or a value of a level wrapped around a value of the levels below.
 
 use super::level::LevelId;
+use super::meta::Meta;
 use super::nest::{Nest, NestRef, Nested};
 use super::node::Node;
 use super::symbolic::Symbolic;
@@ -16,6 +17,8 @@ pub struct Tensor(Arc<Repr>);
 enum Repr {
     Dense(Array),
     Symbolic(Box<Symbolic>),
+    /// A value of [`LevelId::ABSTRACT`].
+    Abstract(Meta),
     Wrapped(Wrapped),
 }
 
@@ -122,6 +125,29 @@ impl Tensor {
         Tensor::wrap(level, value.dtype(), value.shape().clone(), Payload::Traced { value, var })
     }
 
+    /// A tensor that has a dtype and a shape, and no data: operators tell the dtypes and shapes of their results.
+    pub fn without_data(meta: Meta) -> Tensor {
+        Tensor(Arc::new(Repr::Abstract(meta)))
+    }
+
+    /// Whether there is no data, at whatever level: a `meta` tensor.
+    pub fn is_abstract(&self) -> bool {
+        match &*self.0 {
+            Repr::Dense(_) | Repr::Symbolic(_) => false,
+            Repr::Abstract(_) => true,
+            Repr::Wrapped(_) => self.bottom().level() == LevelId::ABSTRACT,
+        }
+    }
+
+    /// The value below all wrappers.
+    fn bottom(&self) -> &Tensor {
+        let mut t = self;
+        while let Some(below) = t.nest().map(|n| n.1).or_else(|| t.below()) {
+            t = below;
+        }
+        t
+    }
+
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
         Array::from_slice(shape, values).map(Tensor::from)
     }
@@ -137,6 +163,7 @@ impl Tensor {
         match &*self.0 {
             Repr::Dense(a) => a.dtype(),
             Repr::Symbolic(s) => s.dtype(),
+            Repr::Abstract(m) => m.dtype,
             Repr::Wrapped(w) => w.dtype,
         }
     }
@@ -145,6 +172,7 @@ impl Tensor {
         match &*self.0 {
             Repr::Dense(a) => a.shape(),
             Repr::Symbolic(s) => s.shape(),
+            Repr::Abstract(m) => &m.shape,
             Repr::Wrapped(w) => &w.shape,
         }
     }
@@ -161,6 +189,7 @@ impl Tensor {
     pub fn level(&self) -> LevelId {
         match &*self.0 {
             Repr::Dense(_) | Repr::Symbolic(_) => LevelId::DENSE,
+            Repr::Abstract(_) => LevelId::ABSTRACT,
             Repr::Wrapped(w) => w.level,
         }
     }
@@ -168,7 +197,7 @@ impl Tensor {
     #[inline]
     pub fn payload(&self) -> Option<&Payload> {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) => None,
+            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => None,
             Repr::Wrapped(w) => Some(w.payload()),
         }
     }
@@ -186,7 +215,7 @@ impl Tensor {
         match &*self.0 {
             Repr::Dense(a) => Some(a),
             Repr::Symbolic(s) => s.array().ok(),
-            Repr::Wrapped(_) => None,
+            Repr::Abstract(_) | Repr::Wrapped(_) => None,
         }
     }
     /// The constant, if its elements need not be in memory.
@@ -203,6 +232,7 @@ impl Tensor {
         match &*self.0 {
             Repr::Dense(a) => Ok(a),
             Repr::Symbolic(s) => s.array(),
+            Repr::Abstract(_) => Err(super::meta::no_data()),
             Repr::Wrapped(w) => bail!(Internal, "a kernel was given a value of {}", w.level),
         }
     }
@@ -210,7 +240,7 @@ impl Tensor {
     pub fn array_mut(&mut self) -> Option<&mut Array> {
         match Arc::get_mut(&mut self.0)? {
             Repr::Dense(a) => Some(a),
-            Repr::Symbolic(_) | Repr::Wrapped(_) => None,
+            Repr::Symbolic(_) | Repr::Abstract(_) | Repr::Wrapped(_) => None,
         }
     }
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
@@ -227,11 +257,7 @@ impl Tensor {
     /// The array below all wrappers.
     #[inline]
     pub fn innermost(&self) -> Option<&Array> {
-        let mut t = self;
-        while let Some(below) = t.nest().map(|n| n.1).or_else(|| t.below()) {
-            t = below;
-        }
-        t.dense()
+        self.bottom().dense()
     }
 
     /// How many elements there are in memory: those of all members of a batch.
@@ -240,6 +266,7 @@ impl Tensor {
         match &*self.0 {
             Repr::Dense(a) => a.numel(),
             Repr::Symbolic(s) => s.shape().numel(),
+            Repr::Abstract(_) => 0,
             Repr::Wrapped(_) => self.innermost().map_or(0, Array::numel),
         }
     }
@@ -268,7 +295,7 @@ impl Tensor {
     fn has_only(&self, handles: usize, nests: usize) -> bool {
         Arc::strong_count(&self.0) == handles
             && match &*self.0 {
-                Repr::Dense(_) => true,
+                Repr::Dense(_) | Repr::Abstract(_) => true,
                 Repr::Symbolic(_) => false,
                 Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => match n.made() {
                     Some(Payload::Batched { value, .. }) => value.has_only(1, nests + 1),
@@ -286,7 +313,7 @@ impl Tensor {
     /// What the wrapper holds: the base of a nest, and the payload if there is one already.
     pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) => (None, None),
+            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => (None, None),
             Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => (None, Some(payload)),
             Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
         }
@@ -302,7 +329,7 @@ impl Tensor {
     #[inline]
     fn is_bare_within(&self, depth: u32) -> bool {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) => true,
+            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => true,
             Repr::Wrapped(w) => w.content.is_bare(depth),
         }
     }
@@ -355,6 +382,7 @@ impl std::fmt::Debug for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&*self.0, self.payload()) {
             (Repr::Dense(a), _) => a.fmt(f),
+            (Repr::Abstract(m), _) => write!(f, "Abstract({m})"),
             (_, Some(Payload::Batched { value, dim })) => write!(f, "Batched({}, dim={dim}, {value:?})", self.level()),
             (_, Some(Payload::Dual { primal, tangent })) => {
                 write!(f, "Dual({}, {primal:?}, tangent={tangent:?})", self.level())

@@ -15,6 +15,8 @@ pub enum Kind {
     ForwardAd,
     Batch,
     Trace,
+    /// Dtypes and shapes without data.
+    Abstract,
 }
 
 impl From<&LevelKind> for Kind {
@@ -47,7 +49,12 @@ pub struct Thread {
     pub height: Cell<usize>,
     /// Counts levels that open and close.
     pub changes: Cell<u64>,
-    /// The highest visible trace level that is not partial; operators are recorded there whatever their arguments.
+    /// What operators without arguments belong to where nothing is traced: `DENSE`, or `ABSTRACT`.
+    pub base: Cell<LevelId>,
+    /// Whether random operators draw nothing.
+    pub undrawn: Cell<bool>,
+    /// The highest visible trace level that is not partial, where operators are recorded whatever their arguments;
+    /// otherwise the base.
     pub trace: Cell<LevelId>,
     /// The highest visible level.
     pub top: Cell<LevelId>,
@@ -87,6 +94,8 @@ thread_local! {
             lifted: Cell::new(0),
             height: Cell::new(0),
             changes: Cell::new(0),
+            base: Cell::new(LevelId::DENSE),
+            undrawn: Cell::new(false),
             trace: Cell::new(LevelId::DENSE),
             top: Cell::new(LevelId::DENSE),
             tape_cut: Cell::new(0),

@@ -2,7 +2,8 @@
 //! whose derivative or batch would be lost without a word.
 
 use super::level::{self, LevelId, LevelKind};
-use super::node::{Edges, Meta, Node, Residuals, present_seq};
+use super::meta::{Inferred, Meta};
+use super::node::{Edges, Node, Residuals, present_seq};
 use super::origin::{Origin, at_here};
 use super::params::Params;
 use super::primitive::{BatchArg, BatchInfo, BatchOut, Mask, Point, Prim, Primitive, Tangents};
@@ -324,7 +325,7 @@ pub(super) fn check(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>>
 fn touches(bits: u128, value: &Tensor) -> bool {
     let mut next = Some(value);
     while let Some(t) = next {
-        if t.level() != LevelId::DENSE && bits & level::bit(t.level()) != 0 {
+        if t.level() > LevelId::ABSTRACT && bits & level::bit(t.level()) != 0 {
             return true;
         }
         next = t.below();
@@ -341,7 +342,7 @@ fn check_closely(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
     let frame = Frame::current();
     let mut instead: Option<Instead> = None;
     for (i, a) in args.iter().enumerate() {
-        if a.level() == LevelId::DENSE {
+        if a.level() <= LevelId::ABSTRACT {
             continue;
         }
         let Some(what) = watched(prim, a, &frame) else { continue };
@@ -489,6 +490,9 @@ impl Primitive for Spoilt {
     fn eval(&self, _: &Params, _: &[&Tensor]) -> Result<Tensor> {
         Err(Error::runtime(self.0.clone()))
     }
+    fn infer(&self, _: &Params, _: &[Meta]) -> Result<Inferred> {
+        Err(Error::runtime(self.0.clone()))
+    }
     fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {
         Err(Error::runtime(self.0.clone()))
     }
@@ -531,6 +535,17 @@ fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
 pub fn running() -> Option<String> {
     let frame = Frame::current();
     (frame.function != Origin::UNKNOWN).then(|| names(&frame).0)
+}
+
+/// What to write if a method of a custom function reads data where there is none.
+pub fn without_data() -> String {
+    match running() {
+        Some(rule) => format!(
+            " {rule} leaves the library, so that the shapes of its results are not known without running it: make it a \
+             pullback.library.custom_op and give it a shape rule with register_fake"
+        ),
+        None => String::new(),
+    }
 }
 
 /// What to write if a method of a custom function reads the data of a batch.

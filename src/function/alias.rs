@@ -1,7 +1,9 @@
 //! Another value of the same: it hangs on the tape behind the first one, so that both can be told apart.
 
 use crate::base::Result;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -22,6 +24,9 @@ impl Primitive for Alias {
     }
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
         Ok(args[0].clone())
+    }
+    fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {
+        Ok(smallvec![args[0].clone()])
     }
     fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
         Ok(smallvec![tangents[0].cloned()])

@@ -18,8 +18,8 @@ use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Forward, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set, Tangents,
-    Tensor, forward, shared,
+    BatchArg, BatchInfo, BatchOut, Forward, Inferred, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set,
+    Tangents, Tensor, forward, shared,
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
@@ -335,6 +335,12 @@ impl Primitive for CustomPrimitive {
 
     fn eval_many(&self, _: &Params, args: &[&Tensor]) -> Result<Outputs> {
         Ok(self.f.forward(&owned(args))?.outputs)
+    }
+
+    fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {
+        // The forward is ordinary code, unless it leaves the library.
+        let args: Values = args.iter().map(|m| Tensor::without_data(m.clone())).collect();
+        Ok(self.f.forward(&args)?.outputs.iter().map(Meta::of).collect())
     }
 
     fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {

@@ -1,7 +1,9 @@
 //! Gradients that a method computed without recording how: their derivatives are not known, and are no zeros.
 
 use crate::base::{Error, Result};
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -24,6 +26,9 @@ impl Primitive for Lost {
     }
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
         Ok(args[0].clone())
+    }
+    fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {
+        Ok(smallvec![args[0].clone()])
     }
     fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {
         Ok(smallvec![tangents[0].cloned()])

@@ -4,12 +4,16 @@ use crate::bail;
 use crate::base::{DType, Layout, Result};
 use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tensor, call};
 use crate::dense::Array;
-use crate::rules::batching;
 use crate::rules::opaque::{Opaque, OpaqueBatch};
+use crate::rules::{batching, shapes};
 use smallvec::smallvec;
 
 pub(crate) static BITS: Opaque = Opaque {
     name: "view",
+    infer: |p, a| {
+        let (x, to) = (shapes::first(a)?, p.dtype());
+        shapes::one(to, relayout(&Layout::contiguous(x.shape.clone()), x.dtype, to)?.shape)
+    },
     eval: |p, args| Ok(smallvec![bits(args[0].array()?, p.dtype())?.into()]),
     batching: OpaqueBatch::With(batch),
 };

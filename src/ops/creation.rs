@@ -1,12 +1,12 @@
 //! New tensors.
 
-use super::promote::{fitted, fitting};
+use super::promote::fitting;
 use super::shape::sizes;
 use super::value::Operand;
 use crate::base::dtype::Category;
 use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
-use crate::core::{LevelId, Tensor, level};
+use crate::core::{LevelId, Meta, Tensor, level};
 use crate::dense::{Array, index};
 use crate::ops::signature::HERE;
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
@@ -18,6 +18,14 @@ fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
         LevelId::DENSE => Ok(Array::full(dtype, shape.clone(), value)?.into()),
         _ => basis::full(shape, dtype, value),
     }
+}
+
+/// A new tensor of this dtype and shape; without data where that is asked for.
+fn made(dtype: DType, shape: &Shape, make: impl FnOnce() -> Result<Array>) -> Result<Tensor> {
+    if level::is_without_data() {
+        return Ok(Tensor::without_data(Meta { dtype, shape: shape.clone().checked(HERE)? }));
+    }
+    make().map(Tensor::from)
 }
 
 /// A tensor filled with a number that the user gave.
@@ -80,7 +88,8 @@ fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     let exact = whole(start) && whole(end) && whole(step);
     let floats = || arange_length(start.as_f64(), end.as_f64(), step.as_f64());
     if !dtype.is_integer() && !exact {
-        return Ok(index::arange(dtype, start, step, floats()?)?.into());
+        let n = floats()?;
+        return made(dtype, &[n].into(), || index::arange(dtype, start, step, n));
     }
     let roughly = if exact { 0 } else { floats()? };
     for (name, n) in [("start", start), ("end", end), ("step", step)] {
@@ -91,7 +100,7 @@ fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     if s == 0 {
         refuse!(Runtime, "step must be nonzero, but {step} is 0 in {dtype}");
     }
-    Ok(index::arange(dtype, a.into(), s.into(), n)?.into())
+    made(dtype, &[n].into(), || index::arange(dtype, a.into(), s.into(), n))
 }
 
 fn natural(values: &[Scalar]) -> DType {
@@ -267,7 +276,8 @@ ops! { TABLE:
                         fitting(HERE, name, n, dtype)?;
                     }
                 }
-                Ok(index::linspace(dtype, a, if steps > 1 { b } else { a }, steps as usize)?.into())
+                let n = steps as usize;
+                made(dtype, &[n].into(), || index::linspace(dtype, a, if steps > 1 { b } else { a }, n))
             }
             _ => between(start, end, steps as usize, dtype),
         }
@@ -297,7 +307,9 @@ ops! { TABLE:
     fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: Layout = Layout::None,
         device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        fitted(HERE, "s", s, dtype.unwrap_or(default_float()))
+        let dtype = dtype.unwrap_or(default_float());
+        let s = fitting(HERE, "s", s, dtype)?;
+        made(dtype, &Shape::scalar(), || Ok(Array::scalar(dtype, s)))
     }
 }
 

@@ -6,12 +6,14 @@
 use super::creation::identity;
 use super::diagonal::{diag_embed, tril, triu};
 use crate::bail;
-use crate::base::Result;
+use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Primitive, Tangents, Tensor, call, call_many};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_many,
+};
 use crate::dense::linalg as kernels;
 use crate::rules::basis::{self, add, matmul, mul, neg, number, scale, sub, swap_last, where_};
-use crate::rules::{General, batching};
+use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// The batch goes in front of the leading dimensions of every argument.
@@ -30,9 +32,26 @@ pub(super) fn flags(values: &[bool]) -> Params {
 
 const OUTPUTS_1: Saves = Saves { inputs: 0, outputs: 1 };
 
+fn solved(a: &[Meta], shape: Result<Shape>) -> Result<Inferred> {
+    shapes::one(shapes::first(a)?.dtype, shape?)
+}
+
+/// Factors of the matrices of the first argument, of its dtype.
+fn factors<const N: usize>(a: &[Meta], of: Result<[Shape; N]>) -> Result<Inferred> {
+    let dtype = shapes::first(a)?.dtype;
+    Ok(of?.into_iter().map(|shape| Meta { dtype, shape }).collect())
+}
+
+fn svd_factors(a: &[Meta], full: bool) -> Result<Inferred> {
+    let mut out = factors(a, kernels::shapes::svd(shapes::first(a)?.form(), full))?;
+    out[1].dtype = out[1].dtype.real();
+    Ok(out)
+}
+
 /// `A⁻¹ B`; both have the same leading dimensions.
 pub(super) static SOLVE: General = General {
     name: "linalg.solve",
+    infer: |_, a| solved(a, kernels::shapes::solve(shapes::first(a)?.form(), shapes::argument(a, 1)?.form())),
     eval: |_, a| Ok(smallvec![kernels::solve(a[0].array()?, a[1].array()?)?.into()]),
     saves: |_, needs| Saves { inputs: 1, outputs: needs & 1 },
     jvp: |_, _, point, t| {
@@ -61,6 +80,9 @@ pub(super) fn solve_matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// `A⁻¹ B` for a triangular A; flags: upper, unitriangular.
 pub(super) static SOLVE_TRIANGULAR: General = General {
     name: "linalg.solve_triangular",
+    infer: |_, a| {
+        solved(a, kernels::shapes::solve_triangular(shapes::first(a)?.form(), shapes::argument(a, 1)?.form(), true))
+    },
     eval: |p, a| {
         let x = kernels::solve_triangular(a[0].array()?, a[1].array()?, flag(p, 0), true, flag(p, 1))?;
         Ok(smallvec![x.into()])
@@ -100,6 +122,10 @@ pub(super) fn triangular(a: &Tensor, b: &Tensor, upper: bool, unit: bool) -> Res
 /// The lower factor of a positive definite matrix, of which the lower triangle is read.
 pub(super) static CHOLESKY: General = General {
     name: "linalg.cholesky",
+    infer: |p, a| {
+        kernels::shapes::of_square("linalg.cholesky", shapes::first(a)?.form())?;
+        shapes::same(p, a)
+    },
     eval: |_, a| {
         let (factor, info) = kernels::cholesky(a[0].array()?, false)?;
         let failed: Vec<i32> = info.to_vec()?;
@@ -147,6 +173,7 @@ fn half_lower(a: &Tensor) -> Result<Tensor> {
 /// Q and R of a matrix with at least as many rows as columns.
 pub(super) static QR: General = General {
     name: "linalg.qr",
+    infer: |_, a| factors(a, kernels::shapes::qr(shapes::first(a)?.form(), false)),
     eval: |_, a| {
         let (q, r) = kernels::qr(a[0].array()?, false)?;
         Ok(smallvec![q.into(), r.into()])
@@ -207,6 +234,12 @@ fn inverse_gaps(x: &Tensor) -> Result<Tensor> {
 /// Eigenvalues and eigenvectors of symmetric matrices; flag: the upper triangle is read.
 pub(super) static EIGH: General = General {
     name: "linalg.eigh",
+    infer: |_, a| {
+        let a = shapes::first(a)?;
+        let lead = kernels::shapes::of_square("linalg.eigh", a.form())?;
+        let values = Meta { dtype: a.dtype.real(), shape: lead.append(a.shape[a.shape.rank() - 1]) };
+        Ok(smallvec![values, a.clone()])
+    },
     eval: |p, a| {
         let (w, v) = kernels::eigh(a[0].array()?, flag(p, 0))?;
         Ok(smallvec![w.into(), v.into()])
@@ -245,6 +278,7 @@ pub(super) fn main_diagonal(a: &Tensor) -> Result<Tensor> {
 /// U, S and Vᵀ, reduced.
 pub(super) static SVD: General = General {
     name: "linalg.svd",
+    infer: |_, a| svd_factors(a, false),
     eval: |_, a| {
         let (u, s, vh) = kernels::svd(a[0].array()?, false)?;
         Ok(smallvec![u.into(), s.into(), vh.into()])
@@ -331,9 +365,10 @@ pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
 
 /// Decompositions whose extra columns are arbitrary: their derivative does not exist.
 macro_rules! undetermined {
-    ($($id:ident, $name:literal, $part:literal, |$a:ident| $eval:expr;)*) => {$(
+    ($($id:ident, $name:literal, $part:literal, |$m:ident| $infer:expr, |$a:ident| $eval:expr;)*) => {$(
         pub(super) static $id: General = General {
             name: concat!($name, ":", $part),
+            infer: |_, $m| $infer,
             eval: |_, args| { let $a = args[0].array()?; $eval },
             saves: |_, _| Saves::default(),
             jvp: |_, _, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full (complete) \
@@ -346,11 +381,11 @@ macro_rules! undetermined {
 }
 
 undetermined! {
-    QR_COMPLETE, "linalg.qr", "complete", |a| {
+    QR_COMPLETE, "linalg.qr", "complete", |m| factors(m, kernels::shapes::qr(shapes::first(m)?.form(), true)), |a| {
         let (q, r) = kernels::qr(a, true)?;
         Ok(smallvec![q.into(), r.into()])
     };
-    SVD_FULL, "linalg.svd", "full", |a| {
+    SVD_FULL, "linalg.svd", "full", |m| svd_factors(m, true), |a| {
         let (u, s, vh) = kernels::svd(a, true)?;
         Ok(smallvec![u.into(), s.into(), vh.into()])
     };

@@ -18,16 +18,21 @@ use crate::base::{DType, Error, Kind, Result, Shape};
 use crate::core::level::Below;
 use crate::core::origin::at_here;
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
+use crate::core::{Meta, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::linalg as kernels;
 use crate::dense::{Array, copy};
-use crate::rules::General;
 use crate::rules::basis::{self, matmul, mul, number, sub, swap_last, where_};
+use crate::rules::{General, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// Sign and logarithm of the absolute value of the determinant.
 pub(super) static SLOGDET: General = General {
     name: "linalg.slogdet",
+    infer: |_, a| {
+        let a = shapes::first(a)?;
+        let each = Meta { dtype: a.dtype, shape: kernels::shapes::of_square("linalg.lu_factor", a.form())? };
+        Ok(smallvec![each.clone(), each])
+    },
     eval: |_, a| {
         let (sign, log, _) = factors(a[0].array()?)?;
         Ok(smallvec![sign.into(), log.into()])
@@ -59,6 +64,11 @@ fn no_logarithm(e: Error) -> Error {
 /// The determinant.
 pub(super) static DET: General = General {
     name: "linalg.det",
+    infer: |_, a| {
+        let a = shapes::first(a)?;
+        let each = Meta { dtype: a.dtype, shape: kernels::shapes::of_square("linalg.lu_factor", a.form())? };
+        Ok(smallvec![each])
+    },
     eval: |_, a| Ok(smallvec![factors(a[0].array()?)?.2.into()]),
     saves: |_, _| Saves { inputs: 1, outputs: 1 },
     jvp: |_, _, point, t| {
@@ -116,6 +126,9 @@ fn factors(a: &Array) -> Result<(Array, Array, Array)> {
 
 /// Whether a matrix of the innermost batch is so near to a singular one that its inverse says little.
 fn is_singular(a: &Tensor) -> Result<bool> {
+    if a.is_abstract() {
+        return Ok(false);
+    }
     let Some(a) = a.innermost() else { bail!(Internal, "linalg.det: no array") };
     let n = a.shape()[a.rank() - 1];
     let lu: Vec<f64> = kernels::lu(a)?.0.to_vec()?;
@@ -129,6 +142,7 @@ fn is_singular(a: &Tensor) -> Result<bool> {
 /// The transposed matrix of cofactors.
 static ADJUGATE: General = General {
     name: "adjugate",
+    infer: shapes::same,
     eval: |_, a| {
         let _below = Below::all();
         let f = Factors::of(a[0])?;

@@ -10,7 +10,7 @@ use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
 use crate::ops::signature::{Dim, HERE, Stacked};
 use crate::rules::basis;
-use crate::rules::{Batching, Linear};
+use crate::rules::{Batching, Linear, shapes};
 
 /// The diagonal that starts at (`row`, `col`) of two dimensions; it becomes the last dimension.
 #[derive(Debug, Clone)]
@@ -62,6 +62,7 @@ impl Diagonal {
 
 static DIAGONAL: Linear = Linear {
     name: "diagonal",
+    infer: |p, a| shapes::reshaped(a, |x| Ok(p.get::<Diagonal>().layout(&Layout::contiguous(x.clone())).shape)),
     eval: |p, a| a.view(|l| p.get::<Diagonal>().layout(l)),
     transpose: |p, g, _, _| call(Prim::Static(&DIAGONAL_EMBED), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&DIAGONAL), &Params::other(p.get::<Diagonal>().shifted()), &[v])),
@@ -70,6 +71,7 @@ static DIAGONAL: Linear = Linear {
 /// Zeros with the given diagonal: the transpose of [`DIAGONAL`].
 static DIAGONAL_EMBED: Linear = Linear {
     name: "diag_embed",
+    infer: |p, a| shapes::reshaped(a, |x| p.get::<Diagonal>().full_shape(x).checked("diag_embed")),
     eval: |p, a| {
         let d = p.get::<Diagonal>();
         let mut out = Array::zeros(a.dtype(), d.full_shape(a.shape()))?;
@@ -86,6 +88,10 @@ static DIAGONAL_EMBED: Linear = Linear {
 /// The part on and above (below) a diagonal of the trailing matrices; zeros elsewhere.
 static TRIANGLE: Linear = Linear {
     name: "tri",
+    infer: |p, a| {
+        crate::dense::index::check_matrices(&shapes::first(a)?.shape, p.ints().get(1) == Some(&1))?;
+        shapes::same(p, a)
+    },
     eval: |p, a| match p.ints() {
         [k, upper] => crate::dense::index::tri(a, *k, *upper == 1),
         _ => bail!(Internal, "tri(): parameters {p:?}"),

@@ -9,7 +9,8 @@ use crate::base::{DType, Error, Result, Shape};
 use crate::core::level::{self, Below, LevelKind, Randomness};
 use crate::core::params::{Parameters, fields, parameters};
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
+    call,
 };
 use crate::dense::random::{self as kernels, Generator};
 use crate::dense::{Array, index};
@@ -84,7 +85,7 @@ fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
 
 impl std::fmt::Debug for Draw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let meta = crate::core::node::Meta { dtype: self.dtype, shape: self.shape.clone() };
+        let meta = Meta { dtype: self.dtype, shape: self.shape.clone() };
         write!(f, "{:?}, {meta}{}", self.law, if self.generator.is_some() { ", own generator" } else { "" })
     }
 }
@@ -128,6 +129,10 @@ impl Primitive for Random {
     }
     fn eval(&self, params: &Params, _: &[&Tensor]) -> Result<Tensor> {
         params.get::<Draw>().run().map(Tensor::from)
+    }
+    fn infer(&self, params: &Params, _: &[Meta]) -> Result<Inferred> {
+        let d = params.get::<Draw>();
+        Ok(smallvec![Meta { dtype: d.dtype, shape: d.shape.clone() }])
     }
     fn is_constant(&self) -> bool {
         true
@@ -186,6 +191,7 @@ fn draw(op: &str, d: Draw) -> Result<Tensor> {
             }
         }
     }
+    let _undrawn = level::is_undrawn().then(level::WithoutData::enter);
     call(Prim::Static(&RANDOM), &Params::other(d), &[])
 }
 

@@ -7,6 +7,7 @@
 use super::value::IndexItem;
 use crate::bail;
 use crate::base::{DType, Result, Shape, size};
+use crate::core::meta::depends_on_data;
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
@@ -39,6 +40,10 @@ struct Plan {
 /// Multi-indices of the non-zero elements, one per row: int64 of shape (count, rank).
 pub(crate) static NONZERO: Opaque = Opaque {
     name: "nonzero",
+    infer: |_, _| {
+        let fix = "use where(mask, a, b), or give the values";
+        Err(depends_on_data("nonzero() or indexing with a mask", fix))
+    },
     eval: |_, args| Ok(smallvec![kernels::nonzero(args[0].array()?)?.into()]),
     batching: OpaqueBatch::With(|_, _, _, _| {
         bail!(

@@ -15,11 +15,12 @@ use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
 use crate::ops::signature::{Dimensions, HERE, Reduced, reduced};
 use crate::rules::basis::{self, cast, number, where_};
-use crate::rules::{Partial, Reduction, Weight};
+use crate::rules::{Partial, Reduction, Weight, shapes};
 
 /// The Euclidean norm; its derivative at 0 is 0.
 pub(crate) static NORM: Reduction = Reduction {
     name: "norm",
+    infer: shapes::reduced,
     eval: |dims, keep, a| composed::norm(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |_, point, y| {

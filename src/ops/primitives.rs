@@ -8,13 +8,14 @@ use super::{
     shape, softmax, sorting, unary, windows,
 };
 use crate::core::{Primitive, stop};
-use crate::rules::{basis, constant, index, part, pointwise};
+use crate::rules::{abstracted, basis, constant, index, part, pointwise};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// All families of primitives. Adding a file of primitives means adding its line here.
 static FAMILIES: &[&[&dyn Primitive]] = &[
     basis::PRIMITIVES,
+    &[&abstracted::TO_META],
     &[&constant::EYE, &constant::FILL],
     index::PRIMITIVES,
     part::PRIMITIVES,

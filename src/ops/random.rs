@@ -4,17 +4,23 @@ use super::draw::{Law, Source, law};
 use super::shape::sizes;
 use super::value::Value;
 use crate::base::promote::default_float;
+use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Scalar, Shape};
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::random as kernels;
 use crate::ops::signature::{FloatDType, HERE, Probability, float_dtype, inside, probability};
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
-use crate::rules::{Opaque, OpaqueBatch, basis};
+use crate::rules::{Opaque, OpaqueBatch, basis, shapes};
 use smallvec::smallvec;
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
 pub(crate) static MULTINOMIAL: Opaque = Opaque {
     name: "multinomial",
+    infer: |p, a| {
+        let lead = |m: &Meta| m.shape.without(m.shape.rank() - 1);
+        let rows = broadcast2("multinomial", &lead(shapes::first(a)?), &lead(shapes::argument(a, 1)?))?;
+        shapes::one(DType::I64, rows.append(p.ints()[0] as usize))
+    },
     eval: |p, a| {
         let (count, replacement) = (p.ints()[0] as usize, p.ints()[1] != 0);
         Ok(smallvec![kernels::choose(a[0].array()?, a[1].array()?, count, replacement)?.into()])
@@ -24,13 +30,22 @@ pub(crate) static MULTINOMIAL: Opaque = Opaque {
 
 /// Uniform numbers in [0, 1) like a tensor: the base of draws with tensor arguments.
 fn uniform_like(x: &Tensor, g: Source<'_>) -> Result<Tensor> {
-    law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x.shape().clone(), g)
+    law_like(Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x, g)
+}
+
+/// Numbers for each element of a tensor; none are drawn for one without data.
+fn law_like(what: Law, dtype: DType, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
+    let _without_data = x.is_abstract().then(level::WithoutData::enter);
+    law(HERE, what, dtype, x.shape().clone(), g)
 }
 
 /// Probabilities must lie in [0, 1]; values of a transform are checked where they are dense.
 fn check_probabilities(p: &Tensor) -> Result<()> {
     if !p.dtype().is_float() {
         refuse!(NotImplemented, "not implemented for {} tensors", p.dtype());
+    }
+    if p.is_abstract() {
+        return Ok(());
     }
     let Some(a) = p.innermost() else { refuse!(Internal, "no array") };
     if a.numel() > 0 {
@@ -188,7 +203,7 @@ ops! { TABLE:
     fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> = None)
         -> Tensor [METHOD, RANDOM] {
         if let Some(p) = p {
-            return law(HERE, Law::Bernoulli { p }, input.dtype(), input.shape().clone(), generator);
+            return law_like(Law::Bernoulli { p }, input.dtype(), input, generator);
         }
         check_probabilities(input)?;
         let u = uniform_like(input, generator)?;
@@ -203,6 +218,7 @@ ops! { TABLE:
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
         generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] of MULTINOMIAL {
         let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
+        let _without_data = input.is_abstract().then(level::WithoutData::enter);
         // A call that fails leaves the generator alone, where the weights can be looked at.
         if let Some(weights) = input.dense() {
             kernels::check_weights(weights, num_samples as usize, replacement)?;
@@ -233,7 +249,7 @@ ops! { TABLE:
         if p == 1.0 {
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
-        let keep = law(HERE, Law::Bernoulli { p: 1.0 - p }, DType::Bool, input.shape().clone(), None)?;
+        let keep = law_like(Law::Bernoulli { p: 1.0 - p }, DType::Bool, input, None)?;
         basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }
@@ -244,7 +260,7 @@ macro_rules! fills {
             $(#[doc = $doc])*
             fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> = None)
                 -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
-                law(HERE, $law, input.dtype(), input.shape().clone(), generator)
+                law_like($law, input.dtype(), input, generator)
             }
         )* }
     };
@@ -272,7 +288,7 @@ ops! { MORE_FILLS:
         match p {
             super::value::Operand::Number(p) => {
                 probability("p", p.as_f64())?;
-                law(HERE, Law::Bernoulli { p: p.as_f64() }, input.dtype(), input.shape().clone(), generator)
+                law_like(Law::Bernoulli { p: p.as_f64() }, input.dtype(), input, generator)
             }
             super::value::Operand::Tensor(p) => {
                 check_probabilities(p)?;
@@ -303,6 +319,6 @@ ops! { MORE_FILLS:
             (Some(t), None) | (None, Some(t)) => (0, t),
             (None, None) => (0, top),
         };
-        law(HERE, Law::Integers { low, high }, input.dtype(), input.shape().clone(), generator)
+        law_like(Law::Integers { low, high }, input.dtype(), input, generator)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::arith::divide_floats;
 use super::compare::{eq, logical_not};
+use super::products;
 use super::promote::single;
 use super::unary::{exp, reciprocal};
 use super::value::Value;
@@ -9,36 +10,75 @@ use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Primitive, Tensor, call};
+use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
 use crate::ops::signature::{Reduced, reduced};
-use crate::rules::basis::{self, cast, mul, number, sub, where_};
-use crate::rules::{Opaque, OpaqueBatch, Pointwise, Reduction, Weight};
-use smallvec::smallvec;
+use crate::rules::basis::{self, cast, number, sub, where_};
+use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
+use smallvec::{SmallVec, smallvec};
+
+fn extreme(op: &str, p: &Params, a: &[Meta]) -> Result<Inferred> {
+    reduce::check_extreme(op, shapes::first(a)?.form(), p.dims().0)?;
+    shapes::reduced(p, a)
+}
 
 /// The largest element; ties share the derivative.
 static AMAX: Reduction = Reduction {
     name: "amax",
+    infer: |p, a| extreme("amax", p, a),
     eval: |dims, keep, a| reduce::amax(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
 };
 static AMIN: Reduction = Reduction {
     name: "amin",
+    infer: |p, a| extreme("amin", p, a),
     eval: |dims, keep, a| reduce::amin(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
 };
-static PROD: Reduction = Reduction {
+/// The product. Its derivatives are those of a tree of products of halves: right of any order, zeros included.
+static PROD: General = General {
     name: "prod",
-    eval: |dims, keep, a| reduce::prod(a, dims, keep),
-    saves: Saves { inputs: 0, outputs: 0 },
-    // Differentiated products are trees of mul; see `prod_tree`.
-    weight: |_, _, _| bail!(Internal, "prod(): a derivative was asked of the kernel"),
+    infer: |p, a| match shapes::first(a)?.dtype {
+        DType::Bool => Err(reduce::no_bools("prod")),
+        _ => shapes::reduced(p, a),
+    },
+    eval: |p, a| {
+        let (dims, keep) = p.dims();
+        Ok(smallvec![reduce::prod(a[0].array()?, dims, keep)?.into()])
+    },
+    saves: |_, _| Saves { inputs: 1, outputs: 0 },
+    jvp: |_, p, point, t| {
+        let [Some(t)] = t else { return Ok(smallvec![None]) };
+        let mut both = (point.input(0)?.clone(), (*t).clone());
+        for &d in p.dims().0 {
+            both = products::push(both.0, both.1, d)?;
+        }
+        Ok(smallvec![Some(basis::reshape(&both.1, point.output(0)?.shape())?)])
+    },
+    vjp: |_, p, point, g, _| {
+        let [Some(g)] = g else { return Ok(SmallVec::new()) };
+        let (dims, keep) = p.dims();
+        let mut partial = vec![basis::conj(point.input(0)?)?];
+        for &d in &dims[..dims.len().saturating_sub(1)] {
+            partial.push(products::tree(&partial[partial.len() - 1], d)?);
+        }
+        let mut g = if keep { g.clone() } else { basis::unsqueeze_dims(g, dims)? };
+        for (x, &d) in partial.iter().zip(dims).rev() {
+            g = products::pull(x, &g, d)?;
+        }
+        Ok(smallvec![Some(g)])
+    },
+    batch: |me, p, a, _| match (batching::front(&a[0])?, p.shifted()) {
+        (Some(v), Some(p)) => Ok(smallvec![(call(me, &p, &[&v])?, Some(0))]),
+        _ => bail!(Internal, "prod(): cannot be batched with parameters {p:?}"),
+    },
 };
 static LOGSUMEXP: Reduction = Reduction {
     name: "logsumexp",
+    infer: shapes::reduced,
     eval: |dims, keep, a| composed::logsumexp(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |_, point, y| {
@@ -52,6 +92,7 @@ static LOGSUMEXP: Reduction = Reduction {
 /// The mean squared deviation from the mean.
 static SPREAD: Reduction = Reduction {
     name: "var",
+    infer: shapes::reduced,
     eval: |dims, keep, a| composed::variance(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 0 },
     weight: |dims, point, _| {
@@ -63,6 +104,7 @@ static SPREAD: Reduction = Reduction {
 /// Its square root, without overflow of the squares. Its derivative at constants is 0.
 static ROOT_SPREAD: Reduction = Reduction {
     name: "std",
+    infer: shapes::reduced,
     eval: |dims, keep, a| composed::deviation(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| {
@@ -90,6 +132,7 @@ static ORIGIN: Pointwise = Pointwise::constant("var:origin", &FINITE_OR_ZERO);
 
 static ALL: Opaque = Opaque {
     name: "all",
+    infer: |p, a| shapes::reduced_to(p, a, DType::Bool),
     eval: |p, args| {
         let (dims, keep) = p.dims();
         Ok(smallvec![reduce::all(args[0].array()?, dims, keep)?.into()])
@@ -98,6 +141,7 @@ static ALL: Opaque = Opaque {
 };
 static ANY: Opaque = Opaque {
     name: "any",
+    infer: |p, a| shapes::reduced_to(p, a, DType::Bool),
     eval: |p, args| {
         let (dims, keep) = p.dims();
         Ok(smallvec![reduce::any(args[0].array()?, dims, keep)?.into()])
@@ -159,50 +203,15 @@ pub fn amin_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     call_dims(&AMIN, x, Dims::from_slice(dims), keep)
 }
 
-/// A product along one dimension as a tree of products of halves: its derivatives are right of any order, zeros
-/// included.
-fn prod_tree(x: &Tensor, dim: usize) -> Result<Tensor> {
-    let mut x = x.clone();
-    let mut odd: Option<Tensor> = None;
-    while x.shape()[dim] > 1 {
-        let n = x.shape()[dim];
-        let half = n / 2;
-        if n % 2 == 1 {
-            let last = basis::slice(&x, dim, n - 1, 1, 1)?;
-            odd = Some(match odd {
-                Some(o) => mul(&o, &last)?,
-                None => last,
-            });
-        }
-        x = mul(&basis::slice(&x, dim, 0, half, 1)?, &basis::slice(&x, dim, half, half, 1)?)?;
-    }
-    match odd {
-        Some(o) => mul(&x, &o),
-        None => Ok(x),
-    }
-}
-
-/// The product over dimensions.
+/// The product over dimensions. A product of nothing is a constant.
 pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     // The only product of bools that is a bool.
     if x.dtype() == DType::Bool {
         return call_dims(&ALL, x, Dims::from_slice(dims), keep);
     }
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
-    if x.dense().is_some() || !x.dtype().is_differentiable() || empty {
-        return call_dims(
-            &PROD,
-            &if empty { super::shape::detach(x)? } else { x.clone() },
-            Dims::from_slice(dims),
-            keep,
-        );
-    }
-    let mut y = x.clone();
-    for &d in dims {
-        y = prod_tree(&y, d)?;
-    }
-    let shape = (0..y.rank()).filter(|d| keep || !dims.contains(d)).map(|d| y.shape()[d]).collect();
-    basis::reshape(&y, &shape)
+    let x = if empty { super::shape::detach(x)? } else { x.clone() };
+    call_dims(&PROD, &x, Dims::from_slice(dims), keep)
 }
 
 /// Variance with the divisor `n - correction`, or its square root.

@@ -6,11 +6,15 @@ use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::ops::signature::{Dim, Dimensions, HERE, NewDim};
 use crate::rules::basis;
-use crate::rules::{Opaque, OpaqueBatch};
+use crate::rules::{Opaque, OpaqueBatch, shapes};
 use smallvec::{SmallVec, smallvec};
 
-pub(crate) static DETACH: Opaque =
-    Opaque { name: "detach", eval: |_, args| Ok(smallvec![args[0].clone()]), batching: OpaqueBatch::Shift };
+pub(crate) static DETACH: Opaque = Opaque {
+    name: "detach",
+    infer: shapes::same,
+    eval: |_, args| Ok(smallvec![args[0].clone()]),
+    batching: OpaqueBatch::Shift,
+};
 
 /// A shape given by the user; one size may be -1 and is inferred from `numel`.
 pub fn resolve_shape(sizes: &[i64], numel: usize) -> Result<Shape> {

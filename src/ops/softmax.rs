@@ -7,11 +7,12 @@ use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::composed;
 use crate::ops::signature::Dim;
 use crate::rules::basis::{self, cast, mul, sub};
-use crate::rules::{General, batching};
+use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
 static SOFTMAX: General = General {
     name: "softmax",
+    infer: shapes::same,
     eval: |p, args| Ok(smallvec![composed::softmax(args[0].array()?, p.dim())?.into()]),
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     // y (t - Σ y t): the Jacobian is symmetric.
@@ -37,6 +38,7 @@ fn sum_along(x: &Tensor, dim: usize) -> Result<Tensor> {
 
 static LOG_SOFTMAX: General = General {
     name: "log_softmax",
+    infer: shapes::same,
     eval: |p, args| Ok(smallvec![composed::log_softmax(args[0].array()?, p.dim())?.into()]),
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     jvp: |_, p, point, tangents| match tangents {

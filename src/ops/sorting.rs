@@ -6,13 +6,13 @@ use super::reduce::amax_over;
 use super::value::{IntoValue, Named, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
-use crate::base::{DType, Result};
+use crate::base::{DType, Result, Shape};
 use crate::core::params::{fields, parameters};
-use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
+use crate::core::{Meta, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
 use crate::ops::signature::{Dim, Dimensions, HERE, Ordered};
 use crate::rules::basis::{self, cast};
-use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch};
+use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch, shapes};
 use smallvec::smallvec;
 
 /// Parameters of the operators here.
@@ -47,9 +47,10 @@ fn shifted(p: &Params) -> Params {
 }
 
 macro_rules! choosing {
-    ($($id:ident, $name:literal, |$a:ident, $x:ident| $eval:expr;)*) => {$(
+    ($($id:ident, $name:literal, |$m:ident| $shape:expr, |$a:ident, $x:ident| $eval:expr;)*) => {$(
         static $id: Choosing = Choosing {
             name: $name,
+            shape: |p, $m| { let $a = along(p); let _ = $a; $shape },
             eval: |p, $x| { let $a = along(p); $eval },
             along: |p| { let a = along(p); (a.dim, a.keep) },
             shifted,
@@ -58,13 +59,27 @@ macro_rules! choosing {
 }
 
 choosing! {
-    SORT, "sort", |a, x| kernels::sort(x, a.dim, a.high, true);
-    TOPK, "topk", |a, x| kernels::topk(x, a.k, a.dim, a.high, a.sorted);
-    MAX, "max", |a, x| reduce::max_with_index(x, a.dim, a.keep);
-    MIN, "min", |a, x| reduce::min_with_index(x, a.dim, a.keep);
-    KTHVALUE, "kthvalue", |a, x| keep_dim(kernels::kthvalue(x, a.k, a.dim)?, a);
-    CUMMAX, "cummax", |a, x| scan::cummax(x, a.dim);
-    CUMMIN, "cummin", |a, x| scan::cummin(x, a.dim);
+    SORT, "sort", |m| ordered("sort", m), |a, x| kernels::sort(x, a.dim, a.high, true);
+    TOPK, "topk", |m| kernels::topk_shape(m.form(), a.k, a.dim), |a, x| kernels::topk(x, a.k, a.dim, a.high, a.sorted);
+    MAX, "max", |m| extreme("max", m, a), |a, x| reduce::max_with_index(x, a.dim, a.keep);
+    MIN, "min", |m| extreme("min", m, a), |a, x| reduce::min_with_index(x, a.dim, a.keep);
+    KTHVALUE, "kthvalue", |m| kth_shape(m, a), |a, x| keep_dim(kernels::kthvalue(x, a.k, a.dim)?, a);
+    CUMMAX, "cummax", |m| ordered("cummax", m), |a, x| scan::cummax(x, a.dim);
+    CUMMIN, "cummin", |m| ordered("cummin", m), |a, x| scan::cummin(x, a.dim);
+}
+
+fn ordered(op: &str, m: &Meta) -> Result<Shape> {
+    kernels::check_order(op, m.dtype).map(|()| m.shape.clone())
+}
+
+fn extreme(op: &str, m: &Meta, a: Along) -> Result<Shape> {
+    reduce::check_extreme(op, m.form(), &[a.dim])?;
+    Ok(reduce::result_shape(&m.shape, &[a.dim], a.keep))
+}
+
+fn kth_shape(m: &Meta, a: Along) -> Result<Shape> {
+    let dropped = kernels::kthvalue_shape(m.form(), a.k, a.dim)?;
+    Ok(if a.keep { m.shape.with(a.dim, 1) } else { dropped })
 }
 
 /// Values and indices of a kernel that drops the chosen dimension, with it if the caller keeps it.
@@ -81,6 +96,7 @@ macro_rules! position {
     ($($id:ident, $name:literal, $kernel:path;)*) => {$(
         static $id: Opaque = Opaque {
             name: $name,
+            infer: |p, a| shapes::one(DType::I64, extreme($name, shapes::first(a)?, along(p))?),
             eval: |p, args| {
                 let a = along(p);
                 Ok(smallvec![$kernel(args[0].array()?, Some(a.dim), a.keep)?.into()])
@@ -102,6 +118,7 @@ position! {
 
 static CUMSUM: Linear = Linear {
     name: "cumsum",
+    infer: shapes::same,
     eval: |p, a| scan::cumsum(a, p.dim()),
     transpose: |p, g, _, _| {
         let d = p.dim();

@@ -14,7 +14,7 @@ use crate::dense::memory::list;
 use crate::dense::region::Region;
 use crate::ops::signature::{Dim, HERE, inside, one_index_if_0d};
 use crate::rules::index::{Bounds, check_index};
-use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part};
+use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part, shapes};
 use smallvec::smallvec;
 
 /// Windows along a dimension.
@@ -32,6 +32,10 @@ impl Windows {
     fn count(&self, n: usize) -> usize {
         size::windows(n, self.size, self.step)
     }
+    /// The windows at their dimension, and their elements last.
+    fn shape(&self, of: &Shape) -> Result<Shape> {
+        of.with(self.dim, self.count(of[self.dim])).append(self.size).checked(HERE)
+    }
     /// Positions along the dimension, window after window.
     fn positions(&self, n: usize) -> Result<Tensor> {
         let windows = Shape::from([self.count(n), self.size]).checked(HERE)?;
@@ -44,6 +48,7 @@ impl Windows {
 
 static UNFOLD: Linear = Linear {
     name: "unfold",
+    infer: |p, a| shapes::reshaped(a, |x| p.get::<Windows>().shape(x)),
     eval: |p, a| unfolded(a, *p.get::<Windows>()),
     transpose: |p, g, shape, _| {
         let w = p.get::<Windows>();
@@ -62,11 +67,9 @@ static UNFOLD: Linear = Linear {
 };
 
 fn unfolded(a: &Array, w: Windows) -> Result<Array> {
-    let count = w.count(a.shape()[w.dim]);
-    a.shape().with(w.dim, count).append(w.size).checked(HERE)?;
+    let shape = w.shape(a.shape())?;
     a.view(|l| {
-        let mut out = Layout { shape: l.shape.with(w.dim, count), strides: l.strides.clone(), offset: l.offset };
-        out.shape.push(w.size);
+        let mut out = Layout { shape, strides: l.strides.clone(), offset: l.offset };
         out.strides.push(l.strides[w.dim]);
         // Saturates only for a single window, whose stride leads nowhere.
         out.strides[w.dim] = l.strides[w.dim].saturating_mul(w.step as isize);
@@ -161,6 +164,7 @@ fn put_along(x: &Tensor, d: usize, item: IndexItem, value: &Tensor) -> Result<Te
 /// that it also runs on batches, where each member has a mask or a source.
 static ENOUGH: Opaque = Opaque {
     name: "masked_scatter:check",
+    infer: shapes::same,
     eval: |p, args| {
         let counts = args[0].array()?.contiguous()?;
         let most = counts.as_slice::<i64>().unwrap_or(&[]).iter().copied().max().unwrap_or(0);

@@ -2,14 +2,14 @@
 
 use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
-use super::{Bilinear, General, View, batching, constant};
+use super::{Bilinear, General, View, batching, constant, shapes};
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, Meta, Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::pointwise::{Elementwise, kernels};
 use crate::dense::{Array, copy, index, matmul as products, reduce};
 use smallvec::{SmallVec, smallvec};
@@ -99,6 +99,7 @@ static CLEAR: Pointwise = Pointwise {
 /// Conversion to another dtype. Its transpose converts back; complex to real takes the real part.
 pub static CAST: Linear = Linear {
     name: "to",
+    infer: |p, a| shapes::one(p.dtype(), shapes::first(a)?.shape.clone()),
     eval: |p, a| copy::cast(a, p.dtype()),
     transpose: |_, g, _, dtype| cast(g, dtype),
     batching: Batching::Elementwise(|p| Elementwise::Convert(p.dtype())),
@@ -106,6 +107,7 @@ pub static CAST: Linear = Linear {
 /// A copy with memory of its own.
 pub static COPY: Linear = Linear {
     name: "clone",
+    infer: shapes::same,
     eval: |_, a| copy::gather(a),
     transpose: |_, g, _, _| Ok(g.clone()),
     batching: Batching::Shift,
@@ -114,6 +116,7 @@ pub static COPY: Linear = Linear {
 pub static EXPAND: View = View {
     linear: Linear {
         name: "expand",
+        infer: |p, a| shapes::reshaped(a, |x| x.check_expand(p.shape()).map(|()| p.shape().clone())),
         eval: |p, a| a.expand(p.shape()),
         transpose: |_, g, shape, _| unbroadcast(g.clone(), shape),
         batching: Batching::With(|p, v| {
@@ -130,6 +133,7 @@ pub static EXPAND: View = View {
 pub static RESHAPE: View = View {
     linear: Linear {
         name: "reshape",
+        infer: |p, a| shapes::reshaped(a, |x| x.check_reshape(p.shape()).map(|()| p.shape().clone())),
         eval: |p, a| a.reshape(p.shape()),
         transpose: |_, g, shape, _| reshape(g, shape),
         batching: Batching::With(|p, v| reshape(v, &p.shape().prepend(v.shape()[0]))),
@@ -139,6 +143,7 @@ pub static RESHAPE: View = View {
 pub static PERMUTE: View = View {
     linear: Linear {
         name: "permute",
+        infer: |p, a| shapes::reshaped(a, |x| Ok(p.order().iter().map(|&d| x[d]).collect())),
         eval: |p, a| a.permute(p.order()),
         transpose: |p, g, _, _| permute(g, &inverse(p.order())),
         batching: Batching::Shift,
@@ -147,6 +152,10 @@ pub static PERMUTE: View = View {
 };
 pub static SUM: Linear = Linear {
     name: "sum",
+    infer: |p, a| match shapes::first(a)?.dtype {
+        DType::Bool => Err(reduce::no_bools("sum")),
+        _ => shapes::reduced(p, a),
+    },
     eval: |p, a| {
         let (dims, keep) = p.dims();
         reduce::sum(a, dims, keep)
@@ -161,6 +170,10 @@ pub static SUM: Linear = Linear {
 /// Elements `start + step * i` of one dimension; negative steps are legal. Also `flip` and `select`.
 pub static SLICE: Linear = Linear {
     name: "slice",
+    infer: |p, a| match *p {
+        Params::Slice { dim, len, .. } => shapes::reshaped(a, |x| Ok(x.with(dim, len))),
+        _ => bail!(Internal, "slice(): parameters {p:?}"),
+    },
     eval: |p, a| match *p {
         Params::Slice { dim, start, len, step } => a.view(|l| l.slice(dim, start, len, step)),
         _ => bail!(Internal, "slice(): parameters {p:?}"),
@@ -171,6 +184,10 @@ pub static SLICE: Linear = Linear {
 /// The transpose of [`SLICE`]: zeros with the given elements at their places.
 pub static UNSLICE: Linear = Linear {
     name: "unslice",
+    infer: |p, a| {
+        let u = p.get::<Unslice>();
+        shapes::reshaped(a, |x| x.with(u.dim, u.size).checked("unslice"))
+    },
     eval: |p, a| {
         let u = p.get::<Unslice>();
         crate::dense::copy::unslice(a, u.size, u.dim, u.start, u.step)
@@ -208,6 +225,10 @@ fn unslice_params(p: &Params, shape: &Shape) -> Params {
 /// Batched matrix product of operands of rank two or more; leading dimensions broadcast.
 pub static MATMUL: Bilinear = Bilinear {
     name: "matmul",
+    infer: |_, a| {
+        let (a, b) = (shapes::first(a)?, shapes::argument(a, 1)?);
+        shapes::one(a.dtype, products::product_shape(a.form(), b.form())?)
+    },
     eval: |_, a, b| products::matmul(a, b),
     symbolic: Some(Symbolic::product),
     transposes: [
@@ -228,6 +249,10 @@ fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchIn
 /// the size of each part.
 pub static CAT: General = General {
     name: "cat",
+    infer: |p, a| {
+        let (dtype, shape) = index::joined_form(a.iter().map(Meta::form), p.ints()[0] as usize)?;
+        shapes::one(dtype, shape)
+    },
     eval: |p, args| {
         let arrays: SmallVec<[Array; 4]> = args.iter().map(|a| a.array().cloned()).collect::<Result<_>>()?;
         Ok(smallvec![index::cat(&arrays, p.ints()[0] as usize)?.into()])

@@ -1,9 +1,12 @@
 //! Operators that are linear in each of two arguments: matrix products, convolutions.
 
+use super::Infer;
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use crate::dense::Array;
 use smallvec::{SmallVec, smallvec};
 
@@ -13,6 +16,7 @@ pub type Transpose = fn(&Params, g: &Tensor, other: &Tensor, shape: &Shape) -> R
 /// A bilinear operator.
 pub struct Bilinear {
     pub name: &'static str,
+    pub infer: Infer,
     pub eval: fn(&Params, &Array, &Array) -> Result<Array>,
     /// The product of a constant that is not in memory and an array, where it needs no kernel; whether the constant is on
     /// the left.
@@ -45,6 +49,10 @@ impl Primitive for Bilinear {
             return Ok(out);
         }
         Ok((self.eval)(params, args[0].array()?, args[1].array()?)?.into())
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        (self.infer)(params, args)
     }
 
     fn saves(&self, _: &Params, needs: Mask) -> Saves {

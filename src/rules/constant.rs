@@ -1,10 +1,13 @@
 //! Constants as operators without arguments: a program says what they are, and nobody needs memory for them until a
 //! kernel reads them.
 
+use super::shapes;
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, BatchOut, LevelId, Mask, Params, Point, Prim, Primitive, Tangents, Tensor};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, LevelId, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor,
+};
 use crate::core::{call, level};
 use crate::dense::Array;
 use crate::dense::array::INLINE_BYTES;
@@ -70,6 +73,13 @@ impl Primitive for Constant {
     fn eval(&self, params: &Params, _: &[&Tensor]) -> Result<Tensor> {
         match params {
             Params::Fill { value, dtype, shape } => (self.value)(*value, *dtype, shape),
+            other => bail!(Internal, "{}(): parameters {other:?}", self.name),
+        }
+    }
+
+    fn infer(&self, params: &Params, _: &[Meta]) -> Result<Inferred> {
+        match params {
+            Params::Fill { dtype, shape, .. } => shapes::one(*dtype, shape.clone().checked(self.name)?),
             other => bail!(Internal, "{}(): parameters {other:?}", self.name),
         }
     }

@@ -1,12 +1,16 @@
 //! Operators whose rules are all their own: indexing, sorting, decompositions. Any number of arguments and outputs.
 
+use super::Infer;
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
+};
 
 pub struct General {
     pub name: &'static str,
+    pub infer: Infer,
     pub eval: fn(&Params, &[&Tensor]) -> Result<Outputs>,
     pub saves: fn(&Params, Mask) -> Saves,
     pub jvp: fn(Prim<'_>, &Params, &Point<'_>, &[Option<&Tensor>]) -> Result<Tangents>,
@@ -28,6 +32,10 @@ impl Primitive for General {
 
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         (self.eval)(params, args)
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        (self.infer)(params, args)
     }
 
     fn saves(&self, params: &Params, needs: Mask) -> Saves {

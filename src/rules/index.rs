@@ -1,13 +1,14 @@
 //! Operators that move elements by integer indices, and those that choose elements and say which.
 
 use super::basis::{self, zeros_like};
-use super::{General, batching};
+use super::{General, batching, shapes};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
+    call, call_many,
 };
 use crate::dense::{Array, index as kernels};
 use smallvec::{SmallVec, smallvec};
@@ -15,6 +16,11 @@ use smallvec::{SmallVec, smallvec};
 /// `out[i][j] = x[index[i][j]][j]` along a dimension.
 pub static GATHER: General = General {
     name: "gather",
+    infer: |p, a| {
+        let (x, index) = (shapes::first(a)?, shapes::argument(a, 1)?);
+        kernels::check_index("gather", &x.shape, index.form(), p.dim())?;
+        shapes::one(x.dtype, index.shape.clone())
+    },
     eval: |p, a| Ok(smallvec![kernels::gather(a[0].array()?, p.dim(), a[1].array()?)?.into()]),
     saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
     jvp: |_, p, point, t| linear(t[0], |t| gather(t, p.dim(), point.input(1)?)),
@@ -30,6 +36,7 @@ pub static GATHER: General = General {
 /// A copy of `x` with `out[index[i][j]][j] += src[i][j]`.
 pub static SCATTER_ADD: General = General {
     name: "scatter_add",
+    infer: |p, a| scattered("scatter_add", p, a),
     eval: |p, a| Ok(smallvec![kernels::scatter_add(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
     saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
     jvp: |_, p, point, t| both(point, t, |x, i, s| scatter_add(x, p.dim(), i, s)),
@@ -45,6 +52,7 @@ pub static SCATTER_ADD: General = General {
 /// A copy of `x` with `out[index[i][j]][j] = src[i][j]`.
 pub static SCATTER: General = General {
     name: "scatter",
+    infer: |p, a| scattered("scatter", p, a),
     eval: |p, a| Ok(smallvec![kernels::scatter(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
     saves: |_, _| Saves { inputs: 2, outputs: 0 },
     jvp: |_, p, point, t| both(point, t, |x, i, s| scatter(x, p.dim(), i, s)),
@@ -71,6 +79,10 @@ pub static SCATTER: General = General {
 /// Rows of `x` (along dimension 0) at `index`: the result has the shape `index.shape + x.shape[1:]`.
 pub static TAKE_ROWS: General = General {
     name: "index",
+    infer: |_, a| {
+        let index = &shapes::argument(a, 1)?.shape;
+        shapes::reshaped(a, |x| joined(index, &x[1..]).checked("index"))
+    },
     eval: |_, a| {
         let (x, i) = (a[0].array()?, a[1].array()?);
         let rows = kernels::select(x, 0, &i.reshape(&[i.numel()].into())?)?;
@@ -90,6 +102,7 @@ pub static TAKE_ROWS: General = General {
 /// A copy of `x` with rows of `src` added at `index`.
 pub static ADD_ROWS: General = General {
     name: "index_add",
+    infer: shapes::same,
     eval: |_, a| {
         let (x, i, src) = flat_rows(a)?;
         Ok(smallvec![kernels::add_at(x, 0, &i, &src)?.into()])
@@ -108,6 +121,7 @@ pub static ADD_ROWS: General = General {
 /// A copy of `x` with rows of `src` put at `index`; of several writes the last stays.
 pub static SET_ROWS: General = General {
     name: "index_put",
+    infer: shapes::same,
     eval: |_, a| {
         let (x, i, src) = flat_rows(a)?;
         Ok(smallvec![kernels::put_many(x, &[i], &src, false)?.into()])
@@ -130,6 +144,7 @@ pub static SET_ROWS: General = General {
 /// Which writes stay where several go to one place; parameters: the dimension and its size.
 static LAST_WRITES: super::Opaque = super::Opaque {
     name: "last_writes",
+    infer: |_, a| shapes::one(DType::Bool, shapes::first(a)?.shape.clone()),
     eval: |p, a| {
         let (index, dim, size) = (a[0].array()?, p.ints()[0] as usize, p.ints()[1] as usize);
         let all = || Array::full(DType::Bool, index.shape().clone(), true.into());
@@ -166,6 +181,13 @@ fn kept(last: &Option<Tensor>, g: Tensor) -> Result<Tensor> {
         Some(mask) => basis::keep_where(mask, &g),
         None => Ok(g),
     }
+}
+
+/// The shape rule of what writes into a copy of its first argument.
+pub fn scattered(op: &str, p: &Params, a: &[Meta]) -> Result<Inferred> {
+    let (index, src) = (shapes::argument(a, 1)?, shapes::argument(a, 2)?);
+    kernels::check_scatter(op, shapes::first(a)?.form(), index.form(), src.form(), p.dim())?;
+    shapes::same(p, a)
 }
 
 fn joined(a: &[usize], b: &[usize]) -> Shape {
@@ -270,6 +292,8 @@ pub fn set_rows(x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
 /// their int64 indices; the derivative follows the indices.
 pub struct Choosing {
     pub name: &'static str,
+    /// The shape of both outputs.
+    pub shape: fn(&Params, &Meta) -> Result<Shape>,
     pub eval: fn(&Params, &Array) -> Result<(Array, Array)>,
     /// The dimension, and whether the outputs have it.
     pub along: fn(&Params) -> (usize, bool),
@@ -296,6 +320,12 @@ impl Primitive for Choosing {
     fn eval_many(&self, p: &Params, args: &[&Tensor]) -> Result<Outputs> {
         let (values, indices) = (self.eval)(p, args[0].array()?)?;
         Ok(smallvec![values.into(), indices.into()])
+    }
+
+    fn infer(&self, p: &Params, args: &[Meta]) -> Result<Inferred> {
+        let a = shapes::first(args)?;
+        let shape = (self.shape)(p, a)?;
+        Ok(smallvec![Meta { dtype: a.dtype, shape: shape.clone() }, Meta { dtype: DType::I64, shape }])
     }
 
     fn saves(&self, _: &Params, _: Mask) -> Saves {
@@ -332,6 +362,7 @@ impl Primitive for Choosing {
 /// A copy of `x` with the elements of a slice replaced by `src`, of the slice's shape.
 pub static SET_SLICE: General = General {
     name: "slice_scatter",
+    infer: shapes::same,
     eval: |p, a| {
         let Params::Slice { dim, start, step, .. } = *p else { bail!(Internal, "slice_scatter(): parameters {p:?}") };
         Ok(smallvec![crate::dense::copy::with_slice(a[0].array()?, a[1].array()?, dim, start, step)?.into()])
@@ -382,6 +413,7 @@ parameters! { Bounds = "bounds" }
 /// Checks (and wraps) int64 indices. An operator of its own, so that it also runs on batched indices.
 pub static CHECK_INDEX: super::Opaque = super::Opaque {
     name: "index:check",
+    infer: shapes::same,
     eval: |p, args| {
         let b = *p.get::<Bounds>();
         let a = args[0].array()?.contiguous()?;

@@ -1,9 +1,11 @@
 //! Operators that are linear in their only argument: views, sums, casts, cumulative sums, padding, …
 
-use super::batching;
+use super::{Infer, batching};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use crate::dense::Array;
 use crate::dense::pointwise::Elementwise;
 use smallvec::{SmallVec, smallvec};
@@ -21,6 +23,7 @@ pub enum Batching {
 /// A linear operator.
 pub struct Linear {
     pub name: &'static str,
+    pub infer: Infer,
     pub eval: fn(&Params, &Array) -> Result<Array>,
     /// The transpose at an input of this shape and dtype.
     pub transpose: fn(&Params, &Tensor, &Shape, DType) -> Result<Tensor>,
@@ -46,6 +49,10 @@ impl Primitive for Linear {
     #[inline]
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
         Ok((self.eval)(params, args[0].array()?)?.into())
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        (self.infer)(params, args)
     }
 
     fn jvp(&self, me: Prim<'_>, params: &Params, _: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {

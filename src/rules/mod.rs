@@ -1,6 +1,7 @@
 //! L3: categories. An entry gives its kernel and its derivative once; its category turns them into the forward rule,
 //! the reverse rule and the batching rule.
 
+pub mod abstracted;
 pub mod basis;
 pub mod batching;
 pub mod bilinear;
@@ -12,6 +13,7 @@ pub mod opaque;
 pub mod part;
 pub mod pointwise;
 pub mod reduction;
+pub mod shapes;
 pub mod view;
 
 pub use bilinear::Bilinear;
@@ -22,4 +24,5 @@ pub use linear::{Batching, Linear};
 pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
 pub use reduction::{Reduction, Weight};
+pub use shapes::Infer;
 pub use view::View;

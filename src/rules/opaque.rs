@@ -1,10 +1,11 @@
 //! Operators without a derivative: comparisons, argmax, creation. Their outputs are constants for every tape.
 
-use super::batching;
+use super::{Infer, batching};
 use crate::bail;
 use crate::base::Result;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
+    call, call_many,
 };
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
@@ -23,6 +24,7 @@ pub enum OpaqueBatch {
 
 pub struct Opaque {
     pub name: &'static str,
+    pub infer: Infer,
     pub eval: fn(&Params, &[&Tensor]) -> Result<Outputs>,
     pub batching: OpaqueBatch,
 }
@@ -49,6 +51,10 @@ impl Primitive for Opaque {
 
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         (self.eval)(params, args)
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        (self.infer)(params, args)
     }
 
     fn jvp(&self, _: Prim<'_>, _: &Params, point: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {

@@ -1,7 +1,7 @@
 //! Reading and writing a region of a value at every level: the two operators behind `as_strided`, and behind views that
 //! were written to.
 
-use super::{General, basis, batching};
+use super::{General, basis, batching, shapes};
 use crate::base::{Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
@@ -35,6 +35,10 @@ impl Part {
 /// `read(base)`: the region's elements.
 static READ: General = General {
     name: "as_strided",
+    infer: |p, a| {
+        let part = p.get::<Part>();
+        shapes::reshaped(a, |base| Ok(part.shape(base)))
+    },
     eval: |p, args| {
         let part = p.get::<Part>();
         Ok(smallvec![region::read(args[0].array()?, &part.region, part.lead)?.into()])
@@ -56,6 +60,7 @@ static READ: General = General {
 /// `write(base, value)`: the base with the region's elements replaced.
 static WRITE: General = General {
     name: "CopySlices",
+    infer: shapes::same,
     eval: |p, args| {
         let part = p.get::<Part>();
         let (base, value) = (args[0].array()?, args[1].array()?);

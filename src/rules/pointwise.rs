@@ -1,11 +1,13 @@
 //! Pointwise operators of one to three arguments, with broadcasting.
 
-use super::{General, basis, batching};
+use super::{General, basis, batching, shapes};
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::{Saves, no_rule, operator_of};
 use crate::core::symbolic::Form;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use crate::dense::Array;
 use crate::dense::pointwise::{self, Elementwise, Kernel};
 use smallvec::{SmallVec, smallvec};
@@ -162,6 +164,7 @@ fn linked(x: Tensor, point: &Point<'_>) -> Result<Tensor> {
 /// The first argument, as a function of both that does not depend on the second.
 pub(crate) static LINKED: General = General {
     name: "where:linked",
+    infer: shapes::same,
     eval: |_, args| Ok(smallvec![args[0].clone()]),
     saves: |_, _| Saves::default(),
     jvp: |_, _, _, tangents| Ok(smallvec![tangents.first().copied().flatten().cloned()]),
@@ -232,6 +235,10 @@ impl Primitive for Pointwise {
             [a, b, c] => pointwise::ternary(self.kernel, a.array()?, b.array()?, c.array()?)?.into(),
             _ => bail!(Internal, "{}(): a pointwise operator has one to three arguments", self.name),
         })
+    }
+
+    fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {
+        shapes::pointwise(self.kernel, args)
     }
 
     fn saves(&self, _: &Params, needs: Mask) -> Saves {

@@ -1,16 +1,19 @@
 //! Reductions over dimensions whose derivative is a weight on each element: amax, prod, norm, logsumexp, …
 
-use super::{basis, batching};
+use super::{Infer, basis, batching};
 use crate::bail;
 use crate::base::Result;
 use crate::core::primitive::Saves;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
+};
 use crate::dense::Array;
 use smallvec::{SmallVec, smallvec};
 
 /// A reduction; its parameters are [`Params::Dims`].
 pub struct Reduction {
     pub name: &'static str,
+    pub infer: Infer,
     pub eval: fn(&[usize], bool, &Array) -> Result<Array>,
     pub saves: Saves,
     /// ∂out/∂x for each element of the input; `y` is the output with the reduced dimensions kept.
@@ -48,6 +51,10 @@ impl Primitive for Reduction {
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
         let (dims, keep) = params.dims();
         Ok((self.eval)(dims, keep, args[0].array()?)?.into())
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        (self.infer)(params, args)
     }
 
     fn saves(&self, _: &Params, _: Mask) -> Saves {

@@ -4,7 +4,9 @@ use super::Linear;
 use crate::base::Result;
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Point, Prim, Primitive, Tangents, Tensor};
+use crate::core::{
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor,
+};
 
 /// A view.
 pub struct View {
@@ -35,6 +37,10 @@ impl Primitive for View {
             return self.of_symbolic(params, args[0]);
         }
         self.linear.eval(params, args)
+    }
+
+    fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
+        self.linear.infer(params, args)
     }
 
     fn saves(&self, params: &Params, needs: Mask) -> Saves {

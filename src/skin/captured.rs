@@ -28,7 +28,7 @@ impl Source for Cell {
         }
         let value = cell.read()?;
         Ok(match level::tracing() {
-            LevelId::DENSE => value,
+            LevelId::DENSE | LevelId::ABSTRACT => value,
             trace => cell.captured(trace, value),
         })
     }

@@ -1,7 +1,7 @@
 //! Arrays as text, in PyTorch's format.
 
 use crate::base::{DType, Result, Scalar};
-use crate::core::host;
+use crate::core::{Meta, host};
 use crate::dense::Array;
 use std::cell::Cell;
 use std::sync::Mutex;
@@ -239,6 +239,19 @@ pub fn elements(array: &Array, indent: usize) -> Result<String> {
         (Formatter::new(array.dtype().is_float(), &o, &values)?, None)
     };
     Writer { array, grid, real, imag, options: o }.block(&mut Vec::new(), indent)
+}
+
+/// A tensor without data, as PyTorch prints it.
+pub fn describe_meta(meta: &Meta, prefix: &str, suffixes: &[String], dtype_prefix: &str) -> String {
+    let dims: Vec<String> = meta.shape.iter().map(usize::to_string).collect();
+    let comma = if dims.len() == 1 { "," } else { "" };
+    let mut text = format!("{prefix}..., device='meta', size=({}{comma})", dims.join(", "));
+    if meta.dtype != crate::base::promote::default_float() {
+        text.push_str(&format!(", dtype={dtype_prefix}{}", meta.dtype));
+    }
+    suffixes.iter().for_each(|s| text.push_str(&format!(", {s}")));
+    text.push(')');
+    text
 }
 
 /// `tensor([1., 2.], dtype=…, suffix, …)`: the elements between a prefix and what the reader must also know.

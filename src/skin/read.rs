@@ -2,8 +2,10 @@
 
 use crate::base::{Error, Result, Strides};
 use crate::core::level::{self, LevelKind};
+use crate::core::meta::no_data;
 use crate::core::tensor::Payload;
 pub use crate::core::tensor::has_level;
+
 use crate::core::{LevelId, Tensor, origin, shared};
 use crate::dense::Array;
 use crate::rules::basis;
@@ -43,7 +45,25 @@ pub fn plain(t: &Tensor, what: &str, reading: Reading) -> Result<Tensor> {
 
 /// The array behind a value; see [`plain`].
 pub fn array(t: &Tensor, what: &str, reading: Reading) -> Result<Array> {
-    plain(t, what, reading)?.array().cloned()
+    let plain = plain(t, what, reading)?;
+    if plain.is_abstract() { Err(nothing(what, reading)) } else { plain.array().cloned() }
+}
+
+/// The error for a value that has no data.
+#[cold]
+fn nothing(what: &str, reading: Reading) -> Error {
+    let text = match (reading, what) {
+        (Reading::Item | Reading::Truth, _) => "Tensor.item() cannot be called on meta tensors",
+        (_, "numpy()" | "__array__()") => {
+            let (rule, line) = (crate::core::watch::without_data(), origin::at_here());
+            return Error::type_(format!(
+                "can't convert meta device type tensor to numpy: it has no data.{rule}{line}"
+            ));
+        }
+        _ => return no_data(),
+    };
+    let (rule, line) = (crate::core::watch::without_data(), origin::at_here());
+    Error::runtime(format!("{text}: {what} reads data, and there is none.{rule}{line}"))
 }
 
 #[cold]
@@ -100,6 +120,7 @@ pub fn layout(t: &Tensor) -> (Strides, usize) {
             (strides, offset)
         }
         Some(_) => t.below().map_or_else(|| (SmallVec::new(), 0), layout),
-        None => t.dense().map_or_else(|| (SmallVec::new(), 0), |a| (a.strides(), a.storage_offset())),
+        // What has no data counts as contiguous.
+        None => t.dense().map_or_else(|| (t.shape().contiguous_strides(), 0), |a| (a.strides(), a.storage_offset())),
     }
 }

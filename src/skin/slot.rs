@@ -36,7 +36,7 @@ impl Slot {
     #[inline(always)]
     pub fn quick(&self) -> Option<&Tensor> {
         match self {
-            Slot::Owned(o) if level::tracing() == LevelId::DENSE => Some(&o.value),
+            Slot::Owned(o) if level::tracing() <= LevelId::ABSTRACT => Some(&o.value),
             _ => None,
         }
     }
@@ -149,6 +149,10 @@ impl Slot {
 /// Moves the elements to a buffer that only this value holds, unless they are visible outside already: what may be
 /// shown to others, who may write to it.
 pub fn make_exportable(value: &mut Tensor) -> Result<()> {
+    // Whoever reads it says that there is no data.
+    if value.is_abstract() {
+        return Ok(());
+    }
     let Some(array) = innermost(value) else { return Err(Error::internal("a value without an array")) };
     let alone = value.is_exclusive() && array.buffer().is_some_and(|b| Arc::strong_count(b) == 1);
     if alone || array.is_exported() {

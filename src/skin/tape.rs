@@ -80,7 +80,7 @@ pub fn leaf(t: &Tensor, sink: Arc<dyn Sink>) -> Result<Tensor> {
     if let Some(Payload::Dual { primal, tangent }) = t.payload() {
         return Ok(Tensor::dual(t.level(), leaf(primal, sink)?, tangent.clone()));
     }
-    if t.level() != LevelId::DENSE {
+    if t.level() > LevelId::ABSTRACT {
         bail!(Runtime, "requires_grad_(): the value belongs to {}", t.level());
     }
     let node = Node::leaf(LevelId::AMBIENT, Meta::of(t), Some(sink));

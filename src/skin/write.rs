@@ -8,7 +8,7 @@ use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::region::{self, Region};
-use crate::rules::{basis, part};
+use crate::rules::{abstracted, basis, part};
 
 /// The result of an in-place operator in the shape and dtype of what it is written to.
 pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
@@ -112,11 +112,24 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
     if old.dense().is_some_and(|a| !a.is_exported()) && new.dense().is_some_and(|a| !a.is_exported()) {
         return Ok(new);
     }
-    let new = settle(new)?;
+    let new = without_mixing(op, old, settle(new)?)?;
     check_capture(op, old, birth, &new)?;
     // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
     let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
     place(old, carry(old, &new)?)
+}
+
+/// A value for a tensor without data loses its own; one that has none cannot be put where data is.
+fn without_mixing(op: &str, old: &Tensor, new: Tensor) -> Result<Tensor> {
+    match (old.is_abstract(), new.is_abstract()) {
+        (true, false) => abstracted::without_data(&new),
+        (false, true) => Err(Error::not_implemented(format!(
+            "{op}(): Cannot copy out of meta tensor; no data! The tensor that is written to has data, and what is written \
+             has none{}; make the tensor inside of the function, or with device='meta'",
+            origin::at_here()
+        ))),
+        _ => Ok(new),
+    }
 }
 
 /// The value with its elements in the memory of `old`, if that is visible outside; otherwise in memory that is not.
@@ -156,7 +169,7 @@ pub fn merge_region(
     }
     let check = || -> Result<Tensor> {
         check_overlap(op, region)?;
-        let value = settle(value.clone())?;
+        let value = without_mixing(op, &old, settle(value.clone())?)?;
         check_capture(op, &old, birth, &value)?;
         Ok(value)
     };

@@ -1,6 +1,7 @@
 //! L6: the transforms, one file each, over functions of lists of tensors.
 
 pub mod backward;
+pub mod eval_shape;
 pub mod forward_ad;
 mod front;
 pub mod jacobian;
@@ -13,6 +14,7 @@ pub mod vmap;
 #[cfg(test)]
 mod tests;
 
+pub use eval_shape::eval_shape;
 pub use jacobian::{hessian, jacfwd, jacrev};
 pub use jvp::jvp;
 pub use linearize::linearize;

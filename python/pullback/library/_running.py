@@ -158,6 +158,20 @@ class Call:
         results, self.out.tensors = self.out.tensors, []
         return (*results, *(given[k] for k in places))
 
+    def fake(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
+        """As `run`, for tensors without data: what the shape rule says."""
+        op = self.op
+        if op._fake is None:
+            raise NotImplementedError(
+                f"{op._qualname}: has no rule that says what shapes its results have, and runs on tensors without data "
+                "(of device 'meta', or under eval_shape); write one with register_fake"
+            )
+        args, kwargs = self.arguments(self.tree.fill(tensors))
+        results = self.note(op._fake(*args, **kwargs))
+        self.out.tensors = []  # type: ignore[union-attr]
+        written = [tensors[k] for k in self.written(tensors)]
+        return tuple(pb.empty(y.shape, dtype=y.dtype, device="meta") for y in (*results, *written))
+
     def _check_aliases(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
         places = [place(x) for x in inputs]
         for i, y in enumerate(results):
@@ -214,6 +228,9 @@ class CustomOperator(Function):
 
     @staticmethod
     def forward(call: Call, *tensors: Any) -> Any:
+        for t in tensors:
+            if t.is_meta:
+                return call.fake(tensors)
         return call.run(tensors)
 
     @staticmethod

@@ -34,7 +34,7 @@ impl Below {
                 hidden: t.hidden.replace(t.hidden.get() | live),
                 grad: t.grad.replace(on),
                 top: t.top.replace(LevelId::DENSE),
-                trace: t.trace.replace(LevelId::DENSE),
+                trace: t.trace.replace(t.base.get()),
                 tape_cut: t.tape_cut.replace(0),
                 changes: t.changes.get(),
             }

@@ -30,6 +30,10 @@ impl Look {
         });
         let kind = match near {
             Some((live, kind)) => (live == id).then_some(kind),
+            None if id == LevelId::ABSTRACT => {
+                // No derivative and no batch can be lost with it.
+                return Look { kind: Some(Kind::Abstract), forbidden: false, ..look };
+            }
             None if id <= LevelId::AMBIENT => Some(Kind::Tape),
             None => with(id, |l| Kind::from(&l.kind)),
         };

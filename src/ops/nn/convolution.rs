@@ -5,15 +5,20 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::base::{Result, Shape};
+use crate::base::{DType, Result, Shape};
 use crate::core::params::Dims;
-use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, Inferred, Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
-use crate::rules::{Bilinear, basis, batching};
+use crate::rules::{Bilinear, basis, batching, shapes};
+
+fn formed(form: Result<(DType, Shape)>) -> Result<Inferred> {
+    form.and_then(|(dtype, shape)| shapes::one(dtype, shape))
+}
 
 /// y from x and w.
 pub static CONV: Bilinear = Bilinear {
     name: "conv",
+    infer: |p, a| formed(conv::forward_form(shapes::first(a)?.form(), shapes::argument(a, 1)?.form(), p.get())),
     symbolic: None,
     eval: |p, x, w| conv::forward(x, w, p.get()),
     transposes: [
@@ -33,6 +38,7 @@ pub static CONV: Bilinear = Bilinear {
 /// x from y and w: the transposed convolution.
 pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
     name: "conv_transpose",
+    infer: |p, a| formed(conv::input_grad_form(shapes::first(a)?.form(), shapes::argument(a, 1)?.form(), p.get())),
     symbolic: None,
     eval: |p, dy, w| conv::input_grad(dy, w, p.get()),
     transposes: [
@@ -52,6 +58,7 @@ pub static CONV_INPUT_GRAD: Bilinear = Bilinear {
 /// w from x and y.
 pub static CONV_WEIGHT_GRAD: Bilinear = Bilinear {
     name: "conv_weight_grad",
+    infer: |p, a| formed(conv::weight_grad_form(shapes::first(a)?.form(), shapes::argument(a, 1)?.form(), p.get())),
     symbolic: None,
     eval: |p, x, dy| conv::weight_grad(x, dy, p.get()),
     transposes: [

@@ -14,7 +14,7 @@ use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
 use crate::rules::index::{Bounds, check_index};
-use crate::rules::{Opaque, OpaqueBatch, Partial};
+use crate::rules::{Opaque, OpaqueBatch, Partial, shapes};
 use smallvec::smallvec;
 use std::borrow::Cow;
 
@@ -202,6 +202,7 @@ parameters! { Named = "name" }
 /// Refuses elements outside of [0, 1], NaN included.
 pub(crate) static CHECK_PROBABILITY: Opaque = Opaque {
     name: "binary_cross_entropy:check",
+    infer: |_, a| shapes::pointwise(&kernels::IS_PROBABILITY, a),
     eval: |p, args| {
         let within = pointwise::unary(&kernels::IS_PROBABILITY, args[0].array()?)?;
         if reduce::all(&within, &(0..within.rank()).collect::<Vec<_>>(), false)?.item()?.as_f64() == 0.0 {

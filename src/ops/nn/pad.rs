@@ -10,7 +10,7 @@ use crate::dense::memory::list;
 use crate::ops::promote::fitting;
 use crate::ops::signature::HERE;
 use crate::rules::basis::{self, where_};
-use crate::rules::{Batching, Linear, index};
+use crate::rules::{Batching, Linear, index, shapes};
 
 /// Zeros (or a crop, where negative) before and after each dimension.
 #[derive(Debug, Clone)]
@@ -21,6 +21,7 @@ parameters! { Pads = "pad" }
 
 static PAD: Linear = Linear {
     name: "pad",
+    infer: |p, a| shapes::reshaped(a, |x| kernels::padded_shape(x, &p.get::<Pads>().0)),
     eval: |p, a| kernels::pad(a, &p.get::<Pads>().0, 0.into()),
     transpose: |p, g, _, _| {
         let back = p.get::<Pads>().0.iter().map(|&(a, b)| (-a, -b)).collect();

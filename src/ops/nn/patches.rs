@@ -5,11 +5,12 @@ use crate::base::{Result, Shape};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
 use crate::ops::signature::inside;
-use crate::rules::{Batching, Linear, basis};
+use crate::rules::{Batching, Linear, basis, shapes};
 
 /// From planes [..., H, W] the elements of each window: [..., kernel positions, windows].
 static UNFOLD: Linear = Linear {
     name: "unfold:patches",
+    infer: |p, a| shapes::reshaped(a, |x| conv::unfold_shape(x, p.get())?.checked("unfold")),
     eval: |p, a| conv::unfold(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&FOLD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&UNFOLD), p, &[v])),
@@ -18,6 +19,7 @@ static UNFOLD: Linear = Linear {
 /// The transpose of [`UNFOLD`].
 static FOLD: Linear = Linear {
     name: "fold",
+    infer: |p, a| shapes::reshaped(a, |x| conv::fold_shape(x, p.get())?.checked("fold")),
     eval: |p, a| conv::fold(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&UNFOLD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&FOLD), p, &[v])),

@@ -2,18 +2,22 @@
 
 use super::sizes::by_dim;
 use crate::bail;
-use crate::base::{Result, Scalar, Shape};
+use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{Outputs, Params, Prim, Primitive, Tensor, call, call_many};
+use crate::core::{Meta, Outputs, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
 use crate::ops::signature::inside;
-use crate::rules::{Batching, General, Linear, basis, batching, index};
+use crate::rules::{Batching, General, Linear, basis, batching, index, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// Averages over windows of the last dimensions.
 static AVG_POOL: Linear = Linear {
     name: "avg_pool",
+    infer: |p, a| {
+        let x = shapes::first(a)?;
+        shapes::one(x.dtype, window::pooled_shape("avg_pool", x.form(), p.get())?)
+    },
     eval: |p, a| window::avg_pool(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&AVG_POOL_GRAD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&AVG_POOL), p, &[v])),
@@ -22,6 +26,10 @@ static AVG_POOL: Linear = Linear {
 /// The transpose of [`AVG_POOL`].
 static AVG_POOL_GRAD: Linear = Linear {
     name: "avg_pool_grad",
+    infer: |p, a| {
+        let x = shapes::first(a)?;
+        shapes::one(x.dtype, window::spread_shape("avg_pool", x.form(), p.get())?)
+    },
     eval: |p, a| window::avg_pool_grad(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&AVG_POOL), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&AVG_POOL_GRAD), p, &[v])),
@@ -30,6 +38,11 @@ static AVG_POOL_GRAD: Linear = Linear {
 /// Maxima over windows of the last dimensions, and their positions in the plane. The derivative follows the positions.
 static MAX_POOL: General = General {
     name: "max_pool",
+    infer: |p, a| {
+        let x = shapes::first(a)?;
+        let shape = window::pooled_shape("max_pool", x.form(), p.get())?;
+        Ok(smallvec![Meta { dtype: x.dtype, shape: shape.clone() }, Meta { dtype: DType::I64, shape }])
+    },
     eval: |p, a| {
         let (values, indices) = window::max_pool(a[0].array()?, p.get())?;
         Ok(smallvec![values.into(), indices.into()])

@@ -31,7 +31,7 @@ use crate::base::size::Whole;
 use crate::base::{Layout, Result, Shape};
 use crate::core::level;
 use crate::core::tensor::Payload;
-use crate::core::{LevelId, Tensor};
+use crate::core::{LevelId, Meta, Tensor};
 use crate::dense::region::Region;
 use crate::rules::part;
 use link::{Link, MAX_DEPTH, View, flattened};
@@ -431,5 +431,9 @@ impl Cell {
 
 /// Another handle on the same elements: a detached tensor is another argument than the tensor itself.
 fn distinct(t: Tensor) -> Tensor {
-    t.dense().cloned().map_or(t, Tensor::from)
+    match t.dense() {
+        Some(a) => a.clone().into(),
+        None if t.level() == LevelId::ABSTRACT => Tensor::without_data(Meta::of(&t)),
+        None => t,
+    }
 }

@@ -12,4 +12,4 @@ pub use dtype::{DType, Element};
 pub use error::{Error, Kind, Result};
 pub use layout::Layout;
 pub use scalar::Scalar;
-pub use shape::{Shape, Strides};
+pub use shape::{Form, Shape, Strides};

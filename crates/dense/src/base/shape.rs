@@ -2,12 +2,15 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
+use super::dtype::DType;
 use super::error::{Error, Result};
 use super::size;
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+/// What can be said of an array without its elements.
+pub type Form<'a> = (DType, &'a Shape);
 /// Element strides, one per dimension. Zero and negative strides are legal.
 pub type Strides = SmallVec<[isize; 6]>;
 
@@ -125,6 +128,25 @@ impl Shape {
     /// Whether a tensor of this shape can be broadcast to `wide`.
     pub fn expands_to(&self, wide: &Shape) -> bool {
         self.rank() <= wide.rank() && self.iter().rev().zip(wide.iter().rev()).all(|(&d, &w)| d == w || d == 1)
+    }
+    /// An error if the elements cannot have this shape instead: `Runtime` for one whose sizes are too large.
+    pub fn check_reshape(&self, shape: &Shape) -> Result<()> {
+        match shape.checked_numel() {
+            Some(n) if n == self.numel() => Ok(()),
+            Some(_) => Err(Error::internal(format!("reshape(): {self} was to become {shape}"))),
+            None => Err(Error::runtime(format!("reshape(): shape {shape} has sizes that memory cannot address"))),
+        }
+    }
+    /// A `Runtime` error if it does not broadcast to this shape, or that one has too many elements to be counted.
+    pub fn check_expand(&self, shape: &Shape) -> Result<()> {
+        if !self.expands_to(shape) {
+            let text = format!("expand(): a tensor of shape {self} cannot be expanded to shape {shape}");
+            return Err(Error::runtime(text));
+        }
+        match shape.checked_numel() {
+            Some(_) => Ok(()),
+            None => Err(Error::runtime(format!("expand(): shape {shape} has more elements than can be counted"))),
+        }
     }
     /// Row-major strides. Those of a tensor's shape fit: they are parts of its counted number of elements.
     #[inline]

@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::gather::by_width;
 use super::parallel::Shared;
 use super::{copy, threads};
-use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides};
+use crate::base::{DType, Element, Form, Layout, Result, Scalar, Shape, Strides};
 use crate::{bail, match_dtype};
 use std::ops::Range;
 use std::sync::Arc;
@@ -246,6 +246,11 @@ impl Array {
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
+    /// What can be said of it without its elements.
+    #[inline]
+    pub fn form(&self) -> Form<'_> {
+        (self.dtype, &self.shape)
+    }
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
@@ -442,11 +447,7 @@ impl Array {
     ///
     /// Error: `Runtime` for a shape without elements whose other sizes are too large.
     pub fn reshape(&self, shape: &Shape) -> Result<Array> {
-        match shape.checked_numel() {
-            Some(n) if n == self.numel() => {}
-            Some(_) => bail!(Internal, "reshape(): {} was to become {shape}", self.shape),
-            None => bail!(Runtime, "reshape(): shape {shape} has sizes that memory cannot address"),
-        }
+        self.shape.check_reshape(shape)?;
         if let Data::Strided { .. } = self.data {
             return match self.layout().reshape(shape) {
                 Some(layout) => self.view(|_| layout),
@@ -463,12 +464,7 @@ impl Array {
         if self.shape == *shape {
             return Ok(self.clone());
         }
-        if !self.shape.expands_to(shape) {
-            bail!(Runtime, "expand(): a tensor of shape {} cannot be expanded to shape {shape}", self.shape);
-        }
-        if shape.checked_numel().is_none() {
-            bail!(Runtime, "expand(): shape {shape} has more elements than can be counted");
-        }
+        self.shape.check_expand(shape)?;
         self.view(|l| l.expand(shape))
     }
 

@@ -19,7 +19,7 @@ use pullback::dense::Array;
 use pullback::match_dtype;
 use pullback::ops::Cost;
 use pullback::ops::value::Setting;
-use pullback::rules::basis;
+use pullback::rules::{abstracted, basis};
 use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -240,6 +240,8 @@ struct Target {
     dtype: Option<DType>,
     copy: bool,
     order: Option<Order>,
+    /// Whether the result is to have no data; as the tensor itself if not asked for.
+    meta: Option<bool>,
 }
 
 impl Target {
@@ -248,19 +250,33 @@ impl Target {
             self.dtype = Some(d);
         } else if let Some(other) = tensor::cell(o) {
             self.dtype = Some(other.value().dtype());
+            self.meta = Some(other.value().is_abstract());
         } else if let Ok(d) = dtype::dtype_argument(o, "to", "dtype") {
             self.dtype = Some(d);
         } else {
-            device::Device::from_argument(o, "to")?;
+            self.meta = Some(device::Device::from_argument(o, "to")?.is_meta());
         }
         Ok(())
     }
+}
+
+/// The value on the other device. From `meta` there is nothing to move.
+#[cold]
+fn moved<'py>(slf: Slf<'_, 'py>, value: &Tensor, target: &Target) -> Out<'py> {
+    if value.is_abstract() {
+        return Err(pullback::core::meta::no_data().into());
+    }
+    let value = basis::cast(value, target.dtype.unwrap_or(value.dtype()))?;
+    Ok(tensor::wrap(slf.py(), abstracted::without_data(&value)?)?.into_any())
 }
 
 /// The value in another dtype; the object itself if nothing changes.
 fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
     let py = slf.py();
     let value = slf.get().value();
+    if target.meta.is_some_and(|meta| meta != value.is_abstract()) {
+        return moved(slf, &value, target);
+    }
     if let Some(order) = &target.order {
         let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;
         return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
@@ -303,7 +319,7 @@ native! { METHODS, ATTRIBUTES:
     fn to(slf, first = None, second = None, third = None, fourth = None;
         dtype = None, device = None, other = None, non_blocking = False, copy = False, memory_format = None) {
         let order = memory_format.map(|f| options::memory_format("to", &f)).transpose()?.flatten();
-        let mut target = Target { dtype: None, copy: flag(copy, false)?, order };
+        let mut target = Target { dtype: None, copy: flag(copy, false)?, order, meta: None };
         let mut flags = Vec::new();
         for a in [first, second, third, fourth].into_iter().flatten() {
             if a.is_instance_of::<pyo3::types::PyBool>() { flags.push(a.is_truthy()?) } else { target.take(&a)? }
@@ -332,7 +348,7 @@ native! { METHODS, ATTRIBUTES:
     /// The tensor in main memory: itself.
     fn cpu(slf; memory_format = None) {
         let order = memory_format.map(|f| options::memory_format("cpu", &f)).transpose()?.flatten();
-        converted(slf, &Target { order, ..Target::default() })
+        converted(slf, &Target { order, meta: Some(false), ..Target::default() })
     }
     /// A tensor with a copy of `data`, of this tensor's dtype unless given.
     fn new_tensor(slf, data; dtype = None, device = None, requires_grad = False, layout = None, pin_memory = False) {

@@ -19,7 +19,7 @@ use crate::types::{device, dtype};
 use pullback::base::{DType, Error, Result};
 use pullback::core::Tensor;
 use pullback::dense::{Array, copy, stack};
-use pullback::rules::basis;
+use pullback::rules::{abstracted, basis};
 use pyo3::exceptions::{PyUserWarning, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -110,6 +110,7 @@ fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
 pub struct Options {
     pub dtype: Option<DType>,
     pub requires_grad: bool,
+    meta: bool,
 }
 
 impl Options {
@@ -119,15 +120,17 @@ impl Options {
         device: Option<Any<'_, '_>>,
         requires_grad: bool,
     ) -> PyResult<Self> {
-        if let Some(d) = device {
-            device::Device::from_argument(d, op)?;
-        }
+        let meta = match device {
+            Some(d) if !d.is_none() => device::Device::from_argument(d, op)?.is_meta(),
+            _ => device::is_meta_by_default(),
+        };
         let dtype = dtype.map(|d| dtype::dtype_argument(d, op, "dtype")).transpose()?;
-        Ok(Options { dtype, requires_grad })
+        Ok(Options { dtype, requires_grad, meta })
     }
 
     /// A new object around a value.
     pub fn finish<'py>(&self, py: Python<'py>, t: Tensor) -> PyResult<Bound<'py, PyAny>> {
+        let t = if self.meta { abstracted::without_data(&t)? } else { t };
         let out = tensor::wrap_shared(py, t)?;
         if self.requires_grad {
             tensor::history::set_requires_grad(&out, true)?;
@@ -200,7 +203,8 @@ fn convert_sharing<'py>(op: &str, o: Any<'_, 'py>, opts: Options, copy: Option<b
     }
     let shared = if let Ok(t) = o.cast::<PyTensor>() {
         let value = t.get().value();
-        if opts.dtype.is_none_or(|d| d == value.dtype()) && !opts.requires_grad {
+        let there = !opts.meta || value.is_abstract();
+        if opts.dtype.is_none_or(|d| d == value.dtype()) && !opts.requires_grad && there {
             return Ok(o.clone());
         }
         Some(value)

@@ -4,6 +4,7 @@
 mod argnums;
 mod callable;
 mod dims;
+mod eval_shape;
 mod grad;
 mod jacobian;
 mod jvp;
@@ -47,6 +48,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<linearize::JvpFunction>()?;
     func.add_class::<trace::Program>()?;
+    func.add_class::<eval_shape::ShapeFunction>()?;
     func.add_function(wrap_pyfunction!(grad::grad, &func)?)?;
     func.add_function(wrap_pyfunction!(grad::grad_and_value, &func)?)?;
     func.add_function(wrap_pyfunction!(vjp::vjp, &func)?)?;
@@ -57,6 +59,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(jacobian::hessian, &func)?)?;
     func.add_function(wrap_pyfunction!(linearize::linearize, &func)?)?;
     func.add_function(wrap_pyfunction!(trace::trace, &func)?)?;
+    func.add_function(wrap_pyfunction!(eval_shape::eval_shape, &func)?)?;
     m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
     Ok(m.add("vmap", func.getattr("vmap")?)?)
 }

@@ -35,8 +35,8 @@ pub struct Inputs {
 #[inline]
 fn is_followed(value: &Tensor, quiet: bool) -> bool {
     match value.level() {
-        LevelId::DENSE => false,
-        LevelId::AMBIENT if quiet => value.below().is_none_or(|b| b.level() != LevelId::DENSE),
+        LevelId::DENSE | LevelId::ABSTRACT => false,
+        LevelId::AMBIENT if quiet => value.below().is_none_or(|b| b.level() > LevelId::ABSTRACT),
         _ => true,
     }
 }

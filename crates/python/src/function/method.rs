@@ -253,7 +253,7 @@ impl<'a> Method<'a> {
             false => (&setup.saved[..], through),
         };
         let all = saved.iter().chain(cotangents.iter().flatten()).chain(&through);
-        let through: Vec<&Tensor> = all.filter(|t| t.level() != LevelId::DENSE).collect();
+        let through: Vec<&Tensor> = all.filter(|t| t.level() > LevelId::ABSTRACT).collect();
         let finish = |g: Tensor| {
             let g = match own {
                 Some(own) => unhung(g, own),
@@ -343,7 +343,7 @@ pub fn computed(outputs: &[Tensor]) {
             s.lost = Some(at_here());
         }
         let below = |y: &Tensor| own.map_or_else(|| y.clone(), |own| unhung(y.clone(), own));
-        let followed = outputs.iter().map(below).filter(|y| y.level() != LevelId::DENSE);
+        let followed = outputs.iter().map(below).filter(|y| y.level() > LevelId::ABSTRACT);
         let room = ROOTS.saturating_sub(s.through.len());
         s.through.extend(followed.take(room));
     });

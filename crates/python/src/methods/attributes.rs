@@ -24,10 +24,12 @@ fn nothing(py: Python<'_>) -> Out<'_> {
     Ok(py.None().into_bound(py))
 }
 
-fn cpu(py: Python<'_>) -> Out<'_> {
-    static CPU: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let make = || Ok::<_, PyErr>(Bound::new(py, device::Device::CPU)?.into_any().unbind());
-    Ok(CPU.get_or_try_init(py, make)?.bind(py).clone())
+/// The device of a tensor.
+fn place(py: Python<'_>, meta: bool) -> Out<'_> {
+    static PLACES: [PyOnceLock<Py<PyAny>>; 2] = [const { PyOnceLock::new() }; 2];
+    let device = if meta { device::Device::META } else { device::Device::CPU };
+    let make = || Ok::<_, PyErr>(Bound::new(py, device)?.into_any().unbind());
+    Ok(PLACES[usize::from(meta)].get_or_try_init(py, make)?.bind(py).clone())
 }
 
 fn strided(py: Python<'_>) -> Out<'_> {
@@ -133,8 +135,8 @@ native! { METHODS, ATTRIBUTES:
     /// The number of dimensions.
     get ndim(slf) { int(slf.py(), slf.get().value().rank()) }
     ~
-    /// Where the elements are: `cpu`.
-    get device(slf) { cpu(slf.py()) }
+    /// Where the elements are: `cpu`, or `meta` where there are none.
+    get device(slf) { place(slf.py(), slf.get().value().is_abstract()) }
     ~
     /// How the elements are stored: `strided`.
     get layout(slf) { strided(slf.py()) }
@@ -156,8 +158,11 @@ native! { METHODS, ATTRIBUTES:
     /// Whether this tensor was made by the user and not by a recorded operator.
     get is_leaf(slf) { truth(slf.py(), autograd::is_leaf(&slf.get().value())) }
     ~
-    /// True.
-    get is_cpu(slf) { truth(slf.py(), true) }
+    /// Whether the tensor has no data: its device is `meta`.
+    get is_meta(slf) { truth(slf.py(), slf.get().value().is_abstract()) }
+    ~
+    /// Whether the elements are in main memory.
+    get is_cpu(slf) { truth(slf.py(), !slf.get().value().is_abstract()) }
     ~
     /// False.
     get is_cuda(slf) { truth(slf.py(), false) }

@@ -7,7 +7,7 @@ use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::tensor::Payload;
-use pullback::core::{LevelId, Tensor, level};
+use pullback::core::{LevelId, Meta, Tensor, level};
 use pullback::skin::print::{self, PrintOptions};
 use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -27,6 +27,7 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
         Ok(format!("{name}, value=\n    {inner}\n)"))
     };
     match t.payload() {
+        None if t.is_abstract() => Ok(print::describe_meta(&Meta::of(t), prefix, extra, "pullback.")),
         None => print::describe(t.array()?, prefix, extra, "pullback."),
         Some(Payload::Taped { value, node, .. }) if id == LevelId::AMBIENT => {
             let mut suffixes = extra.to_vec();

@@ -3,6 +3,7 @@
 pub mod indexing;
 pub mod out;
 pub mod parse;
+mod placed;
 pub mod run;
 pub mod slots;
 pub mod views;

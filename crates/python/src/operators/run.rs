@@ -3,6 +3,7 @@
 use crate::door::callable::{self, Callable, Given, Kind};
 use crate::door::enter::enter;
 use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
+use crate::operators::placed;
 use crate::process::gil::without_gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
@@ -176,6 +177,14 @@ fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
 
 /// Runs an entry, without the GIL if there is much to do.
 pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
+    if entry.flags.has(Flags::CREATION) {
+        return placed::run(entry, values, || run_long(py, entry, values));
+    }
+    run_long(py, entry, values)
+}
+
+#[inline(always)]
+fn run_long(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
     if entry.flags.is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
 }
 

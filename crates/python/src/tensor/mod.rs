@@ -136,7 +136,7 @@ impl PyTensor {
         let cell = self.cell();
         let value = cell.read_or_stale();
         match level::tracing() {
-            LevelId::DENSE => value,
+            LevelId::DENSE | LevelId::ABSTRACT => value,
             trace => cell.captured(trace, value),
         }
     }

@@ -1,4 +1,5 @@
-//! `device`, `layout` and `memory_format`: values that programs pass around. There is one device and one layout.
+//! `device`, `layout` and `memory_format`: values that programs pass around. There is one layout, and one device besides
+//! `meta`, where tensors have no data.
 
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
@@ -6,22 +7,43 @@ use crate::types::raised;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
+use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Where a tensor lives. Only `cpu` exists.
+/// Where a tensor lives: `cpu`, or `meta`, whose tensors have a shape and a dtype and no data.
 #[pyclass(frozen, eq, hash, name = "device", module = "pullback")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Device {
+    meta: bool,
     index: Option<u32>,
 }
 
+thread_local! {
+    /// Whether each `with device(...)` that this thread is in names `meta`, the innermost last.
+    static ENTERED: RefCell<Vec<bool>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether tensors are made on `meta` where the program names no device.
+pub fn is_meta_by_default() -> bool {
+    ENTERED.with_borrow(|e| e.last() == Some(&true))
+}
+
 impl Device {
-    pub const CPU: Device = Device { index: None };
+    pub const CPU: Device = Device { meta: false, index: None };
+    pub const META: Device = Device { meta: true, index: None };
+
+    /// Whether its tensors have no data.
+    pub fn is_meta(&self) -> bool {
+        self.meta
+    }
+    fn kind(&self) -> &'static str {
+        if self.meta { "meta" } else { "cpu" }
+    }
 
     /// The device that an argument names: a `device` or a string.
     ///
     /// # Errors
-    /// RuntimeError for any device but the cpu, TypeError for other objects.
+    /// RuntimeError for any device but the cpu and meta, TypeError for other objects.
     pub fn from_argument(obj: &Bound<'_, PyAny>, function: &str) -> PyResult<Device> {
         if let Ok(device) = obj.cast::<Device>() {
             return Ok(device.get().clone());
@@ -40,18 +62,18 @@ impl Device {
 
 fn parse(name: &str, function: &str) -> PyResult<Device> {
     let index = match name.split_once(':') {
-        None if name == "cpu" => None,
-        Some(("cpu", digits)) if digits == "0" || !digits.starts_with(['0', '+']) => {
+        None if name == "cpu" || name == "meta" => None,
+        Some(("cpu" | "meta", digits)) if digits == "0" || !digits.starts_with(['0', '+']) => {
             Some(digits.parse().map_err(|_| not_cpu(function, name))?)
         }
         _ => return Err(not_cpu(function, name).into()),
     };
-    Ok(Device { index })
+    Ok(Device { meta: name.starts_with("meta"), index })
 }
 
 #[cold]
 fn not_cpu(function: &str, got: &str) -> PyErr {
-    PyRuntimeError::new_err(short!("{function}(): the only device is 'cpu', got '{got}'"))
+    PyRuntimeError::new_err(short!("{function}(): the only devices are 'cpu' and 'meta', got '{got}'"))
 }
 
 #[pymethods]
@@ -66,13 +88,13 @@ impl Device {
                 device.__str__()
             ))
             .into()),
-            (a, b) => Ok(Device { index: a.or(b) }),
+            (a, b) => Ok(Device { index: a.or(b), ..device }),
         }
     }
-    /// The kind of device: `cpu`.
+    /// The kind of device: `cpu` or `meta`.
     #[getter]
     fn r#type(&self) -> &'static str {
-        "cpu"
+        self.kind()
     }
     /// The number given with the device, or None.
     #[getter]
@@ -80,22 +102,25 @@ impl Device {
         self.index
     }
     fn __str__(&self) -> String {
-        self.index.map_or("cpu".into(), |i| format!("cpu:{i}"))
+        self.index.map_or(self.kind().into(), |i| format!("{}:{i}", self.kind()))
     }
     fn __repr__(&self) -> String {
         match self.index {
-            None => "device(type='cpu')".into(),
-            Some(i) => format!("device(type='cpu', index={i})"),
+            None => format!("device(type='{}')", self.kind()),
+            Some(i) => format!("device(type='{}', index={i})", self.kind()),
         }
     }
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (&'static str, Option<u32>)) {
-        (slf.get_type(), ("cpu", slf.get().index))
+        (slf.get_type(), (slf.get().kind(), slf.get().index))
     }
+    /// Tensors that are made inside, without naming a device, are made here.
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        ENTERED.with_borrow_mut(|e| e.push(slf.get().meta));
         slf
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {
+        ENTERED.with_borrow_mut(Vec::pop);
         false
     }
 }

@@ -10,11 +10,11 @@ mod patches;
 mod unrolled;
 
 pub use params::{ConvParams, by_x};
-pub use patches::{fold, unfold};
+pub use patches::{fold, fold_shape, unfold, unfold_shape};
 
 use super::{Array, copy};
 use crate::bail;
-use crate::base::{DType, Result};
+use crate::base::{DType, Error, Form, Result, Shape};
 use num_complex::Complex;
 use unrolled::Unrolled;
 
@@ -44,18 +44,15 @@ use by_dtype;
 
 /// Both operands, halves widened, and the dtype of the result.
 fn operands(op: &str, a: &Array, b: &Array) -> Result<(Array, Array, DType)> {
-    let dtype = a.dtype();
-    if dtype != b.dtype() {
-        bail!(Runtime, "{op}(): expected both arguments to have the same dtype, got {dtype} and {}", b.dtype());
-    }
+    let dtype = check_dtypes(op, a.dtype(), b.dtype())?;
     let wide = if dtype.is_half() { DType::F32 } else { dtype };
     Ok((copy::cast(a, wide)?.contiguous()?, copy::cast(b, wide)?.contiguous()?, dtype))
 }
 
-/// The sizes `n, channels, out channels` if the arrays fit the parameters: x [n, c, …], w [o, c/groups, …],
+/// The sizes `n, channels, out channels` if the shapes fit the parameters: x [n, c, …], w [o, c/groups, …],
 /// y [n, o, …], of which two are given.
-fn check(op: &str, p: &ConvParams, x: Option<&Array>, w: Option<&Array>, y: Option<&Array>) -> Result<[usize; 3]> {
-    let lead = |a: Option<&Array>, i: usize| a.filter(|a| a.rank() == p.rank + 2).map(|a| a.shape()[i]);
+fn check(op: &str, p: &ConvParams, x: Option<&Shape>, w: Option<&Shape>, y: Option<&Shape>) -> Result<[usize; 3]> {
+    let lead = |a: Option<&Shape>, i: usize| a.filter(|a| a.rank() == p.rank + 2).map(|a| a[i]);
     let n = lead(x, 0).or(lead(y, 0));
     let c = lead(x, 1).or(lead(w, 1).map(|c| c * p.groups));
     let o = lead(w, 0).or(lead(y, 1));
@@ -63,12 +60,49 @@ fn check(op: &str, p: &ConvParams, x: Option<&Array>, w: Option<&Array>, y: Opti
         bail!(Internal, "{op}(): operands of wrong rank for {p:?}");
     };
     let divides = p.groups > 0 && c % p.groups == 0 && o % p.groups == 0;
-    let fits = |a: Option<&Array>, shape: crate::base::Shape| a.is_none_or(|a| *a.shape() == shape);
+    let fits = |a: Option<&Shape>, shape: Shape| a.is_none_or(|a| *a == shape);
     if !divides || !fits(x, p.x_shape(n, c)) || !fits(w, p.w_shape(o, c / p.groups)) || !fits(y, p.y_shape(n, o)) {
-        let shape = |a: Option<&Array>| a.map(|a| a.shape().to_string()).unwrap_or_default();
+        let shape = |a: Option<&Shape>| a.map(Shape::to_string).unwrap_or_default();
         bail!(Internal, "{op}(): shapes {} {} {} do not fit {p:?}", shape(x), shape(w), shape(y));
     }
     Ok([n, c, o])
+}
+
+/// The dtype of a result.
+fn check_dtypes(op: &str, a: DType, b: DType) -> Result<DType> {
+    if a != b {
+        bail!(Runtime, "{op}(): expected both arguments to have the same dtype, got {a} and {b}");
+    }
+    if a == DType::Bool {
+        return Err(of_bools(op));
+    }
+    Ok(a)
+}
+
+#[cold]
+fn of_bools(op: &str) -> Error {
+    Error::not_implemented(format!("{op}(): not implemented for {} tensors", DType::Bool))
+}
+
+/// Dtype and shape of [`forward`].
+///
+/// # Errors
+/// Those of [`forward`]; so for the next two.
+pub fn forward_form(x: Form<'_>, w: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+    let [n, _, o] = check("conv", p, Some(x.1), Some(w.1), None)?;
+    Ok((check_dtypes("conv", x.0, w.0)?, p.y_shape(n, o).checked("conv")?))
+}
+
+/// Dtype and shape of [`input_grad`].
+pub fn input_grad_form(dy: Form<'_>, w: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+    let [n, c, _] = check("conv_transpose", p, None, Some(w.1), Some(dy.1))?;
+    Ok((check_dtypes("conv_transpose", dy.0, w.0)?, p.x_shape(n, c).checked("conv_transpose")?))
+}
+
+/// Dtype and shape of [`weight_grad`].
+pub fn weight_grad_form(x: Form<'_>, dy: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+    let [_, c, o] = check("conv_weight_grad", p, Some(x.1), None, Some(dy.1))?;
+    Ok((check_dtypes("conv_weight_grad", x.0, dy.0)?, p.w_shape(o, c / p.groups).checked("conv_weight_grad")?))
 }
 
 /// The convolution of x [N, C, *input] with w [O, C/groups, *kernel]: [N, O, *output].
@@ -76,7 +110,7 @@ fn check(op: &str, p: &ConvParams, x: Option<&Array>, w: Option<&Array>, y: Opti
 /// # Errors
 /// `NotImplemented` for bool; `Internal` if shapes do not fit the parameters.
 pub fn forward(x: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
-    let [n, c, o] = check("conv", p, Some(x), Some(w), None)?;
+    let [n, c, o] = check("conv", p, Some(x.shape()), Some(w.shape()), None)?;
     let (x, w, dtype) = operands("conv", x, w)?;
     let out = by_dtype!("conv", x, w, T => Unrolled::<T>::new(p, n, c, o).forward(&x, &w))?;
     copy::cast(&out, dtype)
@@ -87,7 +121,7 @@ pub fn forward(x: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
 /// # Errors
 /// As [`forward`].
 pub fn input_grad(dy: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
-    let [n, c, o] = check("conv_transpose", p, None, Some(w), Some(dy))?;
+    let [n, c, o] = check("conv_transpose", p, None, Some(w.shape()), Some(dy.shape()))?;
     let (dy, w, dtype) = operands("conv_transpose", dy, w)?;
     let out = by_dtype!("conv_transpose", dy, w, T => Unrolled::<T>::new(p, n, c, o).input_grad(&dy, &w))?;
     copy::cast(&out, dtype)
@@ -98,7 +132,7 @@ pub fn input_grad(dy: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
 /// # Errors
 /// As [`forward`].
 pub fn weight_grad(x: &Array, dy: &Array, p: &ConvParams) -> Result<Array> {
-    let [n, c, o] = check("conv_weight_grad", p, Some(x), None, Some(dy))?;
+    let [n, c, o] = check("conv_weight_grad", p, Some(x.shape()), None, Some(dy.shape()))?;
     let (x, dy, dtype) = operands("conv_weight_grad", x, dy)?;
     let out = by_dtype!("conv_weight_grad", x, dy, T => Unrolled::<T>::new(p, n, c, o).weight_grad(&x, &dy))?;
     copy::cast(&out, dtype)

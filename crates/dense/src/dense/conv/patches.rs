@@ -11,21 +11,33 @@ use crate::{bail, match_dtype};
 use num_complex::Complex;
 
 /// The leading dimensions, if the last ones are these.
-fn lead(op: &str, a: &Array, last: &[usize]) -> Result<Shape> {
-    match a.rank().checked_sub(last.len()) {
-        Some(l) if a.shape()[l..] == *last => Ok(Shape::new(&a.shape()[..l])),
-        _ => bail!(Internal, "{op}(): a tensor of shape {} where the last dimensions should be {last:?}", a.shape()),
+fn lead(op: &str, shape: &Shape, last: &[usize]) -> Result<Shape> {
+    match shape.rank().checked_sub(last.len()) {
+        Some(l) if shape[l..] == *last => Ok(Shape::new(&shape[..l])),
+        _ => bail!(Internal, "{op}(): a tensor of shape {shape} where the last dimensions should be {last:?}"),
     }
+}
+
+/// The shape of [`unfold`].
+pub fn unfold_shape(x: &Shape, p: &ConvParams) -> Result<Shape> {
+    Ok(lead("unfold", x, &p.input[3 - p.rank..])?.append(p.taps()).append(p.out_pixels()))
+}
+
+/// The shape of [`fold`].
+pub fn fold_shape(g: &Shape, p: &ConvParams) -> Result<Shape> {
+    let lead = lead("fold", g, &[p.taps(), p.out_pixels()])?;
+    Ok(lead.iter().chain(&p.input[3 - p.rank..]).copied().collect())
 }
 
 /// From planes [..., *input] the elements that each output pixel reads: [..., kernel positions, output pixels].
 pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
-    let lead = lead("unfold", x, &p.input[3 - p.rank..])?;
-    let (planes, taps, inner, outer) = (lead.numel(), p.taps(), p.in_pixels(), p.out_pixels());
+    let shape = unfold_shape(x.shape(), p)?;
+    let (taps, inner, outer) = (p.taps(), p.in_pixels(), p.out_pixels());
+    let planes = shape[..shape.rank() - 2].iter().product();
     let x = x.contiguous()?;
     match_dtype!(x.dtype(), T => {
         let x: &[T] = x.as_slice().unwrap_or(&[]);
-        Array::build_typed::<T>(lead.append(taps).append(outer), |out, _| {
+        Array::build_typed::<T>(shape, |out, _| {
             let out = Shared(out);
             parallel::ranges(planes, taps * outer, &|lo, hi| {
                 for plane in lo..hi {
@@ -48,12 +60,11 @@ pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
 /// # Errors
 /// `NotImplemented` for bool.
 pub fn fold(g: &Array, p: &ConvParams) -> Result<Array> {
-    let (taps, outer) = (p.taps(), p.out_pixels());
-    let lead = lead("fold", g, &[taps, outer])?;
+    let shape = fold_shape(g.shape(), p)?;
+    let planes = g.shape()[..g.rank() - 2].iter().product();
     let dtype = g.dtype();
     let g = copy::cast(g, if dtype.is_half() { DType::F32 } else { dtype })?.contiguous()?;
-    let shape: Shape = lead.iter().chain(&p.input[3 - p.rank..]).copied().collect();
-    let out = by_dtype!("fold", g, g, T => sums::<T>(&g, p, lead.numel(), shape))?;
+    let out = by_dtype!("fold", g, g, T => sums::<T>(&g, p, planes, shape))?;
     copy::cast(&out, dtype)
 }
 

@@ -34,7 +34,7 @@ fn offsets(op: &str, index: &Array, dim: usize, size: usize, step: isize, wrap: 
 /// Errors: `Index` for a rank above 1, and for an index outside `0..a.shape()[dim]`.
 pub fn select(a: &Array, dim: usize, index: &Array) -> Result<Array> {
     const OP: &str = "index_select";
-    require_indices(OP, index)?;
+    require_indices(OP, index.dtype())?;
     if index.rank() > 1 {
         bail!(Index, "{OP}(): Index is supposed to be a vector, got shape {}", index.shape());
     }
@@ -141,7 +141,7 @@ fn many_offsets(op: &str, a: &Array, steps: &[isize], indices: &[Array]) -> Resu
     let shape = first.shape().clone();
     let mut at = zeros(op, shape.numel())?;
     for (d, index) in indices.iter().enumerate() {
-        require_indices(op, index)?;
+        require_indices(op, index.dtype())?;
         if *index.shape() != shape {
             bail!(Internal, "{op}(): indices of shapes {shape} and {} were not broadcast", index.shape());
         }
@@ -198,7 +198,7 @@ pub fn put_at(a: &Array, dim: usize, index: &Array, src: &Array) -> Result<Array
 }
 
 fn put_at_dim(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, accumulate: bool) -> Result<Array> {
-    require_indices(op, index)?;
+    require_indices(op, index.dtype())?;
     if index.rank() > 1 {
         bail!(Index, "{op}(): Index is supposed to be a vector, got shape {}", index.shape());
     }

@@ -1,9 +1,9 @@
 //! One index per element.
 
+use super::find_bad;
 use super::moves::by_width;
-use super::{find_bad, require_indices};
 use crate::bail;
-use crate::base::{Result, Shape};
+use crate::base::{Form, Result, Shape};
 use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use crate::dense::reduce::plan::{Axis, Walk, volume};
@@ -15,23 +15,34 @@ const RUN: usize = 1 << 15;
 
 /// `a` and `index` with a dimension if they have none, and the checks that all of this family share.
 pub(super) fn prepare(op: &str, a: &Array, index: &Array, dim: usize) -> Result<(Array, Array)> {
-    require_indices(op, index)?;
     let one = Shape::from([1]);
     let a = if a.rank() == 0 { a.reshape(&one)? } else { a.clone() };
     let index = if index.rank() == 0 { index.reshape(&one)? } else { index.clone() };
-    if index.numel() > 0 && index.rank() != a.rank() {
+    check_index(op, a.shape(), index.form(), dim)?;
+    Ok((a, index))
+}
+
+/// The size of a dimension, where 0-d counts as one element.
+pub(super) fn size_at(shape: &Shape, d: usize) -> usize {
+    shape.get(d).copied().unwrap_or(1)
+}
+
+/// An error if an array like this cannot be indexed along `dim` by indices like these; 0-d counts as one element.
+pub fn check_index(op: &str, a: &Shape, (dtype, index): Form<'_>, dim: usize) -> Result<()> {
+    super::require_indices(op, dtype)?;
+    if index.numel() == 0 {
+        return Ok(());
+    }
+    if index.rank().max(1) != a.rank().max(1) {
         bail!(Runtime, "{op}(): Index tensor must have the same number of dimensions as input tensor");
     }
-    let fits = |d: usize| d == dim || index.shape()[d] <= a.shape()[d];
-    if index.numel() > 0 && !(0..a.rank()).all(fits) {
+    if !(0..a.rank().max(1)).all(|d| d == dim || size_at(index, d) <= size_at(a, d)) {
         bail!(
             Runtime,
-            "{op}(): Size does not match: expected index {} to be no larger than self {} apart from dimension {dim}",
-            index.shape(),
-            a.shape()
+            "{op}(): Size does not match: expected index {index} to be no larger than self {a} apart from dimension {dim}"
         );
     }
-    Ok((a, index))
+    Ok(())
 }
 
 /// Loops over the elements of an index: steps in the array (0 along `dim`) and in the index.

@@ -55,7 +55,7 @@ fn are_few_and_distinct(index: &Array, size: usize) -> bool {
 /// For each index whether none after it along `dim` names the same of `size` targets; negative ones count from the
 /// end. `None` if that is true of all, as it is where no index repeats.
 pub fn last_writes(index: &Array, dim: usize, size: usize) -> Result<Option<Array>> {
-    require_indices("index", index)?;
+    require_indices("index", index.dtype())?;
     let index = if index.rank() == 0 { index.reshape(&Shape::from([1]))? } else { index.clone() };
     if index.shape()[dim] < 2 || index.numel() == 0 || are_few_and_distinct(&index, size) {
         return Ok(None);

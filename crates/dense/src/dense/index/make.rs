@@ -114,7 +114,7 @@ pub fn eye(dtype: DType, n: usize, m: usize) -> Result<Array> {
 ///
 /// Error: `Runtime` for an index outside `0..classes`.
 pub fn one_hot(index: &Array, classes: usize) -> Result<Array> {
-    require_indices("one_hot", index)?;
+    require_indices("one_hot", index.dtype())?;
     let index = index.contiguous()?;
     let values: &[i64] = index.as_slice().unwrap_or(&[]);
     if values.iter().any(|&i| i < 0) {

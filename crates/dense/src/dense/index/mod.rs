@@ -17,23 +17,23 @@ mod tests;
 mod window;
 
 pub use blocks::{select, take_many};
-pub use gather::gather;
-pub use join::cat;
+pub use gather::{check_index, gather};
+pub use join::{cat, joined_form};
 pub use last::last_writes;
 pub use long::{add_at, nonzero, put_at, put_many, scatter, scatter_add, scatter_reduce};
 pub use make::{arange, eye, linspace, one_hot};
 pub use mask::{masked_scatter, masked_select};
-pub use scatter::Fold;
-pub use window::{pad, roll, tri};
+pub use scatter::{Fold, check_scatter};
+pub use window::{check_matrices, pad, padded_shape, roll, tri};
 
 use super::array::Array;
 use crate::bail;
 use crate::base::{DType, Error, Result};
 
 /// The indices in row-major order, if they are of dtype int64.
-fn require_indices(op: &str, index: &Array) -> Result<()> {
-    if index.dtype() != DType::I64 {
-        bail!(Type, "{op}(): expected an index of dtype int64, got {}", index.dtype());
+fn require_indices(op: &str, dtype: DType) -> Result<()> {
+    if dtype != DType::I64 {
+        bail!(Type, "{op}(): expected an index of dtype int64, got {dtype}");
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! One target index per element.
 
 use super::find_bad;
-use super::gather::{index_axes, prepare};
+use super::gather::{index_axes, prepare, size_at};
 use super::moves::{by_width, fresh_copy};
 use crate::bail;
-use crate::base::{DType, Element, Result, Scalar};
+use crate::base::{DType, Element, Form, Result, Scalar};
 use crate::dense::array::Array;
 use crate::dense::copy::{Convert, cast};
 use crate::dense::reduce::op::{Max, Min, Op, Prod, Sum};
@@ -132,21 +132,29 @@ fn fold_with(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, fold: 
     run(op, a, dim, index, src, join)
 }
 
-fn run(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer) -> Result<Array> {
-    if a.dtype() != src.dtype() {
-        bail!(Runtime, "{op}(): Expected self.dtype to be equal to src.dtype, got {} and {}", a.dtype(), src.dtype());
+/// An error if elements like `src` cannot be written into an array like `a` at indices like these along `dim`.
+pub fn check_scatter(op: &str, a: Form<'_>, index: Form<'_>, src: Form<'_>, dim: usize) -> Result<()> {
+    if a.0 != src.0 {
+        bail!(Runtime, "{op}(): Expected self.dtype to be equal to src.dtype, got {} and {}", a.0, src.0);
     }
+    super::gather::check_index(op, a.1, index, dim)?;
+    let (i, s) = (index.1, src.1);
+    let rank = i.rank().max(1);
+    let fits = s.rank().max(1) == rank && (0..rank).all(|d| size_at(i, d) <= size_at(s, d));
+    if i.numel() > 0 && !fits {
+        bail!(Runtime, "{op}(): Expected index {i} to be no larger than src {s} in any dimension");
+    }
+    Ok(())
+}
+
+fn run(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer) -> Result<Array> {
+    check_scatter(op, a.form(), index.form(), src.form(), dim)?;
     let shape = a.shape().clone();
     let (a, index) = prepare(op, a, index, dim)?;
     let src = if src.rank() == 0 { src.reshape(&[1].into())? } else { src.clone() };
     let mut out = fresh_copy(&a)?;
     if index.numel() == 0 {
         return out.reshape(&shape);
-    }
-    let fits = src.rank() == index.rank() && index.shape().iter().zip(src.shape().iter()).all(|(i, s)| i <= s);
-    if !fits {
-        let (i, s) = (index.shape(), src.shape());
-        bail!(Runtime, "{op}(): Expected index {i} to be no larger than src {s} in any dimension");
     }
     let size = a.shape()[dim];
     // SAFETY: `out` is ours, contiguous and of the shape of `a`; shapes were checked.

@@ -7,14 +7,20 @@ use crate::dense::array::{Array, Written};
 use crate::dense::copy::from_scalar;
 use crate::dense::parallel::{self, Shared};
 
+/// A `Runtime` error if these are no matrices that [`tri`] takes.
+pub fn check_matrices(shape: &Shape, upper: bool) -> Result<()> {
+    if shape.rank() < 2 {
+        let op = if upper { "triu" } else { "tril" };
+        bail!(Runtime, "{op}(): input tensor must have at least 2 dimensions, got shape {shape}");
+    }
+    Ok(())
+}
+
 /// `a` with zeros below (`upper`) or above the given diagonal of the last two dimensions.
 ///
 /// Error: `Runtime` for a rank below 2.
 pub fn tri(a: &Array, diagonal: i64, upper: bool) -> Result<Array> {
-    if a.rank() < 2 {
-        let op = if upper { "triu" } else { "tril" };
-        bail!(Runtime, "{op}(): input tensor must have at least 2 dimensions, got shape {}", a.shape());
-    }
+    check_matrices(a.shape(), upper)?;
     let a = a.contiguous()?;
     let (rows, cols) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
     let size = a.dtype().size();
@@ -45,32 +51,40 @@ pub fn tri(a: &Array, diagonal: i64, upper: bool) -> Result<Array> {
     })
 }
 
+/// The shape of [`pad`], whose errors it has.
+pub fn padded_shape(shape: &Shape, pads: &[(i64, i64)]) -> Result<Shape> {
+    if pads.len() != shape.rank() {
+        bail!(Runtime, "pad(): expected one pair of sizes for each of {} dimensions, got {}", shape.rank(), pads.len());
+    }
+    let mut out = shape.clone();
+    for (d, &(before, after)) in pads.iter().enumerate() {
+        let Some(size) = size::padded(shape[d], before, after) else {
+            bail!(
+                Runtime,
+                "pad(): The input size {}, plus padding {before} and {after}, resulted in a negative output size, \
+                 which is invalid. Check dimension {d} of your input.",
+                shape[d]
+            );
+        };
+        out[d] = size;
+    }
+    out.checked("pad")
+}
+
 /// `a` with `pads[d]` elements equal to `value` before and after dimension `d`; negative numbers crop.
 ///
 /// Errors: `Runtime` if a size would be negative, or if there is not one pair per dimension.
 pub fn pad(a: &Array, pads: &[(i64, i64)], value: Scalar) -> Result<Array> {
-    if pads.len() != a.rank() {
-        bail!(Runtime, "pad(): expected one pair of sizes for each of {} dimensions, got {}", a.rank(), pads.len());
-    }
-    let mut shape = a.shape().clone();
+    let shape = padded_shape(a.shape(), pads)?;
     // The part of `a` that stays, and where it begins in the output.
     let mut inner = a.layout();
     let mut place = Layout::contiguous(Shape::scalar());
     for (d, &(before, after)) in pads.iter().enumerate() {
         let n = a.shape()[d] as i64;
-        let Some(size) = size::padded(a.shape()[d], before, after) else {
-            bail!(
-                Runtime,
-                "pad(): The input size {n}, plus padding {before} and {after}, resulted in a negative output size, \
-                 which is invalid. Check dimension {d} of your input."
-            );
-        };
-        shape[d] = size;
         let crop = |p: i64| p.saturating_neg().clamp(0, n);
         let (start, end) = (crop(before), n - crop(after));
         inner = inner.slice(d, start as usize, (end - start).max(0) as usize, 1);
     }
-    let shape = shape.checked("pad")?;
     let kept = a.view(|_| inner)?;
     let strides = shape.contiguous_strides();
     for (d, &(before, _)) in pads.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::scalar::Scalar;
 use crate::bail;
-use crate::base::{Element, Result, Shape, Strides};
+use crate::base::{Element, Form, Result, Shape, Strides};
 use crate::dense::matmul::Mat;
 use crate::dense::{Array, threads};
 
@@ -97,23 +97,23 @@ pub fn for_each(count: usize, flops: usize, f: impl Fn(usize) + Sync) {
 }
 
 /// Checks what all decompositions ask of their argument.
-pub fn check(op: &str, a: &Array) -> Result<()> {
-    if a.rank() < 2 {
+pub fn check(op: &str, (dtype, shape): Form<'_>) -> Result<()> {
+    if shape.rank() < 2 {
         bail!(Runtime, "{op}: The input tensor A must have at least 2 dimensions.");
     }
-    if !a.dtype().is_differentiable() {
-        bail!(Runtime, "{op}: Expected a floating point or complex tensor as input. Got {}", a.dtype());
+    if !dtype.is_differentiable() {
+        bail!(Runtime, "{op}: Expected a floating point or complex tensor as input. Got {dtype}");
     }
-    if a.dtype().is_half() {
-        bail!(NotImplemented, "{op}: Low precision dtypes not supported. Got {}", a.dtype());
+    if dtype.is_half() {
+        bail!(NotImplemented, "{op}: Low precision dtypes not supported. Got {dtype}");
     }
     Ok(())
 }
 
 /// [`check`], and that the matrices are square.
-pub fn check_square(op: &str, a: &Array) -> Result<()> {
+pub fn check_square(op: &str, a: Form<'_>) -> Result<()> {
     check(op, a)?;
-    let (m, n) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
+    let (m, n) = (a.1[a.1.rank() - 2], a.1[a.1.rank() - 1]);
     if m != n {
         bail!(Runtime, "{op}: A must be batches of square matrices, but they are {m} by {n} matrices");
     }
@@ -121,16 +121,16 @@ pub fn check_square(op: &str, a: &Array) -> Result<()> {
 }
 
 /// Checks two operands of one dtype.
-pub fn check_same(op: &str, a: &Array, b: &Array) -> Result<()> {
-    if a.dtype() != b.dtype() {
+pub fn check_same(op: &str, a: Form<'_>, b: Form<'_>) -> Result<()> {
+    if a.0 != b.0 {
         bail!(
             Runtime,
             "{op}: Expected A and B to have the same dtype, but found A of type {} and B of type {}",
-            a.dtype(),
-            b.dtype()
+            a.0,
+            b.0
         );
     }
-    if b.rank() < 2 {
+    if b.1.rank() < 2 {
         bail!(Runtime, "{op}: The input tensor B must have at least 2 dimensions.");
     }
     Ok(())

@@ -16,7 +16,7 @@ const BASE: usize = 16;
 ///
 /// Lower (`a = l·lᴴ`) or upper (`a = uᴴ·u`); only that triangle of `a` is read, the other one of the result is zero.
 pub fn cholesky(a: &Array, upper: bool) -> Result<(Array, Array)> {
-    batch::check_square("linalg.cholesky", a)?;
+    batch::check_square("linalg.cholesky", a.form())?;
     match_scalar!(a.dtype(), T => run::<T>(a, upper))
 }
 

@@ -23,7 +23,7 @@ pub const NOT_FINITE: i32 = -1;
 /// `LinAlg` if an element is not finite or the iteration does not converge.
 pub fn eigh(a: &Array, upper: bool) -> Result<(Array, Array)> {
     const OP: &str = "linalg.eigh";
-    batch::check_square(OP, a)?;
+    batch::check_square(OP, a.form())?;
     match_scalar!(a.dtype(), T => {
         let (values, vectors, info) = run::<T>(a, upper)?;
         check_convergence(OP, a, &info)?;

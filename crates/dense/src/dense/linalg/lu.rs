@@ -2,6 +2,7 @@
 
 use super::batch::{self, Input, match_scalar};
 use super::scalar::{RealScalar, Scalar, sub_product};
+use super::shapes;
 use super::triangular::{self, Triangle};
 use crate::bail;
 use crate::base::{Element, Kind, Result, shape};
@@ -16,7 +17,7 @@ const BASE: usize = 8;
 /// diagonal), the pivots [..., min(m, n)] (int32; row i was exchanged with row pivot − 1, as LAPACK counts) and
 /// `info` [...] (int32; 0, or the 1-based index of the first zero pivot).
 pub fn lu(a: &Array) -> Result<(Array, Array, Array)> {
-    batch::check("linalg.lu_factor", a)?;
+    batch::check("linalg.lu_factor", a.form())?;
     match_scalar!(a.dtype(), T => factors::<T>(a))
 }
 
@@ -180,10 +181,10 @@ fn swap_rows<T>(b: &mut [T], k: usize, i: usize, j: usize) {
 /// `aᴴ·x = b` if `adjoint`. Leading dimensions broadcast. Zero pivots give infinities and NaN.
 pub fn lu_solve(packed: &Array, pivots: &Array, b: &Array, adjoint: bool) -> Result<Array> {
     const OP: &str = "linalg.lu_solve";
-    batch::check_square(OP, packed)?;
-    batch::check_same(OP, packed, b)?;
+    batch::check_square(OP, packed.form())?;
+    batch::check_same(OP, packed.form(), b.form())?;
     let n = packed.shape()[packed.rank() - 1];
-    check_rows(OP, n, b)?;
+    shapes::check_rows(OP, n, b.shape())?;
     if pivots.rank() == 0 || pivots.shape()[pivots.rank() - 1] != n || pivots.dtype() != i32::DTYPE {
         bail!(
             Runtime,
@@ -217,25 +218,9 @@ pub fn lu_solve(packed: &Array, pivots: &Array, b: &Array, adjoint: bool) -> Res
     })
 }
 
-fn check_rows(op: &str, n: usize, b: &Array) -> Result<()> {
-    let rows = b.shape()[b.rank() - 2];
-    if rows != n {
-        bail!(
-            Runtime,
-            "{op}: Incompatible shapes of A and B for the equation AX = B ({n}x{n} and {rows}x{})",
-            b.shape()[b.rank() - 1]
-        );
-    }
-    Ok(())
-}
-
 /// The solution of `a·x = b` for `a` [..., n, n] and `b` [..., n, k], and `info` [...] as [`lu`] gives it.
 pub fn solve_ex(a: &Array, b: &Array) -> Result<(Array, Array)> {
-    const OP: &str = "linalg.solve";
-    batch::check_square(OP, a)?;
-    batch::check_same(OP, a, b)?;
-    let n = a.shape()[a.rank() - 1];
-    check_rows(OP, n, b)?;
+    shapes::solve(a.form(), b.form())?;
     if batch::lead(a) == batch::lead(b) {
         return match_scalar!(a.dtype(), T => solve_each::<T>(a, b));
     }
@@ -283,7 +268,7 @@ pub fn solve(a: &Array, b: &Array) -> Result<Array> {
 
 /// The inverses of `a` [..., n, n], and `info` [...] as [`lu`] gives it.
 pub fn inv_ex(a: &Array) -> Result<(Array, Array)> {
-    batch::check_square("linalg.inv", a)?;
+    batch::check_square("linalg.inv", a.form())?;
     match_scalar!(a.dtype(), T => inverses::<T>(a))
 }
 

@@ -15,6 +15,7 @@ mod large;
 mod lu;
 mod qr;
 mod scalar;
+pub mod shapes;
 mod svd;
 mod systems;
 mod triangular;

@@ -3,6 +3,7 @@
 use super::batch::{self, Input, match_scalar};
 use super::guard;
 use super::scalar::{RealScalar, Scalar, set_product, sub_product};
+use super::shapes;
 use crate::base::{Element, Result};
 use crate::dense::Array;
 use crate::dense::matmul::simd::per_isa;
@@ -15,16 +16,16 @@ const BLOCK: usize = 16;
 /// [..., k, n] for k = min(m, n); `complete`: q [..., m, m], r [..., m, n]. The diagonal of r is real and may be
 /// negative.
 pub fn qr(a: &Array, complete: bool) -> Result<(Array, Array)> {
-    batch::check("linalg.qr", a)?;
+    batch::check("linalg.qr", a.form())?;
     match_scalar!(a.dtype(), T => run::<T>(a, complete))
 }
 
 fn run<T: Scalar>(a: &Array, complete: bool) -> Result<(Array, Array)> {
     let input = Input::<T>::new(a);
-    let (m, n, lead) = (input.rows, input.cols, batch::lead(a));
-    let k = if complete { m } else { m.min(n) };
-    let mut q = batch::new_array::<T>(batch::with(&lead, &[m, k]))?;
-    let mut r = batch::new_array::<T>(batch::with(&lead, &[k, n]))?;
+    let (m, n) = (input.rows, input.cols);
+    let [q, r] = shapes::qr(a.form(), complete)?;
+    let k = q[q.rank() - 1];
+    let (mut q, mut r) = (batch::new_array::<T>(q)?, batch::new_array::<T>(r)?);
     let (out_q, out_r) = (batch::output::<T>(&mut q, 2), batch::output::<T>(&mut r, 2));
     batch::for_each(batch::count(a), m * m.min(n) * (n + k) / 3, |i| {
         let mut work = vec![T::zero(); m * n];

@@ -4,6 +4,7 @@ use super::backend::Backend;
 use super::batch::{self, Input, match_scalar};
 use super::eigh::{NOT_FINITE, Slices, check_convergence, real_slices};
 use super::scalar::{RealScalar, Scalar};
+use super::shapes;
 use super::{guard, jacobi, triangular};
 use crate::base::{Element, Result};
 use crate::dense::Array;
@@ -18,7 +19,7 @@ const LARGE: usize = 24;
 /// `LinAlg` if an element is not finite or the iteration does not converge.
 pub fn svd(a: &Array, full_matrices: bool) -> Result<(Array, Array, Array)> {
     const OP: &str = "linalg.svd";
-    batch::check(OP, a)?;
+    batch::check(OP, a.form())?;
     match_scalar!(a.dtype(), T => {
         let (u, s, vh, info) = run::<T>(a, full_matrices)?;
         check_convergence(OP, a, &info)?;
@@ -44,10 +45,10 @@ fn run<T: Scalar>(a: &Array, full: bool) -> Result<(Array, Array, Array, Array)>
     let input = Input::<T>::new(a);
     let (m, n, lead) = (input.rows, input.cols, batch::lead(a));
     let k = m.min(n);
-    let (u_cols, v_rows) = if full { (m, n) } else { (k, k) };
-    let mut u = batch::new_array::<T>(batch::with(&lead, &[m, u_cols]))?;
-    let mut s = batch::new_array::<T::Real>(batch::with(&lead, &[k]))?;
-    let mut vh = batch::new_array::<T>(batch::with(&lead, &[v_rows, n]))?;
+    let [u, s, vh] = shapes::svd(a.form(), full)?;
+    let (u_cols, v_rows) = (u[u.rank() - 1], vh[vh.rank() - 2]);
+    let (mut u, mut s) = (batch::new_array::<T>(u)?, batch::new_array::<T::Real>(s)?);
+    let mut vh = batch::new_array::<T>(vh)?;
     let mut info = batch::new_array::<i32>(lead)?;
     let (out_u, out_s) = (batch::output::<T>(&mut u, 2), batch::output::<T::Real>(&mut s, 1));
     let (out_v, out_info) = (batch::output::<T>(&mut vh, 2), batch::output::<i32>(&mut info, 0));

@@ -1,9 +1,9 @@
 //! Batches of triangular systems.
 
 use super::batch::{self, Input, match_scalar};
+use super::shapes;
 use super::triangular::{self, Triangle};
-use crate::bail;
-use crate::base::{Result, shape};
+use crate::base::{Result, Shape};
 use crate::dense::Array;
 use crate::dense::matmul::MatMut;
 
@@ -11,18 +11,11 @@ use crate::dense::matmul::MatMut;
 /// read; `unitriangular` takes the diagonal as ones. `b` is [..., n, k], or [..., k, n] for `left = false`. Leading
 /// dimensions broadcast. A zero on the diagonal gives infinities and NaN.
 pub fn solve_triangular(a: &Array, b: &Array, upper: bool, left: bool, unitriangular: bool) -> Result<Array> {
-    const OP: &str = "linalg.solve_triangular";
-    batch::check_square(OP, a)?;
-    batch::check_same(OP, a, b)?;
-    let n = a.shape()[a.rank() - 1];
-    let (rows, cols) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
-    if n != if left { rows } else { cols } {
-        let equation = if left { "AX = B" } else { "XA = B" };
-        bail!(Runtime, "{OP}: Incompatible shapes of A and B for the equation {equation} ({n}x{n} and {rows}x{cols})");
-    }
-    let lead = shape::broadcast2(OP, &batch::lead(a), &batch::lead(b))?;
+    let shape = shapes::solve_triangular(a.form(), b.form(), left)?;
+    let (n, rows, cols) = (a.shape()[a.rank() - 1], shape[shape.rank() - 2], shape[shape.rank() - 1]);
+    let lead = Shape::new(&shape[..shape.rank() - 2]);
     let a = a.expand(&batch::with(&lead, &[n, n]))?;
-    let b = b.expand(&batch::with(&lead, &[rows, cols]))?;
+    let b = b.expand(&shape)?;
     match_scalar!(a.dtype(), T => {
         let mut x = batch::new_array::<T>(b.shape().clone())?;
         let out = batch::output::<T>(&mut x, 2);

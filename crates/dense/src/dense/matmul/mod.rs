@@ -18,7 +18,7 @@ pub use kernel::{Kernel, Mat, MatMut};
 use super::array::Written;
 use super::{Array, copy, threads};
 use crate::bail;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, Error, Form, Result, Shape};
 use kernel::Product;
 use num_complex::Complex;
 use plan::{Operands, Plan};
@@ -40,7 +40,7 @@ const UNIT: usize = 16;
 /// # Errors
 /// `Runtime` for ranks below 2, unequal dtypes or shapes that do not match; `NotImplemented` for bool.
 pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
-    check(a, b)?;
+    check(a.form(), b.form())?;
     let tiny = |x: &Array| x.rank() == 2 && x.shape().iter().all(|&d| (1..=small::MAX).contains(&d));
     match a.dtype() {
         DType::F32 if tiny(a) && tiny(b) => tiny_product::<f32>(a, b),
@@ -58,28 +58,41 @@ pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
             let wide = product::<f32>(&cast_unexpanded(a, DType::F32)?, &cast_unexpanded(b, DType::F32)?)?;
             cast_unexpanded(&wide, a.dtype())
         }
-        DType::Bool => bail!(NotImplemented, "matmul(): \"addmm_impl_cpu_\" not implemented for 'Bool'"),
+        DType::Bool => Err(of_bools()),
     }
 }
 
-fn check(a: &Array, b: &Array) -> Result<()> {
+fn check((dtype, a): Form<'_>, (other, b): Form<'_>) -> Result<()> {
     if a.rank() < 2 || b.rank() < 2 {
-        bail!(
-            Runtime,
-            "matmul(): both arguments need at least 2 dimensions, got shapes {} and {}",
-            a.shape(),
-            b.shape()
-        );
+        bail!(Runtime, "matmul(): both arguments need at least 2 dimensions, got shapes {a} and {b}");
     }
-    if a.dtype() != b.dtype() {
-        bail!(Runtime, "matmul(): expected both arguments to have the same dtype, got {} and {}", a.dtype(), b.dtype());
+    if dtype != other {
+        bail!(Runtime, "matmul(): expected both arguments to have the same dtype, got {dtype} and {other}");
     }
-    let (m, k) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
-    let (l, n) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
+    let (m, k) = (a[a.rank() - 2], a[a.rank() - 1]);
+    let (l, n) = (b[b.rank() - 2], b[b.rank() - 1]);
     if k != l {
         bail!(Runtime, "matmul(): mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {l}x{n})");
     }
     Ok(())
+}
+
+/// The shape of the product of matrices like these.
+///
+/// # Errors
+/// Those of [`matmul`].
+pub fn product_shape(a: Form<'_>, b: Form<'_>) -> Result<Shape> {
+    check(a, b)?;
+    if a.0 == DType::Bool {
+        return Err(of_bools());
+    }
+    let lead = plan::broadcast_lead(a.1, b.1)?;
+    lead.append(a.1[a.1.rank() - 2]).append(b.1[b.1.rank() - 1]).checked("matmul")
+}
+
+#[cold]
+fn of_bools() -> Error {
+    Error::not_implemented("matmul(): \"addmm_impl_cpu_\" not implemented for 'Bool'")
 }
 
 /// A cast that keeps expanded dimensions expanded.

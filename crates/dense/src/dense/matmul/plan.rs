@@ -130,6 +130,12 @@ impl Plan {
     }
 }
 
+/// The leading dimensions of a product.
+pub fn broadcast_lead(a: &Shape, b: &Shape) -> Result<Shape> {
+    let lead = |s: &Shape| Shape::new(&s[..s.rank() - 2]);
+    crate::base::shape::broadcast2("matmul", &lead(a), &lead(b))
+}
+
 /// The operands of a product, with leading dimensions broadcast but nothing copied; `repeat` is the shape to
 /// expand the result to where neither operand depends on a batch dimension.
 pub struct Operands {
@@ -141,8 +147,7 @@ pub struct Operands {
 
 impl Operands {
     pub fn broadcast(a: &Array, b: &Array) -> Result<Operands> {
-        let lead = |x: &Array| Shape::new(&x.shape()[..x.rank() - 2]);
-        let lead = crate::base::shape::broadcast2("matmul", &lead(a), &lead(b))?;
+        let lead = broadcast_lead(a.shape(), b.shape())?;
         let with = |x: &Array| {
             let mut shape = lead.clone();
             x.shape()[x.rank() - 2..].iter().for_each(|&d| shape.push(d));

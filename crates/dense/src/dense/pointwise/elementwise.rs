@@ -104,7 +104,7 @@ fn convert_step(from: DType, to: DType, src: Reg, dst: Reg) -> Step {
 }
 
 #[cold]
-fn unsupported(k: &Kernel, dtype: DType) -> Error {
+pub(super) fn unsupported(k: &Kernel, dtype: DType) -> Error {
     Error::not_implemented(format!("{}() is not implemented for {dtype}", k.name))
 }
 

@@ -14,7 +14,7 @@ pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
 use super::array::{Array, Written};
 use super::gather;
 use crate::base::shape::{broadcast_all, broadcast2};
-use crate::base::{DType, Error, Result, Shape};
+use crate::base::{DType, Error, Form, Result, Shape};
 use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
@@ -241,7 +241,7 @@ const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 /// Anything else: strided, broadcast, large, half precision.
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
-    check_dtypes(k, args, dtype)?;
+    check_dtypes(k, args.iter().map(|a| a.dtype()), dtype)?;
     let mut steps = [Step::NONE; 5];
     let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
@@ -277,14 +277,30 @@ fn operand(a: &Array, shape: &Shape) -> Input {
     Input { ptr: a.ptr(), width: a.dtype().size(), strides }
 }
 
-fn check_dtypes(k: &Kernel, args: &[&Array], dtype: DType) -> Result<()> {
-    for (i, a) in args.iter().enumerate() {
+fn check_dtypes(k: &Kernel, args: impl Iterator<Item = DType>, dtype: DType) -> Result<()> {
+    for (i, d) in args.enumerate() {
         let wanted = if k.condition && i == 0 { DType::Bool } else { dtype };
-        if a.dtype() != wanted {
-            crate::bail!(Runtime, "{}(): expected operand {i} of dtype {wanted}, got {}", k.name, a.dtype());
+        if d != wanted {
+            crate::bail!(Runtime, "{}(): expected operand {i} of dtype {wanted}, got {d}", k.name);
         }
     }
     Ok(())
+}
+
+/// Dtype and shape of `k` of operands like these, without computing it.
+///
+/// # Errors
+/// Those of [`unary`], [`binary`] and [`ternary`], but for what depends on elements.
+pub fn result(k: &Kernel, args: &[Form<'_>]) -> Result<(DType, Shape)> {
+    let Some(&(dtype, shape)) = args.last() else {
+        crate::bail!(Internal, "{}(): a pointwise kernel has one to three operands", k.name)
+    };
+    check_dtypes(k, args.iter().map(|a| a.0), dtype)?;
+    if !k.supports(dtype) {
+        return Err(elementwise::unsupported(k, dtype));
+    }
+    let shape = if args.len() == 1 { shape.clone() } else { broadcast_all(k.name, args.iter().map(|a| a.1))? };
+    Ok((k.out_dtype(dtype), shape))
 }
 
 #[cold]

@@ -295,13 +295,8 @@ enum Which {
 
 /// Indices (in `dim`) and values of the best elements; the shapes follow `keep`.
 fn find(op: &str, a: &Array, dim: usize, keep: bool, which: Which, values: bool) -> Result<(Array, Array)> {
-    if a.dtype().is_complex() {
-        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {}", a.dtype());
-    }
+    super::check_extreme(op, a.form(), &[dim])?;
     let n = a.shape().get(dim).copied().unwrap_or(1);
-    if n == 0 {
-        bail!(Index, "{op}(): Expected reduction dim {dim} to have non-zero size.");
-    }
     let shape = result_shape(a.shape(), &[dim], keep);
     if n == 1 || shape.numel() == 0 {
         return Ok((a.reshape(&shape)?, Array::zeros(DType::I64, shape)?));

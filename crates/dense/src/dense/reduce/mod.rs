@@ -18,12 +18,13 @@ pub use arg::{argmax, argmin, max_with_index, min_with_index};
 
 use super::array::{Array, Written};
 use crate::bail;
-use crate::base::{DType, Result, Scalar};
+use crate::base::{DType, Error, Form, Result, Scalar};
 use half::{bf16, f16};
 use load::{Input, Output, Sink, Source, Truth};
 use num_complex::Complex;
 use op::{Max, Min, Op, Prod, Sum};
-use plan::{Plan, result_shape};
+use plan::Plan;
+pub use plan::result_shape;
 
 type C64 = Complex<f32>;
 type C128 = Complex<f64>;
@@ -93,11 +94,17 @@ macro_rules! by_dtype {
     };
 }
 
+/// The error of [`sum`] and [`prod`] for bools.
+#[cold]
+pub fn no_bools(op: &str) -> Error {
+    Error::not_implemented(format!("{op}(): dtype bool has no {op} of its own; cast the input first"))
+}
+
 /// Sum over `dims`, in the dtype of `a` (halves accumulate in float32, integers wrap; for bools cast first).
 /// Error: `NotImplemented` for bool.
 pub fn sum(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
     if a.dtype() == DType::Bool {
-        bail!(NotImplemented, "sum(): dtype bool has no sum of its own; cast the input first");
+        return Err(no_bools("sum"));
     }
     if let Some(r) = empty(a, a.dtype(), dims, keep, 0) {
         return r;
@@ -108,7 +115,7 @@ pub fn sum(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
 /// Product over `dims`; accumulators as in [`sum`]. Error: `NotImplemented` for bool.
 pub fn prod(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
     if a.dtype() == DType::Bool {
-        bail!(NotImplemented, "prod(): dtype bool has no product of its own; cast the input first");
+        return Err(no_bools("prod"));
     }
     if let Some(r) = empty(a, a.dtype(), dims, keep, 1) {
         return r;
@@ -116,11 +123,13 @@ pub fn prod(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
     by_dtype!(a, dims, keep, Prod, complex)
 }
 
-fn check_extreme(op: &str, a: &Array, dims: &[usize]) -> Result<()> {
-    if a.dtype().is_complex() {
-        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {}", a.dtype());
+/// An error if there is no extreme element over `dims`: `Index` if there is no element, `NotImplemented` for complex
+/// dtypes.
+pub fn check_extreme(op: &str, (dtype, shape): Form<'_>, dims: &[usize]) -> Result<()> {
+    if dtype.is_complex() {
+        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {dtype}");
     }
-    if let Some(d) = dims.iter().find(|&&d| a.shape().get(d) == Some(&0)) {
+    if let Some(d) = dims.iter().find(|&&d| shape.get(d) == Some(&0)) {
         bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size.");
     }
     Ok(())
@@ -129,13 +138,13 @@ fn check_extreme(op: &str, a: &Array, dims: &[usize]) -> Result<()> {
 /// Greatest element over `dims`; NaN wins. Errors: `Index` for an empty reduced dimension, `NotImplemented` for
 /// complex dtypes.
 pub fn amax(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    check_extreme("amax", a, dims)?;
+    check_extreme("amax", a.form(), dims)?;
     by_dtype!(a, dims, keep, Max)
 }
 
 /// Least element over `dims`; NaN wins. Errors as in [`amax`].
 pub fn amin(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
-    check_extreme("amin", a, dims)?;
+    check_extreme("amin", a.form(), dims)?;
     by_dtype!(a, dims, keep, Min)
 }
 

@@ -15,7 +15,7 @@ use super::array::{Array, Written};
 use super::parallel::{self, Shared};
 use super::{copy, threads};
 use crate::bail;
-use crate::base::{DType, Layout, Result, Shape};
+use crate::base::{DType, Form, Layout, Result, Shape};
 use half::{bf16, f16};
 use key::{Packed, Sortable};
 
@@ -202,6 +202,37 @@ fn both(op: &'static str, a: &Array, dim: usize, descending: bool, take: Take) -
     }
 }
 
+/// A `NotImplemented` error for dtypes without an order.
+pub fn check_order(op: &str, dtype: DType) -> Result<()> {
+    if dtype.is_complex() {
+        bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {dtype}");
+    }
+    Ok(())
+}
+
+/// The shape of [`topk`], whose errors it has.
+pub fn topk_shape((dtype, shape): Form<'_>, k: usize, dim: usize) -> Result<Shape> {
+    check_order("topk", dtype)?;
+    let n = shape.get(dim).copied().unwrap_or(1);
+    if k > n {
+        bail!(Runtime, "topk(): selected index k out of range: got {k} for a dimension of size {n}");
+    }
+    Ok(if shape.rank() == 0 { shape.clone() } else { shape.with(dim, k) })
+}
+
+/// The shape of [`kthvalue`], whose errors it has.
+pub fn kthvalue_shape((dtype, shape): Form<'_>, k: usize, dim: usize) -> Result<Shape> {
+    check_order("kthvalue", dtype)?;
+    let n = shape.get(dim).copied().unwrap_or(1);
+    if n == 0 {
+        bail!(Index, "kthvalue(): Expected reduction dim {dim} to have non-zero size.");
+    }
+    if k == 0 || k > n {
+        bail!(Runtime, "kthvalue(): selected number k out of range for dimension {dim}: got {k} for size {n}");
+    }
+    Ok(if shape.rank() == 0 { shape.clone() } else { shape.without(dim) })
+}
+
 /// Elements along `dim` in order, and their indices. Always stable; NaN counts as greatest.
 ///
 /// Error: `NotImplemented` for complex dtypes.
@@ -218,10 +249,7 @@ pub fn argsort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result
 ///
 /// Error: `Runtime` if there are fewer than `k`.
 pub fn topk(a: &Array, k: usize, dim: usize, largest: bool, _sorted: bool) -> Result<(Array, Array)> {
-    let n = a.shape().get(dim).copied().unwrap_or(1);
-    if k > n {
-        bail!(Runtime, "topk(): selected index k out of range: got {k} for a dimension of size {n}");
-    }
+    topk_shape(a.form(), k, dim)?;
     both("topk", a, dim, largest, Take::First(k))
 }
 
@@ -229,17 +257,7 @@ pub fn topk(a: &Array, k: usize, dim: usize, largest: bool, _sorted: bool) -> Re
 ///
 /// Errors: `Index` for an empty dimension, `Runtime` for a `k` outside `1..=n`.
 pub fn kthvalue(a: &Array, k: usize, dim: usize) -> Result<(Array, Array)> {
-    let n = a.shape().get(dim).copied().unwrap_or(1);
-    if n == 0 {
-        bail!(Index, "kthvalue(): Expected reduction dim {dim} to have non-zero size.");
-    }
-    if k == 0 || k > n {
-        bail!(Runtime, "kthvalue(): selected number k out of range for dimension {dim}: got {k} for size {n}");
-    }
+    let shape = kthvalue_shape(a.form(), k, dim)?;
     let (values, indices) = both("kthvalue", a, dim, false, Take::Nth(k - 1))?;
-    if a.rank() == 0 {
-        return Ok((values, indices));
-    }
-    let shape = a.shape().without(dim);
     Ok((values.reshape(&shape)?, indices.reshape(&shape)?))
 }

@@ -8,7 +8,7 @@ use super::array::Written;
 use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
-use crate::base::{DType, Element, Result, Shape};
+use crate::base::{DType, Element, Form, Result, Shape};
 
 /// An element that windows can be taken over.
 trait Pooled: Element {
@@ -74,18 +74,48 @@ macro_rules! by_dtype {
     }};
 }
 
-/// The array as rows, halves widened, with the leading dimensions, if its last dimensions are these.
-fn planes(op: &str, a: &Array, last: &[usize]) -> Result<(Array, Shape)> {
-    let lead = a.rank().checked_sub(last.len()).filter(|&l| a.shape()[l..] == *last);
-    let Some(lead) = lead else {
-        bail!(Internal, "{op}(): a tensor of shape {} where the last dimensions should be {last:?}", a.shape());
-    };
+/// The array as rows, halves widened.
+fn rows(a: &Array) -> Result<Array> {
     let wide = if a.dtype().is_half() { DType::F32 } else { a.dtype() };
-    Ok((copy::cast(a, wide)?.contiguous()?, Shape::new(&a.shape()[..lead])))
+    copy::cast(a, wide)?.contiguous()
 }
 
-fn joined(lead: &Shape, last: impl Iterator<Item = usize>) -> Shape {
-    lead.iter().copied().chain(last).collect()
+/// The shape with other last dimensions than these, and the number of planes in front of them.
+fn exchanged(op: &str, shape: &Shape, last: &[usize], by: impl Iterator<Item = usize>) -> Result<(Shape, usize)> {
+    let Some(lead) = shape.rank().checked_sub(last.len()).filter(|&l| shape[l..] == *last) else {
+        bail!(Internal, "{op}(): a tensor of shape {shape} where the last dimensions should be {last:?}");
+    };
+    Ok((shape[..lead].iter().copied().chain(by).collect(), shape[..lead].iter().product()))
+}
+
+fn pooled(op: &str, shape: &Shape, w: &Windows) -> Result<(Shape, usize)> {
+    exchanged(op, shape, &w.input[3 - w.rank..], w.output())
+}
+fn spread(op: &str, shape: &Shape, w: &Windows) -> Result<(Shape, usize)> {
+    let last: Vec<usize> = w.output().collect();
+    exchanged(op, shape, &last, w.input[3 - w.rank..].iter().copied())
+}
+
+fn check_dtype(op: &str, dtype: DType) -> Result<()> {
+    if dtype == DType::Bool || dtype.is_complex() {
+        bail!(NotImplemented, "{op}(): not implemented for {dtype} tensors");
+    }
+    Ok(())
+}
+
+/// The shape of [`max_pool`] and [`avg_pool`].
+///
+/// # Errors
+/// Those of the kernels.
+pub fn pooled_shape(op: &str, (dtype, shape): Form<'_>, w: &Windows) -> Result<Shape> {
+    check_dtype(op, dtype)?;
+    pooled(op, shape, w)?.0.checked(op)
+}
+
+/// The shape of [`avg_pool_grad`], whose errors it has.
+pub fn spread_shape(op: &str, (dtype, shape): Form<'_>, w: &Windows) -> Result<Shape> {
+    check_dtype(op, dtype)?;
+    spread(op, shape, w)?.0.checked(op)
 }
 
 /// The largest element of each window, NaN if there is one, and its position among all elements of its plane.
@@ -95,9 +125,9 @@ fn joined(lead: &Shape, last: impl Iterator<Item = usize>) -> Shape {
 /// # Errors
 /// `NotImplemented` for bool and complex; `Internal` if the last dimensions are not the windows'.
 pub fn max_pool(x: &Array, w: &Windows) -> Result<(Array, Array)> {
-    let (wide, lead) = planes("max_pool", x, &w.input[3 - w.rank..])?;
-    let shape = joined(&lead, w.output());
-    let (values, indices) = by_dtype!("max_pool", wide.dtype(), T => max_of::<T>(&wide, w, lead.numel(), shape))?;
+    let (shape, planes) = pooled("max_pool", x.shape(), w)?;
+    let wide = rows(x)?;
+    let (values, indices) = by_dtype!("max_pool", wide.dtype(), T => max_of::<T>(&wide, w, planes, shape))?;
     Ok((copy::cast(&values, x.dtype())?, indices))
 }
 
@@ -150,8 +180,8 @@ fn window_start(w: &Windows, window: [Span; 3]) -> usize {
 /// # Errors
 /// As [`max_pool`].
 pub fn avg_pool(x: &Array, w: &Windows) -> Result<Array> {
-    let (wide, lead) = planes("avg_pool", x, &w.input[3 - w.rank..])?;
-    let (shape, planes) = (joined(&lead, w.output()), lead.numel());
+    let (shape, planes) = pooled("avg_pool", x.shape(), w)?;
+    let wide = rows(x)?;
     let (inner, outer) = (w.in_pixels(), w.out_pixels());
     let out = by_dtype!("avg_pool", wide.dtype(), T => {
         let x: &[T] = wide.as_slice().unwrap_or(&[]);
@@ -174,9 +204,8 @@ pub fn avg_pool(x: &Array, w: &Windows) -> Result<Array> {
 /// # Errors
 /// As [`max_pool`].
 pub fn avg_pool_grad(g: &Array, w: &Windows) -> Result<Array> {
-    let last: Vec<usize> = w.output().collect();
-    let (wide, lead) = planes("avg_pool", g, &last)?;
-    let (shape, planes) = (joined(&lead, w.input[3 - w.rank..].iter().copied()), lead.numel());
+    let (shape, planes) = spread("avg_pool", g.shape(), w)?;
+    let wide = rows(g)?;
     let (inner, outer) = (w.in_pixels(), w.out_pixels());
     let out = by_dtype!("avg_pool", wide.dtype(), T => {
         let g: &[T] = wide.as_slice().unwrap_or(&[]);
