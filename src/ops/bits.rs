@@ -10,14 +10,14 @@ use smallvec::smallvec;
 
 pub(crate) static BITS: Opaque = Opaque {
     name: "view",
-    eval: |p, args| Ok(smallvec![bits(args[0].array()?, *p.get::<DType>())?.into()]),
+    eval: |p, args| Ok(smallvec![bits(args[0].array()?, p.dtype())?.into()]),
     batching: OpaqueBatch::With(batch),
 };
 
 fn batch(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<BatchOut> {
-    let (size, to) = (args[0].value.dtype().size(), p.get::<DType>().size());
+    let (size, to) = (args[0].value.dtype().size(), p.dtype().size());
     if args[0].logical_rank() == 0 && size != to {
-        return Err(no_dimension(args[0].value.dtype(), *p.get::<DType>()));
+        return Err(no_dimension(args[0].value.dtype(), p.dtype()));
     }
     let Some(v) = batching::front(&args[0])? else { bail!(Internal, "view(): nothing is batched") };
     Ok(smallvec![(call(me, p, &[&v])?, Some(0))])
@@ -32,7 +32,7 @@ pub fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     if input.dtype() == dtype {
         return Ok(input.clone());
     }
-    call(Prim::Static(&BITS), &Params::other(dtype), &[input])
+    call(Prim::Static(&BITS), &Params::DType(dtype), &[input])
 }
 
 #[cold]

@@ -5,6 +5,7 @@ use crate::base::shape::wrap_argument;
 use crate::base::size::Whole;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
+use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
 use crate::ops::signature::{Dim, HERE, Stacked};
@@ -13,13 +14,16 @@ use crate::rules::{Batching, Linear};
 
 /// The diagonal that starts at (`row`, `col`) of two dimensions; it becomes the last dimension.
 #[derive(Debug, Clone)]
-struct Diagonal {
+pub(super) struct Diagonal {
     dims: (usize, usize),
     start: (usize, usize),
     len: usize,
     /// Sizes of both dimensions, which the transpose restores.
     sizes: (usize, usize),
 }
+
+fields! { struct Diagonal { dims, start, len, sizes } }
+parameters! { Diagonal = "diagonal" }
 
 impl Diagonal {
     fn layout(&self, l: &Layout) -> Layout {

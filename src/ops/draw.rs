@@ -7,7 +7,7 @@ use super::rewind;
 use crate::bail;
 use crate::base::{DType, Error, Result, Shape};
 use crate::core::level::{self, Below, LevelKind, Randomness};
-use crate::core::params::Parameters;
+use crate::core::params::{Parameters, fields, parameters};
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call,
 };
@@ -55,13 +55,22 @@ pub(super) enum Law {
     Permutation,
 }
 
+fields! { enum Law {
+    0 => Uniform { low, high }, 1 => Normal { mean, std }, 2 => Integers { low, high }, 3 => Exponential { rate },
+    4 => Cauchy { median, scale }, 5 => LogNormal { mean, std }, 6 => Geometric { p }, 7 => Bernoulli { p },
+    8 => Permutation,
+} }
+
 #[derive(Clone)]
-struct Draw {
+pub(super) struct Draw {
     law: Law,
     dtype: DType,
     shape: Shape,
     generator: Option<Arc<dyn Parameters>>,
 }
+
+fields! { struct Draw { law, dtype, shape, generator } }
+parameters! { Draw = "draw" }
 
 fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
     match g {

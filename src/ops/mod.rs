@@ -25,6 +25,7 @@ pub mod matmul;
 pub mod named;
 pub mod nn;
 pub mod norms;
+pub mod parameters;
 pub mod primitives;
 pub mod products;
 pub mod promote;

@@ -7,6 +7,7 @@ use super::value::{IntoValue, Named, Value};
 use crate::bail;
 use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result};
+use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
 use crate::ops::signature::{Dim, Dimensions, HERE, Ordered};
@@ -16,7 +17,7 @@ use smallvec::smallvec;
 
 /// Parameters of the operators here.
 #[derive(Debug, Clone, Copy)]
-struct Along {
+pub(super) struct Along {
     dim: usize,
     keep: bool,
     k: usize,
@@ -24,6 +25,9 @@ struct Along {
     high: bool,
     sorted: bool,
 }
+
+fields! { struct Along { dim, keep, k, high, sorted } }
+parameters! { Along = "along" }
 
 impl Along {
     fn dim(dim: usize) -> Along {

@@ -6,6 +6,7 @@ use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
 use crate::base::{DType, Layout, Result, Scalar, Shape, size};
+use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
@@ -18,11 +19,14 @@ use smallvec::smallvec;
 
 /// Windows along a dimension.
 #[derive(Debug, Clone, Copy)]
-struct Windows {
+pub(super) struct Windows {
     dim: usize,
     size: usize,
     step: usize,
 }
+
+fields! { struct Windows { dim, size, step } }
+parameters! { Windows = "unfold" }
 
 impl Windows {
     fn count(&self, n: usize) -> usize {

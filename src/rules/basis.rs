@@ -6,6 +6,7 @@ use super::{Bilinear, General, View, batching, constant};
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
+use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, Params, Prim, Primitive, Tangents, Tensor, call};
@@ -193,6 +194,9 @@ pub struct Unslice {
     pub len: usize,
     pub step: isize,
 }
+
+fields! { struct Unslice { dim, size, start, len, step } }
+parameters! { Unslice = "unslice" }
 
 fn unslice_params(p: &Params, shape: &Shape) -> Params {
     match *p {

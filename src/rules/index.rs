@@ -4,6 +4,7 @@ use super::basis::{self, zeros_like};
 use super::{General, batching};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
+use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Mask, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor, call, call_many,
@@ -374,6 +375,9 @@ pub struct Bounds {
     pub dim: usize,
     pub wrap: bool,
 }
+
+fields! { struct Bounds { size, dim, wrap } }
+parameters! { Bounds = "bounds" }
 
 /// Checks (and wraps) int64 indices. An operator of its own, so that it also runs on batched indices.
 pub static CHECK_INDEX: super::Opaque = super::Opaque {

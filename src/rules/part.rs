@@ -3,6 +3,7 @@
 
 use super::{General, basis, batching};
 use crate::base::{Result, Shape};
+use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::region::{self, Region};
@@ -10,13 +11,16 @@ use smallvec::smallvec;
 
 /// Parameters of both operators.
 #[derive(Debug, Clone)]
-struct Part {
+pub(crate) struct Part {
     region: Region,
     /// Leading dimensions over which the region repeats.
     lead: usize,
     /// Whether the first argument is given up, so that its memory may be reused.
     donate: bool,
 }
+
+fields! { struct Part { region, lead, donate } }
+parameters! { Part = "part" }
 
 impl Part {
     fn params(&self, lead: usize, donate: bool) -> Params {

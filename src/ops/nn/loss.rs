@@ -2,6 +2,7 @@
 
 use crate::bail;
 use crate::base::{DType, Result, Scalar};
+use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::{self, kernels};
 use crate::dense::{copy, reduce};
@@ -15,6 +16,7 @@ use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_}
 use crate::rules::index::{Bounds, check_index};
 use crate::rules::{Opaque, OpaqueBatch, Partial};
 use smallvec::smallvec;
+use std::borrow::Cow;
 
 fn all_dims(x: &Tensor) -> Vec<usize> {
     (0..x.rank()).collect()
@@ -192,7 +194,10 @@ unary! { HELPERS, HELPER_PRIMITIVES:
 
 /// The name of an argument that must be a probability.
 #[derive(Debug)]
-struct Named(&'static str);
+pub(in crate::ops) struct Named(Cow<'static, str>);
+
+fields! { struct Named { 0 } }
+parameters! { Named = "name" }
 
 /// Refuses elements outside of [0, 1], NaN included.
 pub(crate) static CHECK_PROBABILITY: Opaque = Opaque {
@@ -203,7 +208,7 @@ pub(crate) static CHECK_PROBABILITY: Opaque = Opaque {
             let Named(name) = p.get::<Named>();
             let values = copy::cast(args[0].array()?, DType::F64)?.to_vec::<f64>()?;
             let wrong = values.iter().find(|x| !(0.0..=1.0).contains(*x)).copied().unwrap_or(f64::NAN);
-            let fix = match *name {
+            let fix = match &**name {
                 "input" => "Give it a sigmoid, or use binary_cross_entropy_with_logits().",
                 _ => "It holds the probability of each element.",
             };
@@ -334,7 +339,7 @@ ops! { TABLE:
         let t = cast(target, input.dtype())?;
         for (x, name) in [(input, "input"), (&t, "target")] {
             if x.dtype().is_float() {
-                call(Prim::Static(&CHECK_PROBABILITY), &Params::other(Named(name)), &[x])?;
+                call(Prim::Static(&CHECK_PROBABILITY), &Params::other(Named(name.into())), &[x])?;
             }
         }
         let mut loss = cross_entropy_unit(input, &t)?;

@@ -3,6 +3,7 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use crate::base::{DType, Result, Scalar, size};
+use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::memory::list;
@@ -13,7 +14,10 @@ use crate::rules::{Batching, Linear, index};
 
 /// Zeros (or a crop, where negative) before and after each dimension.
 #[derive(Debug, Clone)]
-struct Pads(Vec<(i64, i64)>);
+pub(in crate::ops) struct Pads(Vec<(i64, i64)>);
+
+fields! { struct Pads { 0 } }
+parameters! { Pads = "pad" }
 
 static PAD: Linear = Linear {
     name: "pad",

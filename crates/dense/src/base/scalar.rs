@@ -4,8 +4,8 @@ use super::dtype::{Category, DType};
 use super::error::Error;
 use num_complex::Complex;
 
-/// A Python or Rust number.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A Python or Rust number. Floats are equal if their bits are, so that nan equals itself and 0.0 does not equal -0.0.
+#[derive(Debug, Clone, Copy)]
 pub enum Scalar {
     Bool(bool),
     Int(i64),
@@ -15,6 +15,34 @@ pub enum Scalar {
     Huge(f64),
     Float(f64),
     Complex(Complex<f64>),
+}
+
+impl Scalar {
+    /// What tells two numbers of the same kind apart.
+    fn bits(self) -> (u64, u64) {
+        match self {
+            Scalar::Bool(b) => (u64::from(b), 0),
+            Scalar::Int(i) => (i as u64, 0),
+            Scalar::Unsigned(u) => (u, 0),
+            Scalar::Huge(x) | Scalar::Float(x) => (x.to_bits(), 0),
+            Scalar::Complex(z) => (z.re.to_bits(), z.im.to_bits()),
+        }
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other) && self.bits() == other.bits()
+    }
+}
+
+impl Eq for Scalar {}
+
+impl std::hash::Hash for Scalar {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        self.bits().hash(state);
+    }
 }
 
 impl std::fmt::Display for Scalar {

@@ -1,6 +1,14 @@
 //! Parameters of a primitive that are not tensors.
 
+mod fields;
+mod identity;
+
+pub use fields::{Field, Named, Sink, Type, Words, malformed};
+pub(crate) use fields::{fields, parameters};
+pub use identity::to_words;
+
 use crate::base::{DType, Scalar, Shape};
+use crate::dense::random::Generator;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::fmt::Debug;
@@ -48,13 +56,24 @@ pub enum Params {
     Other(Arc<dyn Parameters>),
 }
 
-/// Operator-specific parameters: printable, and recovered by type.
+/// Operator-specific parameters: printable, recovered by type, and made of words that equality, hashes and saved
+/// programs read. The macros `fields!` and `parameters!` implement it.
 pub trait Parameters: Any + Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
+    /// What the type is called in saved programs.
+    fn type_name(&self) -> &'static str;
+    fn put(&self, sink: &mut dyn Sink);
 }
-impl<T: Any + Debug + Send + Sync> Parameters for T {
+
+impl Parameters for Generator {
     fn as_any(&self) -> &dyn Any {
         self
+    }
+    fn type_name(&self) -> &'static str {
+        "generator"
+    }
+    fn put(&self, sink: &mut dyn Sink) {
+        sink.object("a generator of its own", std::ptr::from_ref(self).addr());
     }
 }
 
