@@ -229,7 +229,7 @@ fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> {
 fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
     let (primals, tangents) = unwrap_dual(level, args);
     let out = call(prim, params, &primals)?;
-    if prim.is_constant() || !out.dtype().is_differentiable() || !level::propagates(level) {
+    if prim.is_constant_in_forward() || !out.dtype().is_differentiable() || !level::propagates(level) {
         return Ok(out);
     }
     let inputs = primals.iter().map(|p| Some(*p)).collect::<SmallVec<[_; 4]>>();
@@ -247,7 +247,8 @@ fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args
 fn dual_many(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
     let (primals, tangents) = unwrap_dual(level, args);
     let outs = call_many(prim, params, &primals)?;
-    if prim.is_constant() || !outs.iter().any(|o| o.dtype().is_differentiable()) || !level::propagates(level) {
+    if prim.is_constant_in_forward() || !outs.iter().any(|o| o.dtype().is_differentiable()) || !level::propagates(level)
+    {
         return Ok(outs);
     }
     let inputs = primals.iter().map(|p| Some(*p)).collect::<SmallVec<[_; 4]>>();

@@ -86,7 +86,7 @@ pub struct Trace {
     pub name: String,
     pub text: String,
     /// The user's line.
-    pub place: Option<String>,
+    pub place: Option<super::origin::Line>,
     /// The node whose reverse rule made this one.
     pub during: Option<Arc<Trace>>,
 }

@@ -19,6 +19,7 @@ pub mod residual;
 pub mod set;
 pub mod shared;
 pub mod symbolic;
+pub mod stop;
 mod tape;
 pub mod tensor;
 mod thread;

@@ -1,6 +1,7 @@
 //! Grad mode and forward mode together.
 
 use super::level;
+use super::stop::{self, Stop};
 
 /// Whether tapes record and dual numbers propagate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +24,9 @@ impl Setting {
         Setting { grad: level::grad_enabled(), forward: level::forward_enabled() }
     }
 
-    /// What is off.
-    pub fn describe(self) -> Option<&'static str> {
-        match (self.grad, self.forward) {
-            (true, true) => None,
-            (false, true) => Some("no_grad"),
-            (true, false) => Some("no forward mode"),
-            (false, false) => Some("no_grad, no forward mode"),
-        }
+    /// What follows the results of what runs so in a program.
+    pub(super) fn stops(self) -> impl Iterator<Item = &'static Stop> {
+        stop::stops(self.grad, self.forward)
     }
 
     fn set(self) {
@@ -39,36 +35,19 @@ impl Setting {
     }
 }
 
-/// The modes of this thread, put back when dropped.
-pub struct Modes {
-    before: Setting,
-    now: Setting,
-}
+/// Both modes on; put back when dropped.
+pub struct Modes(Setting);
 
 impl Modes {
-    /// Leaves them as they are.
-    pub fn keep() -> Modes {
-        Modes { before: Setting::now(), now: Setting::now() }
-    }
     pub fn all_on() -> Modes {
-        let modes = Modes::keep();
+        let before = Setting::now();
         Setting::ON.set();
-        modes
-    }
-    /// Turns off what `setting` has off, and all else back to what it was.
-    #[inline]
-    pub fn limit(&mut self, setting: Setting) {
-        let wanted =
-            Setting { grad: self.before.grad && setting.grad, forward: self.before.forward && setting.forward };
-        if wanted != self.now {
-            self.now = wanted;
-            wanted.set();
-        }
+        Modes(before)
     }
 }
 
 impl Drop for Modes {
     fn drop(&mut self) {
-        self.before.set();
+        self.0.set();
     }
 }

@@ -1,14 +1,37 @@
 //! Where in the user's program a transform was applied: small ids now, text only when an error needs it.
 
 use std::cell::Cell;
-use std::sync::{Mutex, OnceLock};
+use std::fmt::{self, Display, Formatter};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// A line of the user's program as the host language holds it, such as code and an offset into it.
+pub trait Place: Send + Sync {
+    /// `file.py:12`.
+    fn text(&self) -> String;
+}
+
+impl Place for String {
+    fn text(&self) -> String {
+        self.clone()
+    }
+}
+
+/// A [`Place`] that is made text when it is shown.
+#[derive(Clone)]
+pub struct Line(pub Arc<dyn Place>);
+
+impl Display for Line {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text())
+    }
+}
 
 /// An interned place; 0 is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct Origin(u32);
 
 static PLACES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-static LOCATOR: OnceLock<fn() -> Option<String>> = OnceLock::new();
+static LOCATOR: OnceLock<fn() -> Option<Line>> = OnceLock::new();
 
 thread_local! {
     /// Origins of levels by serial, so that a value that outlived its level can still name it.
@@ -46,13 +69,13 @@ pub fn of_serial(serial: u32) -> Option<String> {
     })
 }
 
-/// Installs the function that finds the user's current line (`file.py:12`).
-pub fn set_locator(f: fn() -> Option<String>) {
+/// Installs the function that finds the user's current line. It makes no text.
+pub fn set_locator(f: fn() -> Option<Line>) {
     let _ = LOCATOR.set(f);
 }
 
 /// The user's current line, where a host language knows it.
-pub fn here() -> Option<String> {
+pub fn here() -> Option<Line> {
     LOCATOR.get().and_then(|f| f())
 }
 

@@ -179,6 +179,16 @@ pub trait Primitive: Send + Sync + 'static {
         false
     }
 
+    /// The same for the derivatives of tapes alone.
+    fn is_constant_in_reverse(&self) -> bool {
+        self.is_constant()
+    }
+
+    /// The same for tangents alone.
+    fn is_constant_in_forward(&self) -> bool {
+        self.is_constant()
+    }
+
     /// Whether each output element depends on the elements of the arguments at its place alone (they broadcast), so that
     /// any number of leading batches makes no difference.
     fn is_elementwise(&self) -> bool {

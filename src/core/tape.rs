@@ -48,7 +48,7 @@ fn save_few(level: LevelId, look: Look, saves: Saves, values: &[&Tensor], out: &
 
 #[inline]
 pub(super) fn one(level: LevelId, look: Look, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-    if !look.records || prim.is_constant() {
+    if !look.records || prim.is_constant_in_reverse() {
         return call(prim, params, &stripped(level, args));
     }
     let call = Recorded { level, look, prim, params };
@@ -107,7 +107,7 @@ impl Recorded<'_> {
 }
 
 pub(super) fn many(level: LevelId, look: Look, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
-    if !look.records || prim.is_constant() {
+    if !look.records || prim.is_constant_in_reverse() {
         return call_many(prim, params, &stripped(level, args));
     }
     let (values, needs, edges) = unwrap_all(level, args);

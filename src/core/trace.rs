@@ -3,6 +3,7 @@
 use super::level::{Below, LevelId};
 use super::modes::Setting;
 use super::node::Meta;
+use super::origin::{self, Line};
 use super::params::Params;
 use super::primitive::{Outputs, Prim, PrimBuf};
 use super::tensor::{Payload, Tensor};
@@ -18,17 +19,18 @@ pub enum Atom {
     Const(Tensor),
 }
 
+pub type Atoms = SmallVec<[Atom; 3]>;
+pub type Vars = SmallVec<[u32; 1]>;
+
 /// One operator of a program.
 #[derive(Clone)]
 pub struct Instruction {
     pub prim: PrimBuf,
     pub params: Params,
-    pub args: SmallVec<[Atom; 3]>,
-    pub outs: SmallVec<[u32; 1]>,
+    pub args: Atoms,
+    pub outs: Vars,
     /// The user's line, where it is known.
-    pub line: Option<String>,
-    /// The modes that the levels below saw.
-    pub modes: Setting,
+    pub line: Option<Line>,
 }
 
 /// A mutable place outside a program, such as a tensor that it captures: read each time that the program is called.
@@ -39,6 +41,8 @@ pub trait Source: Send + Sync {
 #[derive(Default)]
 pub struct Recording {
     pub instructions: Vec<Instruction>,
+    /// Of a noting recorder: which instructions the tape above it did not record, by their places.
+    pub unrecorded: Vec<usize>,
     /// Variables, inputs first.
     pub vars: Vec<Meta>,
     /// Places that the program reads, and the variables that stand for their values.
@@ -103,19 +107,72 @@ impl Recorder {
         std::mem::take(&mut *self.state())
     }
 
-    /// Writes down a call; returns the variable of its first output.
-    fn push(&self, prim: Prim<'_>, params: &Params, args: SmallVec<[Atom; 3]>, outs: &[Tensor], modes: Setting) -> u32 {
-        let (line, modes) = match self.noted {
-            None if self.partial => (None, Setting::ON),
-            Some(noted) if modes == Setting::ON && !noted(prim, params, &args, outs) => (None, modes),
-            _ => (super::origin::here(), modes),
+    /// Writes down a call; returns the variables of its outputs.
+    fn push(&self, prim: Prim<'_>, params: &Params, mut args: Atoms, outs: &[Tensor], modes: Setting) -> Vars {
+        let line = match self.noted {
+            None if self.partial => None,
+            Some(noted) if modes == Setting::ON && !noted(prim, params, &args, outs) => None,
+            _ => origin::here(),
         };
         let mut s = self.state();
-        let first = s.vars.len() as u32;
-        s.vars.extend(outs.iter().map(Meta::of));
-        let outs = (first..s.vars.len() as u32).collect();
-        s.instructions.push(Instruction { prim: prim.to_owned(), params: params.clone(), args, outs, line, modes });
-        first
+        let place = s.instructions.len();
+        if self.noted.is_some() && modes != Setting::ON {
+            s.unrecorded.push(place);
+        }
+        if self.partial || modes == Setting::ON || prim.is_constant() {
+            return s.push(prim, params, args, outs.iter().map(Meta::of), line);
+        }
+        // A custom function does not learn that it is differentiated where it is not.
+        if prim.custom().is_some() {
+            args = args.into_iter().map(|a| s.stop(a, modes, &line)).collect();
+        }
+        let mut vars = s.push(prim, params, args, outs.iter().map(Meta::of), line.clone());
+        for var in &mut vars {
+            if let Atom::Var(stopped) = s.stop(Atom::Var(*var), modes, &line) {
+                *var = stopped;
+            }
+        }
+        vars
+    }
+}
+
+impl Recording {
+    fn push(
+        &mut self,
+        prim: Prim<'_>,
+        params: &Params,
+        args: Atoms,
+        outs: impl Iterator<Item = Meta>,
+        line: Option<Line>,
+    ) -> Vars {
+        let first = self.vars.len() as u32;
+        self.vars.extend(outs);
+        let outs: Vars = (first..self.vars.len() as u32).collect();
+        self.instructions.push(Instruction {
+            prim: prim.to_owned(),
+            params: params.clone(),
+            args,
+            outs: outs.clone(),
+            line,
+        });
+        outs
+    }
+
+    /// The value without the derivatives that these modes cut.
+    fn stop(&mut self, mut atom: Atom, modes: Setting, line: &Option<Line>) -> Atom {
+        let meta = match &atom {
+            Atom::Var(v) => self.vars[*v as usize].clone(),
+            Atom::Const(t) => Meta::of(t),
+        };
+        if meta.dtype.is_differentiable() {
+            for stop in modes.stops() {
+                let args = Atoms::from_iter([atom]);
+                let outs =
+                    self.push(Prim::Static(stop), &Params::None, args, std::iter::once(meta.clone()), line.clone());
+                atom = Atom::Var(outs[0]);
+            }
+        }
+        atom
     }
 }
 
@@ -128,7 +185,7 @@ pub(super) fn interpret(
     args: &[&Tensor],
 ) -> Result<Outputs> {
     let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();
-    let mut atoms: SmallVec<[Atom; 3]> = SmallVec::new();
+    let mut atoms = Atoms::new();
     for a in args {
         match a.payload_at(level) {
             Some(Payload::Traced { value, var }) => {
@@ -146,6 +203,6 @@ pub(super) fn interpret(
         let _below = Below::enter(level);
         (super::call::call_many(prim, params, &values)?, Setting::now())
     };
-    let first = recorder.push(prim, params, atoms, &outs, above.unwrap_or(modes));
-    Ok(outs.into_iter().enumerate().map(|(i, v)| Tensor::traced(level, v, first + i as u32)).collect())
+    let vars = recorder.push(prim, params, atoms, &outs, above.unwrap_or(modes));
+    Ok(outs.into_iter().zip(vars).map(|(v, var)| Tensor::traced(level, v, var)).collect())
 }

@@ -83,7 +83,7 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
     let mut wanted = vec![false; recording.vars.len()];
     results.iter().for_each(|&v| wanted[v as usize] = true);
     let mut found = Findings::default();
-    for i in recording.instructions.iter().rev() {
+    for (at, i) in recording.instructions.iter().enumerate().rev() {
         let mut used = i.outs.iter().filter(|&&v| wanted[v as usize]).peekable();
         if used.peek().is_none() {
             continue;
@@ -94,7 +94,9 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
         vars.for_each(|v| wanted[v] = true);
         let added = |a: &Atom| matches!(a, Atom::Const(t) if t.dtype().is_differentiable() && !is_zero(t));
         match kind(i.prim.as_prim(), &i.params, &i.args) {
-            _ if i.modes.describe().is_some() => found.fault = Some(fault(i, "runs where nothing is recorded")),
+            _ if recording.unrecorded.binary_search(&at).is_ok() => {
+                found.fault = Some(fault(i, "runs where nothing is recorded"))
+            }
             _ if !smooth => found.fault = Some(fault(i, "gives what has no derivative")),
             Kind::Other => found.fault = Some(fault(i, "is not linear")),
             Kind::Unknown if !passes(i, &recording.vars, &needed)? => {

@@ -29,9 +29,8 @@ impl Display for Program {
             let mut args: Vec<String> = i.args.iter().map(atom).collect();
             args.extend(parameters(&i.params));
             let mut line = format!("    {} = {}({})", outs.join(", "), i.prim.name(), args.join(", "));
-            let notes: Vec<&str> = i.modes.describe().into_iter().chain(i.line.as_deref()).collect();
-            if !notes.is_empty() {
-                line = format!("{line:<MARGIN$}  # {}", notes.join("; "));
+            if let Some(place) = &i.line {
+                line = format!("{line:<MARGIN$}  # {place}");
             }
             writeln!(f, "{line}")?;
         }

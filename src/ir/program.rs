@@ -2,7 +2,6 @@
 
 use crate::bail;
 use crate::base::Result;
-use crate::core::modes::Modes;
 use crate::core::node::Meta;
 use crate::core::trace::{Atom, Instruction, Recording, Source};
 use crate::core::{Outputs, Tensor};
@@ -38,7 +37,7 @@ impl Program {
     /// The program of a recording whose first `inputs` variables are its arguments. With `pruned`, steps that no output
     /// needs are left out.
     pub fn new(recording: Recording, inputs: usize, outputs: Vec<Output>, pruned: bool) -> Program {
-        let Recording { mut instructions, vars, captures } = recording;
+        let Recording { mut instructions, vars, captures, .. } = recording;
         let mut wanted = vec![false; vars.len()];
         for out in &outputs {
             if let Output::Var(v) = out {
@@ -99,15 +98,12 @@ impl Program {
         for (source, var) in &self.captures {
             values[*var as usize] = Some(self.captured(source, *var)?);
         }
-        let mut modes = Modes::keep();
         for Step { instruction, last } in &self.steps {
-            modes.limit(instruction.modes);
             for (&var, value) in instruction.outs.iter().zip(step(instruction, &values)?) {
                 values[var as usize] = Some(value);
             }
             last.iter().for_each(|&v| values[v as usize] = None);
         }
-        drop(modes);
         let read = |out: &Output| match out {
             Output::Var(v) => value(&values, *v).cloned(),
             Output::Const(t) => Ok(t.clone()),

@@ -2,7 +2,7 @@
 
 use super::callable::Transform;
 use crate::data::convert;
-use crate::types::errors::PyResult;
+use crate::types::errors::{PyResult, Spot};
 use crate::types::{errors, raised};
 use pullback::core::origin::Origin;
 use pyo3::ffi;
@@ -10,8 +10,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
-use std::ffi::c_int;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// What a function is called in messages and in the representation of its transforms.
 ///
@@ -54,14 +53,6 @@ struct Key {
     who: Who,
 }
 
-/// A place in code: an instruction, which a frame knows, or where the interpreter does not tell it, the line, which
-/// takes a walk over the code's table of lines.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Spot {
-    Instruction(c_int),
-    Line(c_int),
-}
-
 struct Known {
     origin: Origin,
     _code: Py<PyAny>,
@@ -79,7 +70,7 @@ static PLACES: Mutex<Option<FxHashMap<Key, Known>>> = Mutex::new(None);
 /// What the function's own attributes raise.
 pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> PyResult<Origin> {
     let py = func.py();
-    let Some((code, at, frame)) = running(py) else {
+    let Some((code, at)) = running(py) else {
         return Ok(Origin::intern(format!("{transform}({})", name_of(func)?)));
     };
     let (who, object) = identity(func)?;
@@ -94,18 +85,10 @@ pub fn origin(transform: &'static str, func: &Bound<'_, PyAny>) -> PyResult<Orig
         None => label,
     });
     // A line of the package itself stands for as many places as it has callers.
-    // SAFETY: attached; the frame is running.
-    let line = unsafe { ffi::PyFrame_GetLineNumber(frame) };
-    let user = errors::user_location(py).is_some_and(|l| l.line as i64 == i64::from(line) && is_file(&code, &l.file));
-    if user {
+    if errors::runs_user_code(py) {
         remember(key, Known { origin, _code: code.unbind(), _who: object.unbind() });
     }
     Ok(origin)
-}
-
-fn is_file(code: &Bound<'_, PyAny>, file: &str) -> bool {
-    let name = code.getattr(intern!(code.py(), "co_filename"));
-    name.is_ok_and(|n| n.cast::<PyString>().is_ok_and(|n| n.to_str().is_ok_and(|n| n == file)))
 }
 
 fn remember(key: Key, known: Known) {
@@ -118,8 +101,8 @@ fn remember(key: Key, known: Known) {
     drop((old, before));
 }
 
-/// Code of the innermost Python frame, where it is there, and the frame, which lives as long as it runs.
-fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, Spot, *mut ffi::PyFrameObject)> {
+/// Code of the innermost Python frame, where it is there, and the place in it.
+fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, Spot)> {
     // SAFETY: attached; the frame is borrowed from this thread, or null outside of Python.
     unsafe {
         let frame = ffi::PyEval_GetFrame();
@@ -127,29 +110,8 @@ fn running(py: Python<'_>) -> Option<(Bound<'_, PyAny>, Spot, *mut ffi::PyFrameO
             return None;
         }
         let code = Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(frame).cast());
-        let at = match *INSTRUCTION.get_or_init(instruction_of) {
-            Some(instruction) => Spot::Instruction(instruction(frame)),
-            None => Spot::Line(ffi::PyFrame_GetLineNumber(frame)),
-        };
-        Some((code, at, frame))
+        Some((code, Spot::of(frame)))
     }
-}
-
-type InstructionOf = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
-
-static INSTRUCTION: OnceLock<Option<InstructionOf>> = OnceLock::new();
-
-/// `PyFrame_GetLasti` of the running interpreter, which has it from 3.11 on.
-fn instruction_of() -> Option<InstructionOf> {
-    #[cfg(unix)]
-    // SAFETY: the symbol has this type wherever the interpreter has it.
-    unsafe {
-        let found = libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetLasti".as_ptr());
-        if !found.is_null() {
-            return Some(std::mem::transmute::<*mut libc::c_void, InstructionOf>(found));
-        }
-    }
-    None
 }
 
 fn identity<'py>(func: &Bound<'py, PyAny>) -> PyResult<(Who, Bound<'py, PyAny>)> {

@@ -1,17 +1,19 @@
 //! Errors across the border, and the user's line in the Python program.
 
 use pullback::base::{Error, Kind};
+use pullback::core::origin::{Line, Place};
 use pyo3::exceptions::{
     PyBufferError, PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError,
     PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyFrame, PyFrameMethods, PyString};
+use pyo3::types::{PyCode, PyFrame, PyFrameMethods, PyString};
 use pyo3::{CastError, CastIntoError, create_exception, ffi, intern};
 use std::convert::Infallible;
-use std::ffi::NulError;
+use std::ffi::{NulError, c_int};
 use std::fmt;
 use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 
 create_exception!(
     pullback.linalg,
@@ -152,32 +154,97 @@ pub fn as_buffer_error(error: Fault) -> Fault {
     raised.into()
 }
 
-/// A line of the user's program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Location {
-    pub file: String,
-    pub line: u32,
-    pub function: String,
+/// A place in code: an instruction, which a frame knows, or where the interpreter does not tell it, the line, which
+/// takes a walk over the code's table of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Spot {
+    Instruction(c_int),
+    Line(c_int),
 }
 
-/// The innermost Python frame that is not part of the package: the line that the user wrote.
-pub fn user_location(py: Python<'_>) -> Option<Location> {
+type InstructionOf = unsafe extern "C" fn(*mut ffi::PyFrameObject) -> c_int;
+
+static INSTRUCTION: OnceLock<Option<InstructionOf>> = OnceLock::new();
+
+/// `PyFrame_GetLasti` of the running interpreter, which has it from 3.11 on.
+fn instruction_of() -> Option<InstructionOf> {
+    #[cfg(unix)]
+    // SAFETY: the symbol has this type wherever the interpreter has it.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"PyFrame_GetLasti".as_ptr());
+        if !found.is_null() {
+            return Some(std::mem::transmute::<*mut libc::c_void, InstructionOf>(found));
+        }
+    }
+    None
+}
+
+impl Spot {
+    /// Where a frame is in its code.
+    ///
+    /// # Safety
+    /// The thread is attached, and the frame is alive.
+    #[inline]
+    pub unsafe fn of(frame: *mut ffi::PyFrameObject) -> Spot {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match *INSTRUCTION.get_or_init(instruction_of) {
+                Some(instruction) => Spot::Instruction(instruction(frame)),
+                None => Spot::Line(ffi::PyFrame_GetLineNumber(frame)),
+            }
+        }
+    }
+
+    fn line(self, code: &Bound<'_, PyCode>) -> c_int {
+        match self {
+            // SAFETY: attached; the code is alive.
+            Spot::Instruction(at) => unsafe { ffi::PyCode_Addr2Line(code.as_ptr().cast(), at) },
+            Spot::Line(line) => line,
+        }
+    }
+}
+
+/// A line of the user's program; it keeps the code alive.
+struct UserLine {
+    code: Py<PyCode>,
+    at: Spot,
+}
+
+impl Place for UserLine {
+    /// The file relative to the working directory where it lies below it.
+    fn text(&self) -> String {
+        let text = Python::try_attach(|py| {
+            let code = self.code.bind(py);
+            let file: String = code.getattr(intern!(py, "co_filename")).ok()?.extract().ok()?;
+            let cwd = std::env::current_dir().unwrap_or_default();
+            let path = std::path::Path::new(&file);
+            Some(format!("{}:{}", path.strip_prefix(cwd).unwrap_or(path).display(), self.at.line(code)))
+        });
+        text.flatten().unwrap_or_else(|| "an unknown line".into())
+    }
+}
+
+/// The innermost Python frame, if there is one.
+fn running_frame(py: Python<'_>) -> Option<Bound<'_, PyFrame>> {
     // SAFETY: attached; the call gives a borrowed frame of this thread, or null outside Python.
-    let mut frame = unsafe {
-        Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast::<ffi::PyObject>())?
-            .cast_into_unchecked::<PyFrame>()
-    };
+    unsafe {
+        let frame = ffi::PyEval_GetFrame().cast::<ffi::PyObject>();
+        Some(Bound::from_borrowed_ptr_or_opt(py, frame)?.cast_into_unchecked::<PyFrame>())
+    }
+}
+
+/// The innermost Python frame that is not part of the package, which the user wrote.
+fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyFrame>> {
+    let mut frame = running_frame(py)?;
     while is_ours(&frame) {
         frame = frame.outer()?;
     }
-    let line = u32::try_from(frame.line_number()).unwrap_or(0);
-    let code = frame.code();
-    let text = |name: &Bound<'_, PyString>| code.getattr(name).ok()?.extract::<String>().ok();
-    Some(Location {
-        file: text(intern!(py, "co_filename"))?,
-        line,
-        function: text(intern!(py, "co_name")).unwrap_or_default(),
-    })
+    Some(frame)
+}
+
+/// Whether the innermost Python frame is one that the user wrote.
+pub fn runs_user_code(py: Python<'_>) -> bool {
+    running_frame(py).is_some_and(|frame| !is_ours(&frame))
 }
 
 /// Whether a frame runs a module of the package. Modules are told by name: a checkout may lie anywhere.
@@ -189,14 +256,14 @@ fn is_ours(frame: &Bound<'_, PyFrame>) -> bool {
     name.to_str().is_ok_and(|n| n == "pullback" || n.starts_with("pullback."))
 }
 
-/// `file.py:12` for the user's line, relative to the working directory where it lies below it.
-/// For [`pullback::core::origin::set_locator`].
-pub fn locator() -> Option<String> {
+/// The user's line, for [`pullback::core::origin::set_locator`]. It is recorded with each operator of a program.
+pub fn locator() -> Option<Line> {
     Python::try_attach(|py| {
-        let place = user_location(py)?;
-        let cwd = std::env::current_dir().unwrap_or_default();
-        let path = std::path::Path::new(&place.file);
-        Some(format!("{}:{}", path.strip_prefix(cwd).unwrap_or(path).display(), place.line))
+        let frame = user_frame(py)?;
+        // SAFETY: attached; the frame is held.
+        let at = unsafe { Spot::of(frame.as_ptr().cast()) };
+        let place = UserLine { at, code: frame.code().unbind() };
+        Some(Line(Arc::new(place)))
     })?
 }
 
