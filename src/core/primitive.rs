@@ -208,6 +208,12 @@ pub trait Primitive: Send + Sync + 'static {
         !self.is_constant() && reads.outputs == 0 && reads.inputs & args == 0
     }
 
+    /// Whether a call does more than compute its results from its arguments: it draws numbers, runs users' code, or is
+    /// there to refuse values. No pass over programs leaves it out.
+    fn has_effect(&self) -> bool {
+        false
+    }
+
     /// The call as a step of a recorded program.
     fn replay(&self, me: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         super::call::call_many(me, params, args)

@@ -251,7 +251,7 @@ impl Tensor {
     }
 
     /// Where the value is, and how many handles there are: for finding who holds what.
-    pub(super) fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
     pub(super) fn references(&self) -> usize {

@@ -341,6 +341,10 @@ impl Primitive for CustomPrimitive {
         self.f.name()
     }
 
+    fn has_effect(&self) -> bool {
+        true
+    }
+
     fn eval(&self, p: &Params, args: &[&Tensor]) -> Result<Tensor> {
         match self.eval_many(p, args)?.pop() {
             Some(out) => Ok(out),

@@ -1,5 +1,6 @@
 //! A program and its execution.
 
+use super::passes::{self, Body, Unread};
 use crate::bail;
 use crate::base::Result;
 use crate::core::node::Meta;
@@ -10,6 +11,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// What a program returns in one place.
+#[derive(Clone)]
 pub enum Output {
     Var(u32),
     /// A value that does not depend on the inputs.
@@ -37,7 +39,16 @@ impl Program {
     /// The program of a recording whose first `inputs` variables are its arguments. With `pruned`, steps that no output
     /// needs are left out.
     pub fn new(recording: Recording, inputs: usize, outputs: Vec<Output>, pruned: bool) -> Program {
-        let Recording { mut instructions, vars, captures, .. } = recording;
+        let Recording { instructions, vars, captures, .. } = recording;
+        let mut body = Body { inputs, captures, instructions, vars, outputs };
+        if pruned {
+            passes::remove(&mut body, Unread::Remove);
+        }
+        Program::of(body)
+    }
+
+    pub(super) fn of(body: Body) -> Program {
+        let Body { inputs, captures, instructions, vars, outputs } = body;
         let mut wanted = vec![false; vars.len()];
         for out in &outputs {
             if let Output::Var(v) = out {
@@ -45,12 +56,9 @@ impl Program {
             }
         }
         let mut steps = Vec::with_capacity(instructions.len());
-        while let Some(instruction) = instructions.pop() {
-            let unread = instruction.outs.iter().copied().filter(|&v| !wanted[v as usize]);
-            let mut last: SmallVec<[u32; 2]> = unread.collect();
-            if pruned && last.len() == instruction.outs.len() {
-                continue;
-            }
+        for instruction in instructions.into_iter().rev() {
+            let mut last: SmallVec<[u32; 2]> =
+                instruction.outs.iter().copied().filter(|&v| !wanted[v as usize]).collect();
             for arg in &instruction.args {
                 if let Atom::Var(v) = *arg
                     && !std::mem::replace(&mut wanted[v as usize], true)
@@ -62,6 +70,16 @@ impl Program {
         }
         steps.reverse();
         Program { inputs, captures, steps, vars, outputs }
+    }
+
+    pub(super) fn body(&self) -> Body {
+        Body {
+            inputs: self.inputs,
+            captures: self.captures.clone(),
+            instructions: self.steps.iter().map(|s| s.instruction.clone()).collect(),
+            vars: self.vars.clone(),
+            outputs: self.outputs.clone(),
+        }
     }
 
     /// Dtypes and shapes of the arguments.

@@ -132,6 +132,9 @@ impl Primitive for Random {
     fn is_constant(&self) -> bool {
         true
     }
+    fn has_effect(&self) -> bool {
+        true
+    }
     fn replay(&self, _: Prim<'_>, params: &Params, _: &[&Tensor]) -> Result<Outputs> {
         draw("random", params.get::<Draw>().clone()).map(|t| smallvec![t])
     }

@@ -7,7 +7,7 @@ use super::{
     arith, bits, compare, decompositions, determinant, diagonal, draw, indexing, nn, norms, products, random, reduce,
     shape, softmax, sorting, unary, windows,
 };
-use crate::core::Primitive;
+use crate::core::{Primitive, stop};
 use crate::rules::{basis, constant, index, part, pointwise};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -19,6 +19,7 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     index::PRIMITIVES,
     part::PRIMITIVES,
     &[&pointwise::LINKED],
+    stop::PRIMITIVES,
     arith::PRIMITIVES,
     &[&arith::LERP],
     &[&bits::BITS],

@@ -13,6 +13,8 @@ use std::borrow::Cow;
 pub enum OpaqueBatch {
     /// Its arguments broadcast: ranks are aligned.
     Align,
+    /// The same, of a check: it is there to refuse values, and nobody reads what it gives.
+    Check,
     /// One argument, whose dimensions its parameters name.
     Shift,
     /// A rule of its own.
@@ -41,6 +43,10 @@ impl Primitive for Opaque {
         true
     }
 
+    fn has_effect(&self) -> bool {
+        matches!(self.batching, OpaqueBatch::Check)
+    }
+
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         (self.eval)(params, args)
     }
@@ -56,7 +62,7 @@ impl Primitive for Opaque {
     fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
         match self.batching {
             OpaqueBatch::With(f) => f(me, params, args, info),
-            OpaqueBatch::Align => {
+            OpaqueBatch::Align | OpaqueBatch::Check => {
                 let rank = batching::logical_rank(args);
                 let values: SmallVec<[Cow<'_, Tensor>; 3]> =
                     args.iter().map(|a| batching::aligned(a, rank)).collect::<Result<_>>()?;

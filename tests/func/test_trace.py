@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,6 +90,91 @@ def test_text() -> None:
     assert "%4: float32[3] = add(%3, 2.0)" in lines[3]
     assert "%5: float32[] = sum(%4, dims=[0])" in lines[4]
     assert lines[5] == "    return %5"
+
+
+def test_lines_become_text_when_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "model.py"
+    names: dict[str, Any] = {}
+    exec(compile("\n\ndef g(x):\n    return x.sin()\n", str(source), "exec"), names)
+    program = trace(names.pop("g"))(pb.ones(2))
+    gc.collect()
+    assert str(program).splitlines()[1].endswith(f"# {source}:4")
+    monkeypatch.chdir(tmp_path)
+    assert str(program).splitlines()[1].endswith("# model.py:4")
+
+
+def test_without_grad_mode_results_are_stopped() -> None:
+    program = trace(without_gradient)(X)
+    assert program.operators[:2] == ["mul", "stop_reverse"] and program.operators.count("stop_reverse") == 1
+    needs = []
+
+    class Square(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            needs.append(ctx.needs_input_grad)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            raise AssertionError("nothing here is differentiated")
+
+    def f(x: Any) -> Any:
+        with pb.no_grad():
+            c = Square.apply(x)
+        return (x * c).sum()
+
+    program = trace(f)(X)
+    for function in (f, program):
+        needs.clear()
+        x = X.clone().requires_grad_()
+        function(x).backward()
+        same(x.grad, X * X)
+        same(grad(function)(X), X * X)
+        assert all(n == (False,) for n in needs)
+        with pb.no_grad():
+            assert not function(x).requires_grad
+
+
+def test_without_forward_mode_tangents_are_stopped() -> None:
+    def f(x: Any) -> Any:
+        with pb.autograd.forward_ad.set_fwd_grad_enabled(False):
+            c = x * x
+        return (x * c).sum()
+
+    program = trace(f)(X)
+    assert "stop_forward" in program.operators
+    for function in (f, program):
+        same(jvp(function, (X,), (pb.ones_like(X),))[1], (X * X).sum())
+        same(grad(function)(X), 3 * X * X)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_simplified(name: str) -> None:
+    def twice(x: Any) -> Any:
+        c = (W.sum() + 1).sin() if name == "f" else X.clone()
+        return FUNCTIONS[name](x) * 2 + FUNCTIONS[name](x) * 2 + (c * 0).sum()
+
+    program = trace(twice)(X)
+    simplified = program.simplified()
+    assert len(simplified) < len(program)
+    assert simplified(X.sin()).item() == program(X.sin()).item()
+    rows = pb.stack([X, X.cos()])
+    assert vmap(simplified)(rows).tolist() == vmap(program)(rows).tolist()
+    for t in (grad, hessian, lambda f: lambda x: jvp(f, (x,), (x.cos(),))):
+        same(t(simplified)(X), t(twice)(X))
+    assert len(simplified.simplified()) == len(simplified)
+
+
+def test_simplified_keeps_structures_draws_and_calls() -> None:
+    program = trace(lambda d, n: {"y": d["x"] * n + pb.rand(2) - pb.rand(2), "n": n})({"x": pb.ones(2)}, 3)
+    simplified = program.simplified()
+    assert sum("rand" in name for name in simplified.operators) == 2
+    del program
+    gc.collect()
+    first = simplified({"x": pb.ones(2)}, 3)
+    assert first["n"] == 3
+    with pytest.raises(RuntimeError, match="argument 1 is 4"):
+        simplified({"x": pb.ones(2)}, 4)
 
 
 def line_of(text: str) -> int:

@@ -220,7 +220,7 @@ pub(crate) static CHECK_PROBABILITY: Opaque = Opaque {
         }
         Ok(smallvec![within.into()])
     },
-    batching: OpaqueBatch::Align,
+    batching: OpaqueBatch::Check,
 };
 
 /// `(x² - 2 x t + t) / (x (1 - x))²`, the second derivative by the probability; both factors are kept from 0.

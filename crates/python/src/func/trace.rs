@@ -21,9 +21,10 @@ use pyo3::types::{PyDict, PyTuple};
 ///
 /// `trace(func)(*args, **kwargs)` returns the program. It is called with arguments of the same structure, shapes and
 /// dtypes, also inside of `vmap`, `grad` and all other transforms, and `func` itself may be a transformed function.
-/// `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number. Tensors from
-/// outside of `func` are read when the program is called; random operators draw anew each time; a custom function is
-/// one operator, which keeps its rules.
+/// `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number, and
+/// `program.simplified()` has fewer of them, with the same results. What ran under `no_grad` is followed by
+/// `stop_reverse`. Tensors from outside of `func` are read when the program is called; random operators draw anew each
+/// time; a custom function is one operator, which keeps its rules.
 ///
 /// Raises RuntimeError where `func` reads data (`.item()`, `if x > 0`), or writes in place to its arguments or to a
 /// tensor from outside.
@@ -66,6 +67,14 @@ impl Structure {
             Ok(())
         })?;
         Ok((Structure { tree, leaves }, values))
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Structure {
+        let leaf = |leaf: &Leaf| match leaf {
+            Leaf::Tensor => Leaf::Tensor,
+            Leaf::Fixed(object) => Leaf::Fixed(object.clone_ref(py)),
+        };
+        Structure { tree: self.tree.clone(), leaves: self.leaves.iter().map(leaf).collect() }
     }
 
     fn objects<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -188,6 +197,25 @@ impl Program {
     #[getter]
     fn operators(&self) -> Vec<String> {
         self.program.operators().map(str::to_string).collect()
+    }
+
+    /// The same program without operators that compute constants, repeat others, or that no output needs.
+    ///
+    /// Values are the same bit for bit; derivatives may differ by rounding. Random draws and calls of custom functions
+    /// stay.
+    ///
+    /// >>> import pullback
+    /// >>> from pullback.func import trace
+    /// >>> program = trace(lambda x: x.sin() * x.sin())(pullback.ones(2))
+    /// >>> len(program), len(program.simplified())
+    /// (3, 2)
+    fn simplified(&self, py: Python<'_>) -> Program {
+        Program {
+            program: self.program.simplified(),
+            inputs: self.inputs.clone_ref(py),
+            outputs: self.outputs.clone_ref(py),
+            name: self.name.clone(),
+        }
     }
 
     fn __str__(&self) -> String {
