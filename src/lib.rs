@@ -32,6 +32,7 @@ pub use pullback_dense::{bail, base, dense, match_dtype, pointwise_kernel};
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
 pub use core::{Randomness, Tensor};
+pub use function::{custom_jvp, custom_vjp};
 pub use ir::trace;
 pub use transforms::{grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many};
 

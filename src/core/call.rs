@@ -2,38 +2,16 @@
 //! operators of the levels below, down to dense arrays.
 
 use super::level::{self, Kind, LevelId, Look};
-use super::node::Node;
 use super::params::Params;
 use super::primitive::{Outputs, Point, Prim};
-use super::set::Set;
 use super::tensor::{Payload, Tensor};
-use super::{batch, forward, host, shared, tape, trace, watch};
+use super::{batch, custom, forward, host, shared, tape, trace, watch};
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
-use std::any::Any;
-
-/// What a custom function does in place of the interpreters' steps for table operators. Each method gets values of
-/// `level` and returns values of `level`.
-pub trait Custom: Send + Sync {
-    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: &Set) -> Result<Outputs>;
-    fn dual(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
-    fn batch(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs>;
-    /// `None`: record an opaque call.
-    fn trace(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Option<Result<Outputs>>;
-    /// For each value that `node` saved, its tangent at the level of `forward_ad` of these arguments and results.
-    fn saved_tangents(
-        &self,
-        level: LevelId,
-        args: &[&Tensor],
-        outs: &[Tensor],
-        node: &Node,
-    ) -> Result<Vec<Option<Tensor>>>;
-    fn as_any(&self) -> &dyn Any;
-}
 
 #[inline]
-fn top_level(args: &[&Tensor]) -> LevelId {
+pub(super) fn top_level(args: &[&Tensor]) -> LevelId {
     args.iter().fold(level::tracing(), |top, a| top.max(a.level()))
 }
 
@@ -62,7 +40,7 @@ pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Ou
 
 /// The arguments to use instead, where those of a live level have reached a method of a custom function behind its own.
 #[inline(always)]
-fn instead(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<watch::Instead>> {
+pub(super) fn instead(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<watch::Instead>> {
     match look {
         Look { forbidden: false, kind: Some(_), .. } => Ok(None),
         Look { forbidden: true, kind: Some(_), .. } => watch::check(prim, args),
@@ -139,7 +117,7 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
     }
     let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
     if let Some(custom) = prim.custom() {
-        return interpret_custom(custom, kind, prim, params, args, top);
+        return Ok(custom::interpret(custom, kind, prim, args, top)?.outputs);
     }
     match kind {
         Kind::Tape => tape::many(top, look, prim, params, args),
@@ -154,62 +132,16 @@ fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelI
     }
 }
 
-fn interpret_custom(
-    custom: &dyn Custom,
-    kind: Kind,
-    prim: Prim<'_>,
-    params: &Params,
-    args: &[&Tensor],
-    top: LevelId,
-) -> Result<Outputs> {
-    match kind {
-        Kind::Tape => {
-            if !level::records(top) {
-                return call_many(prim, params, &stripped(top, args));
-            }
-            let differentiated = |a: &Tensor| a.level() == top && a.dtype().is_differentiable();
-            let needs = args.iter().enumerate().filter(|(_, a)| differentiated(a)).map(|(i, _)| i).collect();
-            custom.tape(top, prim, args, &needs)
-        }
-        Kind::Dual | Kind::ForwardAd if !level::propagates(top) => call_many(prim, params, &stripped(top, args)),
-        Kind::Dual => custom.dual(top, prim, args),
-        Kind::ForwardAd => {
-            let outs = custom.dual(top, prim, args)?;
-            attach(custom, top, args, &outs)?;
-            Ok(outs)
-        }
-        Kind::Batch if watch::forbids(top) => shared::custom(top, custom, prim, args),
-        Kind::Batch => custom.batch(top, prim, args),
-        Kind::Trace => match custom.trace(top, prim, args) {
-            Some(outs) => outs,
-            None => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
-        },
-    }
-}
-
-/// Gives what recorded the results below the tangents of what it saved.
-fn attach(custom: &dyn Custom, top: LevelId, args: &[&Tensor], outs: &[Tensor]) -> Result<()> {
-    let tangents: SmallVec<[Option<&Tensor>; 2]> = outs.iter().map(|o| tangent_at(top, o)).collect();
-    let primals: SmallVec<[&Tensor; 2]> =
-        outs.iter().map(|o| if o.level() == top { o.below().unwrap_or(o) } else { o }).collect();
-    let others = match forward::saved_elsewhere(&primals) {
-        Some(node) => custom.saved_tangents(top, args, outs, &node)?,
-        None => Vec::new(),
-    };
-    forward::attach(top, &unwrap_dual(top, args).1, &primals, &tangents, &others);
-    Ok(())
-}
-
-fn tangent_at(level: LevelId, t: &Tensor) -> Option<&Tensor> {
+pub(super) fn tangent_at(level: LevelId, t: &Tensor) -> Option<&Tensor> {
     match t.payload_at(level) {
         Some(Payload::Dual { tangent, .. }) => Some(tangent),
         _ => None,
     }
 }
 
-type Duals<'a> = (SmallVec<[&'a Tensor; 4]>, SmallVec<[Option<&'a Tensor>; 4]>);
+pub(super) type Duals<'a> = (SmallVec<[&'a Tensor; 4]>, SmallVec<[Option<&'a Tensor>; 4]>);
 
-fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> {
+pub(super) fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> {
     let mut d: Duals<'a> = (SmallVec::new(), SmallVec::new());
     for &a in args {
         match a.payload_at(level) {

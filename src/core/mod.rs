@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod call;
 pub mod closed;
+pub mod custom;
 mod few;
 pub mod forward;
 pub mod host;
@@ -27,6 +28,7 @@ pub mod trace;
 pub mod watch;
 
 pub use call::{call, call_many};
+pub use custom::Forward;
 pub use level::{LevelId, Randomness};
 pub use node::{Edge, Node};
 pub use params::Params;

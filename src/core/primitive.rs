@@ -248,7 +248,7 @@ pub trait Primitive: Send + Sync + 'static {
     fn reach_context(&self, _: &super::kept::Context, _: &mut super::reach::Reach<'_>) {}
 
     /// Custom functions take over what the interpreters do for table operators.
-    fn custom(&self) -> Option<&dyn super::call::Custom> {
+    fn custom(&self) -> Option<&dyn super::custom::Custom> {
         None
     }
 }

@@ -5,7 +5,7 @@
 //! NOTE a level is watched from its first such value on, so that operators elsewhere pay nothing.
 
 use super::batch;
-use super::call::Custom;
+use super::custom::{Custom, Forward};
 use super::level::{self, LevelId, Randomness};
 use super::params::Params;
 use super::primitive::{Outputs, Prim};
@@ -124,11 +124,11 @@ pub(super) fn many(level: LevelId, prim: Prim<'_>, params: &Params, args: &[&Ten
 
 /// The same for a custom function, whose methods may draw for each member.
 #[cold]
-pub(super) fn custom(level: LevelId, custom: &dyn Custom, prim: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
+pub(super) fn custom(level: LevelId, custom: &dyn Custom, prim: Prim<'_>, args: &[&Tensor]) -> Result<Forward> {
     let shared = of_shared(level, args) && level::batch(level)?.randomness != Randomness::Different;
-    let outs = custom.batch(level, prim, args)?;
+    let run = custom.batch(level, prim, args)?;
     if shared {
-        outs.iter().for_each(|o| note(level, o));
+        run.outputs.iter().for_each(|o| note(level, o));
     }
-    Ok(outs)
+    Ok(run)
 }

@@ -184,6 +184,18 @@ pub(super) fn interpret(
     params: &Params,
     args: &[&Tensor],
 ) -> Result<Outputs> {
+    record(recorder, level, prim, params, args, |values| super::call::call_many(prim, params, values))
+}
+
+/// The same where `run` runs it.
+pub(super) fn record(
+    recorder: &Recorder,
+    level: LevelId,
+    prim: Prim<'_>,
+    params: &Params,
+    args: &[&Tensor],
+    run: impl FnOnce(&[&Tensor]) -> Result<Outputs>,
+) -> Result<Outputs> {
     let mut values: SmallVec<[&Tensor; 4]> = SmallVec::new();
     let mut atoms = Atoms::new();
     for a in args {
@@ -201,7 +213,7 @@ pub(super) fn interpret(
     let above = recorder.is_noting().then(|| Setting::recording(super::level::records_above(level)));
     let (outs, modes) = {
         let _below = Below::enter(level);
-        (super::call::call_many(prim, params, &values)?, Setting::now())
+        (run(&values)?, Setting::now())
     };
     let vars = recorder.push(prim, params, atoms, &outs, above.unwrap_or(modes));
     Ok(outs.into_iter().zip(vars).map(|(v, var)| Tensor::traced(level, v, var)).collect())

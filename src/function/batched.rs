@@ -6,18 +6,18 @@
 //! without a copy; `core/shared.rs` knows them. Values that only the rules see keep their one value; their cotangent comes once, for all members, and
 //! is pulled apart from those that each member has.
 
-use super::{Context, Function, History, Rule, Setup, Values, checked_gradients};
+use super::{Context, Function, History, Mapped, Rule, Setup, Values, checked_gradients};
 use crate::bail;
-use crate::base::Result;
+use crate::base::{Error, Result};
 use crate::core::level::Guard;
 use crate::core::node::{Meta, Metas};
 use crate::core::origin::Origin;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
-use crate::core::{BatchInfo, LevelId, Outputs, Set, Tangents, Tensor, level, watch};
+use crate::core::{BatchInfo, Forward, LevelId, Outputs, Set, Tangents, Tensor, level, watch};
 use crate::rules::basis;
 use smallvec::SmallVec;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 type Dims = SmallVec<[Option<usize>; 4]>;
 
@@ -25,18 +25,35 @@ pub struct Batched {
     inner: Arc<dyn Function>,
     info: BatchInfo,
     in_dims: Dims,
-    /// Where the batches of the outputs are; known after the forward.
-    out_dims: Mutex<Option<Dims>>,
     /// Whether a derivative may be asked for.
     followed: bool,
-    /// Outputs that got a batch, and are the same for all members.
-    shared: OnceLock<Set>,
 }
 
-/// The inner context, where the batches of its saved tensors are, and what a member's inputs are.
+/// What a run leaves for the setup.
+struct Run {
+    /// What that of the inner function left.
+    inner: Option<Context>,
+    /// Where the batches of the outputs are.
+    dims: Dims,
+    /// Outputs that got a batch, and are the same for all members.
+    shared: Set,
+}
+
+/// What a run gave, with the batches of its outputs, and which outputs got theirs for the sake of a derivative: all
+/// members of these have one value.
+pub fn opened(forward: Forward) -> Result<(Mapped, Set)> {
+    let Some(run) = forward.state.as_ref().and_then(|s| s.downcast_ref::<Run>()) else {
+        bail!(Internal, "a batching rule: its run has no batches")
+    };
+    let (state, dims, shared) = (run.inner.clone(), run.dims.clone(), run.shared.clone());
+    Ok((Mapped { forward: Forward { state, ..forward }, dims }, shared))
+}
+
+/// The inner context, where the batches of its saved tensors and of the outputs are, and what a member's inputs are.
 struct BatchedContext {
     inner: Context,
     dims: Dims,
+    out_dims: Dims,
     inputs: Metas,
 }
 
@@ -54,19 +71,7 @@ impl Batched {
     pub fn new(inner: Arc<dyn Function>, info: BatchInfo, in_dims: &[Option<usize>], values: &[Tensor]) -> Batched {
         let followed = values.iter().any(is_followed);
         let in_dims = in_dims.iter().copied().collect();
-        Batched { inner, info, in_dims, out_dims: Mutex::new(None), followed, shared: OnceLock::new() }
-    }
-
-    pub fn out_dims(&self) -> Result<Dims> {
-        match &*self.out_dims.lock().unwrap_or_else(|e| e.into_inner()) {
-            Some(d) => Ok(d.clone()),
-            None => bail!(Internal, "{}: the forward has not run", self.inner.name()),
-        }
-    }
-
-    /// Whether the output got its batch for the sake of a derivative: all members have one value.
-    pub fn is_shared(&self, i: usize) -> bool {
-        self.shared.get().is_some_and(|s| s.has(i))
+        Batched { inner, info, in_dims, followed }
     }
 
     fn open(&self) -> Result<Opened> {
@@ -135,10 +140,11 @@ impl Function for Batched {
         self.inner.name()
     }
 
-    fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
+    fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         let guard = self.open()?;
-        let outs = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
-        let unseen = if self.followed { self.inner.hidden() + self.inner.further()? } else { outs.len() };
+        let run = self.inner.forward(&lift(guard.id(), args, &self.in_dims))?;
+        let outs = &run.outputs;
+        let unseen = if self.followed { run.hidden + run.unseen } else { outs.len() };
         let shown = outs.len().saturating_sub(unseen);
         let (mut values, mut dims, mut shared) = (Outputs::new(), Dims::new(), Set::NONE);
         for (i, o) in outs.iter().enumerate() {
@@ -152,30 +158,19 @@ impl Function for Batched {
             values.push(v);
             dims.push(d);
         }
-        *self.out_dims.lock().unwrap_or_else(|e| e.into_inner()) = Some(dims);
-        if !shared.is_empty() {
-            let _ = self.shared.set(shared);
-        }
-        Ok(values)
+        let state: Context = Arc::new(Run { inner: run.state.clone(), dims, shared });
+        Ok(Forward { outputs: values, state: Some(state), ..run })
     }
 
-    fn hidden(&self) -> usize {
-        self.inner.hidden()
-    }
-
-    fn further(&self) -> Result<usize> {
-        self.inner.further()
-    }
-
-    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+    fn rerun(&self, setup: &Setup, args: &[Tensor]) -> Result<Outputs> {
         let guard = self.open()?;
-        let outs = self.inner.rerun(&lift(guard.id(), args, &self.in_dims))?;
-        let dims = self.out_dims()?;
+        let (inner, context) = self.inner_setup(&guard, setup)?;
+        let outs = self.inner.rerun(&inner, &lift(guard.id(), args, &self.in_dims))?;
         let back = |(o, d): (&Tensor, &Option<usize>)| match d {
             Some(d) => lower_to(guard.id(), self.info.size, o, *d),
             None => Ok(lower(guard.id(), o).0),
         };
-        outs.iter().zip(&dims).map(back).collect()
+        outs.iter().zip(&context.out_dims).map(back).collect()
     }
 
     fn has(&self, rule: Rule) -> bool {
@@ -209,11 +204,19 @@ impl Function for Batched {
         self.inner.argument(i)
     }
 
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
+    fn setup(&self, inputs: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup> {
+        let Some(own) = run.state.as_ref().and_then(|s| s.downcast_ref::<Run>()) else {
+            bail!(Internal, "{}: the forward has not run", self.inner.name())
+        };
         let guard = self.open()?;
-        let ins = lift(guard.id(), inputs, &self.in_dims);
-        let outs = lift(guard.id(), outputs, &self.out_dims()?);
-        let setup = self.inner.setup(&ins, &outs, needs)?;
+        let (ins, outs) = (lift(guard.id(), inputs, &self.in_dims), lift(guard.id(), &run.outputs, &own.dims));
+        let out_dims = own.dims.clone();
+        let (outputs, state) = (outs.iter().cloned().collect(), own.inner.clone());
+        let (dirty, constant) = (std::mem::take(&mut run.dirty), std::mem::take(&mut run.constant));
+        let mut member = Forward { outputs, state, dirty, constant, hidden: run.hidden, unseen: run.unseen };
+        let setup = self.inner.setup(&ins, &mut member, needs)?;
+        (run.dirty, run.constant) = (member.dirty, member.constant);
+        let outputs = &run.outputs;
         // A saved input or output is the caller's own value, so that a tape finds it by identity.
         let original = |t: &Tensor| {
             let of_inputs = ins.iter().position(|x| x.same(t)).map(|i| (inputs[i].clone(), self.in_dims[i]));
@@ -225,11 +228,11 @@ impl Function for Batched {
         let lowered = setup.saved.iter().map(|t| original(t).unwrap_or_else(|| lower(guard.id(), t)));
         let (saved, dims): (Values, Dims) = lowered.unzip();
         let inputs = ins.iter().map(Meta::of).collect();
-        Ok(Setup { context: Arc::new(BatchedContext { inner: setup.context, dims, inputs }), saved, ..setup })
+        Ok(Setup { context: Arc::new(BatchedContext { inner: setup.context, dims, out_dims, inputs }), saved, ..setup })
     }
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
-        let out_dims = self.out_dims()?;
+        let out_dims = &self.context(setup)?.out_dims;
         let kind = |j: usize| match (&cotangents[j], out_dims[j]) {
             _ if setup.non_differentiable.has(j) => None,
             (None, _) => None,
@@ -262,7 +265,7 @@ impl Function for Batched {
 
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
         let guard = self.open()?;
-        let (inner, _) = self.inner_setup(&guard, setup)?;
+        let (inner, context) = self.inner_setup(&guard, setup)?;
         let lifted: Tangents = tangents
             .iter()
             .zip(&self.in_dims)
@@ -273,7 +276,7 @@ impl Function for Batched {
             .collect();
         let outs = self.inner.jvp(&inner, &lifted)?;
         outs.iter()
-            .zip(self.out_dims()?)
+            .zip(context.out_dims.iter().copied())
             .enumerate()
             .map(|(i, (t, d))| match (t, d) {
                 (None, _) => Ok(None),
@@ -296,16 +299,16 @@ impl Batched {
     /// Cotangents of the inputs in `needs` from those of the outputs, all of which are `given` so.
     fn pull(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set, given: Given) -> Result<Tangents> {
         let guard = self.open()?;
-        let (inner, inputs) = self.inner_setup(&guard, setup)?;
+        let (inner, context) = self.inner_setup(&guard, setup)?;
         let lifted: Tangents = cotangents
             .iter()
-            .zip(self.out_dims()?)
+            .zip(context.out_dims.iter().copied())
             .map(|(c, d)| match (c, d) {
                 (Some(c), Some(d)) => Some(Tensor::batched(guard.id(), c.clone(), d)),
                 (c, _) => c.clone(),
             })
             .collect();
-        let grads = checked_gradients(&*self.inner, self.inner.backward(&inner, &lifted, needs)?, inputs)?;
+        let grads = checked_gradients(&*self.inner, self.inner.backward(&inner, &lifted, needs)?, &context.inputs)?;
         let size = self.info.size;
         let lowered = |(i, g): (usize, &Option<Tensor>)| {
             let Some(g) = g else { return Ok(None) };
@@ -323,11 +326,14 @@ impl Batched {
         grads.iter().enumerate().map(lowered).collect()
     }
 
-    /// The inner function's setup with its saved tensors lifted to the batch level again, and what a member's inputs are.
-    fn inner_setup<'a>(&self, guard: &Guard, setup: &'a Setup) -> Result<(Setup, &'a [Meta])> {
-        let Some(context) = setup.context.downcast_ref::<BatchedContext>() else {
-            bail!(Internal, "{}: context of the batching rule", self.inner.name())
-        };
+    fn context<'a>(&self, setup: &'a Setup) -> Result<&'a BatchedContext> {
+        let context = setup.context.downcast_ref::<BatchedContext>();
+        context.ok_or_else(|| Error::internal(format!("{}: context of the batching rule", self.inner.name())))
+    }
+
+    /// The inner function's setup with its saved tensors lifted to the batch level again, and its context.
+    fn inner_setup<'a>(&self, guard: &Guard, setup: &'a Setup) -> Result<(Setup, &'a BatchedContext)> {
+        let context = self.context(setup)?;
         let inner = Setup {
             context: context.inner.clone(),
             saved: lift(guard.id(), &setup.saved, &context.dims),
@@ -335,6 +341,6 @@ impl Batched {
             materialize: setup.materialize,
             history: setup.history.as_ref().map(History::in_batch),
         };
-        Ok((inner, &context.inputs))
+        Ok((inner, context))
     }
 }

@@ -4,12 +4,12 @@
 //! that the setup saves. Each carries what it truly depends on, so that a level above may save it; `apply` cuts off
 //! what the caller must not see.
 
-use super::batched::Batched;
+use super::batched::{self, Batched};
 use super::kept::opened;
-use super::{Function, History, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
+use super::{Function, History, Mapped, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
 use crate::bail;
 use crate::base::Result;
-use crate::core::call::Custom;
+use crate::core::custom::{Custom, call_custom};
 use crate::core::kept::{Context, Kept, places};
 use crate::core::level::{self, Below};
 use crate::core::node::{Edge, Link, Meta, Node, Residual, Residuals};
@@ -18,49 +18,51 @@ use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set, Tangents, Tensor,
-    call_many, forward, shared,
+    BatchArg, BatchInfo, BatchOut, Forward, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set, Tangents,
+    Tensor, forward, shared,
 };
 use crate::ops::shape::detach;
 use crate::rules::basis;
-use once_cell::race::OnceBox;
 use smallvec::SmallVec;
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-/// Runs a custom function on any values.
+/// Runs a custom function on any values; gives its results.
+///
+/// # Errors
+/// Those of its methods, and those of levels that the values belong to.
 pub fn apply(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
-    let mut outs = apply_all(f, args)?;
-    outs.truncate(outs.len() - f.hidden().min(outs.len()));
-    Ok(outs)
+    let mut run = apply_all(f, args)?;
+    let seen = run.results().saturating_sub(run.unseen);
+    run.outputs.truncate(seen);
+    Ok(run.outputs)
 }
 
-/// The same, with the hidden outputs behind the results.
-pub fn apply_all(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Outputs> {
-    let (mut outs, constant) = run(f, args)?;
-    if !constant.is_empty() {
-        for (i, o) in outs.iter_mut().enumerate() {
-            if constant.has(i) && o.level() != LevelId::DENSE {
+/// The same; gives all that the run gave.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_all(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Forward> {
+    let mut run = run(f, args)?;
+    if !run.constant.is_empty() {
+        for (i, o) in run.outputs.iter_mut().enumerate() {
+            if run.constant.has(i) && o.level() != LevelId::DENSE {
                 *o = detach(o)?;
             }
         }
     }
-    Ok(outs)
+    Ok(run)
 }
 
-/// All outputs, and which were declared to have no derivative.
-fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<(Outputs, Set)> {
-    let custom = Arc::new(CustomPrimitive { f: f.clone(), constant: OnceBox::new() });
+fn run(f: &Arc<dyn Function>, args: &[Tensor]) -> Result<Forward> {
+    let custom = Arc::new(CustomPrimitive { f: f.clone() });
     let prim: Arc<dyn Primitive> = custom.clone();
     let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
-    let outs = call_many(Prim::Shared(&prim), &Params::None, &refs)?;
-    Ok((outs, custom.constants().map(|c| c.clone()).unwrap_or_default()))
+    call_custom(&*custom, Prim::Shared(&prim), &refs)
 }
 
 pub struct CustomPrimitive {
     f: Arc<dyn Function>,
-    /// Outputs that the setup of some level declared to have no derivative; most functions have none.
-    constant: OnceBox<Mutex<Set>>,
 }
 
 fn owned(args: &[&Tensor]) -> Values {
@@ -76,42 +78,25 @@ fn strip(level: LevelId, t: &Tensor) -> Tensor {
 }
 
 impl CustomPrimitive {
-    fn below(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
+    fn below(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Forward> {
         let values: Values = args.iter().map(|a| strip(level, a)).collect();
         let _below = Below::enter(level);
         if level::tracing() == LevelId::DENSE && values.iter().all(|v| v.level() == LevelId::DENSE) {
             return self.f.forward(&values);
         }
         let refs: SmallVec<[&Tensor; 4]> = values.iter().collect();
-        call_many(me, &Params::None, &refs)
+        call_custom(self, me, &refs)
     }
 
     pub(super) fn signature(&self) -> Option<String> {
         self.f.signature()
     }
 
-    fn constants(&self) -> Option<MutexGuard<'_, Set>> {
-        self.constant.get().map(|c| c.lock().unwrap_or_else(|e| e.into_inner()))
-    }
-
-    /// Notes that these outputs have no derivative.
-    fn note_constants(&self, set: &Set) {
-        if !set.is_empty() {
-            self.constant.get_or_init(Box::default);
-            self.constants().iter_mut().for_each(|c| c.join(set));
-        }
-    }
-
     /// Runs the setup and notes what it declares.
-    fn setup(&self, args: &[Tensor], outs: &[Tensor], needs: &Set) -> Result<Setup> {
-        let setup = self.f.setup(args, outs, needs)?;
-        self.note_constants(&setup.non_differentiable);
+    fn setup(&self, args: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup> {
+        let setup = self.f.setup(args, run, needs)?;
+        run.constant.join(&setup.non_differentiable);
         Ok(setup)
-    }
-
-    /// How many of the outputs are results.
-    fn results(&self, outs: &[Tensor]) -> usize {
-        outs.len() - self.f.hidden().min(outs.len())
     }
 
     /// Saved tensors as residuals: without their nodes, and with what they were.
@@ -129,8 +114,13 @@ impl CustomPrimitive {
 }
 
 impl Custom for CustomPrimitive {
-    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: &Set) -> Result<Outputs> {
-        let below = self.below(level, me, args)?;
+    fn forward(&self, args: &[&Tensor]) -> Result<Forward> {
+        self.f.forward(&owned(args))
+    }
+
+    fn tape(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor], needs: &Set) -> Result<Forward> {
+        let mut run = self.below(level, me, args)?;
+        let below = std::mem::take(&mut run.outputs);
         let edges =
             args.iter().map(|a| a.node_at(level).map(|(node, slot)| Edge { node: node.clone(), slot })).collect();
         let metas = below.iter().map(Meta::of).collect();
@@ -139,12 +129,13 @@ impl Custom for CustomPrimitive {
             true => Tensor::taped(level, v, node.clone(), i as u32),
             false => v,
         };
-        let wrapped: Outputs = below.into_iter().enumerate().map(wrap).collect();
-        let mut setup = self.setup(&owned(args), &wrapped, needs)?;
+        run.outputs = below.into_iter().enumerate().map(wrap).collect();
+        let mut setup = self.setup(&owned(args), &mut run, needs)?;
         let saved = std::mem::take(&mut setup.saved);
+        let wrapped = &run.outputs;
         let mut residuals: Residuals =
-            saved.iter().map(|t| Self::residual(level, t, args, &wrapped)).collect::<Result<_>>()?;
-        let results = self.results(&wrapped);
+            saved.iter().map(|t| Self::residual(level, t, args, wrapped)).collect::<Result<_>>()?;
+        let results = run.results();
         let without_rule = |r: &Residual| match r.link() {
             Link::Output(i) => {
                 let i = *i as usize;
@@ -161,11 +152,11 @@ impl Custom for CustomPrimitive {
         let inputs = args.iter().map(|a| Meta::of(a)).collect();
         let kept = Kept { context, non_differentiable, materialize, places, inputs, saved: saved.len(), results };
         node.keep(kept, residuals);
-        Ok(wrapped)
+        Ok(run)
     }
 
-    fn dual(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
-        let outs = self.below(level, me, args)?;
+    fn dual(&self, level: LevelId, me: Prim<'_>, args: &[&Tensor]) -> Result<Forward> {
+        let mut run = self.below(level, me, args)?;
         let primals: Values = args.iter().map(|a| strip(level, a)).collect();
         let given: SmallVec<[Option<Tensor>; 4]> = args
             .iter()
@@ -176,8 +167,8 @@ impl Custom for CustomPrimitive {
             .collect();
         let _below = Below::enter(level);
         let needs = if self.f.has(Rule::Jvp) { Set::NONE } else { derived::present(&given) };
-        let mut setup = self.setup(&primals, &outs, &needs)?;
-        let results = self.results(&outs);
+        let mut setup = self.setup(&primals, &mut run, &needs)?;
+        let (results, outs) = (run.results(), &run.outputs);
         if !self.f.has(Rule::Jvp) {
             setup.history = Some(History::derived(&setup, &primals, &outs[..results], &needs));
         }
@@ -185,10 +176,10 @@ impl Custom for CustomPrimitive {
         let without_rule =
             |i: usize| (i >= results || setup.non_differentiable.has(i)) && outs[i].dtype().is_differentiable();
         // Only a level above can save these, or a tape below a level of `forward_ad`.
-        let may_be_saved = level::is_followed(level) || (forward::is_recorded(&outs) && level::is_forward_ad(level));
+        let may_be_saved = level::is_followed(level) || (forward::is_recorded(outs) && level::is_forward_ad(level));
         if may_be_saved && (0..outs.len()).any(without_rule) {
             tangents.resize(outs.len(), None);
-            let all = hidden::jvp(&*self.f, &primals, &outs, &given, &without_rule)?;
+            let all = hidden::jvp((&*self.f, &setup), &primals, outs, &given, &without_rule)?;
             for (i, t) in all.into_iter().enumerate().filter(|(i, _)| without_rule(*i)) {
                 tangents[i] = t;
             }
@@ -200,10 +191,11 @@ impl Custom for CustomPrimitive {
             Some(t) if o.dtype().is_differentiable() => Tensor::dual(level, o, t),
             _ => o,
         };
-        Ok(outs.into_iter().map(wrap).collect())
+        let outputs = std::mem::take(&mut run.outputs).into_iter().map(wrap).collect();
+        Ok(run.with(outputs))
     }
 
-    fn batch(&self, level: LevelId, _: Prim<'_>, args: &[&Tensor]) -> Result<Outputs> {
+    fn batch(&self, level: LevelId, _: Prim<'_>, args: &[&Tensor]) -> Result<Forward> {
         let info = level::batch(level)?;
         let dims: SmallVec<[Option<usize>; 4]> = args
             .iter()
@@ -214,29 +206,21 @@ impl Custom for CustomPrimitive {
             .collect();
         let values: Values = args.iter().map(|a| strip(level, a)).collect();
         let _below = Below::enter(level);
-        let mut generated: Option<Arc<Batched>> = None;
-        let outs = match self.f.vmap(info, &dims, &values)? {
-            Some(outs) => outs,
+        let (Mapped { mut forward, dims }, shared) = match self.f.vmap(info, &dims, &values)? {
+            Some(mapped) => (mapped, Set::NONE),
             None => {
-                let batched = Arc::new(Batched::new(self.f.clone(), info, &dims, &values));
-                let function: Arc<dyn Function> = batched.clone();
-                let (outs, constant) = run(&function, &values)?;
-                self.note_constants(&constant);
-                let out_dims = batched.out_dims()?;
-                generated = Some(batched);
-                outs.into_iter().zip(out_dims).collect()
+                let function: Arc<dyn Function> = Arc::new(Batched::new(self.f.clone(), info, &dims, &values));
+                batched::opened(run(&function, &values)?)?
             }
         };
-        outs.into_iter()
-            .enumerate()
-            .map(|(i, (o, dim))| match dim {
-                None => Ok(o),
+        for (i, (o, dim)) in forward.outputs.iter_mut().zip(dims).enumerate() {
+            match dim {
+                None => {}
                 Some(d) if d < o.rank() && o.shape()[d] == info.size => {
-                    let o = Tensor::batched(level, o, d);
-                    if generated.as_ref().is_some_and(|g| g.is_shared(i)) {
-                        shared::note(level, &o);
+                    *o = Tensor::batched(level, o.clone(), d);
+                    if shared.has(i) {
+                        shared::note(level, o);
                     }
-                    Ok(o)
                 }
                 Some(d) => bail!(
                     Runtime,
@@ -247,23 +231,20 @@ impl Custom for CustomPrimitive {
                     info.size,
                     at_here()
                 ),
-            })
-            .collect()
-    }
-
-    fn trace(&self, _: LevelId, _: Prim<'_>, _: &[&Tensor]) -> Option<Result<Outputs>> {
-        None
+            }
+        }
+        Ok(forward)
     }
 
     fn saved_tangents(
         &self,
         level: LevelId,
         args: &[&Tensor],
-        outs: &[Tensor],
+        run: &mut Forward,
         node: &Node,
     ) -> Result<Vec<Option<Tensor>>> {
         let needs = node.edges.iter().enumerate().filter(|(_, e)| e.is_some()).map(|(i, _)| i).collect();
-        let setup = self.f.setup(&owned(args), outs, &needs)?;
+        let setup = self.f.setup(&owned(args), run, &needs)?;
         let tangent = |t: &Tensor| match t.payload_at(level) {
             Some(Payload::Dual { tangent, .. }) => Some(tangent.clone()),
             _ => None,
@@ -353,7 +334,7 @@ impl Primitive for CustomPrimitive {
     }
 
     fn eval_many(&self, _: &Params, args: &[&Tensor]) -> Result<Outputs> {
-        self.f.forward(&owned(args))
+        Ok(self.f.forward(&owned(args))?.outputs)
     }
 
     fn jvp(&self, _: Prim<'_>, _: &Params, _: &Point<'_>, _: &[Option<&Tensor>]) -> Result<Tangents> {
@@ -400,7 +381,7 @@ impl Primitive for CustomPrimitive {
                     _ => None,
                 })
                 .collect();
-            let more = hidden::vjp(&*self.f, &inputs, &known, &others, needs)?;
+            let more = hidden::vjp((&*self.f, &setup), &inputs, &known, &others, needs)?;
             for (g, m) in grads.iter_mut().zip(more) {
                 *g = match (g.take(), m) {
                     (Some(a), Some(b)) => Some(basis::add(&a, &b)?),

@@ -1,7 +1,7 @@
 //! Derivatives through values of a forward that are no results: what it saved besides inputs and outputs, and outputs
 //! that were declared to have no derivative. Nobody gave rules for these, so the forward runs once more, recorded.
 
-use super::{Function, agree};
+use super::{Function, Setup, agree};
 use crate::base::{Error, Result};
 use crate::core::origin::{Origin, at_here};
 use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
@@ -21,10 +21,13 @@ fn intermediate(f: &dyn Function, why: &str) -> Error {
     ))
 }
 
+/// A function, and what its setup left.
+type Called<'a> = (&'a dyn Function, &'a Setup);
+
 /// Runs the forward again; also whether it drew random numbers, which are put back.
-fn rerun(f: &dyn Function, args: &[Tensor]) -> Result<(Outputs, bool)> {
+fn rerun((f, setup): Called<'_>, args: &[Tensor]) -> Result<(Outputs, bool)> {
     let before = default_generator().get_state();
-    let outs = f.rerun(args).map_err(|e| e.quoted(|why| intermediate(f, &format!("it ended with: {why}"))));
+    let outs = f.rerun(setup, args).map_err(|e| e.quoted(|why| intermediate(f, &format!("it ended with: {why}"))));
     let drew = default_generator().get_state() != before;
     if drew {
         default_generator().set_state(&before)?;
@@ -48,7 +51,7 @@ fn check(f: &dyn Function, i: usize, first: &Tensor, again: &Tensor) -> Result<(
 
 /// Cotangents of the inputs in `needs` from those of outputs without a rule. `known` are outputs of the first run.
 pub fn vjp(
-    f: &dyn Function,
+    called: Called<'_>,
     args: &[Tensor],
     known: &[(usize, Tensor)],
     cotangents: &[Option<Tensor>],
@@ -65,19 +68,19 @@ pub fn vjp(
             if wanted { tape.leaf(a) } else { a.clone() }
         })
         .collect();
-    let (outs, drew) = rerun(f, &xs)?;
+    let (outs, drew) = rerun(called, &xs)?;
     let mut roots: SmallVec<[(Edge, Tensor); 4]> = SmallVec::new();
     for (i, (o, c)) in outs.iter().zip(cotangents).enumerate() {
         let (value, edge) = tape.detach(o)?;
         if !drew && let Some((_, first)) = known.iter().find(|k| k.0 == i) {
-            check(f, i, first, &value)?;
+            check(called.0, i, first, &value)?;
         }
         if let (Some(c), Some(edge)) = (c, edge) {
             roots.push((edge, c.clone()));
         }
     }
     if drew && !roots.is_empty() {
-        return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
+        return Err(intermediate(called.0, "but it draws random numbers, which would not be the same"));
     }
     drop((xs, outs));
     let leaves = tape.close();
@@ -87,7 +90,7 @@ pub fn vjp(
 
 /// Tangents of the `wanted` outputs, all of which are `known`, as the operators of the forward give them.
 pub fn jvp(
-    f: &dyn Function,
+    called: Called<'_>,
     args: &[Tensor],
     known: &[Tensor],
     tangents: &[Option<Tensor>],
@@ -99,17 +102,17 @@ pub fn jvp(
         _ => Ok(a.clone()),
     };
     let xs = args.iter().zip(tangents).map(lift).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
-    let (outs, drew) = rerun(f, &xs)?;
+    let (outs, drew) = rerun(called, &xs)?;
     let mut lowered = Tangents::new();
     for (i, (o, first)) in outs.iter().zip(known).enumerate() {
         let (value, tangent) = duals.lower(o)?;
         if !drew {
-            check(f, i, first, &value)?;
+            check(called.0, i, first, &value)?;
         }
         lowered.push(if wanted(i) { tangent } else { None });
     }
     if drew && lowered.iter().any(Option::is_some) {
-        return Err(intermediate(f, "but it draws random numbers, which would not be the same"));
+        return Err(intermediate(called.0, "but it draws random numbers, which would not be the same"));
     }
     Ok(lowered)
 }

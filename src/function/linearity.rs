@@ -177,37 +177,21 @@ fn passes(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
     linear
 }
 
-/// How far a trial is on its way to the function that is tried; other functions may run on the way.
-#[derive(Clone, Copy, PartialEq)]
-enum Trial {
-    None,
-    Begun,
-    Arrived,
-}
-
 thread_local! {
-    static OWN: Cell<Trial> = const { Cell::new(Trial::None) };
+    /// Whether a trial is on its way to the function that is tried; other functions may run on the way.
+    static OWN: Cell<bool> = const { Cell::new(false) };
 }
-static TRIAL: Near<Cell<Trial>> = Near::new(&OWN);
+static TRIAL: Near<Cell<bool>> = Near::new(&OWN);
 
-/// A function's forward begins: whether it is tried, and must not change what it knows of its call.
+/// A function's forward begins: whether it is tried, and must not touch the caller's objects.
 #[inline]
 pub fn is_tried() -> bool {
-    TRIAL.with(|t| {
-        let tried = t.get() == Trial::Begun;
-        t.set(if tried { Trial::Arrived } else { Trial::None });
-        tried
-    })
-}
-
-/// The same for what the forward of the function that is tried calls first.
-pub fn arrives() -> bool {
-    TRIAL.with(|t| t.replace(Trial::None)) == Trial::Arrived
+    TRIAL.with(|t| t.replace(false))
 }
 
 /// The function that is tried runs other functions instead of its forward.
 pub fn pass_on() {
-    TRIAL.with(|t| t.set(Trial::None));
+    TRIAL.with(|t| t.set(false));
 }
 
 /// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed.
@@ -236,7 +220,7 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool>
         };
         let args: SmallVec<[Tensor; 4]> = i.args.iter().map(value).collect();
         let refs: SmallVec<[&Tensor; 4]> = args.iter().collect();
-        let before = TRIAL.with(|t| t.replace(Trial::Begun));
+        let before = TRIAL.with(|t| t.replace(true));
         let outs = call_many(i.prim.as_prim(), &i.params, &refs);
         TRIAL.with(|t| t.set(before));
         default_generator().set_state(&draws)?;

@@ -13,13 +13,17 @@
 mod agree;
 mod alias;
 pub mod batched;
+mod closures;
 pub mod custom;
 mod derived;
+mod draws;
+mod followers;
 mod hidden;
 mod history;
 mod kept;
 mod linearity;
 mod lost;
+pub mod rules;
 
 use crate::bail;
 use crate::base::{Result, Shape};
@@ -28,17 +32,21 @@ use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
 use crate::core::{BatchInfo, Outputs, Set, Tangents, Tensor};
+
+pub use crate::core::Forward;
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
 pub use agree::agree;
 pub use alias::alias;
+pub use closures::{custom_jvp, custom_vjp};
 pub use custom::{apply, apply_all};
 pub use derived::{Source, transposed};
+pub use followers::Followers;
 pub use history::History;
 pub use kept::kept;
-pub use linearity::{arrives, is_tried, pass_on};
+pub use linearity::{is_tried, pass_on};
 pub use lost::lost;
 
 pub use crate::core::kept::Context;
@@ -81,17 +89,17 @@ pub enum Rule {
 ///
 /// ```
 /// use pullback::function::{Function, Setup, apply};
-/// use pullback::core::{Outputs, Set, Tangents};
+/// use pullback::core::{Forward, Set, Tangents};
 /// use pullback::{Result, Tensor, grad};
 /// use std::sync::Arc;
 ///
 /// struct Cube;
 /// impl Function for Cube {
 ///     fn name(&self) -> &str { "Cube" }
-///     fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
-///         Ok([args[0].mul(&args[0])?.mul(&args[0])?].into_iter().collect())
+///     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
+///         Ok(Forward::of([args[0].mul(&args[0])?.mul(&args[0])?]))
 ///     }
-///     fn setup(&self, inputs: &[Tensor], _: &[Tensor], _: &Set) -> Result<Setup> {
+///     fn setup(&self, inputs: &[Tensor], _: &mut Forward, _: &Set) -> Result<Setup> {
 ///         Ok(Setup::saving([inputs[0].clone()]))
 ///     }
 ///     fn backward(&self, s: &Setup, g: &[Option<Tensor>], _: &Set) -> Result<Tangents> {
@@ -111,25 +119,12 @@ pub enum Rule {
 pub trait Function: Send + Sync + 'static {
     fn name(&self) -> &str;
 
-    /// The outputs. Gets dense tensors, or batched ones under a generated batching rule.
-    fn forward(&self, args: &[Tensor]) -> Result<Outputs>;
+    /// The outputs, and what is true of them. Gets dense tensors, or batched ones under a generated batching rule.
+    fn forward(&self, args: &[Tensor]) -> Result<Forward>;
 
-    /// How many of the last outputs are no results, but other values of the forward that `setup` saves. Known after
-    /// `forward`. Differentiating through one of these, or through an output without derivative, runs
-    /// [`Function::rerun`].
-    fn hidden(&self) -> usize {
-        0
-    }
-
-    /// How many of the results, the last ones before the hidden outputs, only `setup` sees. The rules take them as they
-    /// take results, but nobody uses them otherwise. Known after `forward`.
-    fn further(&self) -> Result<usize> {
-        Ok(0)
-    }
-
-    /// The outputs once more, from values of any level that records.
-    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
-        self.forward(args)
+    /// The outputs once more, from values of any level that records. `setup` is what the first run led to.
+    fn rerun(&self, _setup: &Setup, args: &[Tensor]) -> Result<Outputs> {
+        Ok(self.forward(args)?.outputs)
     }
 
     /// Whether the function gives this rule itself. If it gives one of both, the other is derived by transposition.
@@ -152,8 +147,9 @@ pub trait Function: Send + Sync + 'static {
         format!("argument {i}")
     }
 
-    /// Keeps what the rules need. `needs` has the inputs that are differentiated.
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup>;
+    /// Keeps what the rules need. The outputs of the run are values of the level that asks, as the inputs are; what it
+    /// says of changed arguments may be put right. `needs` has the inputs that are differentiated.
+    fn setup(&self, inputs: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup>;
 
     /// Cotangents of the inputs.
     fn backward(&self, _: &Setup, _cotangents: &[Option<Tensor>], _needs: &Set) -> Result<Tangents> {
@@ -166,7 +162,7 @@ pub trait Function: Send + Sync + 'static {
     }
 
     /// The function over a batch, with the true batch dimensions; `None` asks for the generated rule.
-    fn vmap(&self, _: BatchInfo, _in_dims: &[Option<usize>], _args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
+    fn vmap(&self, _: BatchInfo, _in_dims: &[Option<usize>], _args: &[Tensor]) -> Result<Option<Mapped>> {
         Ok(None)
     }
 
@@ -177,8 +173,12 @@ pub trait Function: Send + Sync + 'static {
     fn reach_context(&self, _: &Context, _: &mut Reach<'_>) {}
 }
 
-/// Outputs of a batching rule, and where their batches are.
-pub type BatchedOutputs = SmallVec<[(Tensor, Option<usize>); 2]>;
+/// What a batching rule gives.
+pub struct Mapped {
+    pub forward: Forward,
+    /// For each output where its batch is.
+    pub dims: SmallVec<[Option<usize>; 4]>,
+}
 
 /// The cotangents that a rule returned, after a check of their number, each in the shape of its input.
 pub(crate) fn checked_gradients(f: &dyn Function, mut grads: Tangents, inputs: &[Meta]) -> Result<Tangents> {

@@ -15,7 +15,7 @@ from typing import Any
 import pullback as pb
 from pullback import _core
 
-from ._rules import Call, CustomDerivative
+from ._rules import Call
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -48,7 +48,7 @@ class _Custom:
         self._signature = _signature(fun)
         self._positional = _count(self._signature)
         self.nondiff = self._numbers(nondiff_argnums, nondiff_argnames)
-        self._function: Any = None
+        self._ruled = _core.autograd._Ruled(self.name)
 
     def _numbers(self, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> frozenset[int]:
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -154,13 +154,12 @@ class _Custom:
         args = self._bound(args, kwargs)
         leaves, spec = pb.utils.pytree.tree_flatten(args)
         tensors = [x for x in leaves if isinstance(x, pb.Tensor)]
-        followers = _core.autograd._followers(*tensors)
-        if followers == (0, 0, False):
+        if not _core.autograd._is_followed(*tensors):
             return self.fun(*args)
-        if self._function is None:
-            self._function = type(self.name, (CustomDerivative,), {"__module__": self.__module__})
-        call = Call(self, leaves, spec, followers)
-        return call.output(self._function.apply(call, *tensors)[: call.count])
+        call = Call(self, leaves, spec)
+        rules = (self.fwd is not None, self.rule is not None, self.symbolic)
+        results, ran = self._ruled.apply(call, tensors, rules, call.fixed, call.generators)
+        return call.output(ran, results)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

@@ -7,62 +7,11 @@ use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::level::GradMode;
 use pullback::core::node::Meta;
-use pullback::core::origin::{Origin, at_here};
-use pullback::core::tensor::Payload;
+use pullback::core::origin::Origin;
 use pullback::core::{LevelId, Tangents, Tensor, level, watch};
-use pullback::function::{self, Rule, Source, arrives, transposed};
-use pullback::ops::rewind;
+use pullback::function::{Rule, Source, transposed};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use smallvec::SmallVec;
-
-type Levels = SmallVec<[LevelId; 4]>;
-
-fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
-    let mut next = Some(value);
-    while let Some(t) = next {
-        let id = t.level();
-        let found = match t.payload() {
-            Some(Payload::Taped { .. }) if level::is_live(id) && level::records(id) => Some(&mut *tapes),
-            Some(Payload::Dual { tangent, .. }) if level::is_live(id) => {
-                collect(tangent, tapes, duals);
-                Some(&mut *duals)
-            }
-            _ => None,
-        };
-        if let Some(found) = found
-            && !found.contains(&id)
-        {
-            found.push(id);
-        }
-        next = t.below();
-    }
-}
-
-/// How many tapes record these tensors, how many levels of forward mode they carry, and whether operators are traced.
-#[pyfunction]
-#[pyo3(signature = (*tensors))]
-fn _followers(tensors: &Bound<'_, PyTuple>) -> (usize, usize, bool) {
-    let (mut tapes, mut duals) = (Levels::new(), Levels::new());
-    for t in tensors.iter() {
-        if let Some(cell) = tensor::cell(&t) {
-            collect(&cell.value(), &mut tapes, &mut duals);
-        }
-    }
-    (tapes.len(), duals.len(), level::tracing() != LevelId::DENSE)
-}
-
-/// Whether two runs of a function gave this value, up to rounding.
-#[pyfunction]
-fn _agree(first: &Bound<'_, PyTensor>, again: &Bound<'_, PyTensor>) -> PyResult<bool> {
-    Ok(function::agree(&first.get().value(), &again.get().value())?)
-}
-
-/// The user's line, for the end of an error.
-#[pyfunction]
-fn _at_here() -> String {
-    at_here()
-}
 
 /// Whether these tensors are plain arrays and no transform would notice an operator on them.
 #[pyfunction]
@@ -70,17 +19,6 @@ fn _at_here() -> String {
 fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
     let plain = |t: Bound<'_, PyAny>| tensor::cell(&t).is_none_or(|c| c.value().level() == LevelId::DENSE);
     level::tracing() == LevelId::DENSE && tensors.iter().all(plain)
-}
-
-/// Says what the running method of a Function is to its user.
-#[pyfunction]
-fn _running(rule: &str) {
-    watch::rename(match rule {
-        "fwd" => "the fwd of defvjp()",
-        "bwd" => "the bwd of defvjp()",
-        "jvp" => "the rule of defjvp()",
-        _ => "the function itself",
-    });
 }
 
 /// The transpose of a rule that is linear in `vectors`, whose values do not matter, at `along`: one result for each
@@ -112,12 +50,6 @@ fn _transposed<'py>(
     out.into_iter().map(|t| t.map(|t| tensor::wrap(py, t)).transpose()).collect()
 }
 
-/// Whether the function that runs is tried only.
-#[pyfunction]
-fn _trying() -> bool {
-    arrives()
-}
-
 /// Runs kernels of an operator: nothing in them is recorded, and they must not use what they captured and is followed.
 #[pyclass(frozen, name = "_Kernels", module = "pullback._core")]
 struct Kernels {
@@ -144,28 +76,9 @@ impl Kernels {
     }
 }
 
-/// A number that the levels which are opened from now on follow.
-#[pyfunction]
-fn _moment() -> u32 {
-    level::moment()
-}
-
-/// Says that random draws repeat those of the first moment; gives what was said before.
-#[pyfunction]
-fn _replay(span: rewind::Span) -> rewind::Span {
-    rewind::replay(span)
-}
-
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let autograd = crate::types::submodule(m, "autograd")?;
-    autograd.add_function(wrap_pyfunction!(_followers, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_agree, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_at_here, m)?)?;
     autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_running, m)?)?;
     autograd.add_function(wrap_pyfunction!(_transposed, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_trying, m)?)?;
-    autograd.add_class::<Kernels>()?;
-    autograd.add_function(wrap_pyfunction!(_moment, m)?)?;
-    Ok(autograd.add_function(wrap_pyfunction!(_replay, m)?)?)
+    Ok(autograd.add_class::<Kernels>()?)
 }

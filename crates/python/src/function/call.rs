@@ -5,7 +5,7 @@ use super::ctx::{Ctx, VmapInfo};
 use super::inputs::{Inputs, Leaf};
 use super::method::Method;
 use super::methods::Methods;
-use super::outputs::{Form, Parsed, Structure, pair};
+use super::outputs::{Parsed, Structure, TENSOR, pair};
 use super::saved::{Classic, Place, Sorter};
 use super::written::Written;
 use super::{Objects, optional, reach};
@@ -20,26 +20,23 @@ use pullback::core::reach::Reach;
 use pullback::core::tensor::Payload;
 use pullback::core::watch::{self, Levels};
 use pullback::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
-use pullback::function::{BatchedOutputs, Context, Function, Rule, Setup, is_tried, pass_on};
+use pullback::function::{Context, Forward, Function, Mapped, Rule, Setup, is_tried, pass_on};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
 
-/// Places of leaves, and of outputs. Most calls have none, and a vector without elements is the least to carry.
+/// Places of arguments, and of outputs. Most calls have none, and a vector without elements is the least to carry.
 pub(super) type Pairs = Vec<(usize, usize)>;
 
-/// What the forward left.
-#[derive(Default)]
-pub(super) struct State {
-    pub(super) structure: Option<Form>,
-    pub(super) classic: Option<Arc<Classic>>,
-    pub(super) hidden: usize,
+/// What a forward leaves for the setup and the rules; nothing where it gave a tensor and did nothing else.
+pub(super) struct Ran {
+    /// `None`: a tensor and nothing else.
+    structure: Option<Structure>,
+    pub(super) classic: Option<Classic>,
     /// `None` where no argument was returned or changed, as in most calls.
     pub(super) changes: Option<Box<Changes>>,
-    /// The outputs as the last setup saw them, while the call waits for its result.
-    pub(super) shown: Option<SmallVec<[Py<PyAny>; 2]>>,
 }
 
 /// What the forward did to its arguments.
@@ -47,12 +44,42 @@ pub(super) struct State {
 pub(super) struct Changes {
     /// Leaves that were returned as they are, and the outputs that they are.
     pub(super) returned: Pairs,
-    /// Those among them that were changed, as the Function says.
-    pub(super) dirty: Pairs,
     /// What was changed and not declared.
     pub(super) written: Vec<Written>,
     /// The leaves among them whose values are the first hidden outputs.
     pub(super) extra: Vec<usize>,
+}
+
+impl Ran {
+    pub(super) fn of(state: &Option<Context>) -> Option<&Ran> {
+        state.as_ref()?.downcast_ref()
+    }
+
+    pub(super) fn changes(ran: Option<&Ran>) -> Option<&Changes> {
+        ran?.changes.as_deref()
+    }
+
+    pub(super) fn structure(ran: Option<&Ran>) -> &Structure {
+        ran.and_then(|r| r.structure.as_ref()).unwrap_or(&TENSOR)
+    }
+
+    fn into_state(self) -> Option<Context> {
+        let any = self.structure.is_some() || self.classic.is_some() || self.changes.is_some();
+        any.then(|| Arc::new(self) as Context)
+    }
+}
+
+/// What was found of the arguments after a forward.
+pub(super) struct Noted {
+    pub(super) changes: Option<Box<Changes>>,
+    /// Tensors that the forward says it changed, and the outputs that are their new values.
+    pub(super) dirty: Pairs,
+}
+
+impl Noted {
+    pub(super) fn hidden(&self) -> usize {
+        self.changes.as_ref().map_or(0, |c| c.extra.len())
+    }
 }
 
 pub struct Call {
@@ -61,7 +88,8 @@ pub struct Call {
     /// Levels that were live at the call.
     pub(super) levels: Levels,
     needs: Set,
-    pub(super) state: Mutex<State>,
+    /// The outputs as the last setup saw them: objects for the caller, until it has got its result.
+    pub(super) shown: Mutex<Option<SmallVec<[Py<PyAny>; 2]>>>,
 }
 
 /// Runs Python code and carries its exception.
@@ -113,28 +141,12 @@ fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
 impl Call {
     pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
         let needs = followed(values, methods.jvp.is_none());
-        let state = State { shown: Some(SmallVec::new()), ..State::default() };
-        Call { methods, inputs, levels: Levels::live(), needs, state: Mutex::new(state) }
+        Call { methods, inputs, levels: Levels::live(), needs, shown: Mutex::new(Some(SmallVec::new())) }
     }
 
-    /// The call failed.
-    pub fn abandon(&self) {
-        let shown = self.state().shown.take();
-        drop(shown);
-    }
-
-    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    fn structure(&self) -> PyResult<Form> {
-        let known = self.state().structure.clone();
-        Ok(known.ok_or_else(|| self.has_not_run())?)
-    }
-
-    #[cold]
-    pub(super) fn has_not_run(&self) -> PyErr {
-        self.error("its forward has not run")
+    /// The objects that the last setup saw, once.
+    pub(super) fn take_shown(&self) -> Option<SmallVec<[Py<PyAny>; 2]>> {
+        self.shown.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
     #[cold]
@@ -149,7 +161,7 @@ impl Call {
     }
 
     /// The outputs of a forward, of which nothing may depend that nobody passed.
-    fn lower(tensors: &mut Outputs) -> PyResult<()> {
+    pub(super) fn lower(tensors: &mut Outputs) -> PyResult<()> {
         for (i, t) in tensors.iter_mut().enumerate() {
             if t.level() != LevelId::DENSE && watch::has_forbidden(t) {
                 *t = captured::lowered(i, t)?;
@@ -159,17 +171,14 @@ impl Call {
     }
 
     /// The result of the call as Python objects; changed arguments get their new values.
-    pub fn finish<'py>(&self, py: Python<'py>, outs: &[Tensor]) -> PyResult<Bound<'py, PyAny>> {
-        let (shown, structure, changes, hidden) = {
-            let mut s = self.state();
-            let changes = s.changes.as_ref().map(|c| (c.dirty.clone(), c.written.clone()));
-            (s.shown.take(), s.structure.clone(), changes, s.hidden)
-        };
-        let (dirty, written) = changes.unwrap_or_default();
-        if !written.is_empty() {
-            self.write_back(py, outs, &written)?;
+    pub fn finish<'py>(&self, py: Python<'py>, run: &Forward) -> PyResult<Bound<'py, PyAny>> {
+        let (shown, ran) = (self.take_shown(), Ran::of(&run.state));
+        if let Some(changes) = Ran::changes(ran)
+            && !changes.written.is_empty()
+        {
+            self.write_back(py, run, &changes.written)?;
         }
-        let outs = &outs[..outs.len() - hidden.min(outs.len())];
+        let outs = &run.outputs[..run.results()];
         let mut shown = shown.unwrap_or_default().into_iter();
         let mut objects = Objects::new();
         for v in outs {
@@ -178,10 +187,8 @@ impl Call {
                 _ => tensor::wrap(py, v.clone())?.into_any(),
             });
         }
-        for (leaf, out) in dirty {
-            let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(leaf), outs.get(out)) else {
-                continue;
-            };
+        for &(index, out) in &run.dirty {
+            let (Some(object), Some(value)) = (self.inputs.object(index), outs.get(out)) else { continue };
             let object = object.bind(py);
             if let Some(c) = tensor::cell(object) {
                 c.check_writable(&self.methods.name)?;
@@ -189,26 +196,30 @@ impl Call {
                 objects[out] = object.clone();
             }
         }
-        structure.ok_or_else(|| self.has_not_run())?.build(py, &objects)
+        Ran::structure(ran).build(py, &objects)
     }
 
-    /// Notes the structure of the results, which arguments come back, and which were changed. `declared`: those that
-    /// the forward itself says it changed.
-    fn note(
+    /// Notes which arguments come back, and which were changed. `declared`: the leaves that the forward itself says it
+    /// changed.
+    pub(super) fn note(
         &self,
         objects: &[Bound<'_, PyAny>],
         values: &[Tensor],
         p: &mut Parsed<'_>,
         declared: &[usize],
-    ) -> PyResult<()> {
+    ) -> PyResult<Noted> {
         let mut changes = Changes::default();
+        let mut dirty = Pairs::new();
         for (i, leaf) in self.inputs.leaves.iter().enumerate() {
-            if let (Leaf::Tensor { .. }, Some(o)) = (leaf, p.place(&objects[i])) {
+            if let (Leaf::Tensor { index, .. }, Some(o)) = (leaf, p.place(&objects[i])) {
                 changes.returned.push((i, o));
+                if declared.contains(&i) {
+                    dirty.push((*index, o));
+                }
             }
         }
-        for &i in declared {
-            changes.dirty.push((i, p.place(&objects[i]).ok_or_else(|| self.not_returned())?));
+        if declared.iter().any(|i| changes.returned.iter().all(|r| r.0 != *i)) {
+            return Err(self.not_returned().into());
         }
         let mut changed = self.changed(objects, values);
         changed.retain(|(i, _)| !declared.contains(i));
@@ -216,18 +227,11 @@ impl Call {
             (changes.written, changes.extra) = self.note_written(objects, p, changed);
         }
         let any = !(changes.returned.is_empty() && changes.written.is_empty());
-        let old = {
-            let mut s = self.state();
-            s.hidden = changes.extra.len();
-            s.changes = any.then(|| Box::new(changes));
-            s.structure.replace(p.structure.clone())
-        };
-        drop(old);
-        Ok(())
+        Ok(Noted { changes: any.then(|| Box::new(changes)), dirty })
     }
 
     /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
-    fn note_batched(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor], p: &mut Parsed<'_>) -> PyResult<()> {
+    fn note_batched(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor], p: &mut Parsed<'_>) -> PyResult<Noted> {
         let changed: Vec<usize> = self.changed(objects, values).into_iter().map(|(i, _)| i).collect();
         if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
             return Err(self.error(&format!(
@@ -247,35 +251,39 @@ impl Call {
         )
     }
 
-    fn forward_separate(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
-        let objects = self.inputs.objects(py, values, record)?;
+    fn forward_separate(&self, py: Python<'_>, values: &[Tensor], own: bool) -> PyResult<Forward> {
+        let objects = self.inputs.objects(py, values, own)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
-        if record {
-            Call::lower(&mut parsed.tensors)?;
-            self.note(&objects, values, &mut parsed, &[])?;
-        } else {
-            self.append_written(&objects, &mut parsed.tensors);
-        }
-        Ok(parsed.tensors)
+        Call::lower(&mut parsed.tensors)?;
+        let noted = self.note(&objects, values, &mut parsed, &[])?;
+        Ok(Call::ran(parsed, noted, None))
     }
 
-    fn forward_classic(&self, py: Python<'_>, values: &[Tensor], record: bool) -> PyResult<Outputs> {
+    /// What a forward gave.
+    fn ran(parsed: Parsed<'_>, noted: Noted, classic: Option<Classic>) -> Forward {
+        Forward {
+            hidden: noted.hidden() + classic.as_ref().map_or(0, |c| c.hidden.len()),
+            outputs: parsed.tensors,
+            unseen: 0,
+            dirty: noted.dirty,
+            constant: Set::NONE,
+            state: Ran { structure: parsed.structure, classic, changes: noted.changes }.into_state(),
+        }
+    }
+
+    fn forward_classic(&self, py: Python<'_>, values: &[Tensor], own: bool) -> PyResult<Forward> {
         let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
-        let objects = self.inputs.objects(py, values, record)?;
+        let objects = self.inputs.objects(py, values, own)?;
         let first = [ctx.clone().into_any()];
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
         let mut parsed = Structure::parse(&out)?;
         let taken = Ctx::take(&ctx)?;
-        if !record {
-            self.append_written(&objects, &mut parsed.tensors);
-            return self.with_hidden(py, parsed.tensors, &taken);
-        }
         Call::lower(&mut parsed.tensors)?;
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        self.note(&objects, values, &mut parsed, &dirty)?;
+        let noted = self.note(&objects, values, &mut parsed, &dirty)?;
         let constant = taken.constants(&parsed.objects);
-        let mut sorter = Sorter::new(self, values, &objects, &mut parsed);
+        let mut sorter = Sorter::new(self, values, &objects, &mut parsed, &noted);
         let backward = sorter.list(py, taken.backward.as_deref(), Place::Backward);
         let forward = sorter.list(py, taken.forward.as_deref(), Place::Forward);
         let adopted = taken.adopted.iter().enumerate();
@@ -293,12 +301,25 @@ impl Call {
         if let Some(i) = spoilt {
             classic.ctx.get().spoil(self.why_spoilt(i));
         }
-        let mut s = self.state();
-        s.hidden += classic.hidden.len();
-        let old = s.classic.replace(Arc::new(classic));
-        drop(s);
-        drop(old);
-        Ok(parsed.tensors)
+        Ok(Call::ran(parsed, noted, Some(classic)))
+    }
+
+    /// The outputs once more. `ran`: what the first run left.
+    fn outputs_again(&self, py: Python<'_>, values: &[Tensor], ran: Option<&Ran>) -> PyResult<Outputs> {
+        let ctx = match self.methods.setup_context {
+            Some(_) => None,
+            None => Some(Ctx::make(py, self.inputs.needs(&self.needs))?),
+        };
+        let objects = self.inputs.objects(py, values, false)?;
+        let first: SmallVec<[Bound<'_, PyAny>; 1]> = ctx.iter().map(|c| c.clone().into_any()).collect();
+        let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
+        let mut tensors = Structure::parse(&out)?.tensors;
+        let taken = ctx.map(|ctx| Ctx::take(&ctx)).transpose()?;
+        Call::append_written(ran, &objects, &mut tensors);
+        match taken {
+            Some(taken) => self.with_hidden(py, ran, tensors, &taken),
+            None => Ok(tensors),
+        }
     }
 }
 
@@ -314,38 +335,27 @@ impl Function for Call {
         reach::context(context, walk);
     }
 
-    fn forward(&self, args: &[Tensor]) -> Result<Outputs> {
+    fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         let _mode = GradMode::set(false);
         let active = Active::new(self);
         let _running = self.run(&active, "forward", self.levels.tapes_and_hidden());
-        let record = !is_tried();
+        // A function that is tried must not touch the caller's objects.
+        let own = !is_tried();
         python(|py| match self.methods.setup_context {
-            Some(_) => self.forward_separate(py, args, record),
-            None => self.forward_classic(py, args, record),
+            Some(_) => self.forward_separate(py, args, own),
+            None => self.forward_classic(py, args, own),
         })
-    }
-
-    fn hidden(&self) -> usize {
-        self.state().hidden
-    }
-
-    fn further(&self) -> Result<usize> {
-        let Some(f) = &self.methods.further else { return Ok(0) };
-        let Some(Leaf::Other(first)) = self.inputs.leaves.first() else { return Ok(0) };
-        python(|py| Ok(f.bind(py).call1((first,))?.extract()?))
     }
 
     fn signature(&self) -> Option<String> {
         python(|py| Ok(self.inputs.constants(py))).ok().flatten().map(|c| format!("{} {c} ", self.methods.serial))
     }
 
-    fn rerun(&self, args: &[Tensor]) -> Result<Outputs> {
+    fn rerun(&self, setup: &Setup, args: &[Tensor]) -> Result<Outputs> {
+        let ran = self.context(setup)?.ran();
         let active = Active::new(self);
         let _running = self.run(&active, "forward", Levels::NONE);
-        python(|py| match self.methods.setup_context {
-            Some(_) => self.forward_separate(py, args, false),
-            None => self.forward_classic(py, args, false),
-        })
+        python(|py| self.outputs_again(py, args, ran))
     }
 
     fn has(&self, rule: Rule) -> bool {
@@ -363,30 +373,31 @@ impl Function for Call {
         self.inputs.name(&self.methods, i)
     }
 
-    fn setup(&self, inputs: &[Tensor], outputs: &[Tensor], needs: &Set) -> Result<Setup> {
+    fn setup(&self, inputs: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup> {
         let active = Active::new(self);
         let mut running = self.run(&active, "setup_context", Levels::NONE);
         if level::hidden() != 0 {
             running.running.soften(self.levels.hidden());
         }
         python(|py| match self.methods.setup_context {
-            Some(_) => self.setup_separate(py, inputs, outputs, needs),
-            None => self.setup_classic(py, inputs, outputs, needs),
+            Some(_) => self.setup_separate(py, inputs, run, needs),
+            None => self.setup_classic(py, inputs, run, needs),
         })
     }
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let active = Active::new(self);
         let _running = self.run(&active, "backward", Levels::NONE);
-        let method = Method::new(self, self.context(setup)?, setup, cotangents);
-        if self.methods.setup_context.is_none() && self.state().classic.as_ref().is_some_and(|c| c.recorded) {
+        let context = self.context(setup)?;
+        let method = Method::new(self, context, setup, cotangents);
+        if context.ran().and_then(|r| r.classic.as_ref()).is_some_and(|c| c.recorded) {
             method.reads_recorded();
         }
         let grads = method.run(|| {
             self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
                 let Some(f) = &self.methods.backward else { return Err(self.error("has no backward").into()) };
                 let grads = cotangents.iter().map(|c| optional(py, c.clone()));
-                let grads = self.structure()?.gradients(py, grads)?;
+                let grads = Ran::structure(context.ran()).gradients(py, grads)?;
                 let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
                 self.inputs.gradients(&self.methods, &out)
             })
@@ -397,16 +408,17 @@ impl Function for Call {
     fn jvp(&self, setup: &Setup, tangents: &[Option<Tensor>]) -> Result<Tangents> {
         let active = Active::new(self);
         let _running = self.run(&active, "jvp", self.levels.hidden());
+        let ran = self.context(setup)?.ran();
         self.with_saved(setup, None, |py, ctx| {
             let Some(f) = &self.methods.jvp else { return Err(self.error("has no jvp").into()) };
             let leaves = self.inputs.spread(py, tangents)?;
             let tangents = self.inputs.arguments(py, &leaves)?;
             let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &tangents, None)?;
-            self.structure()?.tangents(&self.methods, &out)
+            Ran::structure(ran).tangents(&self.methods, &out)
         })
     }
 
-    fn vmap(&self, info: BatchInfo, in_dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<BatchedOutputs>> {
+    fn vmap(&self, info: BatchInfo, in_dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<Mapped>> {
         if self.methods.ambiguous {
             return Err(Error::runtime(format!(
                 "{}: it has both generate_vmap_rule=True and an overridden vmap staticmethod; keep one of them: set \
@@ -434,8 +446,10 @@ impl Function for Call {
             let result = self.inputs.call(f.bind(py), &first, &objects)?;
             let (out, out_dims) = pair(&self.methods, &result)?;
             let mut parsed = Structure::parse(&out)?;
-            self.note_batched(&objects, args, &mut parsed)?;
-            parsed.structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size).map(Some)
+            let noted = self.note_batched(&objects, args, &mut parsed)?;
+            let structure = parsed.structure.as_ref().unwrap_or(&TENSOR);
+            let dims = structure.batched(&self.methods, &parsed.tensors, &out_dims, info.size)?;
+            Ok(Some(Mapped { forward: Call::ran(parsed, noted, None), dims }))
         })
     }
 }

@@ -430,7 +430,7 @@ static METHODS: &[native::Method] = &[
 impl Ctx {
     /// What was saved, in `backward` and `jvp`.
     #[getter]
-    fn saved_tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+    pub fn saved_tensors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let (values, objects) = {
             let s = self.state();
             let objects = s.backward.as_ref().or(s.forward.as_ref());

@@ -62,22 +62,26 @@ pub fn any_followed<'a, 'py: 'a>(args: impl Iterator<Item = Borrowed<'a, 'py, Py
     Ok(false)
 }
 
+/// An object as a leaf; its value joins the others if it is a tensor.
+#[inline(always)]
+fn leaf(o: &Bound<'_, PyAny>, values: &mut Values) -> Leaf {
+    match tensor::cell(o) {
+        Some(c) => {
+            let (index, value) = (values.len(), c.value());
+            values.push(value.clone());
+            Leaf::Tensor { index, object: o.clone().unbind(), value }
+        }
+        None => Leaf::Other(o.clone().unbind()),
+    }
+}
+
 impl Inputs {
     /// Takes arguments apart; also gives the tensors.
     pub fn collect(args: &[Bound<'_, PyAny>], keywords: Option<Bound<'_, PyTuple>>) -> PyResult<(Inputs, Values)> {
         let mut values = Values::new();
         let mut leaves = SmallVec::with_capacity(args.len());
         let mut trees: Option<Vec<TreeSpec>> = None;
-        let mut push = |o: &Bound<'_, PyAny>| {
-            leaves.push(match tensor::cell(o) {
-                Some(c) => {
-                    let (index, value) = (values.len(), c.value());
-                    values.push(value.clone());
-                    Leaf::Tensor { index, object: o.clone().unbind(), value }
-                }
-                None => Leaf::Other(o.clone().unbind()),
-            });
-        };
+        let mut push = |o: &Bound<'_, PyAny>| leaves.push(leaf(o, &mut values));
         for (i, a) in args.iter().enumerate() {
             if tensor::is_tensor(a) || pytree::is_plain(a) {
                 push(a);
@@ -93,6 +97,13 @@ impl Inputs {
             trees.iter_mut().for_each(|t| t.push(spec.clone()));
         }
         Ok((Inputs { leaves, trees, keywords: keywords.map(Bound::unbind) }, values))
+    }
+
+    /// Of arguments that are not taken apart.
+    pub fn of_leaves(args: &[Bound<'_, PyAny>]) -> (Inputs, Values) {
+        let mut values = Values::new();
+        let leaves = args.iter().map(|o| leaf(o, &mut values)).collect();
+        (Inputs { leaves, trees: None, keywords: None }, values)
     }
 
     /// One object per leaf. The caller's own objects where the values are theirs.
@@ -154,6 +165,19 @@ impl Inputs {
             None => invoke_named(f, first, leaves, names),
             Some(_) => invoke_named(f, first, &self.arguments(py, leaves)?, names),
         }
+    }
+
+    /// The caller's object of tensor `i`.
+    pub fn object(&self, i: usize) -> Option<&Py<PyAny>> {
+        self.leaves.iter().find_map(|l| match l {
+            Leaf::Tensor { index, object, .. } if *index == i => Some(object),
+            _ => None,
+        })
+    }
+
+    /// The leaf that is tensor `i`.
+    pub fn leaf(&self, i: usize) -> Option<usize> {
+        self.leaves.iter().position(|l| matches!(l, Leaf::Tensor { index, .. } if *index == i))
     }
 
     /// How many tensors there are.

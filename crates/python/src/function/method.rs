@@ -21,6 +21,7 @@ use pullback::dense::near::Near;
 use pullback::function::{self, History, Setup};
 use pullback::skin::tape;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::cell::{Cell, RefCell, RefMut};
 use std::ptr::null;
 use std::sync::Arc;
@@ -313,6 +314,11 @@ pub fn twin(call: *const Call, argument: usize) -> Option<Tensor> {
         Some(hang(alias.unwrap_or(&m.setup.saved[place]), own, edge))
     })
     .flatten()
+}
+
+/// The objects of the saved values that the running method differentiates, if they are these.
+pub fn saved_objects<'py>(py: Python<'py>, saved: &[Tensor]) -> Option<PyResult<Bound<'py, PyTuple>>> {
+    running(|m| std::ptr::eq(m.setup.saved.as_slice(), saved).then(|| m.ctx.saved_tensors(py))).flatten()
 }
 
 /// Whether what the running method computes is followed for the sake of another rule, whatever it asks for.

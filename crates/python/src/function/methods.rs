@@ -45,8 +45,6 @@ pub struct Methods {
     pub ambiguous: bool,
     /// `backward` is once_differentiable: nothing can be derived from it.
     pub once: bool,
-    /// How many of its results only the setup sees, from its arguments; for functions of this package.
-    pub further: Option<Py<PyAny>>,
     /// To be verified at the first use.
     pub unverified: AtomicBool,
     signature: Signature,
@@ -111,10 +109,14 @@ impl Methods {
             jvp: own("jvp")?,
             vmap,
             once,
-            further: own("_further")?,
             unverified: AtomicBool::new(false),
             signature: signature.unwrap_or_default(),
         })
+    }
+
+    /// Those of a function of this name that has no class.
+    pub fn named(py: Python<'_>, name: String) -> Methods {
+        Methods { origin: Origin::intern(name.clone()), name, ..Methods::none(py) }
     }
 
     /// Those of no class.
@@ -131,7 +133,6 @@ impl Methods {
             vmap: None,
             ambiguous: false,
             once: false,
-            further: None,
             unverified: AtomicBool::new(false),
             signature: Signature::default(),
         }

@@ -8,6 +8,7 @@ mod method;
 mod methods;
 mod outputs;
 mod reach;
+mod rules;
 mod saved;
 mod written;
 
@@ -17,6 +18,7 @@ use crate::door::vectorcall::{Call as Given, Callable};
 use crate::operators::views;
 use crate::tensor;
 use crate::types::errors::PyResult;
+use crate::types::submodule;
 use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
@@ -162,7 +164,7 @@ impl Apply {
         let m = &self.methods;
         visit.call(&m.class)?;
         visit.call(&m.forward)?;
-        for f in [&m.setup_context, &m.backward, &m.jvp, &m.vmap, &m.further].into_iter().flatten() {
+        for f in [&m.setup_context, &m.backward, &m.jvp, &m.vmap].into_iter().flatten() {
             visit.call(f)?;
         }
         Ok(())
@@ -200,9 +202,9 @@ impl Apply {
         let call = Arc::new(Call::new(self.methods.clone(), inputs, &values));
         let f: Arc<dyn Function> = call.clone();
         match function::apply_all(&f, &values) {
-            Ok(outs) => call.finish(py, &outs),
+            Ok(run) => call.finish(py, &run),
             Err(e) => {
-                call.abandon();
+                drop(call.take_shown());
                 Err(e.into())
             }
         }
@@ -243,5 +245,8 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     // SAFETY: the class is new, and each of its objects has an entry point there.
     unsafe { vectorcall::install(&py.get_type::<Apply>(), &sample, contents, offset, 0) };
     ctx::register(m)?;
+    let autograd = submodule(m, "autograd")?;
+    autograd.add_class::<rules::Ruled>()?;
+    autograd.add_function(wrap_pyfunction!(rules::_is_followed, &autograd)?)?;
     Ok(m.add_class::<VmapInfo>()?)
 }

@@ -9,13 +9,11 @@ use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::origin::at_here;
 use pullback::core::{Outputs, Tangents, Tensor};
-use pullback::function::BatchedOutputs;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::{SmallVec, smallvec};
-use std::ops::Deref;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 enum Item {
     Tensor,
@@ -40,30 +38,14 @@ pub struct Structure {
     whole: Whole,
 }
 
-/// A result without its tensors, to hand around.
-#[derive(Clone)]
-pub enum Form {
-    /// A tensor and nothing else, as most results are.
-    Tensor,
-    Other(Arc<Structure>),
-}
-
-static TENSOR: LazyLock<Structure> = LazyLock::new(|| Structure { items: smallvec![Item::Tensor], whole: Whole::One });
-
-impl Deref for Form {
-    type Target = Structure;
-    #[inline]
-    fn deref(&self) -> &Structure {
-        match self {
-            Form::Tensor => &TENSOR,
-            Form::Other(structure) => structure,
-        }
-    }
-}
+/// That of a tensor and nothing else, as most results are.
+pub static TENSOR: LazyLock<Structure> =
+    LazyLock::new(|| Structure { items: smallvec![Item::Tensor], whole: Whole::One });
 
 /// A result taken apart.
 pub struct Parsed<'py> {
-    pub structure: Form,
+    /// `None`: a tensor and nothing else.
+    pub structure: Option<Structure>,
     pub tensors: Outputs,
     pub objects: Objects<'py>,
 }
@@ -78,11 +60,7 @@ impl Parsed<'_> {
 impl Structure {
     pub fn parse<'py>(out: &Bound<'py, PyAny>) -> PyResult<Parsed<'py>> {
         if let Some(t) = value_of(out) {
-            return Ok(Parsed {
-                structure: Form::Tensor,
-                tensors: [t].into_iter().collect(),
-                objects: smallvec![out.clone()],
-            });
+            return Ok(Parsed { structure: None, tensors: [t].into_iter().collect(), objects: smallvec![out.clone()] });
         }
         let (results, whole): (Objects<'py>, Whole) = if let Ok(t) = out.cast_exact::<PyTuple>() {
             (t.iter().collect(), Whole::Tuple)
@@ -97,7 +75,7 @@ impl Structure {
         for o in results {
             items.push(item(o, &mut tensors, &mut objects)?);
         }
-        Ok(Parsed { structure: Form::Other(Arc::new(Structure { items, whole })), tensors, objects })
+        Ok(Parsed { structure: Some(Structure { items, whole }), tensors, objects })
     }
 
     /// The result with these tensors.
@@ -218,14 +196,14 @@ impl Structure {
         leaves.iter().enumerate().map(read).collect()
     }
 
-    /// The tensors of a batched result with their batch dimensions.
+    /// Where the batches of the tensors of a batched result are.
     pub fn batched(
         &self,
         methods: &Methods,
         tensors: &[Tensor],
         dims: &Bound<'_, PyAny>,
         size: usize,
-    ) -> PyResult<BatchedOutputs> {
+    ) -> PyResult<SmallVec<[Option<usize>; 4]>> {
         let name = &methods.name;
         let wrong = || wrong_dims(name, tensors.len(), dims);
         let mut leaves: Vec<Bound<'_, PyAny>> = Vec::new();
@@ -253,9 +231,9 @@ impl Structure {
         if leaves.len() != tensors.len() {
             return Err(wrong().into());
         }
-        let place = |(i, (t, d)): (usize, (&Tensor, &Bound<'_, PyAny>))| -> PyResult<(Tensor, Option<usize>)> {
+        let place = |(i, (t, d)): (usize, (&Tensor, &Bound<'_, PyAny>))| -> PyResult<Option<usize>> {
             if d.is_none() {
-                return Ok((t.clone(), None));
+                return Ok(None);
             }
             let given = raised::whole(d)?.ok_or_else(wrong)?;
             let rank = t.rank() as i64;
@@ -269,7 +247,7 @@ impl Structure {
                 ))
                 .into());
             }
-            Ok((t.clone(), Some(dim as usize)))
+            Ok(Some(dim as usize))
         };
         tensors.iter().zip(&leaves).enumerate().map(place).collect()
     }

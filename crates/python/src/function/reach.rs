@@ -16,16 +16,16 @@ pub fn call(call: &Call, reach: &mut Reach<'_>) {
             Leaf::Other(object) => reach.host(object),
         }
     }
-    if let Ok(state) = call.state.try_lock()
-        && let Some(classic) = &state.classic
-        && reach.owns(classic)
-    {
-        reach.host(&classic.ctx);
-    }
 }
 
 pub fn context(context: &function::Context, reach: &mut Reach<'_>) {
     if let Some(context) = context.downcast_ref::<Context>() {
         reach.host(&context.ctx);
+        if let (Some(state), Some(ran)) = (&context.state, context.ran())
+            && let Some(classic) = &ran.classic
+            && reach.owns(state)
+        {
+            reach.host(&classic.ctx);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a ctx was given: saved tensors and adopted attributes, for each level that needs a rule.
 
-use super::call::{Call, Pairs, State, python};
+use super::call::{Call, Changes, Noted, Ran, python};
 use super::captured;
 use super::ctx::{Ctx, Needs, Shown, Taken};
 use super::inputs::Leaf;
@@ -10,7 +10,7 @@ use crate::door::vectorcall::invoke;
 use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
-use pullback::core::{Node, Outputs, Set, Tensor};
+use pullback::core::{Forward, Node, Outputs, Set, Tensor};
 use pullback::dense::random::default_generator;
 use pullback::function::{self, Setup, Values};
 use pyo3::prelude::*;
@@ -50,12 +50,23 @@ pub struct Classic {
 /// What the rules of one level read.
 pub struct Context {
     pub ctx: Py<Ctx>,
+    /// What the forward left.
+    pub state: Option<function::Context>,
     /// Which saved entries are tensors; the adopted ones follow.
     present: SmallVec<[bool; 8]>,
 }
 
 impl Context {
-    fn shown(&self, setup: &Setup) -> Shown {
+    pub(super) fn ran(&self) -> Option<&Ran> {
+        Ran::of(&self.state)
+    }
+
+    /// For values that are all saved tensors.
+    pub(super) fn of(ctx: &Bound<'_, Ctx>, saved: usize) -> Context {
+        Context { ctx: ctx.clone().unbind(), state: None, present: SmallVec::from_elem(true, saved) }
+    }
+
+    pub(super) fn shown(&self, setup: &Setup) -> Shown {
         let mut values = setup.saved.iter().cloned();
         let saved = self.present.iter().map(|&p| if p { values.next() } else { None }).collect();
         Shown::new(saved, values.collect())
@@ -64,9 +75,14 @@ impl Context {
 
 impl Call {
     /// The results of a forward that ran again, with the hidden outputs behind them.
-    pub fn with_hidden(&self, py: Python<'_>, mut tensors: Outputs, taken: &Taken) -> PyResult<Outputs> {
-        let classic = self.state().classic.clone();
-        let places = classic.as_ref().map_or(&[][..], |c| &c.hidden);
+    pub(super) fn with_hidden(
+        &self,
+        py: Python<'_>,
+        ran: Option<&Ran>,
+        mut tensors: Outputs,
+        taken: &Taken,
+    ) -> PyResult<Outputs> {
+        let places = ran.and_then(|r| r.classic.as_ref()).map_or(&[][..], |c| &c.hidden);
         let entry =
             |list: &Option<Vec<Option<Py<PyAny>>>>, k: usize| list.as_ref()?.get(k)?.as_ref().map(|o| o.clone_ref(py));
         for place in places {
@@ -81,25 +97,25 @@ impl Call {
         Ok(tensors)
     }
 
-    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
+    pub fn setup_separate(&self, py: Python<'_>, ins: &[Tensor], run: &mut Forward, needs: &Set) -> PyResult<Setup> {
         let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
         let mut outputs = Objects::new();
-        for v in outs {
+        for v in &run.outputs {
             outputs.push(tensor::wrap(py, v.clone())?.into_any());
         }
-        let (structure, known) = {
-            let s = self.state();
-            let known = s.changes.as_ref().map(|c| {
-                let written = c.written.iter().map(|w| (w.leaf, w.output));
-                c.dirty.iter().copied().chain(written).collect::<Pairs>()
-            });
-            (s.structure.clone(), known.unwrap_or_default())
-        };
-        for &(i, o) in &known {
-            inputs[i] = outputs[o].clone();
+        let state = run.state.clone();
+        let ran = Ran::of(&state);
+        let changes = Ran::changes(ran);
+        for w in changes.iter().flat_map(|c| &c.written) {
+            inputs[w.leaf] = outputs[w.output].clone();
         }
-        let output = structure.ok_or_else(|| self.has_not_run())?.build(py, &outputs)?;
+        for &(i, o) in &run.dirty {
+            if let Some(leaf) = self.inputs.leaf(i) {
+                inputs[leaf] = outputs[o].clone();
+            }
+        }
+        let output = Ran::structure(ran).build(py, &outputs)?;
         if let Some(f) = &self.methods.setup_context {
             let arguments = self.inputs.tuple(py, &inputs)?.into_any();
             invoke(f.bind(py), &[ctx.clone().into_any(), arguments, output])?;
@@ -107,42 +123,47 @@ impl Call {
         let taken = Ctx::take(&ctx)?;
         let constant = taken.constants(&outputs);
         let mut shown = outputs.into_iter().map(Bound::unbind).collect();
+        if !taken.dirty.is_empty() {
+            run.dirty = self.marked(changes, &taken, &inputs)?;
+        }
+        if let Some(changes) = changes
+            && let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(changes, i) && taken.has(&inputs[i]))
         {
-            let mut s = self.state();
-            if !taken.dirty.is_empty() {
-                let dirty = self.marked(&s, &taken, &inputs)?;
-                let changes = s.changes.get_or_insert_default();
-                changes.written.retain(|w| !dirty.iter().any(|(i, _)| *i == w.leaf));
-                changes.dirty = dirty;
-            }
-            if s.changes.is_some()
-                && let Some(i) = (0..inputs.len()).find(|&i| Call::spoilt(&s, i) && taken.has(&inputs[i]))
-            {
-                ctx.get().spoil(self.why_spoilt(i));
-            }
-            if let Some(old) = &mut s.shown {
-                std::mem::swap(old, &mut shown);
-            }
+            ctx.get().spoil(self.why_spoilt(i));
+        }
+        if let Some(old) = &mut *self.shown.lock().unwrap_or_else(|e| e.into_inner()) {
+            std::mem::swap(old, &mut shown);
         }
         drop(shown);
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py))));
         let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
-        Ok(setup_from(&ctx, saved, adopted, constant, taken.materialize))
+        Ok(setup_from((&ctx, state), saved, adopted, constant, taken.materialize))
     }
 
     /// The arguments that were changed, which setup_context has to say, and the outputs that they are.
-    fn marked(&self, state: &State, taken: &Taken, inputs: &[Bound<'_, PyAny>]) -> PyResult<Pairs> {
-        let place = |d: &Py<PyAny>| inputs.iter().position(|i| i.is(d));
-        let dirty: Vec<usize> = taken.dirty.iter().filter_map(place).collect();
-        let returned = state.changes.as_ref().map_or(&[][..], |c| &c.returned);
-        let pair = |i: &usize| returned.iter().find(|(r, _)| r == i).copied().ok_or_else(|| self.not_returned().into());
-        dirty.iter().map(pair).collect()
+    fn marked(
+        &self,
+        changes: Option<&Changes>,
+        taken: &Taken,
+        inputs: &[Bound<'_, PyAny>],
+    ) -> PyResult<Vec<(usize, usize)>> {
+        let returned = changes.map_or(&[][..], |c| &c.returned);
+        let mut marked = Vec::new();
+        for leaf in taken.dirty.iter().filter_map(|d| inputs.iter().position(|i| i.is(d))) {
+            let Leaf::Tensor { index, .. } = &self.inputs.leaves[leaf] else { continue };
+            let Some((_, output)) = returned.iter().find(|(r, _)| *r == leaf) else {
+                return Err(self.not_returned().into());
+            };
+            marked.push((*index, *output));
+        }
+        Ok(marked)
     }
 
-    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
-        let Some(classic) = self.state().classic.clone() else {
-            return self.setup_by_forward(py, ins, outs, needs);
+    pub fn setup_classic(&self, py: Python<'_>, ins: &[Tensor], run: &Forward, needs: &Set) -> PyResult<Setup> {
+        let outs = &run.outputs;
+        let Some(classic) = Ran::of(&run.state).and_then(|r| r.classic.as_ref()) else {
+            return self.setup_by_forward(py, ins, run, needs);
         };
         let value = |o: &Origin| match o {
             Origin::None => None,
@@ -156,12 +177,14 @@ impl Call {
         let beside = classic.recorded.then_some(ins).into_iter().flatten().cloned();
         let adopted = classic.adopted.iter().filter_map(value).chain(beside);
         let ctx = classic.ctx.bind(py);
-        Ok(setup_from(ctx, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
+        let source = (ctx, run.state.clone());
+        Ok(setup_from(source, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
     }
 
     /// The setup of a classic function whose results came from its vmap staticmethod, which fills no ctx: its forward
     /// runs once more, on the values of this level, and what it computes and saves is recorded there.
-    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], outs: &[Tensor], needs: &Set) -> PyResult<Setup> {
+    fn setup_by_forward(&self, py: Python<'_>, ins: &[Tensor], run: &Forward, needs: &Set) -> PyResult<Setup> {
+        let outs = &run.outputs;
         let why = |what: &str| {
             self.error(&format!(
                 "its derivative needs the ctx, which the vmap staticmethod does not fill, so that forward runs once \
@@ -199,7 +222,8 @@ impl Call {
         };
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(value));
-        Ok(setup_from(&ctx, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
+        let source = (&ctx, run.state.clone());
+        Ok(setup_from(source, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
     }
 
     /// Which list of saved tensors the rules of a level read: that for jvp where its own jvp runs, if there is one.
@@ -247,7 +271,7 @@ pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult
 }
 
 fn setup_from(
-    ctx: &Bound<'_, Ctx>,
+    (ctx, state): (&Bound<'_, Ctx>, Option<function::Context>),
     given: impl Iterator<Item = Option<Tensor>>,
     adopted: impl Iterator<Item = Tensor>,
     non_differentiable: Set,
@@ -261,7 +285,7 @@ fn setup_from(
         }
     }
     saved.extend(adopted);
-    let context = Arc::new(Context { ctx: ctx.clone().unbind(), present });
+    let context = Arc::new(Context { ctx: ctx.clone().unbind(), state, present });
     Setup { context, saved, non_differentiable, materialize, history: None }
 }
 
@@ -272,6 +296,7 @@ pub struct Sorter<'a, 'py> {
     values: &'a [Tensor],
     objects: &'a [Bound<'py, PyAny>],
     parsed: &'a mut Parsed<'py>,
+    noted: &'a Noted,
     pub hidden: Vec<Place>,
     /// Whether the forward recorded some of it itself.
     pub recorded: bool,
@@ -285,8 +310,9 @@ impl<'a, 'py> Sorter<'a, 'py> {
         values: &'a [Tensor],
         objects: &'a [Bound<'py, PyAny>],
         parsed: &'a mut Parsed<'py>,
+        noted: &'a Noted,
     ) -> Sorter<'a, 'py> {
-        Sorter { call, values, objects, parsed, hidden: Vec::new(), recorded: false, spoilt: None }
+        Sorter { call, values, objects, parsed, noted, hidden: Vec::new(), recorded: false, spoilt: None }
     }
 
     pub fn list(
@@ -307,15 +333,14 @@ impl<'a, 'py> Sorter<'a, 'py> {
         if let Some(i) = self.objects.iter().position(|x| x.is(o))
             && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]
         {
-            let s = self.call.state();
-            let Some(changes) = &s.changes else { return Origin::Input(index) };
+            let Some(changes) = &self.noted.changes else { return Origin::Input(index) };
             if let Some(w) = changes.written.iter().find(|w| w.leaf == i) {
-                if Call::spoilt(&s, i) {
+                if Call::spoilt(changes, i) {
                     self.spoilt = Some(i);
                 }
                 return Origin::Output(w.output);
             }
-            let dirty = changes.dirty.iter().any(|d| d.0 == i);
+            let dirty = self.noted.dirty.iter().any(|d| d.0 == index);
             return output.filter(|_| dirty).map_or(Origin::Input(index), Origin::Output);
         }
         if let Some(i) = output {

@@ -1,7 +1,7 @@
 //! Arguments that a forward writes to. What it declares is a result. What it does not is the program's own business until
 //! somebody goes on to differentiate the argument.
 
-use super::call::{Call, State};
+use super::call::{Call, Changes, Ran};
 use super::inputs::Leaf;
 use super::outputs::Parsed;
 use crate::tensor;
@@ -9,7 +9,7 @@ use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pullback::core::level::GradMode;
 use pullback::core::origin::at_here;
-use pullback::core::{Outputs, Tensor, level, watch};
+use pullback::core::{Forward, Outputs, Tensor, level, watch};
 use pullback::function;
 use pullback::skin::history;
 use pyo3::prelude::*;
@@ -78,9 +78,9 @@ impl Call {
     }
 
     /// The values of the arguments that the first run of the forward wrote to, behind the results of another run.
-    pub(super) fn append_written(&self, objects: &[Bound<'_, PyAny>], tensors: &mut Outputs) {
-        let Some(extra) = self.state().changes.as_ref().map(|c| c.extra.clone()) else { return };
-        tensors.extend(extra.iter().filter_map(|&i| super::value_of(&objects[i])));
+    pub(super) fn append_written(ran: Option<&Ran>, objects: &[Bound<'_, PyAny>], tensors: &mut Outputs) {
+        let Some(changes) = Ran::changes(ran) else { return };
+        tensors.extend(changes.extra.iter().filter_map(|&i| super::value_of(&objects[i])));
     }
 
     /// Why a changed argument cannot be differentiated any more.
@@ -96,18 +96,23 @@ impl Call {
     }
 
     /// The error for a backward that reads such an argument, if the forward wrote to this leaf so.
-    pub(super) fn spoilt(state: &State, leaf: usize) -> bool {
-        state.changes.iter().flat_map(|c| &c.written).any(|w| w.leaf == leaf && w.way == Way::Silent && !w.returned)
+    pub(super) fn spoilt(changes: &Changes, leaf: usize) -> bool {
+        changes.written.iter().any(|w| w.leaf == leaf && w.way == Way::Silent && !w.returned)
     }
 
     /// Gives the caller's objects the elements that the forward wrote. They keep the history that they have.
     #[cold]
-    pub(super) fn write_back(&self, py: Python<'_>, outs: &[Tensor], written: &[Written]) -> PyResult<()> {
+    pub(super) fn write_back(&self, py: Python<'_>, run: &Forward, written: &[Written]) -> PyResult<()> {
         for w in written.iter().filter(|w| w.way != Way::Own) {
-            let (Some(Leaf::Tensor { object, .. }), Some(value)) = (self.inputs.leaves.get(w.leaf), outs.get(w.output))
+            let (Some(Leaf::Tensor { object, index, .. }), Some(value)) =
+                (self.inputs.leaves.get(w.leaf), run.outputs.get(w.output))
             else {
                 continue;
             };
+            // What the setup declared is a result.
+            if run.dirty.iter().any(|d| d.0 == *index) {
+                continue;
+            }
             let Some(cell) = tensor::cell(object.bind(py)) else { continue };
             let value = history::strip(value)?;
             let spoilt = w.way == Way::Silent && history::has_history(&cell.value());
