@@ -53,6 +53,18 @@ class Program:
     @builtins.property
     def operators(self) -> Any:
         """Names of the operators, in the order in which they run."""
+    def simplified(self, /) -> Any:
+        """The same program without operators that compute constants, repeat others, or that no output needs.
+
+        Values are the same bit for bit; derivatives may differ by rounding. Random draws and calls of custom functions
+        stay.
+
+        >>> import pullback
+        >>> from pullback.func import trace
+        >>> program = trace(lambda x: x.sin() * x.sin())(pullback.ones(2))
+        >>> len(program), len(program.simplified())
+        (3, 2)
+        """
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
     """Returns a function that computes the gradient of `func`, which returns a 0-d tensor.
@@ -225,9 +237,10 @@ def trace(func: Callable[..., Any]) -> Callable[..., Program]:
 
     `trace(func)(*args, **kwargs)` returns the program. It is called with arguments of the same structure, shapes and
     dtypes, also inside of `vmap`, `grad` and all other transforms, and `func` itself may be a transformed function.
-    `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number. Tensors from
-    outside of `func` are read when the program is called; random operators draw anew each time; a custom function is
-    one operator, which keeps its rules.
+    `print(program)` shows the operators with shapes, dtypes and lines, `len(program)` is their number, and
+    `program.simplified()` has fewer of them, with the same results. What ran under `no_grad` is followed by
+    `stop_reverse`. Tensors from outside of `func` are read when the program is called; random operators draw anew each
+    time; a custom function is one operator, which keeps its rules.
 
     Raises RuntimeError where `func` reads data (`.item()`, `if x > 0`), or writes in place to its arguments or to a
     tensor from outside.

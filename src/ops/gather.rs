@@ -23,11 +23,10 @@ struct Elementwise {
     dim: usize,
 }
 
-fn elementwise(x: &Tensor, dim: i64, idx: &Tensor) -> Result<Elementwise> {
+fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
     if !idx.dtype().is_integer() {
         refuse!(Runtime, "expected an integer dtype for argument 'index', but got {}", idx.dtype());
     }
-    let dim = wrap_dim(HERE, dim, x.rank())?;
     let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
         refuse!(
@@ -77,12 +76,10 @@ fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
     (0..src.rank()).try_fold(src, |s, d| basis::slice(&s, d, 0, e.index.shape()[d], 1))
 }
 
-fn scattered(input: &Tensor, dim: i64, idx: &Tensor, src: Operand<'_>, reduce: Option<&str>) -> Result<Tensor> {
-    let d = wrap_dim(HERE, dim, input.rank())?;
+fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce: Option<&str>) -> Result<Tensor> {
     if idx.numel() == 0 {
         return Ok(input.clone());
     }
-    let dim = d as i64;
     let e = elementwise(input, dim, idx)?;
     let src = match src {
         Operand::Tensor(t) => source(&e, t)?,
@@ -115,13 +112,12 @@ ops! { TABLE:
     /// >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
     /// tensor([[1, 1],
     ///         [4, 3]])
-    fn gather = "gather" (input: &Tensor, dim: i64, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
+    fn gather = "gather" (input: &Tensor, dim: i64 as Dim, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
-        let d = wrap_dim(HERE, dim, input.rank())?;
         if index.numel() == 0 {
             return basis::full(index.shape(), input.dtype(), 0);
         }
-        let e = elementwise(input, d as i64, index)?;
+        let e = elementwise(input, dim, index)?;
         basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())
     }
 
@@ -130,7 +126,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
     /// tensor([0., 0., 5.])
-    fn scatter = "scatter" (input: &Tensor, dim: i64, index: &Tensor, src: Option<Operand<'_>> = None;
+    fn scatter = "scatter" (input: &Tensor, dim: i64 as Dim, index: &Tensor, src: Option<Operand<'_>> = None;
         value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         match src.or(value) {
             Some(s) => scattered(input, dim, index, s, reduce),
@@ -143,7 +139,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
-    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
         scattered(input, dim, index, Operand::Tensor(src), Some("add"))
     }
 

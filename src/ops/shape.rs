@@ -298,11 +298,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.squeeze(pullback.ones(1, 2, 1)).shape
     /// pullback.Size([2])
-    fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> = None) -> Tensor [METHOD, INPLACE, VIEW] {
-        let named = match dim {
-            None => (0..input.rank()).collect(),
-            Some(d) => wrap_dims(HERE, d, input.rank())?,
-        };
+    fn squeeze = "squeeze" (input: &Tensor, dim: Option<&[i64]> as Option<Dimensions> = None) -> Tensor [METHOD, INPLACE, VIEW] {
+        let named: Dims = dim.unwrap_or_else(|| (0..input.rank()).collect());
         let keep = |d: &usize| input.shape()[*d] != 1 || !named.contains(d);
         let shape = (0..input.rank()).filter(keep).map(|d| input.shape()[d]).collect();
         basis::reshape(input, &shape)

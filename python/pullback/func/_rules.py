@@ -143,9 +143,9 @@ class Call:
                     f"argument, {len(places)}, got {got}"
                 )
             )
+        what = f"{owner.name}: the gradient that bwd returned for argument"
         by_argument = {
-            i: matched(g, children[i], f"{owner.name}: the gradient that bwd returned for argument {owner.parameter(i)}")
-            for i, g in zip(places, found, strict=True)
+            i: matched(g, children[i], f"{what} {owner.parameter(i)}") for i, g in zip(places, found, strict=True)
         }
         every: list[Any] = []
         for i, spec in enumerate(children):
