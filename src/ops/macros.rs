@@ -79,7 +79,7 @@ macro_rules! __method {
             #[doc = $title]
             #[doc = concat!("\n\nThe function [`", stringify!($name), "`](self::", stringify!($name), ").")]
             #[inline]
-            #[allow(clippy::too_many_arguments)]
+            #[allow(clippy::too_many_arguments, clippy::needless_lifetimes)]
             pub fn $name<'a>(
                 &'a self
                 $(, $p: impl $crate::ops::signature::Given<'a, fn($t)>)*

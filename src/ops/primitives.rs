@@ -96,7 +96,7 @@ mod tests {
             let found = <dyn Primitive>::find(p.name()).unwrap();
             assert!(std::ptr::addr_eq(found, p), "{}", p.name());
         }
-        assert!(seen.len() > 180, "{}", seen.len());
+        assert!(seen.len() > 150, "{}", seen.len());
         assert!(<dyn Primitive>::find("").is_none());
         assert_eq!(operator_of("gelu:slope"), "gelu");
     }
@@ -130,7 +130,7 @@ mod tests {
                 None => {}
             }
         }
-        assert!(kinds.0 > 100, "{}", kinds.0);
+        assert!(kinds.0 > 90, "{}", kinds.0);
         assert_eq!(kinds.1, 1);
         for name in ["eq", "isnan", "where", "logical_and", "bitwise_and", "to", "div:trunc"] {
             assert!(<dyn Primitive>::find(name).unwrap().is_elementwise(), "{name}");
@@ -142,7 +142,19 @@ mod tests {
         let statics = text.lines().filter_map(|l| l.split_once("static ")?.1.split_once(": "));
         let category = |t: &str| {
             let name = t.rsplit("::").next().unwrap_or(t);
-            ["Pointwise", "Linear", "Bilinear", "Reduction", "Choosing", "General", "Opaque", "Random"].contains(&name)
+            [
+                "Pointwise",
+                "Linear",
+                "Bilinear",
+                "Reduction",
+                "Choosing",
+                "General",
+                "Opaque",
+                "Random",
+                "View",
+                "Constant",
+            ]
+            .contains(&name)
         };
         statics
             .filter(|(_, t)| t.split(" =").next().is_some_and(|t| category(t.trim())))
@@ -162,7 +174,8 @@ mod tests {
                 for name in declared(&text) {
                     *count += 1;
                     let within = |list: &str, item: &str| {
-                        list.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').any(|w| w.ends_with(item))
+                        list.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+                            .any(|w| w == item || w.strip_suffix(item).is_some_and(|rest| rest.ends_with("::")))
                     };
                     let stem = path.file_stem().unwrap().to_string_lossy();
                     if !own.is_some_and(|l| within(l, name)) && !within(lists, &format!("{stem}::{name}")) {
