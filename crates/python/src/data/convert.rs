@@ -2,13 +2,14 @@
 
 use crate::tensor;
 use crate::types::class::type_name;
+use crate::types::device::Device;
 use crate::types::errors::{Fault, PyResult};
 use crate::types::raised;
 use num_complex::Complex;
 use pullback::base::{DType, Error, Result, Scalar};
 use pullback::core::{Tensor, host};
 use pullback::dense::stack;
-use pullback::ops::value::IndexItem;
+use pullback::ops::value::{IndexItem, Setting};
 use pullback::ops::{Kind, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -201,7 +202,11 @@ pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> 
         },
         Kind::Index => return index(o).map(Value::Index),
         Kind::Generator => crate::types::random::of_object(o).map(Value::Object),
-        // It was looked at when the call was parsed.
+        // It was looked at when the call was parsed; one that changes where the result is goes on.
+        Kind::Setting(Setting::Device) => {
+            let device = Device::from_argument(o, "device").map_err(crate::types::errors::to_error)?;
+            Some(Value::Str(if device.is_meta() { "meta" } else { "cpu" }.into()))
+        }
         Kind::Setting(_) => Some(Value::None),
         Kind::Any => any(o, 0)?,
     };

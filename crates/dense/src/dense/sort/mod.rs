@@ -109,9 +109,9 @@ fn order_here(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
             false => None,
         };
         let to = picked.as_mut().map(|v| Shared(v.ptr_mut().cast::<T>()));
-        let indices = Array::build_typed::<i64>(shape, |out, n| {
-            // SAFETY: the block holds n elements, of which none is read before it is written.
-            let out = unsafe { std::slice::from_raw_parts_mut(out, n) };
+        let indices = Array::build_typed::<i64>(shape, |out, len| {
+            // SAFETY: the block holds so many elements, of which none is read before it is written.
+            let out = unsafe { std::slice::from_raw_parts_mut(out, len) };
             let job = Job::<T> { rows: rows.as_slice().unwrap_or(&[]), n, descending, take, values: to };
             match T::KEY_BITS <= 32 && n <= u32::MAX as usize {
                 _ if out.is_empty() => {}
