@@ -172,9 +172,6 @@ native! { METHODS, ATTRIBUTES:
     get is_sparse(slf) { truth(slf.py(), false) }
     ~
     /// False.
-    get is_meta(slf) { truth(slf.py(), false) }
-    ~
-    /// False.
     get is_quantized(slf) { truth(slf.py(), false) }
     ~
     /// False: members of a batch have one shape.
