@@ -92,8 +92,18 @@ impl std::fmt::Debug for Draw {
 
 impl Draw {
     fn run(&self) -> Result<Array> {
-        let (rng, dtype, shape) = (generator(&self.generator)?, self.dtype, &self.shape);
+        let rng = generator(&self.generator)?;
         rewind::note(rng, &self.generator);
+        self.run_with(rng)
+    }
+
+    /// An error if there are no such numbers, found by drawing none of them.
+    fn check(&self) -> Result<()> {
+        Draw { shape: [0].into(), ..self.clone() }.run_with(&Generator::new(0)).map(drop)
+    }
+
+    fn run_with(&self, rng: &Generator) -> Result<Array> {
+        let (dtype, shape) = (self.dtype, &self.shape);
         match self.law {
             Law::Uniform { low, high } => kernels::uniform(rng, dtype, shape, low, high),
             Law::Normal { mean, std } => kernels::normal(rng, dtype, shape, mean, std),
@@ -132,6 +142,7 @@ impl Primitive for Random {
     }
     fn infer(&self, params: &Params, _: &[Meta]) -> Result<Inferred> {
         let d = params.get::<Draw>();
+        d.check()?;
         Ok(smallvec![Meta { dtype: d.dtype, shape: d.shape.clone() }])
     }
     fn is_constant(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
+use crate::dense::pointwise::kernels;
 use crate::ops::signature::{Dimensions, HERE, Reduced, reduced};
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight, shapes};
@@ -20,7 +21,10 @@ use crate::rules::{Partial, Reduction, Weight, shapes};
 /// The Euclidean norm; its derivative at 0 is 0.
 pub(crate) static NORM: Reduction = Reduction {
     name: "norm",
-    infer: shapes::reduced,
+    infer: |p, a| {
+        shapes::pointwise(&kernels::SQRT, &a[..1])?;
+        shapes::reduced(p, a)
+    },
     eval: |dims, keep, a| composed::norm(a, dims, keep),
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |_, point, y| {

@@ -91,7 +91,7 @@ pub(crate) static SCATTER_MULTIPLY: Opaque = Opaque {
 /// A copy of `x` with `out[index[i][j]][j] *= src[i][j]` for dim 0, and so on. Where a derivative or a batch follows the
 /// values it is a product over masks, whose derivatives are right of any order, zeros and repeated indices included.
 pub(super) fn scatter_multiply(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-    if [x, index, src].iter().all(|t| t.dense().is_some()) {
+    if [x, index, src].iter().all(|t| t.payload().is_none()) {
         return call(Prim::Static(&SCATTER_MULTIPLY), &Params::Dim(dim), &[x, index, src]);
     }
     // Refuses indices out of range.

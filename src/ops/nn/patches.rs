@@ -1,7 +1,7 @@
 //! Windows as columns, and the sums that put columns back.
 
 use super::sizes::by_dim;
-use crate::base::{Result, Shape};
+use crate::base::{DType, Result, Shape};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
 use crate::ops::signature::inside;
@@ -19,7 +19,10 @@ static UNFOLD: Linear = Linear {
 /// The transpose of [`UNFOLD`].
 static FOLD: Linear = Linear {
     name: "fold",
-    infer: |p, a| shapes::reshaped(a, |x| conv::fold_shape(x, p.get())?.checked("fold")),
+    infer: |p, a| match shapes::first(a)?.dtype {
+        DType::Bool => Err(conv::of_bools("fold")),
+        _ => shapes::reshaped(a, |x| conv::fold_shape(x, p.get())?.checked("fold")),
+    },
     eval: |p, a| conv::fold(a, p.get()),
     transpose: |p, g, _, _| call(Prim::Static(&UNFOLD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&FOLD), p, &[v])),

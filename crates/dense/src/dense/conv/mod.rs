@@ -79,8 +79,9 @@ fn check_dtypes(op: &str, a: DType, b: DType) -> Result<DType> {
     Ok(a)
 }
 
+/// The error of all kernels here for bools.
 #[cold]
-fn of_bools(op: &str) -> Error {
+pub fn of_bools(op: &str) -> Error {
     Error::not_implemented(format!("{op}(): not implemented for {} tensors", DType::Bool))
 }
 
