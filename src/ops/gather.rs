@@ -9,6 +9,7 @@ use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::index as kernels;
 use crate::ops::signature::{Dim, HERE, IndexTensor, IndexVector, inside};
+use crate::rules::abstracted;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
 
@@ -115,7 +116,8 @@ ops! { TABLE:
     fn gather = "gather" (input: &Tensor, dim: i64 as Dim, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
         if index.numel() == 0 {
-            return basis::full(index.shape(), input.dtype(), 0);
+            let zeros = basis::full(index.shape(), input.dtype(), 0)?;
+            return if input.is_abstract() { abstracted::without_data(&zeros) } else { Ok(zeros) };
         }
         let e = elementwise(input, dim, index)?;
         basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())

@@ -306,6 +306,10 @@ native! { METHODS, ATTRIBUTES:
     }
     /// A NumPy array over the same memory. With `force=True`, also of tensors that require grad.
     fn numpy(slf; force = False) {
+        if slf.get().value().is_abstract() {
+            let message = "numpy(): can't convert meta device type tensor to numpy: it has no data";
+            return Err(PyTypeError::new_err(message).into());
+        }
         let array = if flag(force, false)? {
             let a = read::array(&slf.get().value(), "numpy()", Reading::Elements)?;
             pullback::dense::copy::gather(&a)?.to_buffer()?
