@@ -4,8 +4,8 @@
 //! there are several, such as `gelu:slope`.
 
 use super::{
-    arith, bits, compare, decompositions, determinant, diagonal, draw, indexing, nn, norms, products, random, reduce,
-    shape, softmax, sorting, unary, windows,
+    arith, bits, compare, complex, decompositions, determinant, diagonal, draw, gauge, indexing, nn, norms, products,
+    random, reduce, shape, singular, softmax, sorting, unary, windows,
 };
 use crate::core::{Primitive, stop};
 use crate::rules::{basis, constant, index, part, pointwise};
@@ -26,10 +26,12 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     compare::BITWISE_PRIMITIVES,
     compare::PREDICATE_PRIMITIVES,
     compare::PRIMITIVES,
+    complex::PRIMITIVES,
     decompositions::PRIMITIVES,
     determinant::PRIMITIVES,
     diagonal::PRIMITIVES,
     &[&draw::RANDOM],
+    &[&gauge::GAUGE],
     &[&indexing::NONZERO],
     nn::activation::PRIMITIVES,
     nn::convolution::PRIMITIVES,
@@ -46,6 +48,7 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     &[&random::MULTINOMIAL],
     reduce::PRIMITIVES,
     &[&shape::DETACH],
+    &[&singular::SVD],
     softmax::PRIMITIVES,
     sorting::PRIMITIVES,
     unary::ACTIVATION_PRIMITIVES,
@@ -141,7 +144,8 @@ mod tests {
         let statics = text.lines().filter_map(|l| l.split_once("static ")?.1.split_once(": "));
         let category = |t: &str| {
             let name = t.rsplit("::").next().unwrap_or(t);
-            ["Pointwise", "Linear", "Bilinear", "Reduction", "Choosing", "General", "Opaque", "Random"].contains(&name)
+            ["Pointwise", "Linear", "Bilinear", "Reduction", "Choosing", "General", "Opaque", "Solve", "Random"]
+                .contains(&name)
         };
         statics
             .filter(|(_, t)| t.split(" =").next().is_some_and(|t| category(t.trim())))

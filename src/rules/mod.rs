@@ -12,6 +12,7 @@ pub mod opaque;
 pub mod part;
 pub mod pointwise;
 pub mod reduction;
+pub mod solve;
 pub mod view;
 
 pub use bilinear::Bilinear;
@@ -22,4 +23,5 @@ pub use linear::{Batching, Linear};
 pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
 pub use reduction::{Reduction, Weight};
+pub use solve::Solve;
 pub use view::View;
