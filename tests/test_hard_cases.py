@@ -482,6 +482,18 @@ def test_output_without_a_batch() -> None:
     assert vmap(lambda v: pb.ones(3))(a).shape == (2, 3)
 
 
+def test_23_gradients_of_complex_numbers_are_conjugate() -> None:
+    rng = np.random.default_rng(23)
+    a, b = (rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((2, 3), (3, 4)))
+    x, y = (pb.tensor(v, requires_grad=True) for v in (a, b))
+    (x @ y).abs().sum().backward()
+    # The gradient of a sum of absolute values is the product of phases with the other factor's adjoint.
+    phases = (a @ b) / np.abs(a @ b)
+    np.testing.assert_allclose(x.grad.numpy(), phases @ b.conj().T, rtol=1e-12)
+    np.testing.assert_allclose(y.grad.numpy(), a.conj().T @ phases, rtol=1e-12)
+    assert x.grad.dtype == pb.complex128
+
+
 def test_escaped_value_names_transform_and_line() -> None:
     held: list[Iterator[Any]] = []
 

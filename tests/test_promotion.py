@@ -48,7 +48,9 @@ def outcome(f: Callable[[], Any]) -> str:
 
 
 def acceptable(got: str, want: str, dtypes: tuple[str, ...]) -> bool:
-    """Complex arithmetic may still be unimplemented; another exception of the same family is fine."""
+    """Complex operators may be unimplemented, here or there; another exception of the same family is fine."""
+    if want == "!NotImplementedError" and "float16" in dtypes and got == "complex64":
+        return True  # what complex32 would not do
     if want == "complex32":  # a dtype that pullback does not have
         return got.startswith("complex") or got == "!NotImplementedError"
     if got == want or (want.startswith("!") and got.startswith("!")):

@@ -41,10 +41,12 @@ __all__ = [
     "add",
     "addmm",
     "addmv",
+    "adjoint",
     "all",
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "arange",
     "arccos",
@@ -104,10 +106,13 @@ __all__ = [
     "clip",
     "clip_",
     "clone",
+    "complex",
     "complex128",
     "complex64",
     "concat",
     "concatenate",
+    "conj",
+    "conj_physical",
     "constant_pad_nd",
     "contiguous_format",
     "conv1d",
@@ -192,6 +197,7 @@ __all__ = [
     "hsplit",
     "hypot",
     "iinfo",
+    "imag",
     "index_add",
     "index_copy",
     "index_fill",
@@ -219,6 +225,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isreal",
     "kthvalue",
     "layer_norm",
     "layout",
@@ -282,6 +289,7 @@ __all__ = [
     "ones_like",
     "outer",
     "permute",
+    "polar",
     "positive",
     "pow",
     "preserve_format",
@@ -295,6 +303,7 @@ __all__ = [
     "randn_like",
     "randperm",
     "ravel",
+    "real",
     "reciprocal",
     "reciprocal_",
     "relu",
@@ -320,6 +329,8 @@ __all__ = [
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",
+    "sgn",
+    "sgn_",
     "short",
     "sigmoid",
     "sigmoid_",
@@ -371,6 +382,8 @@ __all__ = [
     "unflatten",
     "unsqueeze",
     "var",
+    "view_as_complex",
+    "view_as_real",
     "vmap",
     "vsplit",
     "where",
@@ -437,6 +450,9 @@ class Size(builtins.tuple[builtins.int, ...]):
 
 class Tensor:
     """A multi-dimensional array of one dtype that function transforms can follow."""
+    @builtins.property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated, a view."""
     @builtins.property
     def T(self) -> Tensor:
         """All dimensions in reverse order."""
@@ -568,6 +584,8 @@ class Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
+    def adjoint(self) -> Tensor:
+        """The trailing matrices transposed and conjugated, a view."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def allclose(self, /, other: Any, rtol: Any = None, atol: Any = None, equal_nan: Any = False) -> Any:
@@ -576,6 +594,8 @@ class Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
     def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
         """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
+    def angle(self) -> Tensor:
+        """The angle of complex numbers in the plane, in radians; 0 or pi for real ones."""
     def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def arccos(self) -> Tensor:
@@ -716,6 +736,12 @@ class Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
+    def conj(self) -> Tensor:
+        """The complex conjugate, a view; real tensors are their own."""
+    def conj_physical(self) -> Tensor:
+        """The complex conjugate in memory of its own; real tensors are their own."""
+    def conj_physical_(self) -> Tensor:
+        """The complex conjugate in memory of its own; real tensors are their own."""
     def contiguous(self, /, memory_format: _memory_format | None = None) -> Any:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
     def copy_(self, /, src: Any, non_blocking: Any = False) -> Any:
@@ -897,6 +923,9 @@ class Tensor:
         """`sqrt(input² + other²)` without overflow."""
     def hypot_(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
+    @builtins.property
+    def imag(self) -> Tensor:
+        """The imaginary parts, a view."""
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
@@ -922,7 +951,7 @@ class Tensor:
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self, /) -> Any:
-        """False: conjugation is never delayed."""
+        """Whether this is a view of another tensor that shows its conjugates."""
     def is_contiguous(self, memory_format: _memory_format | None = None) -> builtins.bool:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
@@ -972,6 +1001,8 @@ class Tensor:
         """Whether elements are infinite."""
     def isnan(self) -> Tensor:
         """Whether elements are NaN."""
+    def isreal(self) -> Tensor:
+        """Whether elements have no imaginary part."""
     def item(self) -> Any:
         """The only element as a Python number."""
     @builtins.property
@@ -1164,6 +1195,9 @@ class Tensor:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
         """The same elements in one dimension."""
+    @builtins.property
+    def real(self) -> Tensor:
+        """The real parts, a view; real tensors are their own."""
     def reciprocal(self) -> Tensor:
         """`1 / x` of each element."""
     def reciprocal_(self) -> Tensor:
@@ -1214,7 +1248,7 @@ class Tensor:
                 [2, 3]])
         """
     def resolve_conj(self, /) -> Any:
-        """The tensor itself: conjugation is never delayed."""
+        """The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself."""
     def resolve_neg(self, /) -> Any:
         """The tensor itself: negation is never delayed."""
     def retain_grad(self, /) -> Any:
@@ -1260,6 +1294,10 @@ class Tensor:
         (tensor([[9, 2],
                 [3, 4]]), tensor([0, 9, 2, 3, 4, 5]))
         """
+    def sgn(self) -> Tensor:
+        """The sign of real numbers; complex ones divided by their absolute value, or 0."""
+    def sgn_(self) -> Tensor:
+        """The sign of real numbers; complex ones divided by their absolute value, or 0."""
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
@@ -2173,6 +2211,87 @@ def logical_xor(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.logical_xor(pullback.tensor([0, 2]), pullback.tensor([0, 1]))
     tensor([False, False])
+    """
+
+def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+    """The complex numbers with these real and imaginary parts, which broadcast.
+
+    >>> import pullback
+    >>> pullback.complex(pullback.tensor([1.0]), pullback.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+
+def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
+    """The complex numbers with these absolute values and angles (in radians), which broadcast.
+
+    >>> import pullback
+    >>> pullback.polar(pullback.tensor([2.0]), pullback.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+
+def real(input: Tensor) -> Tensor:
+    """The real parts; real tensors are their own. A view.
+
+    >>> import pullback
+    >>> pullback.real(pullback.tensor([1 + 2j]))
+    tensor([1.])
+    """
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts, a view.
+
+    >>> import pullback
+    >>> pullback.imag(pullback.tensor([1 + 2j]))
+    tensor([2.])
+    """
+
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts along a new last dimension of size 2: the same memory as real numbers.
+
+    >>> import pullback
+    >>> pullback.view_as_real(pullback.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """The same memory as complex numbers: pairs along the last dimension are their parts.
+
+    >>> import pullback
+    >>> pullback.view_as_complex(pullback.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, a view; real tensors are their own.
+
+    >>> import pullback
+    >>> pullback.conj(pullback.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+
+def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complex conjugate in memory of its own; real tensors are their own.
+
+    >>> import pullback
+    >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+
+def adjoint(input: Tensor) -> Tensor:
+    """The trailing matrices transposed and conjugated, a view.
+
+    >>> import pullback
+    >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+
+def isreal(input: Tensor, *, out: Any = None) -> Tensor:
+    """Whether elements have no imaginary part.
+
+    >>> import pullback
+    >>> pullback.isreal(pullback.tensor([1j, 1.0]))
+    tensor([False,  True])
     """
 
 def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
@@ -3727,6 +3846,30 @@ def sign(input: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
     tensor([-1.,  0.,  1.])
+    """
+
+def sgn_(input: Tensor, *, out: Any = None) -> Tensor:
+    """The sign of real numbers; complex ones divided by their absolute value, or 0.
+
+    >>> import pullback
+    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+
+def sgn(input: Tensor, *, out: Any = None) -> Tensor:
+    """The sign of real numbers; complex ones divided by their absolute value, or 0.
+
+    >>> import pullback
+    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+
+def angle(input: Tensor, *, out: Any = None) -> Tensor:
+    """The angle of complex numbers in the plane, in radians; 0 or pi for real ones.
+
+    >>> import pullback
+    >>> pullback.angle(pullback.tensor([1j, -1]))
+    tensor([1.5708, 3.1416])
     """
 
 def floor_(input: Tensor, *, out: Any = None) -> Tensor:

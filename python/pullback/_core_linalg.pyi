@@ -30,7 +30,7 @@ def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, di
     """As `diagonal`, of the last two dimensions."""
 
 def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Any = None) -> Tensor:
-    """The triangular factor of symmetric positive definite matrices: `A = L Lᵀ`, or `Uᵀ U` if `upper`.
+    """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`.
 
     >>> import pullback
     >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
@@ -70,7 +70,7 @@ def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> Any:
     """
 
 def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Any:
-    """Eigenvalues (ascending) and orthonormal eigenvectors of symmetric matrices, of which one triangle is read.
+    """Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
 
     >>> import pullback
     >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -78,7 +78,7 @@ def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Any:
     """
 
 def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Tensor:
-    """The eigenvalues (ascending) of symmetric matrices."""
+    """The eigenvalues (ascending) of Hermitian matrices."""
 
 def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Any = None) -> Any:
     """`A = U diag(S) Vh` with singular values in descending order. Derivatives of U and Vh need distinct values.

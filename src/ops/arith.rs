@@ -125,7 +125,7 @@ fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
     let slope = |b: &Tensor| times(b, &pow_same(a, &shift(b, -1.0)?)?);
     if let Some(n) = b.dense().filter(|n| n.rank() == 0) {
         // An exponent that is a number needs no mask.
-        return match n.item()?.as_f64() == 0.0 {
+        return match n.item()?.is_zero() {
             true => Ok(Partial::Where(Tensor::scalar(DType::Bool, false))),
             false => slope(b).into_partial(),
         };
@@ -140,7 +140,8 @@ fn pow_slope(a: &Tensor, b: &Tensor) -> Result<Partial<'static>> {
 
 /// a^b log(a). Where a is 0 and b is not negative the power is constant in b.
 fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'static>> {
-    let dead = logical_and(&eq(a, 0.0)?, &ge(b, 0.0)?)?;
+    let positive = if b.dtype().is_complex() { super::complex::real(b)? } else { b.clone() };
+    let dead = logical_and(&eq(a, 0.0)?, &ge(&positive, 0.0)?)?;
     Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, times(y, &log(a)?)?))))
 }
 
@@ -282,7 +283,8 @@ ops! { TABLE:
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 refuse!(Runtime, "integers to negative integer powers are not allowed");
             }
-            if n.as_f64() == 2.0 && (x.dtype().is_float() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
+            let is_two = n.as_complex() == num_complex::Complex::new(2.0, 0.0);
+            if is_two && (x.dtype().is_differentiable() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
                 return super::unary::square(x);
             }
         }

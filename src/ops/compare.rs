@@ -170,7 +170,8 @@ ops! { CLOSE:
         let float = |x: &Tensor| if x.dtype().is_differentiable() { Ok(x.clone()) } else { basis::cast(x, DType::F64) };
         let (a, b) = (float(input)?, float(other)?);
         let distance = a.sub(&b)?.abs()?;
-        let allowed = b.abs()?.mul(&Tensor::scalar(a.dtype(), rtol))?.add(&Tensor::scalar(a.dtype(), atol))?;
+        let number = |x: f64| Tensor::scalar(distance.dtype(), x);
+        let allowed = b.abs()?.mul(&number(rtol))?.add(&number(atol))?;
         let near = logical_and(&le(&distance, &allowed)?, &isfinite(&distance)?)?;
         logical_or(&close, &near)
     }

@@ -5,23 +5,17 @@
 
 use super::creation::identity;
 use super::diagonal::{diag_embed, tril, triu};
+use super::gauge;
+pub(super) use super::singular::SVD;
 use crate::bail;
 use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
-use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Inferred, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_many,
-};
+use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::linalg as kernels;
-use crate::rules::basis::{self, add, matmul, mul, neg, number, scale, sub, swap_last, where_};
-use crate::rules::{General, batching, shapes};
+use crate::rules::basis::{self, add, adjoint, cast, conj, matmul, mul, neg, number, scale, sub, where_};
+pub(super) use crate::rules::batching::leading as batch_leading;
+use crate::rules::{General, Solve, batching, shapes};
 use smallvec::{SmallVec, smallvec};
-
-/// The batch goes in front of the leading dimensions of every argument.
-pub(super) fn batch_leading(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
-    let values: SmallVec<[_; 2]> = args.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
-    let refs: SmallVec<[&Tensor; 2]> = values.iter().map(|v| &**v).collect();
-    Ok(call_many(me, p, &refs)?.into_iter().map(|o| (o, Some(0))).collect())
-}
 
 fn flag(p: &Params, i: usize) -> bool {
     p.ints().get(i).is_some_and(|&x| x != 0)
@@ -42,35 +36,19 @@ fn factors<const N: usize>(a: &[Meta], of: Result<[Shape; N]>) -> Result<Inferre
     Ok(of?.into_iter().map(|shape| Meta { dtype, shape }).collect())
 }
 
-fn svd_factors(a: &[Meta], full: bool) -> Result<Inferred> {
+pub(super) fn svd_factors(a: &[Meta], full: bool) -> Result<Inferred> {
     let mut out = factors(a, kernels::shapes::svd(shapes::first(a)?.form(), full))?;
     out[1].dtype = out[1].dtype.real();
     Ok(out)
 }
 
-/// `A⁻¹ B`; both have the same leading dimensions.
-pub(super) static SOLVE: General = General {
+/// `A⁻¹ B`.
+pub(super) static SOLVE: Solve = Solve {
     name: "linalg.solve",
     infer: |_, a| solved(a, kernels::shapes::solve(shapes::first(a)?.form(), shapes::argument(a, 1)?.form())),
-    eval: |_, a| Ok(smallvec![kernels::solve(a[0].array()?, a[1].array()?)?.into()]),
-    saves: |_, needs| Saves { inputs: 1, outputs: needs & 1 },
-    jvp: |_, _, point, t| {
-        let x = point.output(0)?;
-        let right = match (t[0], t[1]) {
-            (Some(da), Some(db)) => sub(db, &matmul(da, x)?)?,
-            (Some(da), None) => neg(&matmul(da, x)?)?,
-            (None, Some(db)) => db.clone(),
-            (None, None) => return Ok(smallvec![None]),
-        };
-        Ok(smallvec![Some(solve_matrices(point.input(0)?, &right)?)])
-    },
-    vjp: |_, _, point, g, needs| {
-        let [Some(g)] = g else { return Ok(SmallVec::new()) };
-        let gb = solve_matrices(&swap_last(point.input(0)?)?, g)?;
-        let ga = if needs & 1 != 0 { Some(neg(&matmul(&gb, &swap_last(point.output(0)?)?)?)?) } else { None };
-        Ok(smallvec![ga, Some(gb)])
-    },
-    batch: batch_leading,
+    eval: |_, a, b| kernels::solve(a, b),
+    adjoint: |p| p.clone(),
+    part: |_, a| Ok(a),
 };
 
 pub(super) fn solve_matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -78,42 +56,18 @@ pub(super) fn solve_matrices(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// `A⁻¹ B` for a triangular A; flags: upper, unitriangular.
-pub(super) static SOLVE_TRIANGULAR: General = General {
+pub(super) static SOLVE_TRIANGULAR: Solve = Solve {
     name: "linalg.solve_triangular",
     infer: |_, a| {
         solved(a, kernels::shapes::solve_triangular(shapes::first(a)?.form(), shapes::argument(a, 1)?.form(), true))
     },
-    eval: |p, a| {
-        let x = kernels::solve_triangular(a[0].array()?, a[1].array()?, flag(p, 0), true, flag(p, 1))?;
-        Ok(smallvec![x.into()])
+    eval: |p, a, b| kernels::solve_triangular(a, b, flag(p, 0), true, flag(p, 1)),
+    adjoint: |p| flags(&[!flag(p, 0), flag(p, 1)]),
+    part: |p, a| {
+        let strict = i64::from(flag(p, 1));
+        if flag(p, 0) { triu(&a, strict) } else { tril(&a, -strict) }
     },
-    saves: |_, needs| Saves { inputs: 1, outputs: needs & 1 },
-    jvp: |_, p, point, t| {
-        let x = point.output(0)?;
-        let moved = |da: &Tensor| matmul(&triangle(p, da)?, x);
-        let right = match (t[0], t[1]) {
-            (Some(da), Some(db)) => sub(db, &moved(da)?)?,
-            (Some(da), None) => neg(&moved(da)?)?,
-            (None, Some(db)) => db.clone(),
-            (None, None) => return Ok(smallvec![None]),
-        };
-        Ok(smallvec![Some(call(Prim::Static(&SOLVE_TRIANGULAR), p, &[point.input(0)?, &right])?)])
-    },
-    vjp: |_, p, point, g, needs| {
-        let [Some(g)] = g else { return Ok(SmallVec::new()) };
-        let gb = triangular(&swap_last(point.input(0)?)?, g, !flag(p, 0), flag(p, 1))?;
-        let ga =
-            if needs & 1 != 0 { Some(neg(&triangle(p, &matmul(&gb, &swap_last(point.output(0)?)?)?)?)?) } else { None };
-        Ok(smallvec![ga, Some(gb)])
-    },
-    batch: batch_leading,
 };
-
-/// The part of a matrix that a triangular solve reads.
-fn triangle(p: &Params, a: &Tensor) -> Result<Tensor> {
-    let strict = i64::from(flag(p, 1));
-    if flag(p, 0) { triu(a, strict) } else { tril(a, -strict) }
-}
 
 pub(super) fn triangular(a: &Tensor, b: &Tensor, upper: bool, unit: bool) -> Result<Tensor> {
     call(Prim::Static(&SOLVE_TRIANGULAR), &flags(&[upper, unit]), &[a, b])
@@ -141,29 +95,36 @@ pub(super) static CHOLESKY: General = General {
         Ok(smallvec![factor.into()])
     },
     saves: |_, _| OUTPUTS_1,
-    // L Φ(L⁻¹ dA L⁻ᵀ), Φ the lower triangle with half of the diagonal.
+    // L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower triangle with half of the diagonal.
     jvp: |_, _, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None]) };
         let l = point.output(0)?;
-        let left = triangular(l, &symmetric(da)?, false, false)?;
-        let both = swap_last(&triangular(l, &swap_last(&left)?, false, false)?)?;
+        let left = triangular(l, &hermitian(da)?, false, false)?;
+        let both = adjoint(&triangular(l, &adjoint(&left)?, false, false)?)?;
         Ok(smallvec![Some(matmul(l, &half_lower(&both)?)?)])
     },
-    // L⁻ᵀ Φ(Lᵀ g) L⁻¹, symmetrised.
+    // L⁻ᴴ Φ(Lᴴ g) L⁻¹, made Hermitian.
     vjp: |_, _, point, g, _| {
         let [Some(g)] = g else { return Ok(SmallVec::new()) };
         let l = point.output(0)?;
-        let lt = swap_last(l)?;
-        let phi = half_lower(&matmul(&lt, g)?)?;
-        let left = triangular(&lt, &phi, true, false)?;
-        let both = swap_last(&triangular(&lt, &swap_last(&left)?, true, false)?)?;
-        Ok(smallvec![Some(symmetric(&both)?)])
+        let lh = adjoint(l)?;
+        let phi = half_lower(&matmul(&lh, g)?)?;
+        let left = triangular(&lh, &phi, true, false)?;
+        let both = adjoint(&triangular(&lh, &adjoint(&left)?, true, false)?)?;
+        Ok(smallvec![Some(hermitian(&both)?)])
     },
-    batch: batch_leading,
+    batch: batching::leading,
 };
 
-fn symmetric(a: &Tensor) -> Result<Tensor> {
-    scale(&add(a, &swap_last(a)?)?, 0.5)
+/// The Hermitian part.
+fn hermitian(a: &Tensor) -> Result<Tensor> {
+    scale(&add(a, &adjoint(a)?)?, 0.5)
+}
+
+/// The imaginary diagonal `i Im(a_jj)` of complex matrices, as a matrix.
+fn imaginary_diagonal(a: &Tensor) -> Result<Tensor> {
+    let d = main_diagonal(a)?;
+    diag_embed(&scale(&sub(&d, &conj(&d)?)?, 0.5)?, 0, -2, -1)
 }
 
 fn half_lower(a: &Tensor) -> Result<Tensor> {
@@ -183,9 +144,13 @@ pub(super) static QR: General = General {
         let [Some(da)] = t else { return Ok(smallvec![None, None]) };
         let (q, r) = (point.output(0)?, point.output(1)?);
         let ar = right_solve(da, r)?;
-        let c = matmul(&swap_last(q)?, &ar)?;
+        let c = matmul(&adjoint(q)?, &ar)?;
         let low = tril(&c, -1)?;
-        let skew = sub(&low, &swap_last(&low)?)?;
+        let mut skew = sub(&low, &adjoint(&low)?)?;
+        if c.dtype().is_complex() {
+            // The diagonal of R stays real.
+            skew = add(&skew, &imaginary_diagonal(&c)?)?;
+        }
         let dr = matmul(&sub(&c, &skew)?, r)?;
         let dq = add(&sub(&ar, &matmul(q, &c)?)?, &matmul(q, &skew)?)?;
         Ok(smallvec![Some(dq), Some(dr)])
@@ -194,35 +159,38 @@ pub(super) static QR: General = General {
         let (q, r) = (point.output(0)?, point.output(1)?);
         let mut m: Option<Tensor> = None;
         if let Some(Some(gr)) = g.get(1) {
-            m = Some(matmul(r, &swap_last(gr)?)?);
+            m = Some(matmul(r, &adjoint(gr)?)?);
         }
         if let Some(Some(gq)) = g.first() {
-            let part = neg(&matmul(&swap_last(gq)?, q)?)?;
+            let part = neg(&matmul(&adjoint(gq)?, q)?)?;
             m = Some(match m {
                 Some(m) => add(&m, &part)?,
                 None => part,
             });
         }
         let Some(m) = m else { return Ok(SmallVec::new()) };
-        let copied = add(&tril(&m, 0)?, &swap_last(&tril(&m, -1)?)?)?;
+        let mut copied = add(&tril(&m, 0)?, &adjoint(&tril(&m, -1)?)?)?;
+        if m.dtype().is_complex() {
+            copied = sub(&copied, &imaginary_diagonal(&m)?)?;
+        }
         let mut left = matmul(q, &copied)?;
         if let Some(Some(gq)) = g.first() {
             left = add(&left, gq)?;
         }
-        // left R⁻ᵀ
-        let solved = triangular(r, &swap_last(&left)?, true, false)?;
-        Ok(smallvec![Some(swap_last(&solved)?)])
+        // left R⁻ᴴ
+        let solved = triangular(r, &adjoint(&left)?, true, false)?;
+        Ok(smallvec![Some(adjoint(&solved)?)])
     },
-    batch: batch_leading,
+    batch: batching::leading,
 };
 
 /// `x R⁻¹` for an upper triangular R.
 fn right_solve(x: &Tensor, r: &Tensor) -> Result<Tensor> {
-    swap_last(&triangular(&swap_last(r)?, &swap_last(x)?, false, false)?)
+    adjoint(&triangular(&adjoint(r)?, &adjoint(x)?, false, false)?)
 }
 
 /// `1 / (x_j - x_i)` off the diagonal, 0 on it.
-fn inverse_gaps(x: &Tensor) -> Result<Tensor> {
+pub(super) fn inverse_gaps(x: &Tensor) -> Result<Tensor> {
     let n = x.rank();
     let gaps = sub(&basis::unsqueeze_dims(x, &[n - 1])?, &basis::unsqueeze_dims(x, &[n])?)?;
     let size = x.shape()[n - 1];
@@ -231,7 +199,12 @@ fn inverse_gaps(x: &Tensor) -> Result<Tensor> {
     where_(&on_diagonal, &number(x, 0.0), &super::unary::reciprocal(&safe)?)
 }
 
-/// Eigenvalues and eigenvectors of symmetric matrices; flag: the upper triangle is read.
+/// A matrix times real weights.
+pub(super) fn weighted(a: &Tensor, weights: &Tensor) -> Result<Tensor> {
+    mul(a, &cast(weights, a.dtype())?)
+}
+
+/// Eigenvalues and eigenvectors of Hermitian matrices; flag: the upper triangle is read.
 pub(super) static EIGH: General = General {
     name: "linalg.eigh",
     infer: |_, a| {
@@ -248,114 +221,32 @@ pub(super) static EIGH: General = General {
     jvp: |_, _, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None, None]) };
         let (w, v) = (point.output(0)?, point.output(1)?);
-        let inner = matmul(&matmul(&swap_last(v)?, da)?, v)?;
-        let dv = matmul(v, &mul(&inner, &inverse_gaps(w)?)?)?;
-        Ok(smallvec![Some(main_diagonal(&inner)?), Some(dv)])
+        let inner = matmul(&matmul(&adjoint(v)?, &hermitian(da)?)?, v)?;
+        let dv = matmul(v, &weighted(&inner, &inverse_gaps(w)?)?)?;
+        Ok(smallvec![Some(cast(&main_diagonal(&inner)?, w.dtype())?), Some(dv)])
     },
     vjp: |_, _, point, g, _| {
         let (w, v) = (point.output(0)?, point.output(1)?);
         let mut inner: Option<Tensor> = None;
         if let Some(Some(gw)) = g.first() {
-            inner = Some(diag_embed(gw, 0, -2, -1)?);
+            inner = Some(diag_embed(&cast(gw, v.dtype())?, 0, -2, -1)?);
         }
         if let Some(Some(gv)) = g.get(1) {
-            let part = mul(&matmul(&swap_last(v)?, gv)?, &inverse_gaps(w)?)?;
+            let h = gauge::checked(gauge::Vectors::Eigen, &matmul(&adjoint(v)?, gv)?)?;
+            let part = weighted(&h, &inverse_gaps(w)?)?;
             inner = Some(match inner {
                 Some(i) => add(&i, &part)?,
                 None => part,
             });
         }
         let Some(inner) = inner else { return Ok(SmallVec::new()) };
-        Ok(smallvec![Some(matmul(&matmul(v, &inner)?, &swap_last(v)?)?)])
+        Ok(smallvec![Some(matmul(&matmul(v, &hermitian(&inner)?)?, &adjoint(v)?)?)])
     },
-    batch: batch_leading,
+    batch: batching::leading,
 };
 
 pub(super) fn main_diagonal(a: &Tensor) -> Result<Tensor> {
     super::diagonal::diagonal_at(a, a.rank() - 2, a.rank() - 1)
-}
-
-/// U, S and Vᵀ, reduced.
-pub(super) static SVD: General = General {
-    name: "linalg.svd",
-    infer: |_, a| svd_factors(a, false),
-    eval: |_, a| {
-        let (u, s, vh) = kernels::svd(a[0].array()?, false)?;
-        Ok(smallvec![u.into(), s.into(), vh.into()])
-    },
-    saves: |_, _| Saves { inputs: 0, outputs: 7 },
-    jvp: |_, _, point, t| {
-        let [Some(da)] = t else { return Ok(smallvec![None, None, None]) };
-        let (u, s, vh) = (point.output(0)?, point.output(1)?, point.output(2)?);
-        let (ut, v) = (swap_last(u)?, swap_last(vh)?);
-        let (av, ua) = (matmul(da, &v)?, matmul(&ut, da)?);
-        let p = matmul(&ut, &av)?;
-        let ds = main_diagonal(&p)?;
-        let x = sub(&p, &diag_embed(&ds, 0, -2, -1)?)?;
-        let f = inverse_gaps(&mul(s, s)?)?;
-        let (row, column) = (as_row(s)?, as_column(s)?);
-        let xt = swap_last(&x)?;
-        let omega_u = mul(&add(&mul(&x, &row)?, &mul(&xt, &column)?)?, &f)?;
-        let omega_v = mul(&add(&mul(&x, &column)?, &mul(&xt, &row)?)?, &f)?;
-        let mut du = matmul(u, &omega_u)?;
-        let mut dvh = neg(&matmul(&omega_v, vh)?)?;
-        let k = s.shape()[s.rank() - 1];
-        if u.shape()[u.rank() - 2] > k {
-            du = add(&du, &divide(&sub(&av, &matmul(u, &p)?)?, &row)?)?;
-        }
-        if vh.shape()[vh.rank() - 1] > k {
-            dvh = add(&dvh, &divide(&sub(&ua, &matmul(&p, vh)?)?, &column)?)?;
-        }
-        Ok(smallvec![Some(du), Some(ds), Some(dvh)])
-    },
-    vjp: |_, _, point, g, _| svd_vjp(point.output(0)?, point.output(1)?, point.output(2)?, g),
-    batch: batch_leading,
-};
-
-fn as_row(s: &Tensor) -> Result<Tensor> {
-    basis::unsqueeze_dims(s, &[s.rank() - 1])
-}
-fn as_column(s: &Tensor) -> Result<Tensor> {
-    basis::unsqueeze_dims(s, &[s.rank()])
-}
-fn divide(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    super::arith::divide_floats(a, b)
-}
-
-fn svd_vjp(u: &Tensor, s: &Tensor, vh: &Tensor, g: &[Option<Tensor>]) -> Result<Tangents> {
-    let (row, column, k) = (as_row(s)?, as_column(s)?, s.shape()[s.rank() - 1]);
-    let f = inverse_gaps(&mul(s, s)?)?;
-    let skew = |x: &Tensor| sub(x, &swap_last(x)?);
-    let mut inner = match g.get(1) {
-        Some(Some(gs)) => diag_embed(gs, 0, -2, -1)?,
-        _ => diag_embed(&basis::zeros_like(s)?, 0, -2, -1)?,
-    };
-    let mut outer: Option<Tensor> = None;
-    if let Some(Some(gu)) = g.first() {
-        let h = matmul(&swap_last(u)?, gu)?;
-        inner = add(&inner, &mul(&mul(&skew(&h)?, &f)?, &row)?)?;
-        if u.shape()[u.rank() - 2] > k {
-            let rest = divide(&sub(gu, &matmul(u, &h)?)?, &row)?;
-            outer = Some(matmul(&rest, vh)?);
-        }
-    }
-    if let Some(Some(gvh)) = g.get(2) {
-        let h = matmul(vh, &swap_last(gvh)?)?;
-        inner = add(&inner, &mul(&mul(&skew(&h)?, &f)?, &column)?)?;
-        if vh.shape()[vh.rank() - 1] > k {
-            let rest = divide(&sub(gvh, &matmul(&swap_last(&h)?, vh)?)?, &column)?;
-            let part = matmul(u, &rest)?;
-            outer = Some(match outer {
-                Some(o) => add(&o, &part)?,
-                None => part,
-            });
-        }
-    }
-    let main = matmul(&matmul(u, &inner)?, vh)?;
-    Ok(smallvec![Some(match outer {
-        Some(o) => add(&main, &o)?,
-        None => main,
-    })])
 }
 
 pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
@@ -375,7 +266,7 @@ macro_rules! undetermined {
                 form of a non-square matrix: its extra columns are arbitrary; ask for the reduced form")),
             vjp: |_, _, _, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full \
                 (complete) form of a non-square matrix: its extra columns are arbitrary; ask for the reduced form")),
-            batch: batch_leading,
+            batch: batching::leading,
         };
     )*};
 }
@@ -393,4 +284,4 @@ undetermined! {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
-    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &QR, &QR_COMPLETE, &EIGH, &SVD, &SVD_FULL];
+    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];

@@ -105,6 +105,9 @@ impl Flags {
     pub const CONVOLUTION: Flags = Flags::of_cost(super::cost::Cost::Convolution);
     pub const WINDOW: Flags = Flags::of_cost(super::cost::Cost::Window);
 
+    /// A view that shows other numbers than its argument has, such as their conjugates: with [`Flags::VIEW`].
+    pub const FACE: Flags = Flags(1 << 23);
+
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }

@@ -1,16 +1,23 @@
 //! Linear algebra on the trailing matrices; leading dimensions are batches.
 
-use super::decompositions::{
-    CHOLESKY, EIGH, QR, QR_COMPLETE, SVD, SVD_FULL, flags, inverse, solve_matrices, triangular,
-};
+use super::decompositions::{CHOLESKY, EIGH, QR, QR_COMPLETE, SVD_FULL, flags, inverse, solve_matrices, triangular};
 use super::determinant::{DET, SLOGDET};
 use super::named;
+use super::singular::SVD;
 use super::value::Named;
 use crate::base::{Result, Shape};
 use crate::core::{Params, Prim, Tensor, call, call_many};
 use crate::ops::signature::{HERE, Matrices, Square};
 use crate::ops::value::setting::Driver;
-use crate::rules::basis::{self, matmul, swap_last};
+use crate::rules::basis::{self, adjoint, matmul, swap_last};
+
+/// Determinants have no rules for complex matrices.
+fn real_matrices(a: &Tensor) -> Result<()> {
+    if a.dtype().is_complex() {
+        refuse!(NotImplemented, "Expected a floating point tensor as argument 'A'. Got {}", a.dtype());
+    }
+    Ok(())
+}
 
 /// Both with the broadcast of their leading dimensions.
 fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
@@ -27,15 +34,15 @@ fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
 }
 
 ops! { TABLE:
-    /// The triangular factor of symmetric positive definite matrices: `A = L Lᵀ`, or `Uᵀ U` if `upper`.
+    /// The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`.
     ///
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
     fn cholesky = "linalg.cholesky" (A: &Tensor as Square; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
-        let a = if upper { swap_last(A)? } else { A.clone() };
+        let a = if upper { adjoint(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
-        if upper { swap_last(&l) } else { Ok(l) }
+        if upper { adjoint(&l) } else { Ok(l) }
     }
 
     /// The solution of `A X = B` (or `X A = B` unless `left`). B is a matrix, or a batch of vectors.
@@ -120,13 +127,13 @@ ops! { TABLE:
         let mut r = outs[1].clone();
         if n > m {
             let rest = basis::slice(A, A.rank() - 1, k, n - k, 1)?;
-            r = basis::cat(&[&r, &matmul(&swap_last(&q)?, &rest)?], A.rank() - 1)?;
+            r = basis::cat(&[&r, &matmul(&adjoint(&q)?, &rest)?], A.rank() - 1)?;
         }
         let q = if mode == "r" { basis::full(&[0].into(), A.dtype(), 0.0)? } else { q };
         Ok(make(q, r))
     }
 
-    /// Eigenvalues (ascending) and orthonormal eigenvectors of symmetric matrices, of which one triangle is read.
+    /// Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
     ///
     /// >>> import pullback
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -141,7 +148,7 @@ ops! { TABLE:
         Ok(Named::new(&named::EIGH, outs))
     }
 
-    /// The eigenvalues (ascending) of symmetric matrices.
+    /// The eigenvalues (ascending) of Hermitian matrices.
     fn eigvalsh = "linalg.eigvalsh" (A: &Tensor, UPLO: &str = "L") -> Tensor [CUBIC] {
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
@@ -178,6 +185,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
     fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor as Square) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
+        real_matrices(A)?;
         Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
 
@@ -187,6 +195,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
     fn det = "linalg.det" | "det" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
+        real_matrices(A)?;
         call(Prim::Static(&DET), &Params::None, &[A])
     }
 }

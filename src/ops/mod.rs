@@ -8,6 +8,7 @@ pub mod macros;
 pub mod arith;
 pub mod bits;
 pub mod compare;
+pub mod complex;
 pub mod convert;
 pub mod cost;
 pub mod creation;
@@ -18,6 +19,7 @@ mod draw;
 pub mod einsum;
 pub mod entry;
 pub mod gather;
+mod gauge;
 pub mod indexing;
 pub mod join;
 pub mod linalg;
@@ -34,6 +36,7 @@ pub mod reduce;
 pub mod rewind;
 pub mod shape;
 pub mod signature;
+mod singular;
 pub mod softmax;
 pub mod sorting;
 pub mod unary;
@@ -52,6 +55,7 @@ static FAMILIES: &[&[Entry]] = &[
     compare::CLOSE,
     compare::PREDICATES,
     compare::TABLE,
+    complex::TABLE,
     convert::CONVERSIONS,
     convert::TABLE,
     creation::TABLE,

@@ -4,8 +4,8 @@
 //! there are several, such as `gelu:slope`.
 
 use super::{
-    arith, bits, compare, decompositions, determinant, diagonal, draw, indexing, nn, norms, products, random, reduce,
-    shape, softmax, sorting, unary, windows,
+    arith, bits, compare, complex, decompositions, determinant, diagonal, draw, gauge, indexing, nn, norms, products,
+    random, reduce, shape, singular, softmax, sorting, unary, windows,
 };
 use crate::core::{Primitive, stop};
 use crate::rules::{abstracted, basis, constant, index, part, pointwise};
@@ -27,10 +27,12 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     compare::BITWISE_PRIMITIVES,
     compare::PREDICATE_PRIMITIVES,
     compare::PRIMITIVES,
+    complex::PRIMITIVES,
     decompositions::PRIMITIVES,
     determinant::PRIMITIVES,
     diagonal::PRIMITIVES,
     &[&draw::RANDOM],
+    &[&gauge::GAUGE],
     &[&indexing::NONZERO],
     nn::activation::PRIMITIVES,
     nn::convolution::PRIMITIVES,
@@ -47,6 +49,7 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     &[&random::MULTINOMIAL],
     reduce::PRIMITIVES,
     &[&shape::DETACH],
+    &[&singular::SVD],
     softmax::PRIMITIVES,
     sorting::PRIMITIVES,
     unary::ACTIVATION_PRIMITIVES,
@@ -151,6 +154,7 @@ mod tests {
                 "General",
                 "Opaque",
                 "Random",
+                "Solve",
                 "View",
                 "Constant",
             ]

@@ -265,11 +265,11 @@ ops! { TABLE:
     }
 
     /// The trailing matrices transposed and conjugated.
-    fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+    fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW, FACE] {
         if input.rank() < 2 {
             refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
         }
-        basis::swap_last(&basis::conj(input)?)
+        basis::adjoint(input)
     }
 
     /// Dimensions `source` moved to the places `destination`, the others keeping their order.

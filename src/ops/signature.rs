@@ -276,7 +276,7 @@ pub fn float_dtype(dtype: Option<DType>) -> Result<DType> {
     if d.is_differentiable() { Ok(d) } else { Err(unsupported(d, "")) }
 }
 
-/// Matrices of floats that linear algebra decomposes, in the last two dimensions.
+/// Matrices of floats or complex numbers that linear algebra decomposes, in the last two dimensions.
 pub enum Matrices {}
 impl<'a> Declared<&'a Tensor> for Matrices {
     type Checked = &'a Tensor;
@@ -292,7 +292,7 @@ impl<'a> Declared<&'a Tensor> for Matrices {
                 "Low precision dtypes not supported. Got {d} as argument '{name}'; convert it with {name}.float()"
             );
         }
-        if !d.is_float() {
+        if !d.is_differentiable() {
             refuse!(
                 Runtime,
                 "Expected a floating point tensor as argument '{name}'. Got {d}; convert it with {name}.float() or \
@@ -303,7 +303,7 @@ impl<'a> Declared<&'a Tensor> for Matrices {
     }
 }
 
-/// Square matrices of floats, in the last two dimensions.
+/// Square matrices of floats or complex numbers, in the last two dimensions.
 pub enum Square {}
 impl<'a> Declared<&'a Tensor> for Square {
     type Checked = &'a Tensor;

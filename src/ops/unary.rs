@@ -1,12 +1,13 @@
 //! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
 use super::arith::{divide_floats, polygamma_same};
-use super::compare::le;
+use super::compare::{eq, le, ne};
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::dense::pointwise::kernels::activation::{CUBIC, SQRT_2_OVER_PI};
 use crate::rules::Partial;
-use crate::rules::basis::{self, add, cast, mul, neg, number, product_where, scale, shift, sub};
+use crate::rules::basis::{self, add, cast, conj, mul, neg, number, product_where, scale, shift, sub, where_};
+use num_complex::Complex;
 
 /// The partial `1 / d`.
 fn over(d: Result<Tensor>) -> Result<Partial<'static>> {
@@ -15,6 +16,30 @@ fn over(d: Result<Tensor>) -> Result<Partial<'static>> {
 /// `1 - x * x`
 fn one_minus_square(x: &Tensor) -> Result<Tensor> {
     sub(&number(x, 1.0), &mul(x, x)?)
+}
+
+/// The p of `d|x| = Re(p dx)`.
+fn abs_slope(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { conj(&sgn(x)?) } else { sign(x) }
+}
+/// `y = x / |x|` moves at a right angle to itself: `dy = (dx - y² conj(dx)) / 2|x|`. At 0 it counts as constant.
+fn sgn_slope(x: &Tensor, y: &Tensor) -> Result<Partial<'static>> {
+    if !x.dtype().is_complex() {
+        return Ok(Partial::Zero);
+    }
+    let size = abs(x)?;
+    let zero = eq(&size, 0.0)?;
+    let safe = where_(&zero, &number(&size, f64::INFINITY), &size)?;
+    let half = cast(&divide_floats(&number(&size, 0.5), &safe)?, x.dtype())?;
+    Ok(Partial::Pair(Box::new((half.clone(), neg(&mul(&mul(y, y)?, &half)?)?))))
+}
+/// The p of `d angle(x) = Re(p dx)`: `1 / ix`. At 0 it counts as constant.
+fn angle_slope(x: &Tensor) -> Result<Partial<'static>> {
+    if !x.dtype().is_complex() {
+        return Ok(Partial::Zero);
+    }
+    let turned = mul(x, &Tensor::scalar(x.dtype(), Complex::i()))?;
+    Partial::of(ne(x, 0.0)?, &turned, 1.0, reciprocal)
 }
 
 unary! { TABLE, PRIMITIVES:
@@ -249,7 +274,7 @@ unary! { TABLE, PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.abs(pullback.tensor([-1, 2]))
     /// tensor([1, 2])
-    abs = "abs" | "absolute" kernel ABS [METHOD, INPLACE, INPLACE_FUNCTION] d[x] sign(x);
+    abs = "abs" | "absolute" kernel ABS [METHOD, INPLACE, INPLACE_FUNCTION] d[x] abs_slope(x);
 
     /// The square of each element; integers stay integers.
     ///
@@ -264,6 +289,20 @@ unary! { TABLE, PRIMITIVES:
     /// >>> pullback.sign(pullback.tensor([-3.0, 0.0, 5.0]))
     /// tensor([-1.,  0.,  1.])
     sign = "sign" kernel SIGN [METHOD, INPLACE] d[] Partial::Zero;
+
+    /// The sign of real numbers; complex ones divided by their absolute value, or 0.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
+    /// tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    sgn = "sgn" kernel SGN [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x y] sgn_slope(x, y);
+
+    /// The angle of complex numbers in the plane, in radians; 0 or pi for real ones.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.angle(pullback.tensor([1j, -1]))
+    /// tensor([1.5708, 3.1416])
+    angle = "angle" kernel ANGLE [METHOD, TRANSCENDENTAL] d[x] angle_slope(x);
 
     /// The largest integer not above each element; integers stay as they are.
     ///

@@ -96,6 +96,13 @@ static CLEAR: Pointwise = Pointwise {
     partials: &[None, Some(PartialRule { saves: reads(1), rule: |p| Ok(Partial::Unless(p.input(0)?.clone())) })],
 };
 
+/// The complex conjugate: linear over the reals, its own transpose.
+pub static CONJ: Pointwise = Pointwise {
+    name: "conj",
+    kernel: &kernels::CONJ,
+    partials: &[Some(PartialRule { saves: reads(0), rule: |_| Ok(Partial::Conjugate) })],
+};
+
 /// Conversion to another dtype. Its transpose converts back; complex to real takes the real part.
 pub static CAST: Linear = Linear {
     name: "to",
@@ -339,10 +346,7 @@ pub fn clear_where(condition: &Tensor, x: &Tensor) -> Result<Tensor> {
 /// The complex conjugate; real tensors are their own.
 #[inline]
 pub fn conj(a: &Tensor) -> Result<Tensor> {
-    if a.dtype().is_complex() {
-        bail!(NotImplemented, "conj(): arithmetic of {} is not implemented", a.dtype());
-    }
-    Ok(a.clone())
+    if a.dtype().is_complex() { call(Prim::Static(&CONJ), &Params::None, &[a]) } else { Ok(a.clone()) }
 }
 #[inline]
 pub fn cast(a: &Tensor, dtype: DType) -> Result<Tensor> {
@@ -390,6 +394,10 @@ pub fn swap_dims(a: &Tensor, i: usize, j: usize) -> Result<Tensor> {
 /// The transpose of the trailing matrices.
 pub fn swap_last(a: &Tensor) -> Result<Tensor> {
     swap_dims(a, a.rank() - 2, a.rank() - 1)
+}
+/// The adjoint of the trailing matrices: transposed and conjugated.
+pub fn adjoint(a: &Tensor) -> Result<Tensor> {
+    conj(&swap_last(a)?)
 }
 pub fn sum(a: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     call(Prim::Static(&SUM), &Params::Dims { dims: SmallVec::from_slice(dims), keep }, &[a])
@@ -480,6 +488,7 @@ pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[
     &KEEP,
     &KEEP_PRODUCT,
     &CLEAR,
+    &CONJ,
     &CAST,
     &COPY,
     &EXPAND,

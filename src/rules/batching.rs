@@ -2,7 +2,8 @@
 
 use super::basis;
 use crate::base::{Result, Shape};
-use crate::core::{BatchArg, BatchInfo, Tensor};
+use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tensor, call_many};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// The value with its batch dimension in front; a strided view.
@@ -20,6 +21,13 @@ pub fn front_expanded<'a>(arg: &BatchArg<'a>, info: BatchInfo) -> Result<Cow<'a,
         Some(v) => Ok(v),
         None => Ok(Cow::Owned(basis::expand(arg.value, &arg.value.shape().prepend(info.size))?)),
     }
+}
+
+/// The batch goes in front of the leading dimensions of every argument: for operators on trailing matrices.
+pub fn leading(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let values: SmallVec<[_; 2]> = args.iter().map(|a| front_expanded(a, info)).collect::<Result<_>>()?;
+    let refs: SmallVec<[&Tensor; 2]> = values.iter().map(|v| &**v).collect();
+    Ok(call_many(me, p, &refs)?.into_iter().map(|o| (o, Some(0))).collect())
 }
 
 /// The value with its batch in front and its members' rank raised to `rank` by dimensions of size 1 after the batch.

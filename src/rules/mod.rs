@@ -14,6 +14,7 @@ pub mod part;
 pub mod pointwise;
 pub mod reduction;
 pub mod shapes;
+pub mod solve;
 pub mod view;
 
 pub use bilinear::Bilinear;
@@ -25,4 +26,5 @@ pub use opaque::{Opaque, OpaqueBatch};
 pub use pointwise::{IntoPartial, Partial, PartialRule, Pointwise};
 pub use reduction::{Reduction, Weight};
 pub use shapes::Infer;
+pub use solve::Solve;
 pub use view::View;

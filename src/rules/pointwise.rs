@@ -2,14 +2,14 @@
 
 use super::{General, basis, batching, shapes};
 use crate::bail;
-use crate::base::Result;
+use crate::base::{DType, Result};
 use crate::core::primitive::{Saves, no_rule, operator_of};
 use crate::core::symbolic::Form;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
 };
 use crate::dense::Array;
-use crate::dense::pointwise::{self, Elementwise, Kernel};
+use crate::dense::pointwise::{self, Elementwise, Kernel, Out};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
@@ -32,6 +32,10 @@ pub enum Partial<'a> {
     Where(Tensor),
     /// 1 where the mask does not hold; where it does, the operator is constant.
     Unless(Tensor),
+    /// The operator conjugates: its tangent is the conjugate of the argument's.
+    Conjugate,
+    /// Of an operator that is not holomorphic: the tangent `dx` becomes `a dx + b conj(dx)`.
+    Pair(Box<(Tensor, Tensor)>),
     /// A value where the mask holds; elsewhere the operator is constant, and the value does not matter.
     WhereValue(Box<(Tensor, Tensor)>),
 }
@@ -39,7 +43,10 @@ pub enum Partial<'a> {
 impl Partial<'_> {
     /// Whether it was computed from what the rule read.
     fn is_computed(&self) -> bool {
-        matches!(self, Partial::Value(_) | Partial::Where(_) | Partial::Unless(_) | Partial::WhereValue(_))
+        matches!(
+            self,
+            Partial::Value(_) | Partial::Where(_) | Partial::Unless(_) | Partial::WhereValue(_) | Partial::Pair(_)
+        )
     }
 
     /// `value` where the mask holds.
@@ -92,6 +99,12 @@ pub struct PartialRule {
 }
 
 /// A pointwise operator. Arguments have equal dtypes (the first of `where` is bool) and broadcast.
+///
+/// NOTE complex numbers. A cotangent g stands for the linear form `dx -> Re(conj(g) dx)`, so what is multiplied with a
+/// tangent as `p` is multiplied with a cotangent as `conj(p)`. This also holds between real and complex values: of a real
+/// function of complex arguments (`abs`) the partial is the p of `dy = Re(p dx)`, of a complex function of real ones it is
+/// the derivative. Products are computed in the complex dtype, and what belongs to a real value is their real part. Complex
+/// functions that are not holomorphic have a [`Partial::Pair`].
 pub struct Pointwise {
     pub name: &'static str,
     pub kernel: &'static Kernel,
@@ -118,6 +131,22 @@ impl Pointwise {
     /// The cotangent of argument `i`.
     #[inline(always)]
     fn pull(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
+        if self.kernel.out != Out::Same && point.in_dtype(i)? != g.dtype() {
+            return self.pull_across(i, point, g);
+        }
+        self.pull_same(i, point, g)
+    }
+
+    /// As [`Pointwise::pull`] where one of argument and result is real and the other one complex.
+    #[inline(never)]
+    fn pull_across(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
+        let to = point.in_dtype(i)?;
+        let g = if to.is_complex() { basis::cast(g, to)? } else { g.clone() };
+        self.pull_same(i, point, &g)?.map(|x| basis::cast(&x, to)).transpose()
+    }
+
+    #[inline(always)]
+    fn pull_same(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
         let partial = conjugated(self.partial(i, point)?)?;
         let links = point.recording && partial.is_computed();
         match times(g, partial)? {
@@ -141,10 +170,19 @@ fn times(x: &Tensor, partial: Partial<'_>) -> Result<Option<Tensor>> {
         Partial::Value(d) => Some(basis::mul(x, &d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
         Partial::Over(d) => Some(basis::div(x, &d)?),
+        Partial::Conjugate => Some(basis::conj(x)?),
+        Partial::Pair(both) => Some(basis::add(&basis::mul(x, &both.0)?, &basis::mul(&basis::conj(x)?, &both.1)?)?),
         Partial::Where(mask) => Some(basis::keep_where(&mask, x)?),
         Partial::Unless(mask) => Some(basis::clear_where(&mask, x)?),
         Partial::WhereValue(both) => Some(basis::product_where(&both.0, x, &both.1)?),
     })
+}
+
+/// As [`times`] for a tangent, where one of argument and result is real and the other one complex.
+#[inline(never)]
+fn times_across(t: &Tensor, partial: Partial<'_>, to: DType) -> Result<Option<Tensor>> {
+    let t = if to.is_complex() { basis::cast(t, to)? } else { t.clone() };
+    times(&t, partial)?.map(|x| basis::cast(&x, to)).transpose()
 }
 
 /// A slope that is constant on pieces depends on what it was read from, with a derivative of 0: a sweep that records itself
@@ -186,6 +224,7 @@ fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
         Partial::Value(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
         Partial::Over(d) if d.dtype().is_complex() => Partial::Over(basis::conj(d)?),
         Partial::Read(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),
+        Partial::Pair(both) => Partial::Pair(Box::new((basis::conj(&both.0)?, both.1.clone()))),
         Partial::WhereValue(both) if both.1.dtype().is_complex() => {
             Partial::WhereValue(Box::new((both.0.clone(), basis::conj(&both.1)?)))
         }
@@ -261,7 +300,10 @@ impl Primitive for Pointwise {
         let nowhere = Point { inputs: &[], outputs: &[], node: None, residuals: &[], recording: false };
         self.partials.iter().enumerate().filter(|(i, _)| args >> i & 1 == 1).all(|(_, p)| match p {
             Some(p) if p.saves == Saves::default() => {
-                matches!((p.rule)(&nowhere), Ok(Partial::One | Partial::MinusOne | Partial::Value(_)))
+                matches!(
+                    (p.rule)(&nowhere),
+                    Ok(Partial::One | Partial::MinusOne | Partial::Value(_) | Partial::Conjugate)
+                )
             }
             Some(p) => p.saves.outputs == 0 && p.saves.inputs & args == 0,
             None => false,
@@ -275,7 +317,14 @@ impl Primitive for Pointwise {
         let mut sum: Option<Tensor> = None;
         for (i, t) in tangents.iter().enumerate() {
             let Some(t) = t else { continue };
-            let Some(term) = times(t, self.partial(i, point)?)? else { continue };
+            let partial = self.partial(i, point)?;
+            let term = match self.kernel.out {
+                Out::Real | Out::Complex if t.dtype() != point.output(0)?.dtype() => {
+                    times_across(t, partial, point.output(0)?.dtype())?
+                }
+                _ => times(t, partial)?,
+            };
+            let Some(term) = term else { continue };
             sum = Some(match sum {
                 None => term,
                 Some(s) => basis::add(&s, &term)?,

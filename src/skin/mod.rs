@@ -5,6 +5,7 @@ pub mod cell;
 pub mod history;
 pub mod index;
 pub mod lens;
+pub mod numbers;
 pub mod print;
 pub mod read;
 pub mod slot;

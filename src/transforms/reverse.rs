@@ -268,5 +268,14 @@ pub fn check_scalar(op: &str, y: &Tensor) -> Result<()> {
             at_here()
         );
     }
+    if y.dtype().is_complex() {
+        bail!(
+            Runtime,
+            "{op}(): gradients can be implicitly created only for real scalar outputs but got {}; take its real or \
+             imaginary part, or use vjp{}",
+            y.dtype(),
+            at_here()
+        );
+    }
     Ok(())
 }

@@ -51,12 +51,17 @@ class Call:
             full = list(tensors)
             for i, x in zip(self.places, points, strict=True):
                 full[i] = x
-            return tuple(y for y in self.leaves(*full) if y.dtype == pb.float64)
+            return tuple(real_form(y) for y in self.leaves(*full) if y.dtype in (pb.float64, pb.complex128))
 
         return f
 
     def points(self, tensors: list[Any]) -> tuple[Any, ...]:
         return tuple(tensors[i] for i in self.places)
+
+
+def real_form(x: Any) -> Any:
+    """Complex numbers as pairs of real ones."""
+    return pb.view_as_real(x) if x.dtype.is_complex else x
 
 
 def calls(name: str, seed: int = 0) -> list[Call]:
@@ -81,7 +86,9 @@ def where(call: Call, error: Exception | str) -> AssertionError:
 def assert_same(got: Any, want: Any, call: Call, what: str, rtol: float = 1e-9, atol: float = 1e-10) -> None:
     if tuple(got.shape) != tuple(want.shape) or got.dtype != want.dtype:
         raise where(call, f"{what}: {tuple(got.shape)} {got.dtype}, expected {tuple(want.shape)} {want.dtype}")
-    a, b = (np.asarray(t.detach().to(pb.float32) if t.dtype == pb.bfloat16 else t.detach()) for t in (got, want))
+    a, b = (
+        np.asarray((t.to(pb.float32) if t.dtype == pb.bfloat16 else t).detach().resolve_conj()) for t in (got, want)
+    )
     if not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
         raise where(call, f"{what}: {a}, expected {b}")
 

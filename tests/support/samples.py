@@ -16,7 +16,7 @@ import numpy as np
 import pullback as pb
 from pullback import _core
 
-FILES = ("pointwise", "reductions", "shapes", "indexing", "matrices", "layers", "sections", "sources")
+FILES = ("pointwise", "complex", "reductions", "shapes", "indexing", "matrices", "layers", "sections", "sources")
 
 
 class Sample:

@@ -1,8 +1,9 @@
 //! Faces of a cell: its value as that of a level, a part of a dual number, the same bits under another dtype.
 
+use super::super::numbers::Numbers;
 use super::Cell;
 use crate::base::{Error, Result};
-use crate::core::level::{self, LevelKind};
+use crate::core::level::{self, GradMode, LevelKind};
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor};
 use crate::ops::bits::view_dtype;
@@ -24,6 +25,8 @@ pub enum Face {
     Tangent { level: LevelId },
     /// The parent's bits as elements of another dtype.
     Bits,
+    /// Other numbers, which follow from the parent's; recorded or not, as when the face was made.
+    Numbers { numbers: Numbers, recorded: bool },
 }
 
 /// The tensor that a dual tensor has its tangent from, and goes on to share it with.
@@ -43,11 +46,16 @@ impl Face {
         }
     }
 
+    /// Whether it shows the memory of the parent, so that the two are a view and its base.
+    pub(super) fn shares_memory(&self) -> bool {
+        matches!(self, Face::Dual { tangent: Some(_), .. } | Face::Primal { .. } | Face::Bits | Face::Numbers { .. })
+    }
+
     /// Whether the value can no longer change, because its level is gone.
     pub(super) fn is_final(&self) -> bool {
         match self {
             Face::Batch { level, .. } | Face::Tangent { level } => !level::is_live(*level),
-            Face::Dual { .. } | Face::Primal { .. } | Face::Bits => false,
+            Face::Dual { .. } | Face::Primal { .. } | Face::Bits | Face::Numbers { .. } => false,
         }
     }
 
@@ -67,6 +75,10 @@ impl Face {
                 Some(like) => view_dtype(base, like.dtype()),
                 None => Err(Error::internal("bits without a dtype")),
             },
+            Face::Numbers { numbers, recorded } => {
+                let _mode = GradMode::set(*recorded);
+                numbers.of(base)
+            }
         }
     }
 
@@ -87,6 +99,7 @@ impl Face {
                 pack(*level, &unpack(*level, &parent.read()?)?.0, new)
             }
             Face::Bits => view_dtype(new, parent.read()?.dtype()),
+            Face::Numbers { numbers, .. } => numbers.back(new),
         }
     }
 

@@ -27,6 +27,7 @@ pub use lift::{Companion, Face};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
+use super::numbers::Numbers;
 use crate::base::size::Whole;
 use crate::base::{Layout, Result, Shape};
 use crate::core::level;
@@ -337,6 +338,16 @@ impl Cell {
         self.state().birth
     }
 
+    /// Whether the elements are conjugates of another cell's.
+    pub fn is_conjugated(&self) -> bool {
+        match &self.state().link {
+            Link::View(v) => v.root.is_conjugated(),
+            Link::Alias { parent, .. } => parent.is_conjugated(),
+            Link::Lift { face, .. } => matches!(face, Face::Numbers { numbers: Numbers::Conjugates, .. }),
+            Link::Root => false,
+        }
+    }
+
     /// Whether the elements are another cell's, with whose history this one's goes.
     pub fn is_view(&self) -> bool {
         matches!(self.state().link, Link::View(_))
@@ -346,9 +357,7 @@ impl Cell {
     pub fn base(self: &Arc<Cell>) -> Option<Arc<Cell>> {
         let below = match &self.state().link {
             Link::View(v) => v.root.clone(),
-            Link::Lift { parent, face: Face::Dual { tangent: Some(_), .. } | Face::Primal { .. } | Face::Bits } => {
-                parent.clone()
-            }
+            Link::Lift { parent, face } if face.shares_memory() => parent.clone(),
             _ => return None,
         };
         Some(below.base().unwrap_or(below))
@@ -413,7 +422,11 @@ impl Cell {
                     data.state().beside += 1;
                 }
             }
-            Link::Lift { parent, face: Face::Bits } => drop(parent.export()?),
+            Link::Lift { face: Face::Numbers { numbers: Numbers::Conjugates, .. }, .. } => crate::bail!(
+                Runtime,
+                "conjugates cannot be shared: they are nowhere in memory; call resolve_conj() before"
+            ),
+            Link::Lift { parent, face: Face::Bits | Face::Numbers { .. } } => drop(parent.export()?),
             _ => {}
         }
         self.read()

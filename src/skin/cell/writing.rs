@@ -41,11 +41,13 @@ impl Cell {
             Link::View(v) => v,
             Link::Lift { parent, face } => {
                 face.check_beside(op)?;
-                return check_leaf(op, &parent.read()?, true);
+                check_leaf(op, &parent.read()?, true)?;
+                return self.check_base(op);
             }
             _ => return Ok(()),
         };
         check_leaf(op, &view.root.read()?, true)?;
+        view.root.check_base(op)?;
         if let Some(what) = view.lens.forbids_writes()
             && history::has_history(&view.root.read()?)
             && level::grad_enabled()
@@ -58,6 +60,15 @@ impl Cell {
             );
         }
         Ok(())
+    }
+
+    /// As [`Cell::check_writable`] for what shows this cell's numbers in another form.
+    fn check_base(self: &Arc<Cell>, op: &str) -> Result<()> {
+        let Link::Lift { parent, face: Face::Numbers { .. } } = self.state().link.clone() else { return Ok(()) };
+        check_leaf(op, &parent.read()?, true)?;
+        let root = parent.of_view();
+        check_leaf(op, &root.read()?, true)?;
+        root.check_base(op)
     }
 
     /// Writes the result of an in-place operator, of this cell's shape and dtype.

@@ -137,6 +137,16 @@ impl DType {
     }
 }
 
+impl DType {
+    /// The complex dtype whose parts have this float's precision; half precision has none, and counts as single.
+    pub const fn complex(self) -> DType {
+        match self {
+            DType::F64 | DType::C128 => DType::C128,
+            _ => DType::C64,
+        }
+    }
+}
+
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -115,12 +115,19 @@ native! { METHODS, ATTRIBUTES:
         }
         truth(slf.py(), false)
     }
-    /// The tensor itself: conjugation is never delayed.
-    fn resolve_conj(slf) { Ok(slf.clone().into_any()) }
+    /// The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself.
+    fn resolve_conj(slf) {
+        if !slf.get().value().dtype().is_complex() || !slf.get().cell().is_conjugated() {
+            return Ok(slf.clone().into_any());
+        }
+        Ok(tensor::wrap(slf.py(), basis::copy(&slf.get().value())?)?.into_any())
+    }
     /// The tensor itself: negation is never delayed.
     fn resolve_neg(slf) { Ok(slf.clone().into_any()) }
-    /// False: conjugation is never delayed.
-    fn is_conj(slf) { truth(slf.py(), false) }
+    /// Whether this is a view of another tensor that shows its conjugates.
+    fn is_conj(slf) {
+        truth(slf.py(), slf.get().value().dtype().is_complex() && slf.get().cell().is_conjugated())
+    }
     /// False: negation is never delayed.
     fn is_neg(slf) { truth(slf.py(), false) }
     /// False: there are no inference tensors.
@@ -191,6 +198,14 @@ native! { METHODS, ATTRIBUTES:
         Ok(crate::data::memory::to_numpy(slf.py(), array)?.getattr("__array_interface__")?)
     }
     ~
+    /// The real parts, a view; real tensors are their own.
+    get real(slf) { views::numbers_of(slf, "real") }
+    set(slf, value) { Ok(set_part(slf, "real", value)?) }
+    ~
+    /// The imaginary parts, a view.
+    get imag(slf) { views::numbers_of(slf, "imag") }
+    set(slf, value) { Ok(set_part(slf, "imag", value)?) }
+    ~
     /// The same memory without history; assigning replaces the values and keeps the history.
     get data(slf) { tensor::views::detached(slf) }
     set(slf, value) {
@@ -198,6 +213,17 @@ native! { METHODS, ATTRIBUTES:
             Some(value) => Ok(tensor::views::set_data(slf, &value)?),
             None => Ok(tensor::views::set_data(slf, slf.py().None().bind(slf.py()))?),
         }
+    }
+}
+
+fn set_part(
+    slf: crate::door::native::Slf<'_, '_>,
+    part: &str,
+    value: crate::door::native::Arg<'_, '_>,
+) -> PyResult<()> {
+    match value {
+        Some(value) => views::set_numbers(slf, part, &value),
+        None => views::set_numbers(slf, part, slf.py().None().bind(slf.py())),
     }
 }
 

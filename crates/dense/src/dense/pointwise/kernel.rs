@@ -89,8 +89,7 @@ impl Kernel {
             Out::Same => dtype,
             Out::Bool => DType::Bool,
             Out::Real => dtype.real(),
-            Out::Complex if dtype == DType::F64 => DType::C128,
-            Out::Complex => DType::C64,
+            Out::Complex => dtype.complex(),
         }
     }
 }

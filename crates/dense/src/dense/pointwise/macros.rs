@@ -143,6 +143,7 @@ macro_rules! pointwise_kernel {
     (@out Real $var:ident Complex) => { $crate::dense::math::Z<$var> };
     (@out Cplx $var:ident Same) => { $var };
     (@out Cplx $var:ident Real) => { <$var as $crate::dense::math::Cplx>::Re };
+    (@out Int $var:ident Real) => { $var };
     (@out $kind:ident $var:ident Same) => { $var };
     (@out $kind:ident $var:ident Bool) => { bool };
 }

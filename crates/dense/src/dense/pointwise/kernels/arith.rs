@@ -1,15 +1,15 @@
 //! Arithmetic of two and three arguments, and selection.
 
 kernels! {
-    ADD(a, b) { float => a + b, int => a + b, bool => a | b }
-    SUB(a, b) { float => a - b, int => a - b }
-    MUL(a, b) { float => a * b, int => a * b, bool => a & b }
-    DIV(a, b) { float => a / b }
+    ADD(a, b) { float => a + b, int => a + b, bool => a | b, complex => a + b }
+    SUB(a, b) { float => a - b, int => a - b, complex => a - b }
+    MUL(a, b) { float => a * b, int => a * b, bool => a & b, complex => a * b }
+    DIV(a, b) { float => a / b, complex => a / b }
     FLOOR_DIVIDE(a, b) { float => a.floor_div(b), int_serial => a.floor_div(b) }
     TRUNC_DIVIDE(a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) }
     REMAINDER(a, b) { float => a.remainder(b), int_serial => a.remainder(b) }
     FMOD(a, b) { float => a.fmod(b), int_serial => a.fmod(b) }
-    POW(a, b) { float => a.pow(b), int_serial => a.pow(b) }
+    POW(a, b) { float => a.pow(b), int_serial => a.pow(b), complex => a.pow(b) }
     ATAN2(a, b) { float => a.atan2(b) }
     HYPOT(a, b) { float => a.hypot(b) }
     LOGADDEXP(a, b) { float => a.logaddexp(b) }
@@ -29,5 +29,8 @@ kernels! {
     /// 0 where the condition holds, `x` elsewhere.
     WHERE_CLEAR(c: bool, x) { any => if c { x.blank() } else { x } }
     /// `x * y` where the condition holds, 0 elsewhere.
-    WHERE_PRODUCT(c: bool, x, y) { float => if c { x * y } else { x.lit(0.0) } }
+    WHERE_PRODUCT(c: bool, x, y) {
+        float => if c { x * y } else { x.lit(0.0) },
+        complex => if c { x * y } else { x.lit(0.0) },
+    }
 }

@@ -1,28 +1,28 @@
 //! Elementary functions of one argument.
 
 kernels! {
-    SIN(x) { float => x.sin() }
-    COS(x) { float => x.cos() }
-    TAN(x) { float => x.tan() }
+    SIN(x) { float => x.sin(), complex => x.sin() }
+    COS(x) { float => x.cos(), complex => x.cos() }
+    TAN(x) { float => x.tan(), complex => x.tan() }
     ASIN(x) { float => x.asin() }
     ACOS(x) { float => x.acos() }
     ATAN(x) { float => x.atan() }
-    SINH(x) { float => x.sinh() }
-    COSH(x) { float => x.cosh() }
-    TANH(x) { float => x.tanh() }
+    SINH(x) { float => x.sinh(), complex => x.sinh() }
+    COSH(x) { float => x.cosh(), complex => x.cosh() }
+    TANH(x) { float => x.tanh(), complex => x.tanh() }
     ASINH(x) { float => x.asinh() }
     ACOSH(x) { float => x.acosh() }
     ATANH(x) { float => x.atanh() }
-    EXP(x) { float => x.exp() }
+    EXP(x) { float => x.exp(), complex => x.exp() }
     EXP2(x) { float => x.exp2() }
     EXPM1(x) { float => x.expm1() }
-    LOG(x) { float => x.log() }
+    LOG(x) { float => x.log(), complex => x.log() }
     LOG1P(x) { float => x.log1p() }
     LOG2(x) { float => x.log2() }
     LOG10(x) { float => x.log10() }
-    SQRT(x) { float => x.sqrt() }
-    RSQRT(x) { float => x.rsqrt() }
-    RECIPROCAL(x) { float => x.recip() }
+    SQRT(x) { float => x.sqrt(), complex => x.sqrt() }
+    RSQRT(x) { float => x.rsqrt(), complex => x.rsqrt() }
+    RECIPROCAL(x) { float => x.recip(), complex => x.recip() }
     ERF(x) { float => x.erf() }
     ERFC(x) { float => x.erfc() }
     ERFINV(x) { float => x.erfinv() }
@@ -37,12 +37,23 @@ kernels! {
     LGAMMA(x) { float => x.lgamma() }
     DIGAMMA(x) { float => x.digamma() }
     TRIGAMMA(x) { float => x.trigamma() }
-    ABS(x) { float => x.abs(), int => x.abs() }
+    ABS(x) -> real { float => x.abs(), int => x.abs(), complex => x.abs() }
     /// The norm of one element.
     NORM_OF_ONE(x) { float => x.abs() }
-    NEG(x) { float => -x, int => -x }
-    SQUARE(x) { float => x * x, int => x * x }
+    NEG(x) { float => -x, int => -x, complex => -x }
+    SQUARE(x) { float => x * x, int => x * x, complex => x.square() }
     SIGN(x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int => x.sign(), bool => x }
+    SGN(x) {
+        float => x.select(x.is_nan(), x.lit(0.0), x.sign()),
+        int => x.sign(),
+        bool => x,
+        complex => x.sgn(),
+    }
+    ANGLE(x) -> real {
+        float => x.select(x.is_nan(), x, x.select(x.lt(x.lit(0.0)), x.lit(std::f64::consts::PI), x.lit(0.0))),
+        complex => x.angle(),
+    }
+    CONJ(x) { complex => x.conj() }
     FLOOR(x) { float => x.floor(), int => x }
     CEIL(x) { float => x.ceil(), int => x }
     TRUNC(x) { float => x.trunc(), int => x }

@@ -1,0 +1,66 @@
+//! Complex eigenvectors and singular vectors are determined up to a phase, so that a function of them has a derivative
+//! only if it does not depend on the phase.
+
+use crate::bail;
+use crate::base::{DType, Result};
+use crate::core::primitive::Saves;
+use crate::core::{Params, Prim, Tensor, call};
+use crate::dense::{Array, copy};
+use crate::rules::{General, batching, shapes};
+use num_complex::Complex;
+use smallvec::{SmallVec, smallvec};
+
+/// How large the derivative along a phase may be beside the others before the function counts as depending on it.
+const SHARE: f64 = 1e-2;
+
+/// What has a phase.
+#[derive(Clone, Copy)]
+pub(super) enum Vectors {
+    Eigen,
+    Singular,
+}
+
+/// Its argument. An error if the imaginary part of a diagonal is not small beside the rest of its matrix.
+pub(super) static GAUGE: General = General {
+    name: "gauge",
+    infer: shapes::same,
+    eval: |p, a| {
+        check(p.ints() == [0], a[0].array()?)?;
+        Ok(smallvec![a[0].clone()])
+    },
+    saves: |_, _| Saves::default(),
+    jvp: |_, _, _, t| Ok(t.iter().map(|t| t.cloned()).collect()),
+    vjp: |_, _, _, g, _| Ok(SmallVec::from(g)),
+    batch: batching::leading,
+};
+
+/// `h` is `Vᴴ V̄` for vectors V and their cotangents, whose imaginary diagonal is the derivative along the phases.
+///
+/// # Errors
+/// `Runtime` if a phase matters.
+pub(super) fn checked(vectors: Vectors, h: &Tensor) -> Result<Tensor> {
+    if !h.dtype().is_complex() {
+        return Ok(h.clone());
+    }
+    call(Prim::Static(&GAUGE), &Params::Ints([vectors as i64].into_iter().collect()), &[h])
+}
+
+fn check(eigen: bool, h: &Array) -> Result<()> {
+    let n = h.shape()[h.rank() - 1];
+    let rounding = if h.dtype() == DType::C64 { f64::from(f32::EPSILON) } else { f64::EPSILON }.sqrt();
+    let all: Vec<Complex<f64>> = copy::cast(h, DType::C128)?.to_vec()?;
+    for m in all.chunks_exact((n * n).max(1)) {
+        let largest = m.iter().map(|z| z.norm()).fold(0.0, f64::max);
+        let along = m.iter().step_by(n + 1).map(|z| z.im.abs()).fold(0.0, f64::max);
+        if along > SHARE * largest && along > rounding {
+            let (op, what) = if eigen { ("linalg.eigh", "eigenvectors") } else { ("linalg.svd", "singular vectors") };
+            bail!(
+                Runtime,
+                "{op}(): backward: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. \
+                 The specified loss function depends on this quantity, so it is ill-defined (its derivative along a \
+                 phase is {along:.3e}); use absolute values, or products of vectors with their conjugates"
+            );
+        }
+    }
+    Ok(())
+}
