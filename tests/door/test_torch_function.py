@@ -97,7 +97,7 @@ def test_every_function_of_the_table() -> None:
             if alias in _core.functions and _core.functions[alias] is f:
                 assert _core.functions[alias](*required(entry, x) or [x], **required_names(entry)) is f
         seen += 1
-    assert seen > 300
+    assert seen > 250
 
 
 def test_functions_without_tensors_pass_too() -> None:

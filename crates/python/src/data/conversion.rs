@@ -307,7 +307,8 @@ native! { METHODS, ATTRIBUTES:
     /// A NumPy array over the same memory. With `force=True`, also of tensors that require grad.
     fn numpy(slf; force = False) {
         if slf.get().value().is_abstract() {
-            let message = "numpy(): can't convert meta device type tensor to numpy: it has no data";
+            let why = pullback::core::meta::no_data();
+            let message = short!("numpy(): can't convert meta device type tensor to numpy: {}", why.message());
             return Err(PyTypeError::new_err(message).into());
         }
         let array = if flag(force, false)? {
