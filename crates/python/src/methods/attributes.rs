@@ -5,6 +5,7 @@ use crate::door::native::Out;
 use crate::native;
 use crate::types::errors::PyResult;
 use crate::types::{device, dtype, options, size};
+use crate::tensor::views;
 use crate::{autograd, tensor};
 use pullback::base::Error;
 use pullback::rules::basis;

@@ -13,8 +13,8 @@ use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
 use pullback::ops::{Entry, Flags, Value, bits};
 use pullback::skin::cell::Face;
-use pullback::skin::lens::{self, Lens};
-use pullback::skin::{numbers, read};
+use pullback::skin::lens::{self};
+use pullback::skin::read;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -42,7 +42,7 @@ pub unsafe fn finish(
                 return Ok(tensor::views::detached(&slf)?.into_ptr());
             }
             if entry.flags.has(Flags::FACE) {
-                return Ok(faced(&slf, entry, args, out)?.into_ptr());
+                return Ok(tensor::views::faced(&slf, entry, args, out)?.into_ptr());
             }
             let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));
             if !(perhaps || strict) || shares(cell, before, &out) {
@@ -89,32 +89,6 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
         },
         (Some(_), None) => false,
     }
-}
-
-/// The result of an entry that shows other numbers as a view of `slf`; `slf` itself where they are the same.
-#[inline(never)]
-fn faced<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
-    let Value::Tensor(out) = out else { return Err(Error::internal("a face that is no tensor").into()) };
-    if matches!(args.first(), Some(Value::Tensor(x)) if x.same(&out)) {
-        return Ok(slf.clone().into_any());
-    }
-    let base = slf.get().cell();
-    storage::stand_for(&base, slf);
-    Ok(tensor::wrap_cell(slf, numbers::view(&base, entry, args, out)?)?.into_any())
-}
-
-/// The view that an entry which shows other numbers, such as `real`, makes of `slf`.
-pub fn numbers_of<'py>(slf: Slf<'_, 'py>, entry: &str) -> Out<'py> {
-    let entry = pullback::ops::find(entry).ok_or_else(|| Error::internal(format!("no entry {entry}")))?;
-    let args = vec![Value::Tensor(slf.get().value())];
-    let out = (entry.run)(&args)?;
-    faced(slf, entry, args, out)
-}
-
-/// `x.real = value` and `x.imag = value`.
-pub fn set_numbers(slf: Slf<'_, '_>, entry: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let part = numbers_of(slf, entry)?;
-    Ok(part.set_item(pyo3::types::PyEllipsis::get(slf.py()), value)?)
 }
 
 /// Each tensor of a result as a view of `slf`.

@@ -9,9 +9,9 @@ use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
 use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
-use pullback::ops::{Cost, indexing};
+use pullback::ops::{Cost, Entry, Value, indexing};
 use pullback::rules::basis;
-use pullback::skin::index;
+use pullback::skin::{index, numbers};
 use pullback::skin::lens::Lens;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -91,4 +91,35 @@ pub fn show(slf: &Bound<'_, PyTensor>, data: Arc<pullback::skin::Cell>) -> PyRes
     }
     slf.get().refer(data);
     history::retain_leaf(slf, &old)
+}
+
+/// The result of an entry that shows other numbers as a view of `slf`; `slf` itself where they are the same.
+#[inline(never)]
+pub fn faced<'py>(
+    slf: &Bound<'py, PyTensor>,
+    entry: &'static Entry,
+    args: Vec<Value>,
+    out: Value,
+) -> PyResult<Bound<'py, PyAny>> {
+    let Value::Tensor(out) = out else { return Err(Error::internal("a face that is no tensor").into()) };
+    if matches!(args.first(), Some(Value::Tensor(x)) if x.same(&out)) {
+        return Ok(slf.clone().into_any());
+    }
+    let base = slf.get().cell();
+    standing::stand_for(&base, slf);
+    Ok(tensor::wrap_cell(slf, numbers::view(&base, entry, args, out)?)?.into_any())
+}
+
+/// The view that an entry which shows other numbers, such as `real`, makes of `slf`.
+pub fn numbers_of<'py>(slf: &Bound<'py, PyTensor>, entry: &str) -> PyResult<Bound<'py, PyAny>> {
+    let entry = pullback::ops::find(entry).ok_or_else(|| Error::internal(format!("no entry {entry}")))?;
+    let args = vec![Value::Tensor(slf.get().value())];
+    let out = (entry.run)(&args)?;
+    faced(slf, entry, args, out)
+}
+
+/// `x.real = value` and `x.imag = value`.
+pub fn set_numbers(slf: &Bound<'_, PyTensor>, entry: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let part = numbers_of(slf, entry)?;
+    Ok(part.set_item(pyo3::types::PyEllipsis::get(slf.py()), value)?)
 }
