@@ -51,7 +51,7 @@ def _default(text: str) -> str:
         return "..."
 
 
-def _parameters(row: Row, method: bool) -> str:
+def _parameters(row: Row, method: bool, inplace: bool = False) -> str:
     parts, star = [], False
     positional = [p for p in row["params"] if not p["kwonly"]]
     for i, p in enumerate(row["params"]):
@@ -71,7 +71,7 @@ def _parameters(row: Row, method: bool) -> str:
     if row["flags"]["inplace_keyword"] and not any(p["name"] == "inplace" for p in row["params"]):
         parts.append("inplace: builtins.bool = False" if star else "*, inplace: builtins.bool = False")
         star = True
-    if row["flags"]["out"] and not method:
+    if row["flags"]["out"] and not (method or inplace):
         parts.append("out: Any = None" if star else "*, out: Any = None")
     return ", ".join(parts)
 
@@ -79,7 +79,7 @@ def _parameters(row: Row, method: bool) -> str:
 def _operator(row: Row, name: str, method: bool = False, inplace: bool = False) -> str:
     doc = row["doc"].split("\n\n")[0] if method else row["doc"]
     returns = "Tensor" if inplace else RETURNS[row["returns"]]
-    return _definition(name, f"({_parameters(row, method)}) -> {returns}", doc)
+    return _definition(name, f"({_parameters(row, method, inplace)}) -> {returns}", doc)
 
 
 def _definition(name: str, signature: str, doc: str | None, decorator: str = "") -> str:
