@@ -500,7 +500,7 @@ class Tensor:
     def __pow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
     def __rand__(self, other: _Operand, /) -> Tensor: ...
-    def __reduce_ex__(self, /, _protocol: Any) -> Any: ...
+    def __reduce_ex__(self, /, protocol: Any) -> Any: ...
     def __repr__(self) -> builtins.str: ...
     def __reversed__(self, /) -> Any: ...
     def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
@@ -517,6 +517,8 @@ class Tensor:
     def __rxor__(self, other: _Operand, /) -> Tensor: ...
     def __setitem__(self, index: Any, value: Any, /) -> None: ...
     def __sub__(self, other: _Operand, /) -> Tensor: ...
+    @builtins.classmethod
+    def __torch_function__(cls, cls: Any, /, func: Any, types: Any, args: Any = None, kwargs: Any = None) -> Any: ...
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
     @builtins.property
@@ -624,6 +626,8 @@ class Tensor:
         """
     def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order."""
+    def as_subclass(self, /, cls: Any) -> Any:
+        """The same tensor, with its history, as an object of a subclass of `Tensor`."""
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asin_(self) -> Tensor:
@@ -749,7 +753,7 @@ class Tensor:
         """Leaves the history behind, in place."""
     @builtins.property
     def device(self) -> _device:
-        """Where the elements are: `cpu`."""
+        """Where the elements are: `cpu`, or `meta` where there are none."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -923,7 +927,7 @@ class Tensor:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
     def is_cpu(self) -> Any:
-        """True."""
+        """Whether the elements are in main memory."""
     @builtins.property
     def is_cuda(self) -> Any:
         """False."""
@@ -936,7 +940,7 @@ class Tensor:
         """Whether this tensor was made by the user and not by a recorded operator."""
     @builtins.property
     def is_meta(self) -> Any:
-        """False."""
+        """Whether the tensor has no data: its device is `meta`."""
     def is_neg(self, /) -> Any:
         """False: negation is never delayed."""
     @builtins.property
@@ -3133,6 +3137,38 @@ def relu(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0., 2.])
     """
 
+def neg_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def negative_(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def neg(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
+def negative(input: Tensor, *, out: Any = None) -> Tensor:
+    """`-x` of each element; integers stay integers, bool is an error.
+
+    >>> import pullback
+    >>> pullback.neg(pullback.tensor([1, -2]))
+    tensor([-1,  2])
+    """
+
 def sin_(input: Tensor, *, out: Any = None) -> Tensor:
     """Sine of each element, in radians.
 
@@ -3683,38 +3719,6 @@ def absolute(input: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.abs(pullback.tensor([-1, 2]))
     tensor([1, 2])
-    """
-
-def neg_(input: Tensor, *, out: Any = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
-
-def negative_(input: Tensor, *, out: Any = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
-
-def neg(input: Tensor, *, out: Any = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
-    """
-
-def negative(input: Tensor, *, out: Any = None) -> Tensor:
-    """`-x` of each element; integers stay integers, bool is an error.
-
-    >>> import pullback
-    >>> pullback.neg(pullback.tensor([1, -2]))
-    tensor([-1,  2])
     """
 
 def sign(input: Tensor, *, out: Any = None) -> Tensor:
