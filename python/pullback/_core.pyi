@@ -753,7 +753,7 @@ class Tensor:
         """Leaves the history behind, in place."""
     @builtins.property
     def device(self) -> _device:
-        """Where the elements are: `cpu`."""
+        """Where the elements are: `cpu`, or `meta` where there are none."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -927,7 +927,7 @@ class Tensor:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
     def is_cpu(self) -> Any:
-        """True."""
+        """Whether the elements are in main memory."""
     @builtins.property
     def is_cuda(self) -> Any:
         """False."""
@@ -940,7 +940,7 @@ class Tensor:
         """Whether this tensor was made by the user and not by a recorded operator."""
     @builtins.property
     def is_meta(self) -> Any:
-        """False."""
+        """Whether the tensor has no data: its device is `meta`."""
     def is_neg(self, /) -> Any:
         """False: negation is never delayed."""
     @builtins.property
@@ -1959,7 +1959,7 @@ def where(condition: Tensor, input: _Operand | None = None, other: _Operand | No
     tensor([1., 2.])
     """
 
-def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -1967,7 +1967,7 @@ def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = No
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -2380,7 +2380,7 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     tensor([2., 0., 0.])
     """
 
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
     """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
 
     >>> import pullback
@@ -3065,7 +3065,7 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> 
     tensor([3, 1, 2])
     """
 
-def square_(input: Tensor) -> Tensor:
+def square_(input: Tensor, *, out: Any = None) -> Tensor:
     """The square of each element; integers stay integers, bools become int64.
 
     >>> import pullback
@@ -3081,7 +3081,7 @@ def square(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([9.])
     """
 
-def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
+def round_(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -3097,7 +3097,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tens
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def frac_(input: Tensor) -> Tensor:
+def frac_(input: Tensor, *, out: Any = None) -> Tensor:
     """The fraction of each element, with its sign.
 
     >>> import pullback
@@ -3121,7 +3121,7 @@ def positive(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def relu_(input: Tensor) -> Tensor:
+def relu_(input: Tensor, *, out: Any = None) -> Tensor:
     """`max(x, 0)` of each element.
 
     >>> import pullback
@@ -3137,7 +3137,7 @@ def relu(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0., 2.])
     """
 
-def neg_(input: Tensor) -> Tensor:
+def neg_(input: Tensor, *, out: Any = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3145,7 +3145,7 @@ def neg_(input: Tensor) -> Tensor:
     tensor([-1,  2])
     """
 
-def negative_(input: Tensor) -> Tensor:
+def negative_(input: Tensor, *, out: Any = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3169,7 +3169,7 @@ def negative(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1,  2])
     """
 
-def sin_(input: Tensor) -> Tensor:
+def sin_(input: Tensor, *, out: Any = None) -> Tensor:
     """Sine of each element, in radians.
 
     >>> import pullback
@@ -3185,7 +3185,7 @@ def sin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def cos_(input: Tensor) -> Tensor:
+def cos_(input: Tensor, *, out: Any = None) -> Tensor:
     """Cosine of each element, in radians.
 
     >>> import pullback
@@ -3201,7 +3201,7 @@ def cos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def tan_(input: Tensor) -> Tensor:
+def tan_(input: Tensor, *, out: Any = None) -> Tensor:
     """Tangent of each element, in radians.
 
     >>> import pullback
@@ -3217,7 +3217,7 @@ def tan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def asin_(input: Tensor) -> Tensor:
+def asin_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3225,7 +3225,7 @@ def asin_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arcsin_(input: Tensor) -> Tensor:
+def arcsin_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3249,7 +3249,7 @@ def arcsin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def acos_(input: Tensor) -> Tensor:
+def acos_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3257,7 +3257,7 @@ def acos_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arccos_(input: Tensor) -> Tensor:
+def arccos_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3281,7 +3281,7 @@ def arccos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def atan_(input: Tensor) -> Tensor:
+def atan_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3289,7 +3289,7 @@ def atan_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arctan_(input: Tensor) -> Tensor:
+def arctan_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3313,7 +3313,7 @@ def arctan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def sinh_(input: Tensor) -> Tensor:
+def sinh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic sine of each element.
 
     >>> import pullback
@@ -3329,7 +3329,7 @@ def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def cosh_(input: Tensor) -> Tensor:
+def cosh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic cosine of each element.
 
     >>> import pullback
@@ -3345,7 +3345,7 @@ def cosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def tanh_(input: Tensor) -> Tensor:
+def tanh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -3361,7 +3361,7 @@ def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def asinh_(input: Tensor) -> Tensor:
+def asinh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3369,7 +3369,7 @@ def asinh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arcsinh_(input: Tensor) -> Tensor:
+def arcsinh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3393,7 +3393,7 @@ def arcsinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def acosh_(input: Tensor) -> Tensor:
+def acosh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3401,7 +3401,7 @@ def acosh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arccosh_(input: Tensor) -> Tensor:
+def arccosh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3425,7 +3425,7 @@ def arccosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def atanh_(input: Tensor) -> Tensor:
+def atanh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3433,7 +3433,7 @@ def atanh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def arctanh_(input: Tensor) -> Tensor:
+def arctanh_(input: Tensor, *, out: Any = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3457,7 +3457,7 @@ def arctanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def exp_(input: Tensor) -> Tensor:
+def exp_(input: Tensor, *, out: Any = None) -> Tensor:
     """Exponential of each element.
 
     >>> import pullback
@@ -3473,7 +3473,7 @@ def exp(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def exp2_(input: Tensor) -> Tensor:
+def exp2_(input: Tensor, *, out: Any = None) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -3489,7 +3489,7 @@ def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([8.])
     """
 
-def expm1_(input: Tensor) -> Tensor:
+def expm1_(input: Tensor, *, out: Any = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -3505,7 +3505,7 @@ def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log_(input: Tensor) -> Tensor:
+def log_(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm of each element; -inf at 0 and NaN below.
 
     >>> import pullback
@@ -3521,7 +3521,7 @@ def log(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log1p_(input: Tensor) -> Tensor:
+def log1p_(input: Tensor, *, out: Any = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -3537,7 +3537,7 @@ def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log2_(input: Tensor) -> Tensor:
+def log2_(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm to base 2 of each element.
 
     >>> import pullback
@@ -3553,7 +3553,7 @@ def log2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([3.])
     """
 
-def log10_(input: Tensor) -> Tensor:
+def log10_(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm to base 10 of each element.
 
     >>> import pullback
@@ -3569,7 +3569,7 @@ def log10(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def sqrt_(input: Tensor) -> Tensor:
+def sqrt_(input: Tensor, *, out: Any = None) -> Tensor:
     """Square root of each element; NaN below 0.
 
     >>> import pullback
@@ -3585,7 +3585,7 @@ def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def rsqrt_(input: Tensor) -> Tensor:
+def rsqrt_(input: Tensor, *, out: Any = None) -> Tensor:
     """`1 / sqrt(x)` of each element.
 
     >>> import pullback
@@ -3601,7 +3601,7 @@ def rsqrt(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.5000])
     """
 
-def reciprocal_(input: Tensor) -> Tensor:
+def reciprocal_(input: Tensor, *, out: Any = None) -> Tensor:
     """`1 / x` of each element.
 
     >>> import pullback
@@ -3617,7 +3617,7 @@ def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.2500])
     """
 
-def erf_(input: Tensor) -> Tensor:
+def erf_(input: Tensor, *, out: Any = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -3633,7 +3633,7 @@ def erf(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def erfc_(input: Tensor) -> Tensor:
+def erfc_(input: Tensor, *, out: Any = None) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -3657,7 +3657,7 @@ def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def sigmoid_(input: Tensor) -> Tensor:
+def sigmoid_(input: Tensor, *, out: Any = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -3689,7 +3689,7 @@ def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5772])
     """
 
-def abs_(input: Tensor) -> Tensor:
+def abs_(input: Tensor, *, out: Any = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3697,7 +3697,7 @@ def abs_(input: Tensor) -> Tensor:
     tensor([1, 2])
     """
 
-def absolute_(input: Tensor) -> Tensor:
+def absolute_(input: Tensor, *, out: Any = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3729,7 +3729,7 @@ def sign(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
 
-def floor_(input: Tensor) -> Tensor:
+def floor_(input: Tensor, *, out: Any = None) -> Tensor:
     """The largest integer not above each element; integers stay as they are.
 
     >>> import pullback
@@ -3745,7 +3745,7 @@ def floor(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def ceil_(input: Tensor) -> Tensor:
+def ceil_(input: Tensor, *, out: Any = None) -> Tensor:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> import pullback
@@ -3761,7 +3761,7 @@ def ceil(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def trunc_(input: Tensor) -> Tensor:
+def trunc_(input: Tensor, *, out: Any = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
@@ -3769,7 +3769,7 @@ def trunc_(input: Tensor) -> Tensor:
     tensor([-1.])
     """
 
-def fix_(input: Tensor) -> Tensor:
+def fix_(input: Tensor, *, out: Any = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback

@@ -9,8 +9,10 @@ from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Oper
 __all__ = [
     "JvpFunction",
     "Program",
+    "ShapeFunction",
     "Transform",
     "VjpFunction",
+    "eval_shape",
     "grad",
     "grad_and_value",
     "hessian",
@@ -65,6 +67,11 @@ class Program:
         >>> len(program), len(program.simplified())
         (3, 2)
         """
+
+class ShapeFunction:
+    """A function that gives shapes and dtypes in place of values."""
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __repr__(self, /) -> Any: ...
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
     """Returns a function that computes the gradient of `func`, which returns a 0-d tensor.
@@ -251,4 +258,26 @@ def trace(func: Callable[..., Any]) -> Callable[..., Program]:
     >>> program = trace(grad(lambda x: (x * x).sum()))(x)
     >>> program(pullback.tensor([3.0, 4.0]))
     tensor([6., 8.])
+    """
+
+def eval_shape(func: Any) -> Any:
+    """Returns a function that gives the shapes and dtypes of the results of `func`, as tensors of device `meta`, without
+    computing them.
+
+    Args:
+        func: function of any arguments that returns a pytree of tensors.
+
+    The tensors among the arguments, at any depth of pytrees, may be of device `meta` themselves; objects with a `shape` and
+    a `dtype` of this library stand for tensors, too. `func` runs once on tensors without data, so that it costs no
+    arithmetic and no memory; random operators draw nothing. What reads data raises, as do operators such as `nonzero` whose
+    results have shapes that depend on data. A custom function that leaves the library needs a shape rule: see
+    `pullback.library.register_fake`.
+
+    >>> import pullback
+    >>> from pullback.func import eval_shape, grad
+    >>> x = pullback.empty(1000000, 1000, device="meta")
+    >>> eval_shape(lambda x: x @ x.T)(x)
+    tensor(..., device='meta', size=(1000000, 1000000))
+    >>> eval_shape(grad(lambda w: w.sin().sum()))(pullback.ones(3)).shape
+    pullback.Size([3])
     """
