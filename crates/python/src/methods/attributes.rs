@@ -3,9 +3,9 @@
 use crate::data::conversion;
 use crate::door::native::Out;
 use crate::native;
+use crate::tensor::views;
 use crate::types::errors::PyResult;
 use crate::types::{device, dtype, options, size};
-use crate::tensor::views;
 use crate::{autograd, tensor};
 use pullback::base::Error;
 use pullback::rules::basis;

@@ -11,8 +11,8 @@ use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, Entry, Value, indexing};
 use pullback::rules::basis;
-use pullback::skin::{index, numbers};
 use pullback::skin::lens::Lens;
+use pullback::skin::{index, numbers};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
