@@ -41,10 +41,12 @@ __all__ = [
     "add",
     "addmm",
     "addmv",
+    "adjoint",
     "all",
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "arange",
     "arccos",
@@ -104,10 +106,13 @@ __all__ = [
     "clip",
     "clip_",
     "clone",
+    "complex",
     "complex128",
     "complex64",
     "concat",
     "concatenate",
+    "conj",
+    "conj_physical",
     "constant_pad_nd",
     "contiguous_format",
     "conv1d",
@@ -192,6 +197,7 @@ __all__ = [
     "hsplit",
     "hypot",
     "iinfo",
+    "imag",
     "index_add",
     "index_copy",
     "index_fill",
@@ -219,6 +225,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isreal",
     "kthvalue",
     "layer_norm",
     "layout",
@@ -282,6 +289,7 @@ __all__ = [
     "ones_like",
     "outer",
     "permute",
+    "polar",
     "positive",
     "pow",
     "preserve_format",
@@ -295,6 +303,7 @@ __all__ = [
     "randn_like",
     "randperm",
     "ravel",
+    "real",
     "reciprocal",
     "reciprocal_",
     "relu",
@@ -320,6 +329,8 @@ __all__ = [
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",
+    "sgn",
+    "sgn_",
     "short",
     "sigmoid",
     "sigmoid_",
@@ -371,6 +382,8 @@ __all__ = [
     "unflatten",
     "unsqueeze",
     "var",
+    "view_as_complex",
+    "view_as_real",
     "vmap",
     "vsplit",
     "where",
@@ -437,6 +450,9 @@ class Size(builtins.tuple[builtins.int, ...]):
 
 class Tensor:
     """A multi-dimensional array of one dtype that function transforms can follow."""
+    @builtins.property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated, a view."""
     @builtins.property
     def T(self) -> Tensor:
         """All dimensions in reverse order."""
@@ -518,7 +534,7 @@ class Tensor:
     def __setitem__(self, index: Any, value: Any, /) -> None: ...
     def __sub__(self, other: _Operand, /) -> Tensor: ...
     @builtins.classmethod
-    def __torch_function__(cls, cls: Any, /, func: Any, types: Any, args: Any = None, kwargs: Any = None) -> Any: ...
+    def __torch_function__(cls, func: Any, types: Any, args: Any = None, kwargs: Any = None) -> Any: ...
     def __truediv__(self, other: _Operand, /) -> Tensor: ...
     def __xor__(self, other: _Operand, /) -> Tensor: ...
     @builtins.property
@@ -568,6 +584,8 @@ class Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
+    def adjoint(self) -> Tensor:
+        """The trailing matrices transposed and conjugated, a view."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def allclose(self, /, other: Any, rtol: Any = None, atol: Any = None, equal_nan: Any = False) -> Any:
@@ -576,6 +594,8 @@ class Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
     def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
         """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
+    def angle(self) -> Tensor:
+        """The angle of complex numbers in the plane, in radians; 0 or pi for real ones."""
     def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def arccos(self) -> Tensor:
@@ -716,6 +736,12 @@ class Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
+    def conj(self) -> Tensor:
+        """The complex conjugate, a view; real tensors are their own."""
+    def conj_physical(self) -> Tensor:
+        """The complex conjugate in memory of its own; real tensors are their own."""
+    def conj_physical_(self) -> Tensor:
+        """The complex conjugate in memory of its own; real tensors are their own."""
     def contiguous(self, /, memory_format: _memory_format | None = None) -> Any:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
     def copy_(self, /, src: Any, non_blocking: Any = False) -> Any:
@@ -897,6 +923,9 @@ class Tensor:
         """`sqrt(input² + other²)` without overflow."""
     def hypot_(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
+    @builtins.property
+    def imag(self) -> Tensor:
+        """The imaginary parts, a view."""
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
     def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
@@ -922,7 +951,7 @@ class Tensor:
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self, /) -> Any:
-        """False: conjugation is never delayed."""
+        """Whether this is a view of another tensor that shows its conjugates."""
     def is_contiguous(self, memory_format: _memory_format | None = None) -> builtins.bool:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
@@ -972,6 +1001,8 @@ class Tensor:
         """Whether elements are infinite."""
     def isnan(self) -> Tensor:
         """Whether elements are NaN."""
+    def isreal(self) -> Tensor:
+        """Whether elements have no imaginary part."""
     def item(self) -> Any:
         """The only element as a Python number."""
     @builtins.property
@@ -1164,6 +1195,9 @@ class Tensor:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
         """The same elements in one dimension."""
+    @builtins.property
+    def real(self) -> Tensor:
+        """The real parts, a view; real tensors are their own."""
     def reciprocal(self) -> Tensor:
         """`1 / x` of each element."""
     def reciprocal_(self) -> Tensor:
@@ -1214,7 +1248,7 @@ class Tensor:
                 [2, 3]])
         """
     def resolve_conj(self, /) -> Any:
-        """The tensor itself: conjugation is never delayed."""
+        """The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself."""
     def resolve_neg(self, /) -> Any:
         """The tensor itself: negation is never delayed."""
     def retain_grad(self, /) -> Any:
@@ -1260,6 +1294,10 @@ class Tensor:
         (tensor([[9, 2],
                 [3, 4]]), tensor([0, 9, 2, 3, 4, 5]))
         """
+    def sgn(self) -> Tensor:
+        """The sign of real numbers; complex ones divided by their absolute value, or 0."""
+    def sgn_(self) -> Tensor:
+        """The sign of real numbers; complex ones divided by their absolute value, or 0."""
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
@@ -1959,7 +1997,7 @@ def where(condition: Tensor, input: _Operand | None = None, other: _Operand | No
     tensor([1., 2.])
     """
 
-def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -1967,7 +2005,7 @@ def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = No
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -2175,6 +2213,87 @@ def logical_xor(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False, False])
     """
 
+def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+    """The complex numbers with these real and imaginary parts, which broadcast.
+
+    >>> import pullback
+    >>> pullback.complex(pullback.tensor([1.0]), pullback.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+
+def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
+    """The complex numbers with these absolute values and angles (in radians), which broadcast.
+
+    >>> import pullback
+    >>> pullback.polar(pullback.tensor([2.0]), pullback.tensor([0.0]))
+    tensor([2.+0.j])
+    """
+
+def real(input: Tensor) -> Tensor:
+    """The real parts; real tensors are their own. A view.
+
+    >>> import pullback
+    >>> pullback.real(pullback.tensor([1 + 2j]))
+    tensor([1.])
+    """
+
+def imag(input: Tensor) -> Tensor:
+    """The imaginary parts, a view.
+
+    >>> import pullback
+    >>> pullback.imag(pullback.tensor([1 + 2j]))
+    tensor([2.])
+    """
+
+def view_as_real(input: Tensor) -> Tensor:
+    """Real and imaginary parts along a new last dimension of size 2: the same memory as real numbers.
+
+    >>> import pullback
+    >>> pullback.view_as_real(pullback.tensor([1 + 2j]))
+    tensor([[1., 2.]])
+    """
+
+def view_as_complex(input: Tensor) -> Tensor:
+    """The same memory as complex numbers: pairs along the last dimension are their parts.
+
+    >>> import pullback
+    >>> pullback.view_as_complex(pullback.tensor([[1.0, 2.0]]))
+    tensor([1.+2.j])
+    """
+
+def conj(input: Tensor) -> Tensor:
+    """The complex conjugate, a view; real tensors are their own.
+
+    >>> import pullback
+    >>> pullback.conj(pullback.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+
+def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complex conjugate in memory of its own; real tensors are their own.
+
+    >>> import pullback
+    >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+
+def adjoint(input: Tensor) -> Tensor:
+    """The trailing matrices transposed and conjugated, a view.
+
+    >>> import pullback
+    >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))
+    tensor([[0.-1.j],
+            [2.-0.j]])
+    """
+
+def isreal(input: Tensor, *, out: Any = None) -> Tensor:
+    """Whether elements have no imaginary part.
+
+    >>> import pullback
+    >>> pullback.isreal(pullback.tensor([1j, 1.0]))
+    tensor([False,  True])
+    """
+
 def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
     """A copy that shares no memory with its input; differentiable.
 
@@ -2380,7 +2499,7 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     tensor([2., 0., 0.])
     """
 
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
 
     >>> import pullback
@@ -3065,7 +3184,7 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> 
     tensor([3, 1, 2])
     """
 
-def square_(input: Tensor, *, out: Any = None) -> Tensor:
+def square_(input: Tensor) -> Tensor:
     """The square of each element; integers stay integers, bools become int64.
 
     >>> import pullback
@@ -3081,7 +3200,7 @@ def square(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([9.])
     """
 
-def round_(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
+def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -3097,7 +3216,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tens
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def frac_(input: Tensor, *, out: Any = None) -> Tensor:
+def frac_(input: Tensor) -> Tensor:
     """The fraction of each element, with its sign.
 
     >>> import pullback
@@ -3121,7 +3240,7 @@ def positive(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def relu_(input: Tensor, *, out: Any = None) -> Tensor:
+def relu_(input: Tensor) -> Tensor:
     """`max(x, 0)` of each element.
 
     >>> import pullback
@@ -3137,7 +3256,7 @@ def relu(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0., 2.])
     """
 
-def neg_(input: Tensor, *, out: Any = None) -> Tensor:
+def neg_(input: Tensor) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3145,7 +3264,7 @@ def neg_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1,  2])
     """
 
-def negative_(input: Tensor, *, out: Any = None) -> Tensor:
+def negative_(input: Tensor) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3169,7 +3288,7 @@ def negative(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1,  2])
     """
 
-def sin_(input: Tensor, *, out: Any = None) -> Tensor:
+def sin_(input: Tensor) -> Tensor:
     """Sine of each element, in radians.
 
     >>> import pullback
@@ -3185,7 +3304,7 @@ def sin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def cos_(input: Tensor, *, out: Any = None) -> Tensor:
+def cos_(input: Tensor) -> Tensor:
     """Cosine of each element, in radians.
 
     >>> import pullback
@@ -3201,7 +3320,7 @@ def cos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def tan_(input: Tensor, *, out: Any = None) -> Tensor:
+def tan_(input: Tensor) -> Tensor:
     """Tangent of each element, in radians.
 
     >>> import pullback
@@ -3217,7 +3336,7 @@ def tan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def asin_(input: Tensor, *, out: Any = None) -> Tensor:
+def asin_(input: Tensor) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3225,7 +3344,7 @@ def asin_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arcsin_(input: Tensor, *, out: Any = None) -> Tensor:
+def arcsin_(input: Tensor) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3249,7 +3368,7 @@ def arcsin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def acos_(input: Tensor, *, out: Any = None) -> Tensor:
+def acos_(input: Tensor) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3257,7 +3376,7 @@ def acos_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arccos_(input: Tensor, *, out: Any = None) -> Tensor:
+def arccos_(input: Tensor) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3281,7 +3400,7 @@ def arccos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def atan_(input: Tensor, *, out: Any = None) -> Tensor:
+def atan_(input: Tensor) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3289,7 +3408,7 @@ def atan_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arctan_(input: Tensor, *, out: Any = None) -> Tensor:
+def arctan_(input: Tensor) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3313,7 +3432,7 @@ def arctan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def sinh_(input: Tensor, *, out: Any = None) -> Tensor:
+def sinh_(input: Tensor) -> Tensor:
     """Hyperbolic sine of each element.
 
     >>> import pullback
@@ -3329,7 +3448,7 @@ def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def cosh_(input: Tensor, *, out: Any = None) -> Tensor:
+def cosh_(input: Tensor) -> Tensor:
     """Hyperbolic cosine of each element.
 
     >>> import pullback
@@ -3345,7 +3464,7 @@ def cosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def tanh_(input: Tensor, *, out: Any = None) -> Tensor:
+def tanh_(input: Tensor) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -3361,7 +3480,7 @@ def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def asinh_(input: Tensor, *, out: Any = None) -> Tensor:
+def asinh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3369,7 +3488,7 @@ def asinh_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arcsinh_(input: Tensor, *, out: Any = None) -> Tensor:
+def arcsinh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3393,7 +3512,7 @@ def arcsinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def acosh_(input: Tensor, *, out: Any = None) -> Tensor:
+def acosh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3401,7 +3520,7 @@ def acosh_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arccosh_(input: Tensor, *, out: Any = None) -> Tensor:
+def arccosh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3425,7 +3544,7 @@ def arccosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def atanh_(input: Tensor, *, out: Any = None) -> Tensor:
+def atanh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3433,7 +3552,7 @@ def atanh_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arctanh_(input: Tensor, *, out: Any = None) -> Tensor:
+def arctanh_(input: Tensor) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3457,7 +3576,7 @@ def arctanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def exp_(input: Tensor, *, out: Any = None) -> Tensor:
+def exp_(input: Tensor) -> Tensor:
     """Exponential of each element.
 
     >>> import pullback
@@ -3473,7 +3592,7 @@ def exp(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def exp2_(input: Tensor, *, out: Any = None) -> Tensor:
+def exp2_(input: Tensor) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -3489,7 +3608,7 @@ def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([8.])
     """
 
-def expm1_(input: Tensor, *, out: Any = None) -> Tensor:
+def expm1_(input: Tensor) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -3505,7 +3624,7 @@ def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log_(input: Tensor, *, out: Any = None) -> Tensor:
+def log_(input: Tensor) -> Tensor:
     """Natural logarithm of each element; -inf at 0 and NaN below.
 
     >>> import pullback
@@ -3521,7 +3640,7 @@ def log(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log1p_(input: Tensor, *, out: Any = None) -> Tensor:
+def log1p_(input: Tensor) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -3537,7 +3656,7 @@ def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log2_(input: Tensor, *, out: Any = None) -> Tensor:
+def log2_(input: Tensor) -> Tensor:
     """Logarithm to base 2 of each element.
 
     >>> import pullback
@@ -3553,7 +3672,7 @@ def log2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([3.])
     """
 
-def log10_(input: Tensor, *, out: Any = None) -> Tensor:
+def log10_(input: Tensor) -> Tensor:
     """Logarithm to base 10 of each element.
 
     >>> import pullback
@@ -3569,7 +3688,7 @@ def log10(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def sqrt_(input: Tensor, *, out: Any = None) -> Tensor:
+def sqrt_(input: Tensor) -> Tensor:
     """Square root of each element; NaN below 0.
 
     >>> import pullback
@@ -3585,7 +3704,7 @@ def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def rsqrt_(input: Tensor, *, out: Any = None) -> Tensor:
+def rsqrt_(input: Tensor) -> Tensor:
     """`1 / sqrt(x)` of each element.
 
     >>> import pullback
@@ -3601,7 +3720,7 @@ def rsqrt(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.5000])
     """
 
-def reciprocal_(input: Tensor, *, out: Any = None) -> Tensor:
+def reciprocal_(input: Tensor) -> Tensor:
     """`1 / x` of each element.
 
     >>> import pullback
@@ -3617,7 +3736,7 @@ def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.2500])
     """
 
-def erf_(input: Tensor, *, out: Any = None) -> Tensor:
+def erf_(input: Tensor) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -3633,7 +3752,7 @@ def erf(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def erfc_(input: Tensor, *, out: Any = None) -> Tensor:
+def erfc_(input: Tensor) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -3657,7 +3776,7 @@ def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def sigmoid_(input: Tensor, *, out: Any = None) -> Tensor:
+def sigmoid_(input: Tensor) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -3689,7 +3808,7 @@ def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5772])
     """
 
-def abs_(input: Tensor, *, out: Any = None) -> Tensor:
+def abs_(input: Tensor) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3697,7 +3816,7 @@ def abs_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1, 2])
     """
 
-def absolute_(input: Tensor, *, out: Any = None) -> Tensor:
+def absolute_(input: Tensor) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3729,7 +3848,31 @@ def sign(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1.,  0.,  1.])
     """
 
-def floor_(input: Tensor, *, out: Any = None) -> Tensor:
+def sgn_(input: Tensor) -> Tensor:
+    """The sign of real numbers; complex ones divided by their absolute value, or 0.
+
+    >>> import pullback
+    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+
+def sgn(input: Tensor, *, out: Any = None) -> Tensor:
+    """The sign of real numbers; complex ones divided by their absolute value, or 0.
+
+    >>> import pullback
+    >>> pullback.sgn(pullback.tensor([3 + 4j, 0]))
+    tensor([0.6000+0.8000j, 0.0000+0.0000j])
+    """
+
+def angle(input: Tensor, *, out: Any = None) -> Tensor:
+    """The angle of complex numbers in the plane, in radians; 0 or pi for real ones.
+
+    >>> import pullback
+    >>> pullback.angle(pullback.tensor([1j, -1]))
+    tensor([1.5708, 3.1416])
+    """
+
+def floor_(input: Tensor) -> Tensor:
     """The largest integer not above each element; integers stay as they are.
 
     >>> import pullback
@@ -3745,7 +3888,7 @@ def floor(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def ceil_(input: Tensor, *, out: Any = None) -> Tensor:
+def ceil_(input: Tensor) -> Tensor:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> import pullback
@@ -3761,7 +3904,7 @@ def ceil(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([2.])
     """
 
-def trunc_(input: Tensor, *, out: Any = None) -> Tensor:
+def trunc_(input: Tensor) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
@@ -3769,7 +3912,7 @@ def trunc_(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1.])
     """
 
-def fix_(input: Tensor, *, out: Any = None) -> Tensor:
+def fix_(input: Tensor) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback

@@ -382,11 +382,7 @@ impl std::fmt::Debug for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&*self.0, self.payload()) {
             (Repr::Dense(a), _) => a.fmt(f),
-<<<<<<< HEAD
-            (Repr::Abstract(m), _) => write!(f, "Tensor({m}, no data)"),
-=======
             (Repr::Abstract(m), _) => write!(f, "abstract {m}"),
->>>>>>> infer
             (_, Some(Payload::Batched { value, dim })) => write!(f, "Batched({}, dim={dim}, {value:?})", self.level()),
             (_, Some(Payload::Dual { primal, tangent })) => {
                 write!(f, "Dual({}, {primal:?}, tangent={tangent:?})", self.level())

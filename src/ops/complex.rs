@@ -3,8 +3,8 @@
 use crate::base::{DType, Layout, Result};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
-use crate::rules::{basis, shapes};
 use crate::rules::linear::{Batching, Linear};
+use crate::rules::{basis, shapes};
 
 /// Real and imaginary parts along a new last dimension. As maps of real numbers, this and its inverse are orthogonal:
 /// each is the other's transpose.
