@@ -1,11 +1,10 @@
 //! The allocator of buffers, and the global one for small blocks, which this whole test program runs on.
 
-use pullback::dense::memory::{self, ALIGN, SmallBlocks};
+use pullback_dense::dense::memory::{self, ALIGN, SmallBlocks};
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::mpsc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[cfg(not(feature = "python"))]
 #[global_allocator]
 static ALLOCATOR: SmallBlocks = SmallBlocks;
 
