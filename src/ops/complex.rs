@@ -66,7 +66,7 @@ fn pairs_fault(l: &Layout) -> Option<&'static str> {
         () if l.shape[lead.len()] != 2 => Some("a last dimension of size 2"),
         () if *last != 1 => Some("a last dimension with stride 1"),
         () if lead.iter().zip(l.shape.iter()).any(odd) => Some("a stride divisible by 2 for all but last dimension"),
-        () if l.offset % 2 != 0 => Some("a storage_offset divisible by 2"),
+        () if !l.offset.is_multiple_of(2) => Some("a storage_offset divisible by 2"),
         () => None,
     }
 }

@@ -1,5 +1,8 @@
 //! Accuracy of the bodies against the standard library and against tables computed with many digits.
 
+// Tables of reference values.
+#![allow(clippy::approx_constant)]
+
 use super::*;
 
 /// References that Rust has not, or not accurately enough.
