@@ -28,7 +28,7 @@ fn parameters() -> Result<Vec<Tensor>> {
 fn loss(parameters: &[Tensor], sample: &Tensor, target: &Tensor) -> Result<Tensor> {
     let hidden = sample.matmul(&parameters[0])?.add(&parameters[1])?.tanh()?;
     let scores = hidden.matmul(&parameters[2])?.add(&parameters[3])?;
-    scores.log_softmax(0)?.mul(target)?.sum_all()?.neg()
+    scores.log_softmax(0, None)?.mul(target)?.sum_all()?.neg()
 }
 
 fn main() -> Result<()> {

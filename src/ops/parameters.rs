@@ -39,7 +39,8 @@ mod tests {
     }
 
     fn same(a: &Params, b: &Params) -> bool {
-        let equal = a == b && b == a;
+        let equal = a == b;
+        assert_eq!(equal, b.eq(a), "{a:?} and {b:?}");
         assert!(!equal || hash(a) == hash(b), "{a:?} and {b:?} are equal and hash differently");
         equal
     }

@@ -13,7 +13,7 @@ fn step(s: &Symbolic, kind: u8, a: usize, b: usize) -> Option<Symbolic> {
         }
         1 => {
             let wide = s.shape().iter().map(|&n| if n == 1 { 1 + b % 3 } else { n }).collect::<Shape>();
-            Some(s.expand(&if a % 2 == 0 { wide } else { wide.prepend(2) }))
+            Some(s.expand(&if a.is_multiple_of(2) { wide } else { wide.prepend(2) }))
         }
         2 => {
             let mut shape = s.shape().clone();

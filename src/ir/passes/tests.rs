@@ -1,5 +1,6 @@
 use crate::ops::nn::loss;
-use crate::ops::{Value, random};
+use crate::ops::random;
+use crate::ops::value::setting::{Device, Layout, MemoryFormat};
 use crate::{Result, Tensor, grad, jvp, trace, vmap};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -55,8 +56,7 @@ fn steps_on_constants_are_computed_unless_the_result_is_large() {
 }
 
 fn drawn(x: &Tensor) -> Result<Tensor> {
-    let none = &Value::None;
-    random::rand_like(x, None, None, none, none, false, none)
+    random::rand_like(x, None, None, Layout::None, Device::None, false, MemoryFormat::None)
 }
 
 #[test]
