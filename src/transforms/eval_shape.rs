@@ -96,7 +96,7 @@ mod tests {
         let batch = [numbers(&[4, 3, 3]), numbers(&[4, 3])];
         for (name, f) in FUNCTIONS {
             check(name, |b| vmap_many(f, b, &[Some(0), Some(0)], Randomness::Error), &batch);
-            check(name, |a| jvp(&f, a, a).map(|(y, t)| [y, t].concat()), &args);
+            check(name, |a| jvp(f, a, a).map(|(y, t)| [y, t].concat()), &args);
             let reverse = |a: &[Tensor]| {
                 let (y, pull) =
                     vjp(|x| f(x).map(|y| y.into_iter().filter(|y| y.dtype().is_differentiable()).collect()), a)?;

@@ -98,11 +98,12 @@ proptest! {
 #[test]
 fn a_plain_product_with_the_identity_is_the_other_factor() {
     let s = Symbolic::eye(DType::F64, 3, 3, 0).unwrap();
-    let w = Array::from_slice([3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, f64::INFINITY]).unwrap();
+    // Too large to lie inside the array itself.
+    let w = Array::from_slice([3, 4], &[1., 2., 3., 4., 5., 6., 7., 8., 9., 10., 11., f64::INFINITY]).unwrap();
     let out = s.product(&w, true).unwrap().unwrap();
     assert_eq!((out.ptr(), out.to_vec::<f64>().unwrap()), (w.ptr(), w.to_vec::<f64>().unwrap()));
-    // One row of a batch each: (3, 1, 3) times (3, 2).
+    // One row of a batch each: (3, 1, 3) times (3, 4).
     let rows = s.reshape(&[3, 1, 3].into()).unwrap();
     let out = rows.product(&w, true).unwrap().unwrap();
-    assert_eq!((&out.shape()[..], out.to_vec::<f64>().unwrap()), (&[3, 1, 2][..], w.to_vec::<f64>().unwrap()));
+    assert_eq!((&out.shape()[..], out.to_vec::<f64>().unwrap()), (&[3, 1, 4][..], w.to_vec::<f64>().unwrap()));
 }
