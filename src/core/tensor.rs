@@ -260,14 +260,27 @@ impl Tensor {
         self.bottom().dense()
     }
 
-    /// How many elements there are in memory: those of all members of a batch.
-    #[inline]
-    pub fn stored(&self) -> usize {
+    /// The array of a dense tensor that is in memory already.
+    #[inline(always)]
+    pub fn in_memory(&self) -> Option<&Array> {
         match &*self.0 {
-            Repr::Dense(a) => a.numel(),
+            Repr::Dense(a) => Some(a),
+            _ => None,
+        }
+    }
+
+    /// How many elements there are in memory: those of all members of a batch.
+    #[inline(always)]
+    pub fn stored(&self) -> usize {
+        self.in_memory().map_or_else(|| self.stored_elsewhere(), Array::numel)
+    }
+
+    #[inline(never)]
+    fn stored_elsewhere(&self) -> usize {
+        match &*self.0 {
             Repr::Symbolic(s) => s.shape().numel(),
             Repr::Abstract(_) => 0,
-            Repr::Wrapped(_) => self.innermost().map_or(0, Array::numel),
+            _ => self.innermost().map_or(0, Array::numel),
         }
     }
 

@@ -265,13 +265,19 @@ impl Primitive for Pointwise {
 
     #[inline]
     fn eval(&self, _: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        if args.iter().any(|a| a.symbolic().is_some()) {
-            return self.eval_symbolic(args);
-        }
         Ok(match args {
-            [a] => pointwise::unary(self.kernel, a.array()?)?.into(),
-            [a, b] => pointwise::binary(self.kernel, a.array()?, b.array()?)?.into(),
-            [a, b, c] => pointwise::ternary(self.kernel, a.array()?, b.array()?, c.array()?)?.into(),
+            [a] => match a.in_memory() {
+                Some(a) => pointwise::unary(self.kernel, a)?.into(),
+                None => self.eval_symbolic(args)?,
+            },
+            [a, b] => match (a.in_memory(), b.in_memory()) {
+                (Some(a), Some(b)) => pointwise::binary(self.kernel, a, b)?.into(),
+                _ => self.eval_symbolic(args)?,
+            },
+            [a, b, c] => match (a.in_memory(), b.in_memory(), c.in_memory()) {
+                (Some(a), Some(b), Some(c)) => pointwise::ternary(self.kernel, a, b, c)?.into(),
+                _ => self.eval_symbolic(args)?,
+            },
             _ => bail!(Internal, "{}(): a pointwise operator has one to three arguments", self.name),
         })
     }
