@@ -34,7 +34,7 @@ pub enum Cost {
 pub const LONG: f64 = 20_000.0;
 
 impl Cost {
-    /// Nanoseconds for one unit of work on one core; measured, and rather too few than too many.
+    /// Nanoseconds for one unit of work on one core; estimated, and rather too few than too many.
     const fn unit(self) -> f64 {
         match self {
             Cost::Free => 0.0,
