@@ -127,6 +127,13 @@ fn method(rule: Rule) -> String {
 #[cold]
 fn missing(f: &dyn Function, rule: Rule) -> Error {
     let (name, here) = (f.name(), at_here());
+    if let Some(words) = f.wording() {
+        let mode = match rule {
+            Rule::Backward => "backward",
+            Rule::Jvp => "use forward mode",
+        };
+        return Error::runtime(format!("Trying to {mode} through {name}{}{here}", words.none));
+    }
     Error::not_implemented(match rule {
         Rule::Backward => format!(
             "{name}: has no backward staticmethod. You must implement either the backward or vjp method to use it with \
@@ -239,7 +246,10 @@ pub fn jvp(f: &dyn Function, setup: &Setup, outs: &[Tensor], tangents: &[Option<
     if !f.has(Rule::Backward) || f.once() {
         return Err(missing(f, Rule::Jvp));
     }
-    let source = Source::Function(f, Rule::Jvp);
+    let source = match f.wording() {
+        Some(w) => Source::Named { function: f.name(), rule: w.backward, derived: Rule::Jvp, fix: w.instead },
+        None => Source::Function(f, Rule::Jvp),
+    };
     let needs = present(tangents);
     let wanted = |i: usize, o: &Tensor| o.dtype().is_differentiable() && !setup.non_differentiable.has(i);
     let map = Map::open(outs.iter().enumerate().map(|(i, o)| (Meta::of(o), wanted(i, o))))?;

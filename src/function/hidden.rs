@@ -5,7 +5,7 @@ use super::{Function, Setup, agree};
 use crate::base::{Error, Result};
 use crate::core::origin::{Origin, at_here};
 use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
-use crate::dense::random::default_generator;
+use crate::ops::rewind::Rewind;
 use crate::transforms::jvp::Duals;
 use crate::transforms::reverse::{Tape, pull};
 use smallvec::SmallVec;
@@ -26,12 +26,10 @@ type Called<'a> = (&'a dyn Function, &'a Setup);
 
 /// Runs the forward again; also whether it drew random numbers, which are put back.
 fn rerun((f, setup): Called<'_>, args: &[Tensor]) -> Result<(Outputs, bool)> {
-    let before = default_generator().get_state();
+    let draws = Rewind::open();
     let outs = f.rerun(setup, args).map_err(|e| e.quoted(|why| intermediate(f, &format!("it ended with: {why}"))));
-    let drew = default_generator().get_state() != before;
-    if drew {
-        default_generator().set_state(&before)?;
-    }
+    let drew = draws.has_drawn();
+    draws.restart();
     Ok((outs?, drew))
 }
 

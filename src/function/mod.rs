@@ -23,6 +23,7 @@ mod history;
 mod kept;
 mod linearity;
 mod lost;
+pub mod operator;
 pub mod rules;
 #[cfg(test)]
 mod tests;
@@ -87,6 +88,17 @@ pub enum Rule {
     Jvp,
 }
 
+/// What errors call the rules of a function that is no class with methods.
+#[derive(Debug)]
+pub struct Wording {
+    /// The rule for reverse mode.
+    pub backward: &'static str,
+    /// What to write where it cannot be transposed.
+    pub instead: &'static str,
+    /// What follows the name of a function that has no rules.
+    pub none: &'static str,
+}
+
 /// A function with rules of its own.
 ///
 /// ```
@@ -147,6 +159,11 @@ pub trait Function: Send + Sync + 'static {
     /// What error messages call argument `i`.
     fn argument(&self, i: usize) -> String {
         format!("argument {i}")
+    }
+
+    /// What they call the rules, if it is no class with methods.
+    fn wording(&self) -> Option<&'static Wording> {
+        None
     }
 
     /// Keeps what the rules need. The outputs of the run are values of the level that asks, as the inputs are; what it

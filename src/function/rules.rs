@@ -16,7 +16,6 @@ use crate::core::origin::{Origin, at_here};
 use crate::core::reach::Reach;
 use crate::core::watch::{self, Levels};
 use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
-use crate::dense::random::Generator;
 use crate::rules::basis;
 use crate::transforms::jvp::Duals;
 use crate::transforms::reverse::{Tape, pull};
@@ -90,10 +89,6 @@ pub trait Rules: Send + Sync + 'static {
     /// What error messages call argument `i`.
     fn argument(&self, i: usize) -> String {
         format!("argument {i}")
-    }
-    /// Generators among the arguments, beside the default one.
-    fn generators(&self) -> Vec<Arc<Generator>> {
-        Vec::new()
     }
 
     /// The function, or its `fwd`.
@@ -454,14 +449,15 @@ impl<R: Rules> Function for Ruled<R> {
     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         let _mode = GradMode::set(false);
         let turn = if is_tried() { Turn::Trial } else { Turn::First };
-        let draws = Draws::now(self.rules.generators());
         let mut found = None;
-        self.rules.within(self.part, self.live.tapes_and_hidden(), &mut || {
-            found = Some(self.rules.run(self.part, args, turn)?);
-            Ok(())
-        })?;
+        let (ran, draws) = Draws::of(|| {
+            self.rules.within(self.part, self.live.tapes_and_hidden(), &mut || {
+                found = Some(self.rules.run(self.part, args, turn)?);
+                Ok(())
+            })
+        });
+        ran?;
         let Primal { mut forward, residuals, written } = found.ok_or_else(|| missing_state(self.name()))?;
-        let draws = if draws.is_now() { None } else { Some(draws) };
         let results = forward.results();
         let (count, metas) = (results - forward.unseen, forward.outputs[..results].iter().map(Meta::of).collect());
         let state = forward.state.take();

@@ -12,8 +12,19 @@ use std::sync::Arc;
 /// A generator (`None`: the default one), and its state at its first draw.
 type Mark = (Option<Arc<dyn Parameters>>, [u8; 16]);
 
+/// What a part of the program drew from.
+#[derive(Clone, Default)]
+pub struct Marks(Vec<Mark>);
+
+/// A part of the program whose draws are noted.
+struct Frame {
+    marks: Marks,
+    /// It repeats earlier draws, and puts the generators back: the parts around it have not drawn.
+    repeats: bool,
+}
+
 thread_local! {
-    static MARKS: RefCell<Vec<Vec<Mark>>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
     static REPLAY: Cell<Span> = const { Cell::new((0, 0)) };
 }
 
@@ -34,41 +45,83 @@ pub fn passes(l: &Level) -> bool {
     from != to && level::is_between(l.id, from, to) && (strict || l.origin != Origin::UNKNOWN)
 }
 
-/// While alive, remembers where each generator stood when this thread first drew from it.
+impl Marks {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where the same generators stand now.
+    #[must_use]
+    pub fn now(&self) -> Marks {
+        Marks(self.0.iter().map(|(g, _)| (g.clone(), generator(g).get_state())).collect())
+    }
+
+    /// Puts the generators where they stood.
+    pub fn restore(&self) {
+        for (g, state) in &self.0 {
+            // The state is as long as the generator made it.
+            let _ = generator(g).set_state(state);
+        }
+    }
+}
+
+fn generator(handle: &Option<Arc<dyn Parameters>>) -> &Generator {
+    let own = handle.as_ref().and_then(|g| (**g).as_any().downcast_ref::<Generator>());
+    own.unwrap_or(default_generator())
+}
+
+/// While alive, remembers where each generator stood when this thread first drew from it. Draws of other threads do not
+/// count.
 #[must_use]
 pub struct Rewind(PhantomData<*const ()>);
 
 impl Rewind {
     pub fn open() -> Rewind {
-        MARKS.with_borrow_mut(|m| m.push(Vec::new()));
+        Rewind::with(false)
+    }
+
+    /// Of a part that repeats draws: for the parts around it nothing is drawn.
+    pub fn repeating() -> Rewind {
+        Rewind::with(true)
+    }
+
+    fn with(repeats: bool) -> Rewind {
+        FRAMES.with_borrow_mut(|f| f.push(Frame { marks: Marks::default(), repeats }));
         Rewind(PhantomData)
+    }
+
+    /// What was drawn from since the opening.
+    pub fn marks(&self) -> Marks {
+        FRAMES.with_borrow(|f| f.last().map(|f| f.marks.clone()).unwrap_or_default())
+    }
+
+    /// Whether this thread has drawn since the opening.
+    pub fn has_drawn(&self) -> bool {
+        FRAMES.with_borrow(|f| f.last().is_some_and(|f| !f.marks.is_empty()))
     }
 
     /// Puts the generators back, so that the next draws repeat those since the opening.
     pub fn restart(&self) {
-        MARKS.with_borrow(|m| {
-            for (g, state) in m.last().into_iter().flatten() {
-                let of = g.as_ref().and_then(|g| (**g).as_any().downcast_ref::<Generator>());
-                // The state is as long as the generator made it.
-                let _ = of.unwrap_or(default_generator()).set_state(state);
-            }
-        });
+        self.marks().restore();
     }
 }
 
 impl Drop for Rewind {
     fn drop(&mut self) {
-        MARKS.with_borrow_mut(|m| m.pop());
+        FRAMES.with_borrow_mut(|f| f.pop());
     }
 }
 
 /// Called before every draw.
 pub fn note(rng: &Generator, handle: &Option<Arc<dyn Parameters>>) {
     let of = |g: &Option<Arc<dyn Parameters>>| g.as_ref().map(|g| Arc::as_ptr(g).cast::<()>());
-    MARKS.with_borrow_mut(|frames| {
-        for frame in frames {
-            if !frame.iter().any(|(g, _)| of(g) == of(handle)) {
-                frame.push((handle.clone(), rng.get_state()));
+    FRAMES.with_borrow_mut(|frames| {
+        for frame in frames.iter_mut().rev() {
+            if !frame.marks.0.iter().any(|(g, _)| of(g) == of(handle)) {
+                frame.marks.0.push((handle.clone(), rng.get_state()));
+            }
+            if frame.repeats {
+                break;
             }
         }
     });

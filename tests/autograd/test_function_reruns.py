@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ SOURCES: dict[str, Any] = {
     "numpy": lambda: float(np.random.rand() + 0.5),
     "random": lambda: random.random() + 0.5,
     "numpy's generator": lambda: float(GENERATOR.random() + 0.5),
-    "a generator": lambda: float(pb.rand((), generator=OWN) + 0.5),
     "a counter": Counter(),
 }
 
@@ -102,6 +102,36 @@ def test_a_forward_that_draws_is_not_run_again(source: str, style: str) -> None:
     ):
         with pytest.raises(RuntimeError, match=rf"(?s)(than the first time.*NumPy|randomness error mode).*{HERE}:\d+"):
             derivative()
+
+
+def test_draws_of_a_generator_are_known() -> None:
+    """What draws from a generator of its own is repeated by rules, and refused where nobody wrote one."""
+    source = lambda: pb.rand((), generator=OWN) + 0.5
+    x = X.clone().requires_grad_()
+    (g,) = pb.autograd.grad(scaled(source, "custom_vjp")(x).sum(), x, create_graph=True)
+    state = OWN.get_state()
+    same(pb.autograd.grad(g.sum(), x)[0] * x, g)
+    assert OWN.get_state() == state
+    for style in STYLES[:-1]:
+        with pytest.raises(RuntimeError, match=r"draws random numbers, which would not be the same"):
+            second(scaled(source, style))(X)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_draws_of_other_threads_are_theirs(style: str) -> None:
+    def source() -> float:
+        thread = threading.Thread(target=lambda: pb.rand(3))
+        thread.start()
+        thread.join()
+        return 1.5
+
+    f = scaled(source, style)
+    pb.manual_seed(0)
+    same(second(f)(X), 3 * pb.ones(3))
+    after = pb.get_rng_state()
+    pb.manual_seed(0)
+    pb.rand(3)
+    assert after != pb.get_rng_state()  # What the other threads drew is not put back.
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -97,7 +97,7 @@ def test_randomness_of_the_loop() -> None:
 
     noise._warned = True
     x = pb.zeros(4, 2)
-    with pytest.raises(RuntimeError, match="tests::noise.*random operation.*randomness='different'"):
+    with pytest.raises(RuntimeError, match="random operation.*tests::noise.*randomness='different'"):
         vmap(noise)(x)
     equal = vmap(noise, randomness="same")(x)
     same(equal, equal[:1].expand(4, 2))
@@ -284,6 +284,56 @@ def test_errors_of_rules(call: Any, message: str) -> None:
         call()
 
 
+def test_members_of_different_kinds() -> None:
+    @custom_op("tests::perhaps", mutates_args=(), schema="(Tensor x) -> (Tensor, int)")
+    def perhaps(x: Tensor) -> Any:
+        return x * 2, int(x.sum() > 0)
+
+    perhaps._warned = True
+    assert vmap(perhaps, out_dims=(0, None))(pb.stack([X, X]).abs())[1] == 1
+    with pytest.raises(RuntimeError, match="tests::perhaps gives members of the batch results of different kinds"):
+        vmap(perhaps, out_dims=(0, None))(pb.stack([X.abs(), -X.abs()]))
+
+
+def test_a_call_in_a_program_and_again() -> None:
+    """A program keeps the call: its runs do not meet, whatever kinds of results they give."""
+    program = pb.func.trace(lambda x: mixed([x, x], 3)[0])(X)
+    same(program(Y), mixed([Y, Y], 3)[0])
+    same(vmap(program)(pb.stack([X, Y])), pb.stack([mixed([X, X], 3)[0], mixed([Y, Y], 3)[0]]))
+    same(grad(lambda x: program(x).sum())(Y), grad(lambda x: mixed([x, x], 3)[0].sum())(Y))
+
+
+def test_a_backward_that_is_not_linear_has_no_transpose() -> None:
+    @custom_op("tests::bent", mutates_args=())
+    def bent(x: Tensor) -> Tensor:
+        return x * 2
+
+    bent.register_autograd(lambda ctx, g: g.abs())
+    message = r"tests::bent: the backward of register_autograd\(\) is not linear in the gradients.*use reverse mode"
+    with pytest.raises(RuntimeError, match=message):
+        jvp(bent, (X,), (X,))
+
+
+def test_a_backward_that_differentiates_what_it_saved() -> None:
+    """Forward mode and second derivatives are those of what backward computes by autograd.grad."""
+
+    @custom_op("tests::inner", mutates_args=())
+    def inner(x: Tensor) -> Tensor:
+        return pb.from_numpy(numpy(x) ** 3)
+
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        with pb.enable_grad():
+            y = x**3
+        return pb.autograd.grad(y, x, g, create_graph=True)[0]
+
+    inner.register_autograd(backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[0]))
+    inner.register_vmap(lambda info, in_dims, x: (inner(x), in_dims[0]))
+    same(grad(total(inner))(X), 3 * X**2)
+    same(jvp(inner, (X,), (X,))[1], 3 * X**3)
+    same(hessian(total(inner))(X), pb.diag(6 * X))
+
+
 def test_members_of_different_shapes() -> None:
     @custom_op("tests::positive", mutates_args=())
     def positive(x: Tensor) -> Tensor:
@@ -291,7 +341,7 @@ def test_members_of_different_shapes() -> None:
 
     positive._warned = True
     with pytest.raises(
-        RuntimeError, match=r"tests::positive gives members of the batch different shapes: \[\(1,\), \(2,\)\]"
+        RuntimeError, match=r"tests::positive gives members of the batch different shapes: \[1\], \[2\]"
     ):
         vmap(positive)(pb.stack([X, -X]))
 

@@ -54,11 +54,20 @@ def is_float(x: "Any") -> bool:
 class Sample:
     """A function of its floating point tensors only, around the arguments of one call."""
 
-    def __init__(self, function: "Any", args: "tuple[Any, ...]") -> None:
-        self.function = function
-        self.leaves, self.structure = pytree.tree_flatten(args)
+    def __init__(
+        self,
+        function: "Any",
+        args: "tuple[Any, ...]",
+        kwargs: "dict[str, Any] | None" = None,
+        fixed: "frozenset[int]" = frozenset(),
+    ) -> None:
+        """`fixed`: numbers of arguments that are not differentiated."""
+        self.function, self.fixed = function, fixed
+        self.leaves, self.structure = pytree.tree_flatten((args, kwargs or {}))
         self.leaves = [x.detach() if isinstance(x, pullback.Tensor) else x for x in self.leaves]
-        self.places = [i for i, x in enumerate(self.leaves) if is_float(x)]
+        sizes = [len(pytree.tree_leaves(x)) for x in args]
+        held = {i for n in fixed for i in range(sum(sizes[:n]), sum(sizes[: n + 1]))}
+        self.places = [i for i, x in enumerate(self.leaves) if is_float(x) and i not in held]
         self.tensors = [i for i, x in enumerate(self.leaves) if isinstance(x, pullback.Tensor)]
 
     @property
@@ -66,7 +75,8 @@ class Sample:
         return tuple(self.leaves[i] for i in self.places)
 
     def call(self, leaves: "list[Any]") -> "Any":
-        return self.function.apply(*pytree.tree_unflatten(leaves, self.structure))
+        args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+        return self.function.apply(*args, **kwargs)
 
     def results(self, *floats: "Any") -> "tuple[Any, ...]":
         """The results that have a derivative, given the floating point arguments."""
@@ -82,7 +92,8 @@ class Sample:
 
     def with_leaves(self, change: "Callable[[Any], Any]") -> "Sample":
         leaves = [change(x) if isinstance(x, pullback.Tensor) else x for x in self.leaves]
-        return Sample(self.function, pytree.tree_unflatten(leaves, self.structure))
+        args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+        return Sample(self.function, args, kwargs, self.fixed)
 
 
 def direction(x: "Any", seed: int) -> "Any":
@@ -276,7 +287,7 @@ def check_pure(s: "Sample") -> None:
     """The forward gives the same twice, and leaves its arguments alone unless it says otherwise."""
     before = [x.clone() if isinstance(x, pullback.Tensor) else x for x in s.leaves]
     mine = [x.clone() if isinstance(x, pullback.Tensor) else x for x in s.leaves]
-    follow = [x.requires_grad_() * 1 if is_float(x) else x for x in mine]
+    follow = [x.requires_grad_() * 1 if i in s.places else x for i, x in enumerate(mine)]
     first = s.call(follow)
     plain = s.call(list(before))
     for x, y in zip(s.leaves, before, strict=True):
@@ -344,23 +355,50 @@ def verify(function: "Any", *sample_inputs: "Any", quiet: bool = False, raise_ex
     return passed
 
 
-def at_first_use(function: "Any", args: "tuple[Any, ...]", kwargs: "dict[str, Any] | None") -> None:
+class Named:
+    """A function with rules that is no class, as one."""
+
+    def __init__(self, name: str, apply: "Callable[..., Any]", rules: "dict[str, str]") -> None:
+        self.__name__, self.apply, self.rules = name, apply, rules
+
+
+def at_first_use(
+    function: "Any",
+    args: "tuple[Any, ...]",
+    kwargs: "dict[str, Any] | None" = None,
+    fixed: "frozenset[int]" = frozenset(),
+) -> bool:
     """The cheap part of `verify`, when the environment variable PULLBACK_VERIFY is `first`.
+
+    Under transforms the sample is what one member of a batch has, without what follows it. Gives whether there was one:
+    values without data are none.
 
     Raises:
         RuntimeError: if a check fails.
     """
-    if kwargs:
-        return
-    sample = Sample(function, args)
-    if any(x.numel() > 10_000 for x in sample.leaves if isinstance(x, pullback.Tensor)):
-        return
     from .function import explain
 
-    rules = explain(function)
-    for name, check in (("forward is repeatable", check_pure), ("backward ~ differences", check_reverse)):
-        if check is check_reverse and rules["backward"] == "missing":
-            continue
-        status, note = run(check, sample)
-        if status == "FAILED":
-            raise RuntimeError(f"PULLBACK_VERIFY: {function.__name__}: {name}: {note}")
+    core = pullback._core.autograd
+    leaves, structure = pytree.tree_flatten((args, kwargs or {}))
+    sampled = [core._sample(x) if isinstance(x, pullback.Tensor) else x for x in leaves]
+    if any(y is None and x is not None for x, y in zip(leaves, sampled, strict=True)):
+        return False
+    if any(x.numel() > 10_000 for x in sampled if isinstance(x, pullback.Tensor)):
+        return True
+    rules = function.rules if isinstance(function, Named) else explain(function)
+    state = pullback.get_rng_state()
+    try:
+        args, kwargs = pytree.tree_unflatten(sampled, structure)
+        sample = Sample(function, args, kwargs, fixed)
+        checks = [("forward is repeatable", check_pure)]
+        if rules["backward"] == "written":
+            checks.append(("backward ~ differences", check_reverse))
+        if rules["jvp"] == "written":
+            checks.append(("jvp ~ differences", check_forward))
+        for name, check in checks:
+            status, note = core._outside(run, check, sample)
+            if status == "FAILED":
+                raise RuntimeError(f"PULLBACK_VERIFY: {function.__name__}: {name}: {note}")
+    finally:
+        pullback.set_rng_state(state)
+    return True

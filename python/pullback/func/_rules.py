@@ -74,7 +74,6 @@ class Call:
         self.owner, self.spec = owner, spec
         self.places = [i for i, x in enumerate(leaves) if isinstance(x, pb.Tensor)]
         self.rest = [None if isinstance(x, pb.Tensor) else x for x in leaves]
-        self.generators = [x for x in self.rest if isinstance(x, pb.Generator)]
         self.fixed: list[int] = []
         if owner.nondiff:
             numbers = self._numbers()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from types import MethodType
 from typing import Any
@@ -45,6 +46,7 @@ class _Custom:
         self.bwd: Callable[..., Any] | None = None
         self.rule: Callable[..., Any] | None = None
         self.symbolic = False
+        self._unverified = os.environ.get("PULLBACK_VERIFY") == "first"
         self._signature = _signature(fun)
         self._positional = _count(self._signature)
         self.nondiff = self._numbers(nondiff_argnums, nondiff_argnames)
@@ -152,14 +154,24 @@ class _Custom:
             method = "defvjp" if self._decorator == "custom_vjp" else "defjvp"
             raise AttributeError(f"No rule is defined for the {self._decorator} function {self.name}; use {method}()")
         args = self._bound(args, kwargs)
+        if self._unverified:
+            self._verify(args)
         leaves, spec = pb.utils.pytree.tree_flatten(args)
         tensors = [x for x in leaves if isinstance(x, pb.Tensor)]
         if not _core.autograd._is_followed(*tensors):
             return self.fun(*args)
         call = Call(self, leaves, spec)
         rules = (self.fwd is not None, self.rule is not None, self.symbolic)
-        results, ran = self._ruled.apply(call, tensors, rules, call.fixed, call.generators)
+        results, ran = self._ruled.apply(call, tensors, rules, call.fixed)
         return call.output(ran, results)
+
+    def _verify(self, args: tuple[Any, ...]) -> None:
+        from ..autograd import _verify
+
+        self._unverified = False
+        written = {True: "written", False: "missing"}
+        rules = {"backward": written[self.bwd is not None], "jvp": written[self.rule is not None]}
+        self._unverified = not _verify.at_first_use(_verify.Named(self.name, self, rules), args, fixed=self.nondiff)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)

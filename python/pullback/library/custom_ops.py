@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from .. import _core
-from ._running import Call, CustomOperator
+from ._running import Call, Rules
 from .schema import Schema, parse_schema, schema_of
 
 __all__ = [
@@ -117,7 +118,6 @@ class CustomOpDef:
         functools.update_wrapper(self, fn)
         self._schema = schema
         self._qualname = name
-        self._kernel_runner = _core.autograd._Kernels(name)
         self._namespace, _, self._name = name.partition("::")
         self._kernels: dict[str | None, Callable[..., Any]] = dict.fromkeys(_names(device_types, "custom_op"), fn)
         self._disabled: set[str] = set()
@@ -127,9 +127,10 @@ class CustomOpDef:
         self._setup_context: Callable[..., Any] | None = None
         self._vmap: Callable[..., Any] | None = None
         self._warned = False
+        self._unverified = os.environ.get("PULLBACK_VERIFY") == "first"
         self.loops = 0
         """How many members of batches were computed one by one."""
-        self._function = type(name, (CustomOperator,), {"__module__": fn.__module__})
+        self._runner = _core.autograd._Operator(type(name, (Rules,), {"__module__": fn.__module__}))
 
     @property
     def default(self) -> CustomOpDef:
@@ -185,6 +186,7 @@ class CustomOpDef:
                 f"{self._schema}. Please create a functional operator and register an autograd formula for that."
             )
         self._backward, self._setup_context = backward, setup_context
+        self._unverified = os.environ.get("PULLBACK_VERIFY") == "first"
 
     def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Callable[..., Any]:
         """Gives the rule for batches; also a decorator.
@@ -213,8 +215,20 @@ class CustomOpDef:
         return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._unverified:
+            self._verify(args, kwargs)
         call = Call(self, self._schema.bind(args, kwargs))
         return call.start()
+
+    def _verify(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        from ..autograd import _verify
+
+        # What writes to its arguments has no rule for derivatives.
+        self._unverified = False
+        if not self._schema.mutated:
+            rules = {"backward": "missing" if self._backward is None else "written", "jvp": "missing"}
+            named = _verify.Named(self._qualname, self, rules)
+            self._unverified = not _verify.at_first_use(named, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         from types import MethodType

@@ -1,7 +1,8 @@
 //! Whether tapes record: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`, as context managers and
 //! decorators.
 
-use crate::door::native::Out;
+use crate::door::callable;
+use crate::door::descriptors::Out;
 use crate::function;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
@@ -177,8 +178,9 @@ fn is_inference_mode_enabled() -> bool {
 
 /// Whether a tensor was made in inference mode.
 #[pyfunction]
-fn is_inference(input: &Bound<'_, PyTensor>) -> bool {
-    input.get().is_inference()
+fn is_inference<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_with(input.py(), "is_inference", &[input.as_any()], None, || Ok([]))
+        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().is_inference()).to_owned().into_any()))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

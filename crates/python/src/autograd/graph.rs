@@ -2,8 +2,8 @@
 
 use crate::autograd::hooks::Removable;
 use crate::autograd::saving;
-use crate::data::convert;
-use crate::door::native::Out;
+use crate::data::marshal;
+use crate::door::descriptors::Out;
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::Accumulator;
 use crate::tensor::upward;
@@ -219,7 +219,7 @@ impl PyNode {
             if o.is_none() {
                 return Ok(None);
             }
-            let Some(g) = convert::tensor(&o) else {
+            let Some(g) = marshal::tensor(&o) else {
                 let got = class::type_name(&o);
                 return Err(
                     PyTypeError::new_err(short!("{name}(): gradient {i} must be a Tensor or None, got {got}")).into()

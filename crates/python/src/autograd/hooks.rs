@@ -1,6 +1,6 @@
 //! Hooks of gradients and nodes, and handles that remove them.
 
-use crate::data::convert;
+use crate::data::marshal;
 use crate::tensor;
 use crate::tensor::gradient::Accumulator;
 use crate::types::class;
@@ -21,14 +21,14 @@ const REGISTER: &str = "register_hook()";
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A Python callable as a hook.
-pub struct Callable(pub Py<PyAny>);
+pub struct HookFunction(pub Py<PyAny>);
 
-impl Callable {
+impl HookFunction {
     fn replacement(&self, py: Python<'_>, out: &Bound<'_, PyAny>, like: Option<&Tensor>) -> PyResult<Option<Tensor>> {
         if out.is_none() {
             return Ok(None);
         }
-        let Some(t) = convert::tensor(out) else {
+        let Some(t) = marshal::tensor(out) else {
             return Err(PyTypeError::new_err(short!(
                 "{}: expected the hook to return a Tensor or None, got {}",
                 REGISTER,
@@ -121,7 +121,7 @@ fn tuple<'py>(py: Python<'py>, grads: &[Option<Tensor>]) -> PyResult<Bound<'py, 
     Ok(PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?)
 }
 
-impl GradHook for Callable {
+impl GradHook for HookFunction {
     fn call(&self, g: &Tensor) -> Result<Option<Tensor>> {
         Python::attach(|py| {
             let out = self.0.bind(py).call1((tensor::wrap(py, g.clone())?,))?;
@@ -134,7 +134,7 @@ impl GradHook for Callable {
     }
 }
 
-impl NodeHook for Callable {
+impl NodeHook for HookFunction {
     fn before(&self, outputs: &[Option<Tensor>]) -> Result<Option<Tangents>> {
         Python::attach(|py| {
             let out = self.checked(py)?.call1((tuple(py, outputs)?,))?;
@@ -170,7 +170,7 @@ impl Removable {
     /// Adds a hook to an output of a node.
     pub fn add(e: &Edge, f: Py<PyAny>) -> Removable {
         let handle = Removable::at(&e.node);
-        locked(&e.node.extra().hooks).push((handle.id, e.slot, Arc::new(Callable(f))));
+        locked(&e.node.extra().hooks).push((handle.id, e.slot, Arc::new(HookFunction(f))));
         handle
     }
 
@@ -178,7 +178,7 @@ impl Removable {
     pub fn add_to_node(node: &Arc<Node>, f: Py<PyAny>, before: bool) -> Removable {
         let handle = Removable::at(node);
         let extra = node.extra();
-        locked(if before { &extra.before } else { &extra.after }).push((handle.id, Arc::new(Callable(f))));
+        locked(if before { &extra.before } else { &extra.after }).push((handle.id, Arc::new(HookFunction(f))));
         handle
     }
 

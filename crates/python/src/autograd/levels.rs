@@ -5,13 +5,15 @@ use crate::tensor::PyTensor;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use pullback::core::level::GradMode;
+use pullback::base::Result;
+use pullback::core::level::{Below, GradMode};
 use pullback::core::node::Meta;
-use pullback::core::origin::Origin;
-use pullback::core::{LevelId, Tangents, Tensor, level, watch};
+use pullback::core::tensor::Payload;
+use pullback::core::{LevelId, Tangents, Tensor, level};
 use pullback::function::{Rule, Source, transposed};
+use pullback::rules::basis;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyTuple;
 
 /// Whether these tensors are plain arrays and no transform would notice an operator on them.
 #[pyfunction]
@@ -19,6 +21,35 @@ use pyo3::types::{PyDict, PyTuple};
 fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
     let plain = |t: Bound<'_, PyAny>| tensor::cell(&t).is_none_or(|c| c.value().level() == LevelId::DENSE);
     level::tracing() == LevelId::DENSE && tensors.iter().all(plain)
+}
+
+/// What one member of the value has at the levels below all transforms; None if there are no data, or no members.
+#[pyfunction]
+fn _sample<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
+    let _below = Below::all();
+    Ok(sampled(&t.get().value())?.map(|value| tensor::wrap(t.py(), value)).transpose()?)
+}
+
+fn sampled(t: &Tensor) -> Result<Option<Tensor>> {
+    match t.payload() {
+        Some(Payload::Batched { value, dim }) => match sampled(value)? {
+            Some(value) if value.shape()[*dim] > 0 => basis::select(&value, *dim, 0).map(Some),
+            _ => Ok(None),
+        },
+        Some(Payload::Dual { primal: value, .. } | Payload::Taped { value, .. } | Payload::Traced { value, .. }) => {
+            sampled(value)
+        }
+        None => Ok((!t.is_abstract()).then(|| t.clone())),
+    }
+}
+
+/// Calls a function as if no transform were running.
+#[pyfunction]
+#[pyo3(signature = (f, *args))]
+fn _outside<'py>(f: &Bound<'py, PyAny>, args: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+    let _below = Below::all();
+    let _mode = GradMode::set(true);
+    Ok(f.call1(args)?)
 }
 
 /// The transpose of a rule that is linear in `vectors`, whose values do not matter, at `along`: one result for each
@@ -50,35 +81,10 @@ fn _transposed<'py>(
     out.into_iter().map(|t| t.map(|t| tensor::wrap(py, t)).transpose()).collect()
 }
 
-/// Runs kernels of an operator: nothing in them is recorded, and they must not use what they captured and is followed.
-#[pyclass(frozen, name = "_Kernels", module = "pullback._core")]
-struct Kernels {
-    origin: Origin,
-}
-
-#[pymethods]
-impl Kernels {
-    #[new]
-    fn new(name: String) -> Kernels {
-        Kernels { origin: Origin::intern(name) }
-    }
-
-    fn run<'py>(
-        &self,
-        kernel: &Bound<'py, PyAny>,
-        args: &Bound<'py, PyTuple>,
-        kwargs: &Bound<'py, PyDict>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let levels = watch::Levels::live().tapes_and_hidden();
-        let _mode = GradMode::set(false);
-        let _running = watch::enter(self.origin, "the kernel", levels);
-        Ok(kernel.call(args, Some(kwargs))?)
-    }
-}
-
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let autograd = crate::types::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_is_plain, m)?)?;
-    autograd.add_function(wrap_pyfunction!(_transposed, m)?)?;
-    Ok(autograd.add_class::<Kernels>()?)
+    autograd.add_function(wrap_pyfunction!(_sample, m)?)?;
+    autograd.add_function(wrap_pyfunction!(_outside, m)?)?;
+    Ok(autograd.add_function(wrap_pyfunction!(_transposed, m)?)?)
 }

@@ -1,19 +1,20 @@
 //! `requires_grad`, `.grad`, `.backward()`, hooks: the tape as PyTorch users know it. Semantics are in [`pullback::skin::tape`].
 
+pub mod arguments;
 pub mod forward_ad;
 pub mod grad_mode;
 pub mod graph;
 pub mod hooks;
 pub mod levels;
 pub mod saving;
-pub mod seeds;
 
 use crate::autograd::hooks::Removable;
-use crate::data::conversion;
-use crate::door::native;
-use crate::door::native::{Arg, Slf};
+use crate::data::export;
+use crate::descriptors;
+use crate::door::callable;
+use crate::door::descriptors;
+use crate::door::descriptors::{Arg, Slf};
 use crate::function;
-use crate::native;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::tensor::gradient::Accumulator;
@@ -27,7 +28,7 @@ use pullback::skin::{history, tape};
 use pullback::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyTuple};
 
 use crate::tensor::history::{grad_box, retain};
 pub use crate::tensor::history::{gradient, is_required, retain_leaf, set_requires_grad};
@@ -86,7 +87,7 @@ fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, in
     let roots = tape::roots("backward", &outputs, &seeds)?;
     drop((outputs, seeds));
     let Some(inputs) = inputs else { return Ok(tape::backward(roots, o)?) };
-    let targets = seeds::targets(&inputs, "backward")?;
+    let targets = arguments::targets(&inputs, "backward")?;
     let mut edges = Vec::with_capacity(targets.len());
     for target in targets {
         let edge = target.edge("backward")?;
@@ -122,15 +123,28 @@ fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, in
 #[pyfunction]
 #[pyo3(name = "backward", signature = (tensors, grad_tensors=None, retain_graph=None, create_graph=false,
     grad_variables=None, inputs=None))]
-fn backward_of(
-    tensors: &Bound<'_, PyAny>,
-    grad_tensors: Option<&Bound<'_, PyAny>>,
+fn backward_of<'py>(
+    tensors: &Bound<'py, PyAny>,
+    grad_tensors: Option<&Bound<'py, PyAny>>,
     retain_graph: Option<bool>,
     create_graph: bool,
-    grad_variables: Option<&Bound<'_, PyAny>>,
-    inputs: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
+    grad_variables: Option<&Bound<'py, PyAny>>,
+    inputs: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     stack::check()?;
+    let py = tensors.py();
+    let given = || {
+        Ok([
+            ("grad_tensors", or_none(py, grad_tensors)),
+            ("retain_graph", choice(py, retain_graph)),
+            ("create_graph", choice(py, Some(create_graph))),
+            ("grad_variables", or_none(py, grad_variables)),
+            ("inputs", or_none(py, inputs)),
+        ])
+    };
+    if let Some(out) = callable::asked_with(py, "autograd.backward", &[tensors], inputs, given) {
+        return out;
+    }
     if grad_tensors.is_some() && grad_variables.is_some() {
         return Err(PyRuntimeError::new_err(
             "backward(): `grad_tensors` and `grad_variables` (deprecated) arguments both passed to backward(). Please \
@@ -139,9 +153,9 @@ fn backward_of(
         .into());
     }
     function::look(tensors.py())?;
-    let outputs = seeds::tensors(tensors, "backward", "tensors")?;
+    let outputs = arguments::tensors(tensors, "backward", "tensors")?;
     let given = grad_tensors.or(grad_variables).map(|g| g.as_borrowed());
-    let seeds = seeds::optional_tensors(given, "backward", "grad_tensors")?;
+    let seeds = arguments::optional_tensors(given, "backward", "grad_tensors")?;
     if !seeds.is_empty() && seeds.len() != outputs.len() {
         return Err(PyRuntimeError::new_err(short!(
             "backward(): got {} tensors and {} gradients",
@@ -150,7 +164,16 @@ fn backward_of(
         ))
         .into());
     }
-    run_backward(outputs, seeds, options(retain_graph, create_graph), inputs.map(|i| i.as_borrowed()))
+    run_backward(outputs, seeds, options(retain_graph, create_graph), inputs.map(|i| i.as_borrowed()))?;
+    Ok(py.None().into_bound(py))
+}
+
+fn or_none<'py>(py: Python<'py>, given: Option<&Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
+    given.map_or_else(|| py.None().into_bound(py), Bound::clone)
+}
+
+fn choice(py: Python<'_>, given: Option<bool>) -> Bound<'_, PyAny> {
+    given.map_or_else(|| py.None().into_bound(py), |b| PyBool::new(py, b).to_owned().into_any())
 }
 
 /// Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`, as a tuple.
@@ -177,9 +200,23 @@ fn grad<'py>(
     allow_unused: Option<bool>,
     is_grads_batched: bool,
     materialize_grads: bool,
-) -> PyResult<Bound<'py, PyTuple>> {
+) -> PyResult<Bound<'py, PyAny>> {
     stack::check()?;
     let py = outputs.py();
+    let given = || {
+        Ok([
+            ("grad_outputs", or_none(py, grad_outputs)),
+            ("retain_graph", choice(py, retain_graph)),
+            ("create_graph", choice(py, Some(create_graph))),
+            ("only_inputs", choice(py, Some(only_inputs))),
+            ("allow_unused", choice(py, allow_unused)),
+            ("is_grads_batched", choice(py, Some(is_grads_batched))),
+            ("materialize_grads", choice(py, Some(materialize_grads))),
+        ])
+    };
+    if let Some(out) = callable::asked_with(py, "autograd.grad", &[outputs, inputs], None, given) {
+        return out;
+    }
     if materialize_grads && allow_unused == Some(false) {
         return Err(PyValueError::new_err(
             "grad(): Expected allow_unused to be True or not passed when materialize_grads=True, but got: False.",
@@ -187,20 +224,17 @@ fn grad<'py>(
         .into());
     }
     if !only_inputs {
-        let text =
-            c"only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for \
-            other parts of the graph, please use autograd.backward.";
-        PyErr::warn(py, &py.get_type::<PyFutureWarning>(), text, 1)?;
+        warn_of_only_inputs(py)?;
     }
     function::look(py)?;
-    let ys = seeds::tensors(outputs, "grad", "outputs")?;
-    let given = seeds::optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
+    let ys = arguments::tensors(outputs, "grad", "outputs")?;
+    let given = arguments::optional_tensors(grad_outputs.map(|g| g.as_borrowed()), "grad", "grad_outputs")?;
     if !given.is_empty() && given.len() != ys.len() {
         return Err(
             PyRuntimeError::new_err(short!("grad(): got {} tensors and {} gradients", ys.len(), given.len())).into()
         );
     }
-    let targets = seeds::targets(inputs, "grad")?;
+    let targets = arguments::targets(inputs, "grad")?;
     let edges = targets.iter().map(|t| t.edge("grad")).collect::<PyResult<Vec<_>>>()?;
     let o = options(retain_graph, create_graph);
     let o = traced(o, &ys);
@@ -212,23 +246,41 @@ fn grad<'py>(
         tape::gradients(tape::roots("grad", &ys, &given)?, &edges, o)?
     };
     drop((ys, given));
-    let allow_unused = materialize_grads || allow_unused == Some(true);
+    let zeros = materialize_grads.then_some(create_graph);
+    results(py, grads, &edges, allow_unused == Some(true), zeros)
+}
+
+#[cold]
+fn warn_of_only_inputs(py: Python<'_>) -> PyResult<()> {
+    let text = c"only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for \
+        other parts of the graph, please use autograd.backward.";
+    Ok(PyErr::warn(py, &py.get_type::<PyFutureWarning>(), text, 1)?)
+}
+
+/// Gradients as a tuple. `zeros`: to write them out, and whether they require grad.
+fn results<'py>(
+    py: Python<'py>,
+    grads: Vec<Option<Tensor>>,
+    edges: &[Edge],
+    allow_unused: bool,
+    zeros: Option<bool>,
+) -> PyResult<Bound<'py, PyAny>> {
     let mut out = Vec::with_capacity(grads.len());
-    for (i, (g, e)) in grads.into_iter().zip(&edges).enumerate() {
+    for (i, (g, e)) in grads.into_iter().zip(edges).enumerate() {
         let meta = &e.node.metas[e.slot as usize];
-        out.push(match g {
-            Some(g) => tensor::wrap(py, g)?.into_any(),
-            None if materialize_grads => {
+        out.push(match (g, zeros) {
+            (Some(g), _) => tensor::wrap(py, g)?.into_any(),
+            (None, Some(follow)) => {
                 let zeros = tensor::wrap(py, basis::full(&meta.shape, meta.dtype, 0.0)?)?;
                 // As a gradient of the graph that is asked for, it can be differentiated again.
-                set_requires_grad(&zeros, create_graph && meta.dtype.is_differentiable())?;
+                set_requires_grad(&zeros, follow && meta.dtype.is_differentiable())?;
                 zeros.into_any()
             }
-            None if allow_unused => py.None().into_bound(py),
-            None => return Err(tape::unused(i).into()),
+            (None, None) if allow_unused => py.None().into_bound(py),
+            (None, None) => return Err(tape::unused(i).into()),
         });
     }
-    Ok(PyTuple::new(py, out)?)
+    Ok(PyTuple::new(py, out)?.into_any())
 }
 
 /// Where the value hangs on a tape, for something that only makes sense there.
@@ -237,19 +289,19 @@ fn need_edge(slf: Slf<'_, '_>, problem: &str) -> PyResult<Edge> {
     Ok(tape::edge(&slf.get().value()).ok_or_else(|| PyRuntimeError::new_err(problem.to_string()))?)
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// Whether gradients are recorded from now on; gives the tensor itself.
     fn requires_grad_(slf, requires_grad = True) {
-        set_requires_grad(slf, conversion::flag(requires_grad, true)?)?;
+        set_requires_grad(slf, export::flag(requires_grad, true)?)?;
         Ok(slf.clone().into_any())
     }
     /// Accumulates the gradients of this tensor in the leaves that it depends on.
     fn backward(slf, gradient = None, retain_graph = None, create_graph = False, inputs = None) {
         let py = slf.py();
         function::look(py)?;
-        let seeds = seeds::optional_tensors(gradient, "backward", "gradient")?;
+        let seeds = arguments::optional_tensors(gradient, "backward", "gradient")?;
         let retain = retain_graph.map(|r| r.is_truthy()).transpose()?;
-        let o = options(retain, conversion::flag(create_graph, false)?);
+        let o = options(retain, export::flag(create_graph, false)?);
         run_backward(vec![slf.get().value()], seeds, o, inputs)?;
         Ok(py.None().into_bound(py))
     }
@@ -352,7 +404,7 @@ native! { METHODS, ATTRIBUTES:
     }
 }
 
-fn node_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
+fn node_of<'py>(slf: Slf<'_, 'py>) -> descriptors::Out<'py> {
     let py = slf.py();
     function::look(slf.py())?;
     match tape::edge(&slf.get().value()) {
@@ -361,7 +413,7 @@ fn node_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
     }
 }
 
-fn hooks_of<'py>(slf: Slf<'_, 'py>) -> native::Out<'py> {
+fn hooks_of<'py>(slf: Slf<'_, 'py>) -> descriptors::Out<'py> {
     let py = slf.py();
     let found = PyDict::new(py);
     if let Some(e) = tape::edge(&slf.get().value())

@@ -2,8 +2,8 @@
 
 use crate::autograd::graph;
 use crate::autograd::graph::PyNode;
-use crate::data::convert;
-use crate::door::native::Out;
+use crate::data::marshal;
+use crate::door::descriptors::Out;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class;
@@ -72,7 +72,7 @@ impl Packed for PyPacked {
     fn unpack(&self) -> Result<Tensor> {
         Python::attach(|py| -> PyResult<Tensor> {
             let out = self.unpack.bind(py).call1((&self.object,))?;
-            let Some(t) = convert::tensor(&out) else {
+            let Some(t) = marshal::tensor(&out) else {
                 return Err(PyTypeError::new_err(short!(
                     "saved_tensors_hooks: Output of saved tensor unpack_hook expected to be a Tensor but got result of \
                      type {}",

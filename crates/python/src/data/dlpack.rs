@@ -3,9 +3,9 @@
 //! Specification: <https://dmlc.github.io/dlpack/latest/python_spec.html>. A capsule named `dltensor` (or
 //! `dltensor_versioned`) belongs to whoever renames it to `used_…`, and calls its deleter once.
 
-use crate::data::conversion;
-use crate::door::native::{Out, Slf};
-use crate::native;
+use crate::data::export;
+use crate::descriptors;
+use crate::door::descriptors::{Out, Slf};
 use crate::tensor;
 use crate::types::class::type_name;
 use crate::types::errors;
@@ -297,7 +297,7 @@ pub fn import(o: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Tensor> {
     Ok(over(take(&capsule)?)?.into())
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The memory as a DLPack capsule.
     fn __dlpack__(slf; stream = None, max_version = None, dl_device = None, copy = None) {
         let py = slf.py();
@@ -314,9 +314,9 @@ native! { METHODS, ATTRIBUTES:
             Some(v) => v.extract::<(u32, u32)>()?.0 >= 1,
             None => false,
         };
-        let array = conversion::exported(slf.get(), "__dlpack__()").map_err(errors::as_buffer_error)?;
+        let array = export::exported(slf.get(), "__dlpack__()").map_err(errors::as_buffer_error)?;
         let writable = array.buffer().is_some_and(|b| b.is_writable());
-        if conversion::flag(copy, false)? {
+        if export::flag(copy, false)? {
             return capsule(py, copy::gather(&array)?.to_buffer()?, versioned, IS_COPIED);
         }
         if !writable && !versioned {
@@ -348,7 +348,7 @@ fn from_dlpack<'py>(
 /// A DLPack capsule of a tensor's memory.
 #[pyfunction]
 fn to_dlpack<'py>(tensor: Slf<'_, 'py>) -> Out<'py> {
-    capsule(tensor.py(), conversion::exported(tensor.get(), "to_dlpack()")?, false, 0)
+    capsule(tensor.py(), export::exported(tensor.get(), "to_dlpack()")?, false, 0)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,7 +1,7 @@
 //! The memory of other objects: of NumPy arrays by their `__array_struct__`, which costs a tenth of the buffer protocol;
 //! of all others by that.
 
-use crate::process::object;
+use crate::process::{gil, object};
 use crate::types::class;
 use crate::types::dtype::dtype_from_kind;
 use crate::types::errors::PyResult;
@@ -15,7 +15,6 @@ use pullback::dense::buffer::Lender;
 use pullback::dense::{Array, Buffer, copy};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -88,9 +87,9 @@ impl Lender for Guard {
     /// An array that owns its memory, and that only this and the capsule refer to.
     fn is_sole(&self) -> bool {
         let Owner::Capsule(capsule, array) = &*self.0 else { return false };
-        // SAFETY: both are live objects.
-        let references = |o: &Py<PyAny>| unsafe { ffi::Py_REFCNT(o.as_ptr()) };
         let alone = |py: Python<'_>| {
+            // SAFETY: both are live objects.
+            let references = |o: &Py<PyAny>| unsafe { gil::references(py, o.as_ptr()) };
             // Subclasses may run code of their own.
             // SAFETY: the name of a live class.
             let plain = unsafe { CStr::from_ptr((*array.bind(py).get_type_ptr()).tp_name) } == c"numpy.ndarray";

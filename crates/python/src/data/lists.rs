@@ -16,7 +16,7 @@ type Object = *mut ffi::PyObject;
 
 /// The category of an exact Python number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Class {
+enum NumberClass {
     Bool,
     Int,
     Float,
@@ -29,7 +29,7 @@ struct Leaves<'py> {
     py: Python<'py>,
     shape: Shape,
     objects: Vec<Object>,
-    class: Class,
+    class: NumberClass,
     /// How many of the first objects it has references to.
     held: usize,
     /// Items that were looked at since the clock was asked.
@@ -111,13 +111,13 @@ impl Leaves<'_> {
         unsafe {
             let t = ffi::Py_TYPE(o);
             let class = if t == &raw mut ffi::PyFloat_Type {
-                Class::Float
+                NumberClass::Float
             } else if t == &raw mut ffi::PyLong_Type {
-                Class::Int
+                NumberClass::Int
             } else if t == &raw mut ffi::PyBool_Type {
-                Class::Bool
+                NumberClass::Bool
             } else if t == &raw mut ffi::PyComplex_Type {
-                Class::Complex
+                NumberClass::Complex
             } else if t == &raw mut ffi::PyList_Type || t == &raw mut ffi::PyTuple_Type {
                 return self.scan_items(op, o, depth, outer);
             } else {
@@ -187,10 +187,10 @@ impl Leaves<'_> {
     fn natural(&self) -> DType {
         match self.class {
             _ if self.objects.is_empty() => default_float(),
-            Class::Bool => DType::Bool,
-            Class::Int => DType::I64,
-            Class::Float => default_float(),
-            Class::Complex => Scalar::Complex(Default::default()).dtype(default_float()),
+            NumberClass::Bool => DType::Bool,
+            NumberClass::Int => DType::I64,
+            NumberClass::Float => default_float(),
+            NumberClass::Complex => Scalar::Complex(Default::default()).dtype(default_float()),
         }
     }
 }
@@ -264,7 +264,7 @@ pub fn from_lists(op: &str, o: &Bound<'_, PyAny>, dtype: Option<DType>) -> Resul
         py: o.py(),
         shape: Shape::scalar(),
         objects: Vec::new(),
-        class: Class::Bool,
+        class: NumberClass::Bool,
         held: 0,
         seen: 0,
         last: None,

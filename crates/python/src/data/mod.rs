@@ -1,13 +1,13 @@
 //! Tensors from Python data: numbers, nested sequences, buffers, other libraries' arrays.
 
-pub mod conversion;
-pub mod convert;
 pub mod dlpack;
+pub mod export;
 pub mod foreign;
 pub mod lists;
+pub mod marshal;
 pub mod memory;
 pub mod nested;
-pub mod stacked;
+pub mod sequences;
 
 use crate::data::foreign::Foreign;
 use crate::tensor;
@@ -42,7 +42,7 @@ pub fn tensor_from(o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
 fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
     // The object's own methods may come back here.
     stack::check()?;
-    let array = if let Some(t) = convert::tensor(o) {
+    let array = if let Some(t) = marshal::tensor(o) {
         return detached_copy(&t, dtype);
     } else if let Some(array) = lists::from_lists(op, o, dtype)? {
         return Ok(array.into());
@@ -54,7 +54,7 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
         return Err(Error::type_(format!("{op}(): invalid data type 'str'")));
     } else if let Some(array) = foreign_array(o)? {
         Foreign::of(&at_least_1d(&array)?, op)?.copy()?.reshape(&shape_of(&array)?)?
-    } else if let Some(t) = stacked::from_sequence(op, o, dtype)? {
+    } else if let Some(t) = sequences::from_sequence(op, o, dtype)? {
         return Ok(t);
     } else {
         nested::from_sequence(op, o, dtype)?

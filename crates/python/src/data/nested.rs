@@ -1,6 +1,6 @@
 //! Numbers, and nested sequences of anything that counts as numbers, as arrays.
 
-use crate::data::convert;
+use crate::data::marshal;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
@@ -23,7 +23,7 @@ pub fn number(o: Any<'_, '_>) -> Result<Option<(Scalar, DType)>> {
         || o.is_exact_instance_of::<PyInt>()
         || o.is_exact_instance_of::<PyBool>()
         || o.is_exact_instance_of::<PyComplex>();
-    let Some(n) = convert::number(o)? else { return Ok(None) };
+    let Some(n) = marshal::number(o)? else { return Ok(None) };
     let own = if plain { None } else { numpy_dtype(o).map_err(to_error)? };
     Ok(Some((n, own.unwrap_or_else(|| n.dtype(default_float())))))
 }
@@ -154,7 +154,7 @@ struct Slow<'a> {
 
 impl Slow<'_> {
     fn collect(&mut self, o: Any<'_, '_>, depth: usize) -> Result<()> {
-        if let Some(t) = convert::tensor(o) {
+        if let Some(t) = marshal::tensor(o) {
             let a = read::array(&t, &format!("{}()", self.op), Reading::Item)?;
             return self.collect_array(o.py(), &a, depth);
         }

@@ -9,6 +9,7 @@ use crate::types::errors::PyResult;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use smallvec::SmallVec;
 use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -17,7 +18,7 @@ type Object = *mut ffi::PyObject;
 
 /// How a callable is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum Access {
     /// `pullback.name(…)`
     Function,
     /// `pullback.name_(…)`, where the name stands without its underscore.
@@ -45,7 +46,7 @@ pub enum Kind {
 /// What is called.
 #[derive(Clone, Copy, Debug)]
 pub struct Callable {
-    pub kind: Kind,
+    pub kind: Access,
     /// The dotted name of a function below `pullback`, or the name of an attribute of `Tensor`.
     pub name: &'static str,
 }
@@ -160,7 +161,7 @@ pub fn overridden<'py>(py: Python<'py>, callable: Callable, given: Given<'_>) ->
         return Some(Err(e));
     }
     // A transform calls a function of the user, whose operators come here one by one.
-    if matches!(callable.kind, Kind::Transform | Kind::Apply) {
+    if matches!(callable.kind, Access::Transform | Access::Apply) {
         return None;
     }
     overrides::call(py, callable, given, TENSOR.load(Relaxed))
@@ -170,7 +171,7 @@ pub fn overridden<'py>(py: Python<'py>, callable: Callable, given: Given<'_>) ->
 #[inline(always)]
 pub fn asked<'py>(
     py: Python<'py>,
-    kind: Kind,
+    kind: Access,
     name: &'static str,
     args: &[Object],
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
@@ -180,25 +181,84 @@ pub fn asked<'py>(
     overridden(py, Callable { kind, name }, Given::all(args))
 }
 
+/// [`asked`] for a function below `pullback` that pyo3 takes apart: arguments, and options by name, of which None stands
+/// for those that were not given. `other` is one of these that may be a tensor.
+#[inline(always)]
+pub fn asked_with<'py, const N: usize>(
+    py: Python<'py>,
+    name: &'static str,
+    args: &[&Bound<'py, PyAny>],
+    other: Option<&Bound<'py, PyAny>>,
+    options: impl FnOnce() -> PyResult<[(&'static str, Bound<'py, PyAny>); N]>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if is_ordinary(args.iter().copied().chain(other).map(|a| a.as_ptr())) {
+        return None;
+    }
+    let args: SmallVec<[Object; 4]> = args.iter().copied().map(Bound::as_ptr).collect();
+    let others: SmallVec<[Object; 1]> = other.into_iter().map(Bound::as_ptr).collect();
+    let given = |(name, value)| (PyString::new(py, name).into_any(), value);
+    let options = || Ok(options()?.into_iter().filter(|o| !o.1.is_none()).map(given).collect());
+    overridden_with(py, Callable { kind: Access::Function, name }, &args, &others, options)
+}
+
+/// [`overridden`] for arguments, and options by name, which are built if one of the arguments or of `others` has a say.
+#[cold]
+#[inline(never)]
+pub fn overridden_with<'py>(
+    py: Python<'py>,
+    callable: Callable,
+    args: &[Object],
+    others: &[Object],
+    options: impl FnOnce() -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let objects = args.iter().chain(others).copied();
+    match overrides::is_asked(py, objects, TENSOR.load(Relaxed)) {
+        Ok(false) if !PLAIN.load(Relaxed).is_null() => return None,
+        Ok(_) => {}
+        Err(e) => return Some(Err(e)),
+    }
+    let named = || {
+        let options = options()?;
+        let names = PyTuple::new(py, options.iter().map(|(name, _)| name))?;
+        PyResult::Ok((options, names))
+    };
+    let (options, names) = match named() {
+        Ok(named) => named,
+        Err(e) => return Some(Err(e)),
+    };
+    let values: SmallVec<[Object; 8]> = options.iter().map(|(_, value)| value.as_ptr()).collect();
+    let names = if options.is_empty() { null_mut() } else { names.as_ptr() };
+    overridden(py, callable, Given { slf: null_mut(), positional: args, named: &values, names })
+}
+
 impl Callable {
     /// The public object, such as `pullback.add`, `Tensor.add` or `Tensor.shape.__get__`.
     pub fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let of_class = |part: &str| -> PyResult<Bound<'py, PyAny>> {
             // SAFETY: the class lives as long as the module.
             let class = unsafe { PyType::from_borrowed_type_ptr(py, TENSOR.load(Relaxed)) };
-            let inplace = if self.kind == Kind::Inplace { "_" } else { "" };
+            let inplace = if self.kind == Access::Inplace { "_" } else { "" };
             let found = class.getattr("__dict__")?.get_item(format!("{}{inplace}", self.name))?;
             Ok(if part.is_empty() { found } else { found.getattr(part)? })
         };
-        let of_table = |name: &str| Ok(py.import("pullback._core")?.getattr("functions")?.get_item(name)?);
+        let of_table = |name: &str| {
+            let table = py.import("pullback._core")?.getattr("functions")?;
+            if table.contains(name)? {
+                return Ok(table.get_item(name)?);
+            }
+            let (module, last) = name
+                .rsplit_once('.')
+                .map_or(("pullback".into(), name), |(module, last)| (format!("pullback.{module}"), last));
+            Ok(py.import(module)?.getattr(last)?)
+        };
         match self.kind {
-            Kind::Function => of_table(self.name),
-            Kind::InplaceFunction => of_table(&format!("{}_", self.name)),
-            Kind::Method | Kind::Inplace | Kind::Slot | Kind::Operator => of_class(""),
-            Kind::Getter => of_class("__get__"),
-            Kind::Setter => of_class("__set__"),
-            Kind::Deleter => of_class("__delete__"),
-            Kind::Transform | Kind::Apply => Ok(PyString::new(py, self.name).into_any()),
+            Access::Function => of_table(self.name),
+            Access::InplaceFunction => of_table(&format!("{}_", self.name)),
+            Access::Method | Access::Inplace | Access::Slot | Access::Operator => of_class(""),
+            Access::Getter => of_class("__get__"),
+            Access::Setter => of_class("__set__"),
+            Access::Deleter => of_class("__delete__"),
+            Access::Transform | Access::Apply => Ok(PyString::new(py, self.name).into_any()),
         }
     }
 
@@ -206,15 +266,15 @@ impl Callable {
     pub fn path(&self) -> String {
         let name = self.name;
         match self.kind {
-            Kind::Function => format!("pullback.{name}"),
-            Kind::InplaceFunction => format!("pullback.{name}_"),
-            Kind::Getter => format!("pullback.Tensor.{name}.__get__"),
-            Kind::Setter => format!("pullback.Tensor.{name}.__set__"),
-            Kind::Deleter => format!("pullback.Tensor.{name}.__delete__"),
-            Kind::Transform => format!("pullback.func.{name}"),
-            Kind::Apply => format!("{name}.apply"),
-            Kind::Inplace => format!("pullback.Tensor.{name}_"),
-            Kind::Method | Kind::Slot | Kind::Operator => format!("pullback.Tensor.{name}"),
+            Access::Function => format!("pullback.{name}"),
+            Access::InplaceFunction => format!("pullback.{name}_"),
+            Access::Getter => format!("pullback.Tensor.{name}.__get__"),
+            Access::Setter => format!("pullback.Tensor.{name}.__set__"),
+            Access::Deleter => format!("pullback.Tensor.{name}.__delete__"),
+            Access::Transform => format!("pullback.func.{name}"),
+            Access::Apply => format!("{name}.apply"),
+            Access::Inplace => format!("pullback.Tensor.{name}_"),
+            Access::Method | Access::Slot | Access::Operator => format!("pullback.Tensor.{name}"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `__torch_function__`: subclasses of `Tensor` that answer calls themselves.
 
-use super::callable::{self, Callable, Given, Kind, is_basic};
+use super::callable::{self, Access, Callable, Given, is_basic};
 use crate::types::errors::PyResult;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -53,6 +53,15 @@ pub fn call<'py>(
         }
     }
     if found.is_empty() { None } else { Some(ask(py, callable, given, &found)) }
+}
+
+/// Whether one of these has a say.
+pub fn is_asked(py: Python<'_>, objects: impl Iterator<Item = Object>, tensor: Class) -> PyResult<bool> {
+    let mut found = Vec::new();
+    for o in objects {
+        collect(py, o, tensor, &mut found)?;
+    }
+    Ok(!found.is_empty() && DEFAULTS.get() == 0)
 }
 
 /// Adds an argument that has a say, or the items of a list that have: one of each class, subclasses before others.
@@ -145,7 +154,7 @@ fn ask<'py>(
             return Ok(out);
         }
     }
-    if callable.kind == Kind::Operator {
+    if callable.kind == Access::Operator {
         return Ok(not_implemented);
     }
     let names: Vec<String> = found.iter().map(|o| o.get_type().to_string()).collect();
@@ -192,7 +201,7 @@ pub fn default<'py>(
         func.call(args.unwrap_or(&PyTuple::empty(py)), kwargs)?
     };
     for name in ["grad", "_grad", "_base"] {
-        if func.eq(Callable { kind: Kind::Getter, name }.object(py)?)? {
+        if func.eq(Callable { kind: Access::Getter, name }.object(py)?)? {
             return Ok(out);
         }
     }

@@ -1,6 +1,7 @@
 //! Calls as the interpreter passes them, without a tuple and a dict.
 
 use crate::door::callable::{self, Given};
+use crate::process::gil;
 use crate::types::errors::PyResult;
 use pullback::dense::stack;
 use pyo3::PyClass;
@@ -223,29 +224,6 @@ pub unsafe fn install(
     unsafe {
         let class = class.as_type_ptr();
         (*class).tp_vectorcall_offset = (contents + offset) as ffi::Py_ssize_t;
-        ClassFlags::add(&mut (*class).tp_flags, ffi::Py_TPFLAGS_HAVE_VECTORCALL | flags);
+        gil::add_flags(class, ffi::Py_TPFLAGS_HAVE_VECTORCALL | flags);
     }
 }
-
-/// The flags of a class: a number, which is atomic where the interpreter has no lock.
-trait ClassFlags {
-    fn add(&mut self, flags: c_ulong);
-}
-
-impl ClassFlags for c_ulong {
-    fn add(&mut self, flags: c_ulong) {
-        *self |= flags;
-    }
-}
-
-impl ClassFlags for AtomicCULong {
-    fn add(&mut self, flags: c_ulong) {
-        *self.get_mut() |= flags;
-    }
-}
-
-/// The atomic number as wide as C's `unsigned long`.
-#[cfg(any(windows, target_pointer_width = "32"))]
-type AtomicCULong = std::sync::atomic::AtomicU32;
-#[cfg(not(any(windows, target_pointer_width = "32")))]
-type AtomicCULong = std::sync::atomic::AtomicU64;

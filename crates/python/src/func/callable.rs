@@ -20,7 +20,7 @@ use pyo3::{ffi, intern};
 use std::mem::offset_of;
 
 /// Which transform, with its options.
-pub enum Kind {
+pub enum Transformation {
     Grad(Grad),
     Vmap(Vmap),
     Reverse(Reverse),
@@ -35,7 +35,7 @@ pub struct Transform {
     /// Where the interpreter looks for the entry point.
     vectorcall: ffi::vectorcallfunc,
     func: Py<PyAny>,
-    kind: Kind,
+    kind: Transformation,
     pub origin: Origin,
 }
 
@@ -44,7 +44,7 @@ const FORWARDED: [&str; 4] = ["__name__", "__qualname__", "__module__", "__doc__
 
 impl Transform {
     /// `func` transformed.
-    pub fn make<'py>(func: &Bound<'py, PyAny>, kind: Kind) -> PyResult<Bound<'py, PyAny>> {
+    pub fn make<'py>(func: &Bound<'py, PyAny>, kind: Transformation) -> PyResult<Bound<'py, PyAny>> {
         let origin = place::origin(kind.name(), func)?;
         let t = Transform { vectorcall: vectorcall::entry::<Transform>, func: func.clone().unbind(), kind, origin };
         Ok(object::make_with_dict(func.py(), t)?.into_any())
@@ -61,14 +61,14 @@ impl Transform {
     }
 }
 
-impl Kind {
+impl Transformation {
     pub fn name(&self) -> &'static str {
         match self {
-            Kind::Grad(g) => g.name(),
-            Kind::Vmap(_) => "vmap",
-            Kind::Reverse(_) => "jacrev",
-            Kind::Forward(_) => "jacfwd",
-            Kind::Trace => "trace",
+            Transformation::Grad(g) => g.name(),
+            Transformation::Vmap(_) => "vmap",
+            Transformation::Reverse(_) => "jacrev",
+            Transformation::Forward(_) => "jacfwd",
+            Transformation::Trace => "trace",
         }
     }
 
@@ -76,11 +76,11 @@ impl Kind {
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         match self {
-            Kind::Grad(g) => g.options(&options)?,
-            Kind::Vmap(v) => v.options(&options)?,
-            Kind::Reverse(r) => r.options(&options)?,
-            Kind::Forward(f) => f.options(&options)?,
-            Kind::Trace => {}
+            Transformation::Grad(g) => g.options(&options)?,
+            Transformation::Vmap(v) => v.options(&options)?,
+            Transformation::Reverse(r) => r.options(&options)?,
+            Transformation::Forward(f) => f.options(&options)?,
+            Transformation::Trace => {}
         }
         Ok(options)
     }
@@ -92,15 +92,15 @@ unsafe extern "C" {
 
 impl Callable for Transform {
     fn callable(&self) -> door::Callable {
-        door::Callable { kind: door::Kind::Transform, name: self.kind.name() }
+        door::Callable { kind: door::Access::Transform, name: self.kind.name() }
     }
     fn called<'py>(&self, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.kind {
-            Kind::Grad(g) => passed::run(call, || g.call(self, call)),
-            Kind::Vmap(v) => v.call(self, call),
-            Kind::Reverse(r) => passed::run(call, || r.call(self, call)),
-            Kind::Forward(f) => passed::run(call, || f.call(self, call)),
-            Kind::Trace => trace::run(self, call),
+            Transformation::Grad(g) => passed::run(call, || g.call(self, call)),
+            Transformation::Vmap(v) => v.call(self, call),
+            Transformation::Reverse(r) => passed::run(call, || r.call(self, call)),
+            Transformation::Forward(f) => passed::run(call, || f.call(self, call)),
+            Transformation::Trace => trace::run(self, call),
         }
     }
 }
@@ -177,7 +177,7 @@ impl Transform {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.func)?;
         match &self.kind {
-            Kind::Vmap(v) => v.traverse(&visit),
+            Transformation::Vmap(v) => v.traverse(&visit),
             _ => Ok(()),
         }
     }
@@ -221,7 +221,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = m.py();
     m.add_class::<Transform>()?;
     let class: Bound<'_, PyType> = py.get_type::<Transform>();
-    let kind = Kind::Grad(Grad { argnums: Argnums::One(0), has_aux: false, value: false });
+    let kind = Transformation::Grad(Grad { argnums: Argnums::One(0), has_aux: false, value: false });
     let sample =
         Transform { vectorcall: vectorcall::entry::<Transform>, func: py.None(), kind, origin: Origin::UNKNOWN };
     let sample = Bound::new(py, sample)?;

@@ -1,7 +1,7 @@
 //! `grad` and `grad_and_value`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::callable::{Kind as Callable, Transform};
+use super::callable::{Transform, Transformation};
 use super::fail;
 use super::tree::{map_tensors, object, tensor_value};
 use crate::door::vectorcall::Call;
@@ -71,7 +71,7 @@ fn make<'py>(
     value: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let argnums = Argnums::new(&argnums, false)?;
-    Transform::make(func, Callable::Grad(Grad { argnums, has_aux, value }))
+    Transform::make(func, Transformation::Grad(Grad { argnums, has_aux, value }))
 }
 
 impl Grad {

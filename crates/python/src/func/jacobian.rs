@@ -1,7 +1,7 @@
 //! `jacrev`, `jacfwd` and `hessian`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::callable::{Kind as Callable, Transform};
+use super::callable::{Transform, Transformation};
 use super::fail;
 use super::grad::split_aux;
 use super::tree::{Tree, object, tensor_value};
@@ -64,7 +64,7 @@ pub fn jacrev<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let argnums = Argnums::new(&argnums, false)?;
     let chunk_size = chunk("jacrev", chunk_size)?;
-    Transform::make(func, Callable::Reverse(Reverse { argnums, has_aux, chunk_size }))
+    Transform::make(func, Transformation::Reverse(Reverse { argnums, has_aux, chunk_size }))
 }
 
 /// Returns a function that computes the Jacobian of `func` by forward mode: one column for each element of the argument.
@@ -99,7 +99,7 @@ pub fn jacfwd<'py>(
     let argnums = Argnums::new(&argnums, true)?;
     let chunk_size = chunk("jacfwd", chunk_size)?;
     let randomness = randomness_of(randomness)?;
-    Transform::make(func, Callable::Forward(Forward { argnums, has_aux, chunk_size, randomness }))
+    Transform::make(func, Transformation::Forward(Forward { argnums, has_aux, chunk_size, randomness }))
 }
 
 /// Returns a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
@@ -118,7 +118,7 @@ pub fn hessian<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>) -> PyResul
     let outer = Argnums::new(&argnums, false)?;
     let inner = jacrev(func, argnums, false, None, false)?;
     let options = Forward { argnums: outer, has_aux: false, chunk_size: None, randomness: Randomness::Error };
-    Transform::make(&inner, Callable::Forward(options))
+    Transform::make(&inner, Transformation::Forward(options))
 }
 
 fn chunk(op: &str, size: Option<i64>) -> PyResult<Option<usize>> {

@@ -43,7 +43,7 @@ pub fn jvp<'py>(
     has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
-    if let Some(out) = callable::asked(py, callable::Kind::Transform, "jvp", &[primals.as_ptr(), tangents.as_ptr()]) {
+    if let Some(out) = callable::asked(py, callable::Access::Transform, "jvp", &[primals.as_ptr(), tangents.as_ptr()]) {
         return Ok(out?.cast_into()?);
     }
     let mut pairs = Pairs::default();

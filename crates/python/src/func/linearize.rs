@@ -32,7 +32,7 @@ use pyo3::types::PyTuple;
 #[pyo3(signature = (func, *primals))]
 pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
-    if let Some(out) = callable::asked(py, callable::Kind::Transform, "linearize", &[primals.as_ptr()]) {
+    if let Some(out) = callable::asked(py, callable::Access::Transform, "linearize", &[primals.as_ptr()]) {
         return Ok(out?.cast_into()?);
     }
     let (values, trees) = tensors("linearize", primals, &[])?;

@@ -23,7 +23,7 @@ pub struct Mapped<'py> {
     dim: usize,
 }
 
-pub enum Leaf<'py> {
+pub enum BatchArgument<'py> {
     Mapped(Mapped<'py>),
     Whole(Bound<'py, PyAny>),
 }
@@ -32,7 +32,7 @@ pub enum Leaf<'py> {
 #[derive(Default)]
 pub struct Arguments<'py> {
     pub trees: SmallVec<[(usize, Tree, Range<usize>); 4]>,
-    pub leaves: SmallVec<[Leaf<'py>; 4]>,
+    pub leaves: SmallVec<[BatchArgument<'py>; 4]>,
     pub sizes: SmallVec<[usize; 4]>,
 }
 
@@ -59,7 +59,7 @@ impl<'py> Arguments<'py> {
         }
         let dim = dim.rem_euclid(rank) as usize;
         self.sizes.push(value.shape()[dim]);
-        self.leaves.push(Leaf::Mapped(Mapped { caller: caller.clone(), value, dim }));
+        self.leaves.push(BatchArgument::Mapped(Mapped { caller: caller.clone(), value, dim }));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! `trace`: a function as a straight-line program.
 
-use super::callable::{Kind as Callable, Transform};
+use super::callable::{Transform, Transformation};
 use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
 use crate::door::vectorcall::Call;
@@ -37,11 +37,11 @@ use pyo3::types::{PyDict, PyTuple};
 /// tensor([6., 8.])
 #[pyfunction]
 pub fn trace<'py>(func: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    Transform::make(func, Callable::Trace)
+    Transform::make(func, Transformation::Trace)
 }
 
 /// A place of the arguments or of the result.
-enum Leaf {
+enum Position {
     Tensor,
     /// Any other object, which is part of the program.
     Fixed(Py<PyAny>),
@@ -50,7 +50,7 @@ enum Leaf {
 /// A structure with tensors and other objects in its leaves.
 struct Structure {
     tree: Tree,
-    leaves: Vec<Leaf>,
+    leaves: Vec<Position>,
 }
 
 impl Structure {
@@ -60,9 +60,9 @@ impl Structure {
             leaves.push(match tensor_value(leaf) {
                 Some(value) => {
                     values.push(value);
-                    Leaf::Tensor
+                    Position::Tensor
                 }
-                None => Leaf::Fixed(leaf.clone().unbind()),
+                None => Position::Fixed(leaf.clone().unbind()),
             });
             Ok(())
         })?;
@@ -70,18 +70,18 @@ impl Structure {
     }
 
     fn clone_ref(&self, py: Python<'_>) -> Structure {
-        let leaf = |leaf: &Leaf| match leaf {
-            Leaf::Tensor => Leaf::Tensor,
-            Leaf::Fixed(object) => Leaf::Fixed(object.clone_ref(py)),
+        let leaf = |leaf: &Position| match leaf {
+            Position::Tensor => Position::Tensor,
+            Position::Fixed(object) => Position::Fixed(object.clone_ref(py)),
         };
         Structure { tree: self.tree.clone(), leaves: self.leaves.iter().map(leaf).collect() }
     }
 
     fn objects<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let mut values = values.into_iter();
-        let leaf = |leaf: &Leaf| match leaf {
-            Leaf::Fixed(object) => Ok(object.bind(py).clone()),
-            Leaf::Tensor => match values.next() {
+        let leaf = |leaf: &Position| match leaf {
+            Position::Fixed(object) => Ok(object.bind(py).clone()),
+            Position::Tensor => match values.next() {
                 Some(value) => object(py, value),
                 None => Err(PyValueError::new_err("too few leaves").into()),
             },
@@ -101,8 +101,8 @@ impl Structure {
         }
         for (i, pair) in self.leaves.iter().zip(&other.leaves).enumerate() {
             let same = match pair {
-                (Leaf::Tensor, Leaf::Tensor) => true,
-                (Leaf::Fixed(a), Leaf::Fixed(b)) => a.is(b) || a.bind(py).eq(b)?,
+                (Position::Tensor, Position::Tensor) => true,
+                (Position::Fixed(a), Position::Fixed(b)) => a.is(b) || a.bind(py).eq(b)?,
                 _ => false,
             };
             if !same {
@@ -119,11 +119,11 @@ impl Structure {
     }
 }
 
-impl Leaf {
+impl Position {
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         match self {
-            Leaf::Tensor => Ok("a tensor".into()),
-            Leaf::Fixed(o) => crate::types::brief::brief(o.bind(py)),
+            Position::Tensor => Ok("a tensor".into()),
+            Position::Fixed(o) => crate::types::brief::brief(o.bind(py)),
         }
     }
 }
@@ -228,7 +228,7 @@ impl Program {
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         for leaf in self.inputs.leaves.iter().chain(&self.outputs.leaves) {
-            if let Leaf::Fixed(object) = leaf {
+            if let Position::Fixed(object) = leaf {
                 visit.call(object)?;
             }
         }

@@ -39,7 +39,7 @@ pub fn vjp<'py>(
     has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
-    if let Some(out) = callable::asked(py, callable::Kind::Transform, "vjp", &[primals.as_ptr()]) {
+    if let Some(out) = callable::asked(py, callable::Access::Transform, "vjp", &[primals.as_ptr()]) {
         return Ok(out?.cast_into()?);
     }
     let mut values: Vec<Tensor> = Vec::with_capacity(primals.len());

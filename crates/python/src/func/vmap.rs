@@ -1,9 +1,9 @@
 //! `vmap`: a function over all members of a batch at once.
 
-use super::callable::{Kind as Callable, Transform};
+use super::callable::{Transform, Transformation};
 use super::dims::{Dims, DimsArgument, dimension, out_dimension, wrong_in_dims};
 use super::fail;
-use super::mapped::{Arguments, Leaf};
+use super::mapped::{Arguments, BatchArgument};
 use super::tree::{Tree, object, tensor_value};
 use crate::door::vectorcall::Call;
 use crate::pytree::{self, Leaves};
@@ -70,7 +70,7 @@ pub fn vmap<'py>(
         n => n.map(|n| n as usize),
     };
     let v = Vmap { in_dims: in_dims.0, out_dims: out_dims.0, randomness: randomness_of(randomness)?, chunk_size };
-    Transform::make(func, Callable::Vmap(v))
+    Transform::make(func, Transformation::Vmap(v))
 }
 
 /// The argument `randomness`.
@@ -183,7 +183,7 @@ impl Vmap {
         dims: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Tree>> {
         if dims.is_none() {
-            args.leaves.push(Leaf::Whole(argument.clone()));
+            args.leaves.push(BatchArgument::Whole(argument.clone()));
             return Ok(Some(Tree::Single));
         }
         let (leaves, tree) = Tree::leaves(argument)?;
@@ -191,7 +191,7 @@ impl Vmap {
         for (leaf, dim) in leaves.iter().zip(&dims) {
             match dimension(dim) {
                 Some(Some(dim)) => args.push(t, leaf, dim)?,
-                Some(None) => args.leaves.push(Leaf::Whole(leaf.clone())),
+                Some(None) => args.leaves.push(BatchArgument::Whole(leaf.clone())),
                 None => {
                     let message = format!(
                         "{}: Got in_dim={} for an input but in_dim must be either an integer dimension or None",
@@ -237,8 +237,8 @@ impl Vmap {
         let mut new: SmallVec<[(usize, Bound<'py, PyAny>); 4]> = SmallVec::new();
         for (i, tree, range) in &args.trees {
             let leaves = args.leaves[range.clone()].iter().map(|leaf| match leaf {
-                Leaf::Whole(o) => Ok(o.clone()),
-                Leaf::Mapped(m) => m.argument(&batch, from, size),
+                BatchArgument::Whole(o) => Ok(o.clone()),
+                BatchArgument::Mapped(m) => m.argument(&batch, from, size),
             });
             new.push((*i, tree.of_objects(py, leaves.collect::<PyResult<SmallVec<[_; 4]>>>()?)?));
         }

@@ -10,6 +10,7 @@ use super::saved::{Classic, Place, Sorter};
 use super::written::Written;
 use super::{Objects, optional, reach};
 use crate::door::vectorcall::invoke_named;
+use crate::process::gil;
 use crate::tensor;
 use crate::types::errors;
 use crate::types::errors::PyResult;
@@ -22,7 +23,6 @@ use pullback::core::watch::{self, Levels};
 use pullback::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
 use pullback::function::{Context, Forward, Function, Mapped, Rule, Setup, is_tried, pass_on};
 use pyo3::exceptions::PyRuntimeError;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
@@ -95,20 +95,7 @@ pub struct Call {
 /// Runs Python code and carries its exception.
 #[inline(always)]
 pub(super) fn python<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R> {
-    // SAFETY: the first call only answers a question; the second is made where the thread is attached, as most are.
-    let out = unsafe {
-        match ffi::PyGILState_Check() {
-            1 => f(Python::assume_attached()),
-            _ => attached(f),
-        }
-    };
-    out.map_err(errors::to_error)
-}
-
-#[cold]
-#[inline(never)]
-fn attached<R>(f: impl FnOnce(Python<'_>) -> PyResult<R>) -> PyResult<R> {
-    Python::attach(f)
+    gil::with(f).map_err(errors::to_error)
 }
 
 /// Tensors that a tape records now; with `duals`, also those with a tangent.
@@ -251,9 +238,16 @@ impl Call {
         )
     }
 
-    fn forward_separate(&self, py: Python<'_>, values: &[Tensor], own: bool) -> PyResult<Forward> {
+    /// What `forward`, which gets no ctx, makes of these values.
+    pub(super) fn forward_by(
+        &self,
+        py: Python<'_>,
+        forward: &Bound<'_, PyAny>,
+        values: &[Tensor],
+        own: bool,
+    ) -> PyResult<Forward> {
         let objects = self.inputs.objects(py, values, own)?;
-        let out = self.inputs.call(self.methods.forward.bind(py), &[], &objects)?;
+        let out = self.inputs.call(forward, &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
         Call::lower(&mut parsed.tensors)?;
         let noted = self.note(&objects, values, &mut parsed, &[])?;
@@ -342,7 +336,7 @@ impl Function for Call {
         // A function that is tried must not touch the caller's objects.
         let own = !is_tried();
         python(|py| match self.methods.setup_context {
-            Some(_) => self.forward_separate(py, args, own),
+            Some(_) => self.forward_by(py, self.methods.forward.bind(py), args, own),
             None => self.forward_classic(py, args, own),
         })
     }

@@ -1,7 +1,7 @@
 //! The `ctx` of `autograd.Function`.
 
 use super::Objects;
-use crate::door::native;
+use crate::door::descriptors;
 use crate::process::object;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
@@ -169,7 +169,7 @@ impl object::Pooled for Ctx {
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Ctx>()?;
     object::register(object::make_with_dict(m.py(), Ctx::default())?);
-    native::install(&m.py().get_type::<Ctx>(), METHODS, &[])
+    descriptors::install(&m.py().get_type::<Ctx>(), METHODS, &[])
 }
 
 impl Ctx {
@@ -379,11 +379,11 @@ fn check_tensors<'a, 'py: 'a>(
 
 /// `save_for_backward(*tensors)` and `save_for_forward(*tensors)`, which get their arguments without a tuple.
 unsafe extern "C" fn save<const FORWARD: bool>(
-    ctx: native::Object,
-    args: *const native::Object,
+    ctx: descriptors::Object,
+    args: *const descriptors::Object,
     n: ffi::Py_ssize_t,
-    names: native::Object,
-) -> native::Object {
+    names: descriptors::Object,
+) -> descriptors::Object {
     let signature = if FORWARD { &SAVE_FOR_FORWARD } else { &SAVE_FOR_BACKWARD };
     let called = |py: Python<'_>| {
         // SAFETY: the interpreter passes n live objects, and an object of the class, which the method's descriptor checks.
@@ -408,18 +408,18 @@ unsafe extern "C" fn save<const FORWARD: bool>(
     unsafe { crate::door::enter::enter(called) }
 }
 
-const fn saving(name: &'static str) -> native::Signature {
-    native::Signature { name, params: &[("tensors", None)], positional: 1, rest: true }
+const fn saving(name: &'static str) -> descriptors::Signature {
+    descriptors::Signature { name, params: &[("tensors", None)], positional: 1, rest: true }
 }
-static SAVE_FOR_BACKWARD: native::Signature = saving("save_for_backward");
-static SAVE_FOR_FORWARD: native::Signature = saving("save_for_forward");
-static METHODS: &[native::Method] = &[
-    native::Method {
+static SAVE_FOR_BACKWARD: descriptors::Signature = saving("save_for_backward");
+static SAVE_FOR_FORWARD: descriptors::Signature = saving("save_for_forward");
+static METHODS: &[descriptors::Method] = &[
+    descriptors::Method {
         signature: &SAVE_FOR_BACKWARD,
         doc: &["Keeps tensors (or None) for `backward`. A second call replaces the first."],
         call: save::<false>,
     },
-    native::Method {
+    descriptors::Method {
         signature: &SAVE_FOR_FORWARD,
         doc: &["Keeps tensors (or None) for `jvp`. A second call replaces the first."],
         call: save::<true>,

@@ -6,6 +6,7 @@ mod ctx;
 mod inputs;
 mod method;
 mod methods;
+mod operator;
 mod outputs;
 mod reach;
 mod rules;
@@ -80,15 +81,12 @@ type Objects<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
 impl Callable for Apply {
     fn callable(&self) -> door::Callable {
-        door::Callable { kind: door::Kind::Apply, name: "Function" }
+        door::Callable { kind: door::Access::Apply, name: "Function" }
     }
     fn called<'py>(&self, given: &Given<'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = given.py();
-        if self.methods.unverified.load(Relaxed) && level::height() == 0 {
-            self.methods.unverified.store(false, Relaxed);
-            let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
-            let (args, kwargs) = given.arguments()?;
-            verify.call1((self.methods.class.bind(py), args, kwargs))?;
+        if self.methods.unverified.load(Relaxed) {
+            self.verify(given)?;
         }
         let open = level::tracing() == LevelId::DENSE;
         if !self.methods.must_bind(given.positional(), given.keywords() != 0) {
@@ -114,8 +112,9 @@ impl Apply {
     fn new(class: &Bound<'_, PyType>) -> PyResult<Apply> {
         let methods = Methods::of(class)?;
         let own = class.getattr(intern!(class.py(), "__module__"))?.extract::<String>().unwrap_or_default();
-        let verify = std::env::var_os("PULLBACK_VERIFY").is_some_and(|v| v == "first");
-        methods.unverified.store(verify && own != "pullback.autograd.function", Relaxed);
+        let wanted =
+            own != "pullback.autograd.function" && std::env::var_os("PULLBACK_VERIFY").is_some_and(|v| v == "first");
+        methods.unverified.store(wanted, Relaxed);
         Ok(Apply { vectorcall: vectorcall::entry::<Apply>, methods: Arc::new(methods) })
     }
 
@@ -175,6 +174,18 @@ impl Apply {
 }
 
 impl Apply {
+    /// Checks the rules on the arguments of the first call.
+    #[cold]
+    fn verify(&self, given: &Given<'_>) -> PyResult<()> {
+        let py = given.py();
+        self.methods.unverified.store(false, Relaxed);
+        let verify = py.import("pullback.autograd._verify")?.getattr("at_first_use")?;
+        let (args, kwargs) = given.arguments()?;
+        let done = verify.call1((self.methods.class.bind(py), args, kwargs))?.is_truthy()?;
+        self.methods.unverified.store(!done, Relaxed);
+        Ok(())
+    }
+
     /// Nobody follows: the forward runs on the caller's own objects. `call` gives them to it, the ctx before them.
     fn plain<'py>(
         &self,
@@ -261,6 +272,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     ctx::register(m)?;
     let autograd = submodule(m, "autograd")?;
     autograd.add_class::<rules::Ruled>()?;
+    autograd.add_class::<operator::Custom>()?;
     autograd.add_function(wrap_pyfunction!(rules::_is_followed, &autograd)?)?;
     Ok(m.add_class::<VmapInfo>()?)
 }

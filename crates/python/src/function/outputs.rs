@@ -88,6 +88,14 @@ impl Structure {
         self.assemble(py, items)
     }
 
+    /// The last of several results, if it is no tensor.
+    pub fn last<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match self.items.last()? {
+            Item::Constant(o) => Some(o.bind(py).clone()),
+            _ => None,
+        }
+    }
+
     /// Whether the result is a tensor and nothing else, as most are.
     fn is_tensor(&self) -> bool {
         matches!((&self.whole, &self.items[..]), (Whole::One, [Item::Tensor]))

@@ -12,13 +12,11 @@ use super::{Objects, optional, reach, value_of};
 use crate::tensor;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use crate::types::random;
 use pullback::base::Result;
 use pullback::core::origin::{Origin, at_here};
 use pullback::core::reach::Reach;
 use pullback::core::watch::{self, Levels};
 use pullback::core::{Forward, Set, Tangents, Tensor};
-use pullback::dense::random::Generator;
 use pullback::function::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules, state_of};
 use pullback::function::{self, Followers, Rule};
 use pyo3::exceptions::PyRuntimeError;
@@ -43,7 +41,6 @@ struct Given {
     symbolic: bool,
     /// Tensors that must not be differentiated.
     fixed: Vec<usize>,
-    generators: Vec<Arc<Generator>>,
 }
 
 /// What a run leaves for the rules.
@@ -68,16 +65,14 @@ impl Ruled {
         tensors: Vec<Bound<'py, PyAny>>,
         rules: (bool, bool, bool),
         fixed: Vec<usize>,
-        generators: Vec<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>)> {
         let py = call.py();
         let mut args = vec![call.clone()];
         args.extend(tensors);
         let (inputs, values) = Inputs::of_leaves(&args);
         let followers = Followers::of(&values);
-        let generators = generators.iter().filter_map(random::generator).collect();
         let call = Call::new(self.methods.clone(), inputs, &values);
-        let given = Given { call, backward: rules.0, jvp: rules.1, symbolic: rules.2, fixed, generators };
+        let given = Given { call, backward: rules.0, jvp: rules.1, symbolic: rules.2, fixed };
         let (f, run) = apply_rules(given, &values, followers)?;
         let Some(state) = state_of(&run).and_then(|s| s.downcast_ref::<State>()) else {
             return Err(f.rules.call.error("its forward has not run").into());
@@ -226,10 +221,6 @@ impl Rules for Given {
 
     fn argument(&self, i: usize) -> String {
         self.call.inputs.name(&self.call.methods, i)
-    }
-
-    fn generators(&self) -> Vec<Arc<Generator>> {
-        self.generators.clone()
     }
 
     fn run(&self, part: Part, args: &[Tensor], turn: Turn) -> Result<Primal> {

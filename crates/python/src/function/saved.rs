@@ -11,8 +11,8 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::{Forward, Node, Outputs, Set, Tensor};
-use pullback::dense::random::default_generator;
 use pullback::function::{self, Setup, Values};
+use pullback::ops::rewind::Rewind;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -191,12 +191,12 @@ impl Call {
                  more, and {what}: write setup_context(ctx, inputs, output), and forward without ctx"
             ))
         };
-        let draws = default_generator().get_state();
+        let draws = Rewind::open();
         let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let objects = self.inputs.objects(py, ins, false)?;
         let out = self.inputs.call(self.methods.forward.bind(py), &[ctx.clone().into_any()], &objects);
         let out = out.map_err(|e| why(&format!("it ended with {e}")))?;
-        if default_generator().get_state() != draws {
+        if draws.has_drawn() {
             return Err(why("it draws random numbers, which would not be the same").into());
         }
         let parsed = Structure::parse(&out)?;

@@ -1,8 +1,8 @@
 //! What a tensor is: sizes, dtype, place in memory.
 
-use crate::data::conversion;
-use crate::door::native::Out;
-use crate::native;
+use crate::data::export;
+use crate::descriptors;
+use crate::door::descriptors::Out;
 use crate::tensor::views;
 use crate::types::errors::PyResult;
 use crate::types::{device, dtype, options, size};
@@ -54,7 +54,7 @@ pub fn dimension(o: &Bound<'_, PyAny>, op: &str, rank: usize) -> PyResult<usize>
     Ok(d.rem_euclid(n) as usize)
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The number of dimensions.
     fn dim(slf) { int(slf.py(), slf.get().value().rank()) }
     /// The number of dimensions.
@@ -100,10 +100,10 @@ native! { METHODS, ATTRIBUTES:
     /// Whether the dtype has negative values.
     fn is_signed(slf) { truth(slf.py(), slf.get().value().dtype().is_signed()) }
     /// Whether the only element is not zero.
-    fn is_nonzero(slf) { truth(slf.py(), conversion::truth(slf.get())?) }
+    fn is_nonzero(slf) { truth(slf.py(), export::truth(slf.get())?) }
     /// Whether both have the same sizes.
     fn is_same_size(slf, other) {
-        let other = crate::data::convert::tensor(&*required(other, "is_same_size", "other")?);
+        let other = crate::data::marshal::tensor(&*required(other, "is_same_size", "other")?);
         let Some(other) = other else { return Err(Error::type_("is_same_size(): argument 'other' must be Tensor").into()) };
         truth(slf.py(), slf.get().value().shape() == other.shape())
     }
@@ -195,7 +195,7 @@ native! { METHODS, ATTRIBUTES:
     ~
     /// The memory as NumPy's array interface.
     get __array_interface__(slf) {
-        let array = conversion::exported(slf.get(), "__array_interface__")?;
+        let array = export::exported(slf.get(), "__array_interface__")?;
         Ok(crate::data::memory::to_numpy(slf.py(), array)?.getattr("__array_interface__")?)
     }
     ~
@@ -218,9 +218,9 @@ native! { METHODS, ATTRIBUTES:
 }
 
 fn set_part(
-    slf: crate::door::native::Slf<'_, '_>,
+    slf: crate::door::descriptors::Slf<'_, '_>,
     part: &str,
-    value: crate::door::native::Arg<'_, '_>,
+    value: crate::door::descriptors::Arg<'_, '_>,
 ) -> PyResult<()> {
     match value {
         Some(value) => views::set_numbers(slf, part, &value),
@@ -229,13 +229,17 @@ fn set_part(
 }
 
 /// What `requires_grad` is set to.
-fn flag(o: crate::door::native::Arg<'_, '_>) -> PyResult<bool> {
+fn flag(o: crate::door::descriptors::Arg<'_, '_>) -> PyResult<bool> {
     match o.as_ref().and_then(|o| o.cast::<PyBool>().ok()) {
         Some(b) => Ok(b.is_true()),
         None => Err(Error::runtime("requires_grad must be a bool: assign True or False").into()),
     }
 }
 
-fn required<'a, 'py>(o: crate::door::native::Arg<'a, 'py>, op: &str, name: &str) -> PyResult<Borrowed<'a, 'py, PyAny>> {
+fn required<'a, 'py>(
+    o: crate::door::descriptors::Arg<'a, 'py>,
+    op: &str,
+    name: &str,
+) -> PyResult<Borrowed<'a, 'py, PyAny>> {
     o.ok_or_else(|| Error::type_(format!("{op}: argument '{name}' must not be None")).into())
 }

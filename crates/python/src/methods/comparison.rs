@@ -1,8 +1,9 @@
 //! Comparisons of whole tensors, which read data.
 
-use crate::data::convert;
-use crate::door::native::{Arg, Out};
-use crate::native;
+use crate::data::marshal;
+use crate::descriptors;
+use crate::door::callable;
+use crate::door::descriptors::{Arg, Out};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
@@ -10,13 +11,13 @@ use pullback::core::Tensor;
 use pullback::ops::{compare, reduce};
 use pullback::skin::read::{self, Reading};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyFloat};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 fn tensor(op: &str, name: &str, object: Arg<'_, '_>) -> Result<Tensor> {
     let given = object.as_deref();
-    given.and_then(convert::tensor).ok_or_else(|| {
+    given.and_then(marshal::tensor).ok_or_else(|| {
         let got = given.map_or_else(|| "None".into(), class::type_name);
         Error::type_(format!("{op}(): argument '{name}' must be Tensor, not {got}"))
     })
@@ -42,10 +43,24 @@ fn are_equal(a: &Tensor, b: &Tensor) -> Result<bool> {
 /// False
 #[pyfunction]
 #[pyo3(name = "allclose", signature = (input, other, rtol = 1e-5, atol = 1e-8, equal_nan = false))]
-fn allclose_function(input: Any<'_, '_>, other: Any<'_, '_>, rtol: f64, atol: f64, equal_nan: bool) -> PyResult<bool> {
+fn allclose_function<'py>(
+    input: Any<'_, 'py>,
+    other: Any<'_, 'py>,
+    rtol: f64,
+    atol: f64,
+    equal_nan: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
+    let options = || {
+        let (rtol, atol) = (PyFloat::new(py, rtol).into_any(), PyFloat::new(py, atol).into_any());
+        Ok([("rtol", rtol), ("atol", atol), ("equal_nan", answer(py, equal_nan)?)])
+    };
+    if let Some(out) = callable::asked_with(py, "allclose", &[input, other], None, options) {
+        return out;
+    }
     let a = tensor("allclose", "input", Some(input.as_borrowed()))?;
     let b = tensor("allclose", "other", Some(other.as_borrowed()))?;
-    Ok(are_close(&a, &b, rtol, atol, equal_nan)?)
+    answer(py, are_close(&a, &b, rtol, atol, equal_nan)?)
 }
 
 /// Whether both have the same shape and the same elements.
@@ -55,10 +70,14 @@ fn allclose_function(input: Any<'_, '_>, other: Any<'_, '_>, rtol: f64, atol: f6
 /// True
 #[pyfunction]
 #[pyo3(name = "equal")]
-fn equal_function(input: Any<'_, '_>, other: Any<'_, '_>) -> PyResult<bool> {
+fn equal_function<'py>(input: Any<'_, 'py>, other: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
+    if let Some(out) = callable::asked_with(py, "equal", &[input, other], None, || Ok([])) {
+        return out;
+    }
     let a = tensor("equal", "input", Some(input.as_borrowed()))?;
     let b = tensor("equal", "other", Some(other.as_borrowed()))?;
-    Ok(are_equal(&a, &b)?)
+    answer(py, are_equal(&a, &b)?)
 }
 
 fn answer(py: Python<'_>, b: bool) -> Out<'_> {
@@ -69,7 +88,7 @@ fn number(value: Arg<'_, '_>, default: f64) -> PyResult<f64> {
     value.map_or(Ok(default), |v| Ok(v.extract()?))
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The members along dimension 0 from the last to the first.
     fn __reversed__(slf) {
         if slf.get().value().rank() == 0 { Ok(slf.clone().into_any()) } else { Ok(slf.call_method1("flip", (0,))?) }

@@ -1,8 +1,8 @@
 //! `fill_`, `zero_`, `copy_`: writes whose result does not depend on the old value.
 
-use crate::data::convert;
-use crate::door::native::{Arg, Out, Slf};
-use crate::native;
+use crate::data::marshal;
+use crate::descriptors;
+use crate::door::descriptors::{Arg, Out, Slf};
 use crate::tensor;
 use crate::types::class;
 use pullback::base::{Error, Layout, Result};
@@ -54,10 +54,10 @@ fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
     let Some(o) = o else {
         return Err(Error::type_(format!("{op}(): argument 'value' must be Number or Tensor, not None")));
     };
-    if let Some(n) = convert::number(&o)? {
+    if let Some(n) = marshal::number(&o)? {
         return promote::fitted(op, "value", n, like.dtype());
     }
-    match convert::tensor(&o) {
+    match marshal::tensor(&o) {
         Some(t) if t.rank() == 0 => Ok(t),
         Some(t) => Err(Error::runtime(format!(
             "{op}(): only supports 0-dimension value tensor but got tensor with {} dimensions",
@@ -70,7 +70,7 @@ fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
     }
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// Sets all elements to a number.
     fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value("fill_", value, old)) }
     /// Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
@@ -80,7 +80,7 @@ native! { METHODS, ATTRIBUTES:
         let t = slf.get();
         t.check_writable(OP)?;
         let old = t.value();
-        let wrap = crate::data::conversion::flag(wrap, false)?;
+        let wrap = crate::data::export::flag(wrap, false)?;
         let region = diagonal(old.shape(), wrap)?;
         let number = basis::cast(&value(OP, fill_value, &old)?, old.dtype())?;
         let new = part::write(&old, &region, &basis::expand(&number, region.shape())?, false)?;

@@ -1,10 +1,12 @@
 //! What an object is.
 
+use crate::door::callable;
 use crate::methods::storage::Storage;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 
 /// Whether an object is a tensor.
 ///
@@ -32,8 +34,9 @@ fn is_storage(obj: &Bound<'_, PyAny>) -> bool {
 /// >>> pullback.is_floating_point(pullback.arange(2))
 /// False
 #[pyfunction]
-fn is_floating_point(input: &Bound<'_, PyTensor>) -> bool {
-    input.get().value().dtype().is_float()
+fn is_floating_point<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_with(input.py(), "is_floating_point", &[input.as_any()], None, || Ok([]))
+        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().value().dtype().is_float()).to_owned().into_any()))
 }
 
 /// Whether a tensor's dtype is one of complex numbers.
@@ -42,8 +45,9 @@ fn is_floating_point(input: &Bound<'_, PyTensor>) -> bool {
 /// >>> pullback.is_complex(pullback.ones(2))
 /// False
 #[pyfunction]
-fn is_complex(input: &Bound<'_, PyTensor>) -> bool {
-    input.get().value().dtype().is_complex()
+fn is_complex<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_with(input.py(), "is_complex", &[input.as_any()], None, || Ok([]))
+        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().value().dtype().is_complex()).to_owned().into_any()))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

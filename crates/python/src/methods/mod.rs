@@ -9,8 +9,8 @@ pub mod repr;
 pub mod resize;
 pub mod storage;
 
-use crate::data::{conversion, dlpack};
-use crate::door::native::install;
+use crate::data::{dlpack, export};
+use crate::door::descriptors::install;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use crate::{autograd, door};
@@ -24,7 +24,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         (pickle::METHODS, pickle::ATTRIBUTES),
         (attributes::METHODS, attributes::ATTRIBUTES),
         (comparison::METHODS, comparison::ATTRIBUTES),
-        (conversion::METHODS, conversion::ATTRIBUTES),
+        (export::METHODS, export::ATTRIBUTES),
         (autograd::METHODS, autograd::ATTRIBUTES),
         (fill::METHODS, fill::ATTRIBUTES),
         (dlpack::METHODS, dlpack::ATTRIBUTES),

@@ -1,8 +1,8 @@
 //! Copies and pickles.
 
 use crate::autograd;
-use crate::door::native::{Out, Slf};
-use crate::native;
+use crate::descriptors;
+use crate::door::descriptors::{Out, Slf};
 use crate::process::object;
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -196,7 +196,7 @@ pub fn deepcopy_memory<'py>(memory: &Arc<Cell>, memo: &Bound<'py, PyAny>) -> PyR
     tensor::of_cell(memo.py(), copy)
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The same tensor, with its history, as an object of a subclass of `Tensor`.
     fn as_subclass(slf, cls) {
         let class = cls.as_ref().and_then(|c| c.cast::<PyType>().ok());

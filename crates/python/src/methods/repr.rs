@@ -1,7 +1,7 @@
 //! Tensors as text.
 
-use crate::data::convert;
-use crate::door::native::{Out, Slf};
+use crate::data::marshal;
+use crate::door::descriptors::{Out, Slf};
 use crate::tensor;
 use crate::types::class;
 use crate::types::errors::PyResult;
@@ -66,7 +66,7 @@ pub fn format<'py>(slf: Slf<'_, 'py>, spec: &str) -> Out<'py> {
         && is_plain
         && let Ok(a) = read::array(&value, "format()", Reading::Item)
     {
-        let number = convert::scalar(py, a.item()?)?;
+        let number = marshal::scalar(py, a.item()?)?;
         return Ok(number.call_method1("__format__", (spec,))?);
     }
     if spec.is_empty() {

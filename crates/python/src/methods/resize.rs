@@ -2,10 +2,10 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::door::native;
-use crate::door::native::{Arg, Slf};
+use crate::descriptors;
+use crate::door::descriptors;
+use crate::door::descriptors::{Arg, Slf};
 use crate::methods::storage::Storage;
-use crate::native;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class;
@@ -113,7 +113,7 @@ pub fn offset(op: &str, o: &Bound<'_, PyAny>) -> PyResult<usize> {
     };
     let size = given.extract::<i64>().ok().and_then(|i| Whole::from(i).size());
     size.ok_or_else(|| {
-        let got = crate::data::convert::number(&given);
+        let got = crate::data::marshal::number(&given);
         let got = got.ok().flatten().map_or_else(String::new, |n| n.to_string());
         Error::runtime(format!("{op}(): argument 'storage_offset' must be a non-negative int, got {got}")).into()
     })
@@ -178,7 +178,7 @@ fn row_major(op: &str, memory_format: Arg<'_, '_>) -> PyResult<()> {
     }
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
     /// zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
     ///
@@ -251,5 +251,5 @@ native! { METHODS, ATTRIBUTES:
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    native::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
+    descriptors::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
 }

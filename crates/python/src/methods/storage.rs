@@ -1,8 +1,10 @@
 //! The memory behind a tensor: its storage, and the tensor that it is a view of.
 
-use crate::door::native;
-use crate::door::native::{Arg, Out, Slf};
-use crate::native;
+use crate::descriptors;
+use crate::door::callable;
+use crate::door::descriptors;
+use crate::door::descriptors::{Arg, Out, Slf};
+use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::tensor::standing::stand_for;
@@ -26,7 +28,8 @@ fn object<'py>(view: Slf<'_, 'py>, cell: Arc<Cell>) -> Out<'py> {
     let py = view.py();
     let known = cell.host() as *mut ffi::PyObject;
     // SAFETY: an object stands down before its memory is freed; one without references is being dropped right now.
-    let alive = unsafe { (!known.is_null() && ffi::Py_REFCNT(known) > 0).then(|| Bound::from_borrowed_ptr(py, known)) };
+    let alive =
+        unsafe { (!known.is_null() && gil::references(py, known) > 0).then(|| Bound::from_borrowed_ptr(py, known)) };
     if let Some(o) = alive {
         return Ok(o);
     }
@@ -134,7 +137,7 @@ fn other<'a>(o: Arg<'a, '_>, op: &str) -> PyResult<&'a PyTensor> {
     })
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held.
     fn untyped_storage(slf) {
         Ok(storage(slf)?.into_any())
@@ -227,6 +230,11 @@ fn as_strided_function<'py>(
     stride: &Bound<'py, PyAny>,
     storage_offset: Option<&Bound<'py, PyAny>>,
 ) -> Out<'py> {
+    let py = input.py();
+    let offset = || Ok([("storage_offset", storage_offset.map_or_else(|| py.None().into_bound(py), Bound::clone))]);
+    if let Some(out) = callable::asked_with(py, "as_strided", &[input.as_any(), size, stride], None, offset) {
+        return out;
+    }
     strided_view(input, Some(size.as_borrowed()), Some(stride.as_borrowed()), storage_offset.map(|o| o.as_borrowed()))
 }
 
@@ -234,5 +242,5 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Storage>()?;
     m.add_function(wrap_pyfunction!(as_strided_function, m)?)?;
     crate::methods::resize::register(m)?;
-    native::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
+    descriptors::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
 }

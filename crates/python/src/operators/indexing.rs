@@ -1,7 +1,7 @@
 //! `x[index]`, `x[index] = value` and iteration.
 
-use crate::data::convert;
-use crate::door::native::{Out, Slf};
+use crate::data::marshal;
+use crate::door::descriptors::{Out, Slf};
 use crate::process::gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
@@ -23,7 +23,7 @@ fn items(o: &Bound<'_, PyAny>) -> Result<Vec<IndexItem>> {
     {
         return Ok(vec![IndexItem::Int(i)]);
     }
-    convert::index(o)
+    marshal::index(o)
 }
 
 pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
@@ -38,9 +38,9 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
 
 /// What is assigned, as a tensor of the target's dtype.
 fn assigned(target: &Tensor, value: &Bound<'_, PyAny>) -> Result<Tensor> {
-    let t = match convert::tensor(value) {
+    let t = match marshal::tensor(value) {
         Some(t) => t,
-        None => match convert::number(value)? {
+        None => match marshal::number(value)? {
             Some(n) => return assigned_number(n, target.dtype()),
             None => crate::data::tensor_from(value, Some(target.dtype()))?,
         },

@@ -1,6 +1,6 @@
 //! Run-time parsing of a call by an entry's parameter list.
 
-use crate::data::convert;
+use crate::data::marshal;
 use crate::door::synonyms;
 use crate::types::options;
 use pullback::base::{Error, Result};
@@ -186,7 +186,7 @@ impl Bindable {
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
             let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);
             let kind = if tensors_only { Kind::Tensor } else { p.kind };
-            let value = convert::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
+            let value = marshal::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
                 let message = e.message().to_string();
                 if e.kind() == pullback::base::Kind::Type && message.starts_with("must be") {
                     let place = if p.keyword_only { String::new() } else { format!(" (position {})", i + 1) };

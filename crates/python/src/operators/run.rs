@@ -1,6 +1,6 @@
 //! Functions and methods made from the operator table at import: a pool of numbered trampolines leads to one `run`.
 
-use crate::door::callable::{self, Callable, Given, Kind};
+use crate::door::callable::{self, Access, Callable, Given};
 use crate::door::enter::enter;
 use crate::operators::parse::{Bindable, MAX_PARAMS, OUT, Slots};
 use crate::operators::placed;
@@ -88,11 +88,11 @@ fn callable_of(e: &'static Entry, form: Form) -> Callable {
     let names = method_names(e);
     let name = names.first().copied().unwrap_or(e.name);
     match form {
-        Form::Function => Callable { kind: Kind::Function, name: e.name },
-        Form::Method if e.flags.has(Flags::PROPERTY) => Callable { kind: Kind::Getter, name: e.short_name() },
-        Form::Method => Callable { kind: Kind::Method, name },
-        Form::Inplace => Callable { kind: Kind::Inplace, name },
-        Form::InplaceFunction => Callable { kind: Kind::InplaceFunction, name },
+        Form::Function => Callable { kind: Access::Function, name: e.name },
+        Form::Method if e.flags.has(Flags::PROPERTY) => Callable { kind: Access::Getter, name: e.short_name() },
+        Form::Method => Callable { kind: Access::Method, name },
+        Form::Inplace => Callable { kind: Access::Inplace, name },
+        Form::InplaceFunction => Callable { kind: Access::InplaceFunction, name },
     }
 }
 

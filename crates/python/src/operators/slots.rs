@@ -3,8 +3,8 @@
 // The glue that pyo3 generates for slots is attributed to the macro below.
 #![allow(unsafe_op_in_unsafe_fn)]
 
-use crate::data::{conversion, convert, memory};
-use crate::door::callable::{self, Kind};
+use crate::data::{export, marshal, memory};
+use crate::door::callable::{self, Access, Callable};
 use crate::door::overrides;
 use crate::methods::{pickle, repr};
 use crate::operators::indexing;
@@ -35,7 +35,7 @@ type Result = pullback::Result<Tensor>;
 /// Asks the door first: a slot whose arguments are not ordinary may be answered by the class of one.
 macro_rules! asked {
     ($kind:ident $name:expr, $($object:expr),+) => {
-        if let Some(out) = callable::asked(first!($($object),+).py(), Kind::$kind, $name, &[$($object.as_ptr()),+]) {
+        if let Some(out) = callable::asked(first!($($object),+).py(), Access::$kind, $name, &[$($object.as_ptr()),+]) {
             return Ok(out?.extract()?);
         }
     };
@@ -63,10 +63,10 @@ fn apply(
     if let Ok(x) = other.cast_exact::<PyFloat>() {
         return with_number(slf.py(), &a, x.value(), Scalar::Float, cost, f);
     }
-    if let Some(i) = convert::plain_integer(other) {
+    if let Some(i) = marshal::plain_integer(other) {
         return with_number(slf.py(), &a, i, Scalar::Int, cost, f);
     }
-    match convert::number(other)? {
+    match marshal::number(other)? {
         Some(n) => with_number(slf.py(), &a, n, |n| n, cost, f),
         None => Ok(None),
     }
@@ -94,7 +94,7 @@ fn binary<'py>(
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> Out<'py> {
     let py = slf.py();
-    if let Some(out) = callable::asked(py, Kind::Operator, name, &[slf.as_ptr(), other.as_ptr()]) {
+    if let Some(out) = callable::asked(py, Access::Operator, name, &[slf.as_ptr(), other.as_ptr()]) {
         return out;
     }
     match apply(slf, other, cost, f)? {
@@ -112,7 +112,7 @@ fn inplace(
     cost: Cost,
     f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
 ) -> PyResult<()> {
-    if let Some(out) = callable::asked(slf.py(), Kind::Slot, slot, &[slf.as_ptr(), other.as_ptr()]) {
+    if let Some(out) = callable::asked(slf.py(), Access::Slot, slot, &[slf.as_ptr(), other.as_ptr()]) {
         return same_object(slf, slot, &out?);
     }
     slf.get().check_writable(name)?;
@@ -158,7 +158,7 @@ fn inplace_array(
         false => other.clone(),
     };
     let a = slf.get().value();
-    match convert::tensor(&operand) {
+    match marshal::tensor(&operand) {
         Some(b) => {
             let out = f(Operand::Tensor(&a), Operand::Tensor(&b))?;
             // The write may reuse the memory only if nobody else holds the value.
@@ -232,7 +232,7 @@ slots! {
         #[new]
         #[pyo3(signature = (*args, **kwargs))]
         fn __new__(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyResult<PyTensor> {
-            conversion::construct(args, kwargs)
+            export::construct(args, kwargs)
         }
         fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
             self.traverse(visit)
@@ -281,7 +281,7 @@ slots! {
         }
         fn __setitem__(slf: &Bound<'_, Self>, index: Any<'_, '_>, value: Any<'_, '_>) -> PyResult<()> {
             if let Some(out) =
-                callable::asked(slf.py(), Kind::Slot, "__setitem__", &[slf.as_ptr(), index.as_ptr(), value.as_ptr()])
+                callable::asked(slf.py(), Access::Slot, "__setitem__", &[slf.as_ptr(), index.as_ptr(), value.as_ptr()])
             {
                 return out.map(drop);
             }
@@ -289,7 +289,7 @@ slots! {
         }
         fn __len__(slf: &Bound<'_, Self>) -> PyResult<usize> {
             asked!(Slot "__len__", slf);
-            conversion::length(slf.get())
+            export::length(slf.get())
         }
         fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             asked!(Slot "__iter__", slf);
@@ -297,27 +297,27 @@ slots! {
         }
         fn __contains__(slf: &Bound<'_, Self>, element: Any<'_, '_>) -> PyResult<bool> {
             asked!(Slot "__contains__", slf, element);
-            conversion::contains(slf, element)
+            export::contains(slf, element)
         }
         fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
             asked!(Slot "__bool__", slf);
-            conversion::truth(slf.get())
+            export::truth(slf.get())
         }
         fn __int__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             asked!(Slot "__int__", slf);
-            conversion::to_int(slf)
+            export::to_int(slf)
         }
         fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
             asked!(Slot "__float__", slf);
-            conversion::to_float(slf.get())
+            export::to_float(slf.get())
         }
         fn __index__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             asked!(Slot "__index__", slf);
-            conversion::to_index(slf)
+            export::to_index(slf)
         }
         fn __complex__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             asked!(Slot "__complex__", slf);
-            conversion::to_complex(slf)
+            export::to_complex(slf)
         }
         fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
             asked!(Slot "__repr__", slf);
@@ -331,7 +331,7 @@ slots! {
         #[pyo3(signature = (dtype=None, copy=None))]
         fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
             asked!(Slot "__array__", slf);
-            conversion::array(slf, dtype, copy)
+            export::array(slf, dtype, copy)
         }
         /// Universal functions of NumPy with a tensor among their operands.
         #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
@@ -344,10 +344,18 @@ slots! {
         ) -> Out<'py> {
             let py = slf.py();
             let options = kwargs.cloned().unwrap_or_else(|| PyDict::new(py));
+            let slot = Callable { kind: Access::Slot, name: "__array_ufunc__" };
+            let args: Vec<_> = [slf.as_ptr(), ufunc.as_ptr(), method.as_ptr()]
+                .into_iter()
+                .chain(inputs.iter_borrowed().map(|i| i.as_ptr()))
+                .collect();
+            if let Some(out) = callable::overridden_with(py, slot, &args, &[], || Ok(options.iter().collect())) {
+                return out;
+            }
             Ok(py.import("pullback._arrays")?.getattr("ufunc")?.call1((ufunc, method, inputs, options))?)
         }
         unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-            let array = conversion::exported(slf.get(), "memoryview()").map_err(errors::as_buffer_error)?;
+            let array = export::exported(slf.get(), "memoryview()").map_err(errors::as_buffer_error)?;
             // SAFETY: the interpreter passes a structure to fill.
             unsafe { memory::fill(slf.as_any(), &array, view, flags) }
         }

@@ -1,8 +1,8 @@
 //! What the door does with results: views alias their base, in-place forms write into a cell.
 
 use crate::autograd;
-use crate::data::convert;
-use crate::door::native::{Out, Slf};
+use crate::data::marshal;
+use crate::door::descriptors::{Out, Slf};
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::tensor::standing;
@@ -59,7 +59,7 @@ pub unsafe fn finish(
         }
     }
     let leaf = asks_for_gradient(entry, &args);
-    let object = convert::to_python(py, out)?;
+    let object = marshal::to_python(py, out)?;
     if leaf && let Ok(t) = object.cast::<PyTensor>() {
         autograd::set_requires_grad(t, true)?;
     }
@@ -114,7 +114,7 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
             let items = items.collect::<PyResult<Vec<_>>>()?;
             Ok(pyo3::types::PyTuple::new(py, items)?.into_any())
         }
-        other => convert::to_python(py, other),
+        other => marshal::to_python(py, other),
     }
 }
 
@@ -122,7 +122,7 @@ fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -
     host::turn(i)?;
     match v {
         Value::Tensor(t) => make(t),
-        v => convert::to_python(py, v),
+        v => marshal::to_python(py, v),
     }
 }
 

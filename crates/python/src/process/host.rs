@@ -1,5 +1,6 @@
 //! What the core asks of Python: signals, the interpreter lock, tracebacks, warnings; and the anomaly mode.
 
+use crate::process::gil;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
 use crate::types::raised;
@@ -7,7 +8,6 @@ use pullback::base::Result;
 use pullback::core::host::{self, Anomaly, Host};
 use pullback::dense::threads::{self, SignalSource};
 use pyo3::exceptions::PyUserWarning;
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::Cell;
@@ -44,8 +44,7 @@ static MAIN: OnceLock<ThreadId> = OnceLock::new();
 /// Long work listens on the main thread, and only while it has let go of the interpreter: whoever did that ([`released`],
 /// the door) turns the unwinding into an exception.
 fn hears() -> bool {
-    // SAFETY: the call only looks at the state of this thread.
-    MAIN.get().is_none_or(|main| *main == thread::current().id()) && unsafe { ffi::PyGILState_Check() } == 0
+    MAIN.get().is_none_or(|main| *main == thread::current().id()) && !gil::is_held()
 }
 
 /// Signal handlers run.
@@ -82,8 +81,7 @@ fn is_first() -> bool {
 }
 
 fn released(f: &mut (dyn FnMut() + Send)) {
-    // SAFETY: the call only looks at the state of this thread.
-    if unsafe { ffi::PyGILState_Check() } == 0 {
+    if !gil::is_held() {
         return f();
     }
     Python::attach(|py| py.detach(f));

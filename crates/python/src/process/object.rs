@@ -2,11 +2,11 @@
 //! of custom functions share. This leaves out what pyo3 does for classes in general and classes of this shape do not
 //! need. Some of those that are freed wait to be used again, as the interpreter's own small objects do.
 
+use crate::process::gil::Guarded;
 use crate::types::errors::PyResult;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 use pyo3::{PyClass, PyClassInitializer, ffi};
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -26,12 +26,9 @@ pub struct Class {
     /// Where it has its dict; 0 if the class has none. Those of subclasses are freed before.
     dict: AtomicUsize,
     /// Freed objects of the class itself: what they held is gone, and the collector does not know them.
-    spares: [Cell<Object>; MOST_SPARES],
-    count: Cell<usize>,
+    spares: [Guarded<Object>; MOST_SPARES],
+    count: Guarded<usize>,
 }
-
-// SAFETY: the cells are only used with the GIL held (`gil_used = true`), and not across calls that may release it.
-unsafe impl Sync for Class {}
 
 /// Contents of such objects.
 pub trait Pooled: PyClass<Frozen = True> + Sync {
@@ -47,8 +44,8 @@ impl Class {
             contents: AtomicUsize::new(0),
             weak: AtomicUsize::new(0),
             dict: AtomicUsize::new(0),
-            spares: [const { Cell::new(null_mut()) }; MOST_SPARES],
-            count: Cell::new(0),
+            spares: [const { Guarded::new(null_mut()) }; MOST_SPARES],
+            count: Guarded::new(0),
         }
     }
 
@@ -62,7 +59,7 @@ impl Class {
         // contents have the place of the sample's. The collector, which may run while the object is made and not before
         // it is tracked, sees it when all is there.
         unsafe {
-            let object = match self.take() {
+            let object = match self.take(py) {
                 Some(spare) => {
                     ffi::PyObject_Init(spare, self.object.load(Relaxed));
                     spare
@@ -83,20 +80,21 @@ impl Class {
     }
 
     #[inline]
-    fn take(&self) -> Option<Object> {
-        let last = self.count.get().checked_sub(1)?;
-        self.count.set(last);
-        Some(self.spares[last].get())
+    fn take(&self, py: Python<'_>) -> Option<Object> {
+        let last = self.count.get(py).checked_sub(1)?;
+        self.count.set(py, last);
+        Some(self.spares[last].get(py))
     }
 
     /// Keeps the memory of an object that is freed but for this, if it is one of the class itself.
     #[inline]
-    fn keep(&self, class: *mut ffi::PyTypeObject, object: Object) -> bool {
-        if class != self.object.load(Relaxed) || self.count.get() == MOST_SPARES {
+    fn keep(&self, py: Python<'_>, class: *mut ffi::PyTypeObject, object: Object) -> bool {
+        let count = self.count.get(py);
+        if class != self.object.load(Relaxed) || count == MOST_SPARES {
             return false;
         }
-        self.spares[self.count.get()].set(object);
-        self.count.set(self.count.get() + 1);
+        self.spares[count].set(py, object);
+        self.count.set(py, count + 1);
         true
     }
 }
@@ -166,7 +164,7 @@ unsafe extern "C" fn free<T: Pooled>(object: Object) {
             0 => {}
             place => ffi::Py_XDECREF(object.byte_add(place).cast::<Object>().replace(null_mut())),
         }
-        let spare = known.keep(class, object);
+        let spare = known.keep(Python::assume_attached(), class, object);
         if let Some(release) = (*class).tp_free.filter(|_| !spare) {
             release(object.cast());
         }

@@ -1,7 +1,7 @@
 //! The Python class `TreeSpec`, and registration of types.
 
 use super::registry::{self, How};
-use super::spec::{Children, Keys, Kind, Leaves, TreeSpec};
+use super::spec::{Children, Keys, Leaves, NodeKind, TreeSpec};
 use super::{functions, paths};
 use crate::types::class;
 use crate::types::errors::PyResult;
@@ -40,7 +40,7 @@ impl PyTreeSpec {
         let kind = kind_of_parts(registry::class_argument(r#type, "TreeSpec")?, context)?;
         let fits = match (&kind, kind.keys()) {
             (_, Some(keys)) => keys.len() == children.len(),
-            (Kind::Dataclass { present, .. }, _) => present.iter().filter(|p| **p).count() == children.len(),
+            (NodeKind::Dataclass { present, .. }, _) => present.iter().filter(|p| **p).count() == children.len(),
             _ => true,
         };
         if !fits {
@@ -53,7 +53,7 @@ impl PyTreeSpec {
     #[getter]
     fn r#type<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &self.0 {
-            TreeSpec::Node(node) if matches!(node.kind, Kind::NamedTuple(_)) => {
+            TreeSpec::Node(node) if matches!(node.kind, NodeKind::NamedTuple(_)) => {
                 Ok(py.import("collections")?.getattr("namedtuple").map(Some)?)
             }
             spec => Ok(spec.class(py).map(Bound::into_any)),
@@ -135,18 +135,18 @@ impl PyTreeSpec {
     }
 }
 
-/// The kind of a node with this class and context, as [`Kind::context`] gave it.
-fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyResult<Kind> {
+/// The kind of a node with this class and context, as [`NodeKind::context`] gave it.
+fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyResult<NodeKind> {
     let py = class.py();
     let keys = |list: &Bound<'_, PyAny>| -> PyResult<Keys> { raised::items(list)?.map(|k| Ok(k?.unbind())).collect() };
     if class.is(py.get_type::<PyTuple>()) {
-        return Ok(Kind::Tuple);
+        return Ok(NodeKind::Tuple);
     }
     if class.is(py.get_type::<PyList>()) {
-        return Ok(Kind::List);
+        return Ok(NodeKind::List);
     }
     if class.is(py.get_type::<PyDict>()) {
-        return Ok(Kind::Dict(keys(context)?));
+        return Ok(NodeKind::Dict(keys(context)?));
     }
     let Some(entry) = registry::find_class(class)? else {
         return Err(
@@ -154,19 +154,19 @@ fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyRes
         );
     };
     Ok(match &entry.how {
-        How::OrderedDict => Kind::OrderedDict(entry, keys(context)?),
+        How::OrderedDict => NodeKind::OrderedDict(entry, keys(context)?),
         How::DefaultDict => {
             let factory = context.get_item(0)?.unbind();
-            Kind::DefaultDict { entry, factory, keys: keys(&context.get_item(1)?)? }
+            NodeKind::DefaultDict { entry, factory, keys: keys(&context.get_item(1)?)? }
         }
-        How::Deque => Kind::Deque { entry, maxlen: context.extract()? },
-        How::NamedTuple => Kind::NamedTuple(entry),
-        How::TupleLike => Kind::TupleLike(entry),
-        How::Functions { .. } | How::Optree { .. } => Kind::Custom { entry, context: context.clone().unbind() },
+        How::Deque => NodeKind::Deque { entry, maxlen: context.extract()? },
+        How::NamedTuple => NodeKind::NamedTuple(entry),
+        How::TupleLike => NodeKind::TupleLike(entry),
+        How::Functions { .. } | How::Optree { .. } => NodeKind::Custom { entry, context: context.clone().unbind() },
         How::Dataclass { fields } => {
             let flat = context.get_item(0)?;
             let present = fields.iter().map(|f| Ok(flat.contains(f)?)).collect::<PyResult<_>>()?;
-            Kind::Dataclass { entry, present }
+            NodeKind::Dataclass { entry, present }
         }
     })
 }
@@ -187,7 +187,7 @@ fn treespec_tuple(iterable: Option<&Bound<'_, PyAny>>) -> PyResult<PyTreeSpec> {
             children.push(spec_argument(&spec?, "treespec_tuple")?.0.clone());
         }
     }
-    Ok(PyTreeSpec(TreeSpec::node(Kind::Tuple, children)))
+    Ok(PyTreeSpec(TreeSpec::node(NodeKind::Tuple, children)))
 }
 
 /// The structure of a dict of trees with these structures.
@@ -210,7 +210,7 @@ fn treespec_dict<'py>(
         keys.push(key.unbind());
         children.push(spec_argument(&spec, "treespec_dict")?.0.clone());
     }
-    Ok(PyTreeSpec(TreeSpec::node(Kind::Dict(keys), children)))
+    Ok(PyTreeSpec(TreeSpec::node(NodeKind::Dict(keys), children)))
 }
 
 /// Makes a class a pytree node: `flatten_fn(x)` gives `(children, context)`, `unflatten_fn(children, context)` gives x.

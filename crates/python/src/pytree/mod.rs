@@ -19,13 +19,13 @@ pub use spec::{Leaves, TreeSpec};
 
 use crate::data::nested;
 use crate::types::errors::PyResult;
-use node::Class;
+use node::Container;
 use pullback::dense::stack;
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::smallvec;
-use spec::{Children, Kind};
+use spec::{Children, NodeKind};
 use std::sync::Arc;
 
 /// Nesting beyond which a tree is taken for one that contains itself.
@@ -91,7 +91,7 @@ pub fn flatten_with<'py>(
 
 /// Whether an object is a leaf by its type.
 pub fn is_leaf(obj: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(matches!(node::classify(obj)?, Class::Leaf))
+    Ok(matches!(node::classify(obj)?, Container::Leaf))
 }
 
 fn visit<'py>(
@@ -105,7 +105,7 @@ fn visit<'py>(
         return Ok(TreeSpec::Leaf);
     }
     match node::classify(obj)? {
-        Class::Leaf => {
+        Container::Leaf => {
             if let Some(entry) = test.open(obj)? {
                 let (kind, children) = node::take_apart(obj, entry)?;
                 return inner(kind, children, leaves, test, depth);
@@ -113,22 +113,22 @@ fn visit<'py>(
             leaves.push(obj.clone());
             Ok(TreeSpec::Leaf)
         }
-        Class::Tuple => {
+        Container::Tuple => {
             // SAFETY: the class was just compared.
             let tuple = unsafe { obj.cast_unchecked::<PyTuple>() };
-            sequence(Kind::Tuple, tuple.iter_borrowed().map(|b| b.to_owned()), leaves, test, depth)
+            sequence(NodeKind::Tuple, tuple.iter_borrowed().map(|b| b.to_owned()), leaves, test, depth)
         }
-        Class::List => {
+        Container::List => {
             // SAFETY: as above.
             let list = unsafe { obj.cast_unchecked::<PyList>() };
-            sequence(Kind::List, list.iter(), leaves, test, depth)
+            sequence(NodeKind::List, list.iter(), leaves, test, depth)
         }
-        Class::Dict => {
+        Container::Dict => {
             // SAFETY: as above.
             let (keys, values) = node::dict_items(unsafe { obj.cast_unchecked::<PyDict>() });
-            inner(Kind::Dict(keys), values, leaves, test, depth)
+            inner(NodeKind::Dict(keys), values, leaves, test, depth)
         }
-        Class::Registered(entry) => {
+        Container::Registered(entry) => {
             // Its own function runs, which may come back here.
             stack::check()?;
             let (kind, children) = node::take_apart(obj, entry)?;
@@ -140,7 +140,7 @@ fn visit<'py>(
 /// A tuple or a list: structures of the children are collected only from the first that is no leaf.
 #[inline]
 fn sequence<'py>(
-    kind: Kind,
+    kind: NodeKind,
     items: impl Iterator<Item = Bound<'py, PyAny>>,
     leaves: &mut Leaves<'py>,
     test: &impl LeafTest,
@@ -164,12 +164,12 @@ fn sequence<'py>(
     }
     match children {
         Some(all) => Ok(TreeSpec::node(kind, all)),
-        None => Ok(TreeSpec::Flat { list: matches!(kind, Kind::List), len: plain as u32 }),
+        None => Ok(TreeSpec::Flat { list: matches!(kind, NodeKind::List), len: plain as u32 }),
     }
 }
 
 fn inner<'py>(
-    kind: Kind,
+    kind: NodeKind,
     items: Leaves<'py>,
     leaves: &mut Leaves<'py>,
     test: &impl LeafTest,

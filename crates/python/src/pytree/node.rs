@@ -1,7 +1,7 @@
 //! One node of a pytree: taken apart into children, and put together from them.
 
 use super::registry::{self, Entry, How};
-use super::spec::{Keys, Kind, Leaves};
+use super::spec::{Keys, Leaves, NodeKind};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -14,7 +14,7 @@ use std::ptr::eq;
 use std::sync::Arc;
 
 /// What an object is in a pytree.
-pub enum Class {
+pub enum Container {
     Leaf,
     Tuple,
     List,
@@ -24,25 +24,25 @@ pub enum Class {
 
 /// Decides by type alone. Tensors first, then the builtin types, all by comparing pointers.
 #[inline]
-pub fn classify(obj: &Bound<'_, PyAny>) -> PyResult<Class> {
+pub fn classify(obj: &Bound<'_, PyAny>) -> PyResult<Container> {
     let py = obj.py();
     let class = obj.get_type_ptr();
     if eq(class, crate::tensor::type_object()) {
-        return Ok(Class::Leaf);
+        return Ok(Container::Leaf);
     }
     if eq(class, PyTuple::type_object_raw(py)) {
-        return Ok(Class::Tuple);
+        return Ok(Container::Tuple);
     }
     if eq(class, PyList::type_object_raw(py)) {
-        return Ok(Class::List);
+        return Ok(Container::List);
     }
     if eq(class, PyDict::type_object_raw(py)) {
-        return Ok(Class::Dict);
+        return Ok(Container::Dict);
     }
     if obj.is_none() || is_number_or_text(py, class) {
-        return Ok(Class::Leaf);
+        return Ok(Container::Leaf);
     }
-    Ok(registry::find(obj)?.map_or(Class::Leaf, Class::Registered))
+    Ok(registry::find(obj)?.map_or(Container::Leaf, Container::Registered))
 }
 
 /// Whether the object is a number, a string or None.
@@ -71,16 +71,16 @@ pub fn dict_items<'py>(dict: &Bound<'py, PyDict>) -> (Keys, Leaves<'py>) {
 }
 
 /// Takes any node apart; `None` for a leaf.
-pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(Kind, Leaves<'py>)>> {
+pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(NodeKind, Leaves<'py>)>> {
     Ok(Some(match classify(obj)? {
-        Class::Leaf => return Ok(None),
-        Class::Tuple => (Kind::Tuple, obj.cast::<PyTuple>()?.iter().collect()),
-        Class::List => (Kind::List, obj.cast::<PyList>()?.iter().collect()),
-        Class::Dict => {
+        Container::Leaf => return Ok(None),
+        Container::Tuple => (NodeKind::Tuple, obj.cast::<PyTuple>()?.iter().collect()),
+        Container::List => (NodeKind::List, obj.cast::<PyList>()?.iter().collect()),
+        Container::Dict => {
             let (keys, values) = dict_items(obj.cast::<PyDict>()?);
-            (Kind::Dict(keys), values)
+            (NodeKind::Dict(keys), values)
         }
-        Class::Registered(entry) => take_apart(obj, entry)?,
+        Container::Registered(entry) => take_apart(obj, entry)?,
     }))
 }
 
@@ -88,27 +88,27 @@ pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(Kind, Leaves<'py>)
 ///
 /// # Errors
 /// What the program's functions raise; TypeError if they do not return children and context.
-pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(Kind, Leaves<'py>)> {
+pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(NodeKind, Leaves<'py>)> {
     let py = obj.py();
     Ok(match &entry.how {
         How::OrderedDict => {
             let (keys, children) = mapping_items(obj)?;
-            (Kind::OrderedDict(entry, keys), children)
+            (NodeKind::OrderedDict(entry, keys), children)
         }
         How::DefaultDict => {
             let (keys, children) = mapping_items(obj)?;
             let factory = obj.getattr(intern!(py, "default_factory"))?.unbind();
-            (Kind::DefaultDict { entry, factory, keys }, children)
+            (NodeKind::DefaultDict { entry, factory, keys }, children)
         }
         How::Deque => {
             let maxlen = obj.getattr(intern!(py, "maxlen"))?.extract()?;
-            (Kind::Deque { entry, maxlen }, collect(obj)?)
+            (NodeKind::Deque { entry, maxlen }, collect(obj)?)
         }
-        How::NamedTuple => (Kind::NamedTuple(entry), obj.cast::<PyTuple>()?.iter().collect()),
-        How::TupleLike => (Kind::TupleLike(entry), obj.cast::<PyTuple>()?.iter().collect()),
+        How::NamedTuple => (NodeKind::NamedTuple(entry), obj.cast::<PyTuple>()?.iter().collect()),
+        How::TupleLike => (NodeKind::TupleLike(entry), obj.cast::<PyTuple>()?.iter().collect()),
         How::Functions { flatten, .. } | How::Optree { flatten, .. } => {
             let (children, context) = call_flatten(flatten.bind(py), obj)?;
-            (Kind::Custom { entry, context }, children)
+            (NodeKind::Custom { entry, context }, children)
         }
         How::Dataclass { fields } => {
             let (mut present, mut children) = (SmallVec::new(), Leaves::new());
@@ -119,7 +119,7 @@ pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(
                     children.push(value);
                 }
             }
-            (Kind::Dataclass { entry, present }, children)
+            (NodeKind::Dataclass { entry, present }, children)
         }
     })
 }
@@ -150,23 +150,23 @@ fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> Py
 }
 
 /// Builds a node of a kind from new children.
-pub fn assemble<'py>(py: Python<'py>, kind: &Kind, children: Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
+pub fn assemble<'py>(py: Python<'py>, kind: &NodeKind, children: Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
     match kind {
-        Kind::Tuple => Ok(PyTuple::new(py, children)?.into_any()),
-        Kind::List => Ok(PyList::new(py, children)?.into_any()),
-        Kind::Dict(keys) => {
+        NodeKind::Tuple => Ok(PyTuple::new(py, children)?.into_any()),
+        NodeKind::List => Ok(PyList::new(py, children)?.into_any()),
+        NodeKind::Dict(keys) => {
             let dict = PyDict::new(py);
             for (key, child) in keys.iter().zip(children) {
                 dict.set_item(key.bind(py), child)?;
             }
             Ok(dict.into_any())
         }
-        Kind::OrderedDict(entry, keys) => fill(entry.class.bind(py).call0()?, keys, children),
-        Kind::DefaultDict { entry, factory, keys } => fill(entry.class.bind(py).call1((factory,))?, keys, children),
-        Kind::Deque { entry, maxlen } => Ok(entry.class.bind(py).call1((PyList::new(py, children)?, *maxlen))?),
-        Kind::NamedTuple(entry) => Ok(entry.class.bind(py).call1(PyTuple::new(py, children)?)?),
-        Kind::TupleLike(entry) => Ok(entry.class.bind(py).call1((PyTuple::new(py, children)?,))?),
-        Kind::Custom { entry, context } => match &entry.how {
+        NodeKind::OrderedDict(entry, keys) => fill(entry.class.bind(py).call0()?, keys, children),
+        NodeKind::DefaultDict { entry, factory, keys } => fill(entry.class.bind(py).call1((factory,))?, keys, children),
+        NodeKind::Deque { entry, maxlen } => Ok(entry.class.bind(py).call1((PyList::new(py, children)?, *maxlen))?),
+        NodeKind::NamedTuple(entry) => Ok(entry.class.bind(py).call1(PyTuple::new(py, children)?)?),
+        NodeKind::TupleLike(entry) => Ok(entry.class.bind(py).call1((PyTuple::new(py, children)?,))?),
+        NodeKind::Custom { entry, context } => match &entry.how {
             How::Functions { unflatten, .. } => Ok(unflatten.bind(py).call1((PyList::new(py, children)?, context))?),
             How::Optree { unflatten, .. } => Ok(unflatten.bind(py).call1((context, PyTuple::new(py, children)?))?),
             _ => {
@@ -174,7 +174,7 @@ pub fn assemble<'py>(py: Python<'py>, kind: &Kind, children: Leaves<'py>) -> PyR
                     .into())
             }
         },
-        Kind::Dataclass { entry, present } => {
+        NodeKind::Dataclass { entry, present } => {
             let kwargs = PyDict::new(py);
             let mut children = children.into_iter();
             for (field, present) in super::spec::fields(entry).iter().zip(present) {

@@ -2,7 +2,7 @@
 
 use super::node;
 use super::registry::How;
-use super::spec::{Children, Kind, Leaves, TreeSpec};
+use super::spec::{Children, Leaves, NodeKind, TreeSpec};
 use super::{LeafTest, check_depth};
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -141,25 +141,25 @@ impl<'py> Paths<'py> {
     }
 }
 
-fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &Kind, len: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
+fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &NodeKind, len: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = obj.py();
     let field = |name: &Bound<'py, PyString>| Ok(Bound::new(py, GetAttrKey { name: name.extract()? })?.into_any());
     match kind {
-        Kind::Dict(keys) | Kind::OrderedDict(_, keys) | Kind::DefaultDict { keys, .. } => {
+        NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) | NodeKind::DefaultDict { keys, .. } => {
             keys.iter().map(|k| Ok(Bound::new(py, MappingKey { key: k.clone_ref(py) })?.into_any())).collect()
         }
-        Kind::Tuple | Kind::List | Kind::TupleLike(_) | Kind::Deque { .. } => {
+        NodeKind::Tuple | NodeKind::List | NodeKind::TupleLike(_) | NodeKind::Deque { .. } => {
             (0..len).map(|idx| Ok(Bound::new(py, SequenceKey { idx })?.into_any())).collect()
         }
-        Kind::NamedTuple(entry) => {
+        NodeKind::NamedTuple(entry) => {
             let names = entry.class.bind(py).getattr(intern!(py, "_fields"))?.cast_into::<PyTuple>()?;
             names.iter().map(|n| field(n.cast()?)).collect()
         }
-        Kind::Dataclass { entry, present } => {
+        NodeKind::Dataclass { entry, present } => {
             let names = super::spec::fields(entry).iter().zip(present).filter(|(_, p)| **p);
             names.map(|(n, _)| field(n.bind(py))).collect()
         }
-        Kind::Custom { entry, .. } => match &entry.how {
+        NodeKind::Custom { entry, .. } => match &entry.how {
             How::Functions { with_keys: Some(function), .. } => {
                 let pairs = function.bind(py).call1((obj,))?.get_item(0)?;
                 raised::items(&pairs)?.map(|pair| Ok(pair?.get_item(0)?)).collect()

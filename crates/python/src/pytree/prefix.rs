@@ -1,8 +1,8 @@
 //! Matching a tree with a structure: down to the structure's leaves, or as a prefix of it.
 
-use super::node::{self, Class};
+use super::node::{self, Container};
 use super::registry::Entry;
-use super::spec::{Keys, Kind, Leaves, Node, TreeSpec, equal};
+use super::spec::{Keys, Leaves, Node, NodeKind, TreeSpec, equal};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -47,8 +47,8 @@ impl TreeSpec {
 
     fn match_root<'py>(&self, tree: &Bound<'py, PyAny>) -> PyResult<Match<'py>> {
         let children = match (self, node::classify(tree)?) {
-            (TreeSpec::Flat { list: false, .. }, Class::Tuple) => tree.cast::<PyTuple>()?.iter().collect(),
-            (TreeSpec::Flat { list: true, .. }, Class::List) => tree.cast::<PyList>()?.iter().collect(),
+            (TreeSpec::Flat { list: false, .. }, Container::Tuple) => tree.cast::<PyTuple>()?.iter().collect(),
+            (TreeSpec::Flat { list: true, .. }, Container::List) => tree.cast::<PyList>()?.iter().collect(),
             (TreeSpec::Node(node), class) => return match_node(node, class, tree),
             _ => return Ok(Match::Differs(self.other_type(tree)?)),
         };
@@ -70,17 +70,17 @@ impl TreeSpec {
     }
 }
 
-fn match_node<'py>(node: &Arc<Node>, class: Class, tree: &Bound<'py, PyAny>) -> PyResult<Match<'py>> {
+fn match_node<'py>(node: &Arc<Node>, class: Container, tree: &Bound<'py, PyAny>) -> PyResult<Match<'py>> {
     let spec = TreeSpec::Node(node.clone());
     let differs = || Ok(Match::Differs(spec.other_type(tree)?));
     match (&node.kind, class) {
-        (Kind::Tuple, Class::Tuple) => spec.match_arity(tree.cast::<PyTuple>()?.iter().collect()),
-        (Kind::List, Class::List) => spec.match_arity(tree.cast::<PyList>()?.iter().collect()),
-        (kind, Class::Dict) => match kind.keys() {
+        (NodeKind::Tuple, Container::Tuple) => spec.match_arity(tree.cast::<PyTuple>()?.iter().collect()),
+        (NodeKind::List, Container::List) => spec.match_arity(tree.cast::<PyList>()?.iter().collect()),
+        (kind, Container::Dict) => match kind.keys() {
             Some(keys) => match_keys(keys, node::dict_items(tree.cast::<PyDict>()?)),
             None => differs(),
         },
-        (kind, Class::Registered(entry)) => {
+        (kind, Container::Registered(entry)) => {
             let class_differs = !kind.class(tree.py()).is(&entry.class);
             if class_differs && kind.keys().is_none() {
                 return differs();
@@ -93,7 +93,7 @@ fn match_node<'py>(node: &Arc<Node>, class: Class, tree: &Bound<'py, PyAny>) -> 
 
 fn match_registered<'py>(
     spec: &TreeSpec,
-    kind: &Kind,
+    kind: &NodeKind,
     entry: Arc<Entry>,
     tree: &Bound<'py, PyAny>,
 ) -> PyResult<Match<'py>> {
@@ -101,17 +101,17 @@ fn match_registered<'py>(
     let (found, children) = node::take_apart(tree, entry)?;
     if let (Some(keys), Some(_)) = (kind.keys(), found.keys()) {
         let found = match found {
-            Kind::Dict(k) | Kind::OrderedDict(_, k) | Kind::DefaultDict { keys: k, .. } => k,
+            NodeKind::Dict(k) | NodeKind::OrderedDict(_, k) | NodeKind::DefaultDict { keys: k, .. } => k,
             _ => Keys::new(),
         };
         return match_keys(keys, (found, children));
     }
     let same = match (kind, &found) {
-        (Kind::Custom { context: a, .. }, Kind::Custom { context: b, .. }) => equal(a, b, py)?,
-        (Kind::Dataclass { present: a, .. }, Kind::Dataclass { present: b, .. }) => a == b,
-        (Kind::Deque { .. }, Kind::Deque { .. })
-        | (Kind::NamedTuple(_), Kind::NamedTuple(_))
-        | (Kind::TupleLike(_), Kind::TupleLike(_)) => true,
+        (NodeKind::Custom { context: a, .. }, NodeKind::Custom { context: b, .. }) => equal(a, b, py)?,
+        (NodeKind::Dataclass { present: a, .. }, NodeKind::Dataclass { present: b, .. }) => a == b,
+        (NodeKind::Deque { .. }, NodeKind::Deque { .. })
+        | (NodeKind::NamedTuple(_), NodeKind::NamedTuple(_))
+        | (NodeKind::TupleLike(_), NodeKind::TupleLike(_)) => true,
         _ => return Ok(Match::Differs(spec.other_type(tree)?)),
     };
     if same {
@@ -167,7 +167,7 @@ pub fn broadcast_to_and_flatten<'py>(prefix: &Bound<'py, PyAny>, spec: &TreeSpec
 }
 
 fn broadcast<'py>(prefix: &Bound<'py, PyAny>, spec: &TreeSpec, out: &mut Leaves<'py>) -> PyResult<bool> {
-    if matches!(node::classify(prefix)?, Class::Leaf) {
+    if matches!(node::classify(prefix)?, Container::Leaf) {
         out.extend(std::iter::repeat_n(prefix.clone(), spec.num_leaves()));
         return Ok(true);
     }

@@ -29,13 +29,13 @@ pub enum TreeSpec {
 }
 
 pub struct Node {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub children: Children,
     leaves: usize,
 }
 
 /// What a node is, with all that is needed to make one of other children.
-pub enum Kind {
+pub enum NodeKind {
     Tuple,
     List,
     Dict(Keys),
@@ -62,11 +62,11 @@ pub enum Kind {
     },
 }
 
-impl Kind {
+impl NodeKind {
     /// The keys of a dict of any of the three types.
     pub fn keys(&self) -> Option<&Keys> {
         match self {
-            Kind::Dict(keys) | Kind::OrderedDict(_, keys) | Kind::DefaultDict { keys, .. } => Some(keys),
+            NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) | NodeKind::DefaultDict { keys, .. } => Some(keys),
             _ => None,
         }
     }
@@ -74,16 +74,16 @@ impl Kind {
     /// The class of the nodes; for messages, for Python and for comparing.
     pub fn class<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
         match self {
-            Kind::Tuple => py.get_type::<PyTuple>(),
-            Kind::List => py.get_type::<PyList>(),
-            Kind::Dict(_) => py.get_type::<PyDict>(),
-            Kind::OrderedDict(entry, _)
-            | Kind::DefaultDict { entry, .. }
-            | Kind::Deque { entry, .. }
-            | Kind::NamedTuple(entry)
-            | Kind::TupleLike(entry)
-            | Kind::Custom { entry, .. }
-            | Kind::Dataclass { entry, .. } => entry.class.bind(py).clone(),
+            NodeKind::Tuple => py.get_type::<PyTuple>(),
+            NodeKind::List => py.get_type::<PyList>(),
+            NodeKind::Dict(_) => py.get_type::<PyDict>(),
+            NodeKind::OrderedDict(entry, _)
+            | NodeKind::DefaultDict { entry, .. }
+            | NodeKind::Deque { entry, .. }
+            | NodeKind::NamedTuple(entry)
+            | NodeKind::TupleLike(entry)
+            | NodeKind::Custom { entry, .. }
+            | NodeKind::Dataclass { entry, .. } => entry.class.bind(py).clone(),
         }
     }
 
@@ -91,15 +91,15 @@ impl Kind {
     pub fn context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let list = |keys: &Keys| PyList::new(py, keys.iter().map(|k| k.bind(py)));
         Ok(match self {
-            Kind::Tuple | Kind::List | Kind::TupleLike(_) => py.None().into_bound(py),
-            Kind::Dict(keys) | Kind::OrderedDict(_, keys) => list(keys)?.into_any(),
-            Kind::DefaultDict { factory, keys, .. } => {
+            NodeKind::Tuple | NodeKind::List | NodeKind::TupleLike(_) => py.None().into_bound(py),
+            NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) => list(keys)?.into_any(),
+            NodeKind::DefaultDict { factory, keys, .. } => {
                 PyList::new(py, [factory.bind(py), list(keys)?.as_any()])?.into_any()
             }
-            Kind::Deque { maxlen, .. } => maxlen.into_pyobject(py)?,
-            Kind::NamedTuple(entry) => entry.class.bind(py).clone().into_any(),
-            Kind::Custom { context, .. } => context.bind(py).clone(),
-            Kind::Dataclass { entry, present } => {
+            NodeKind::Deque { maxlen, .. } => maxlen.into_pyobject(py)?,
+            NodeKind::NamedTuple(entry) => entry.class.bind(py).clone().into_any(),
+            NodeKind::Custom { context, .. } => context.bind(py).clone(),
+            NodeKind::Dataclass { entry, present } => {
                 let (flat, none): (Vec<_>, Vec<_>) = fields(entry).iter().zip(present).partition(|(_, p)| **p);
                 let names = |part: Vec<(&Py<PyString>, &bool)>| PyList::new(py, part.iter().map(|(f, _)| f.bind(py)));
                 PyList::new(py, [names(flat)?, names(none)?])?.into_any()
@@ -108,21 +108,23 @@ impl Kind {
     }
 
     /// Whether nodes of both kinds are built alike: same class, equal context.
-    fn same(&self, other: &Kind, py: Python<'_>) -> PyResult<bool> {
+    fn same(&self, other: &NodeKind, py: Python<'_>) -> PyResult<bool> {
         match (self, other) {
-            (Kind::Tuple, Kind::Tuple) | (Kind::List, Kind::List) => Ok(true),
-            (Kind::Dict(a), Kind::Dict(b)) | (Kind::OrderedDict(_, a), Kind::OrderedDict(_, b)) => same_keys(a, b, py),
-            (Kind::DefaultDict { factory: f, keys: a, .. }, Kind::DefaultDict { factory: g, keys: b, .. }) => {
+            (NodeKind::Tuple, NodeKind::Tuple) | (NodeKind::List, NodeKind::List) => Ok(true),
+            (NodeKind::Dict(a), NodeKind::Dict(b)) | (NodeKind::OrderedDict(_, a), NodeKind::OrderedDict(_, b)) => {
+                same_keys(a, b, py)
+            }
+            (NodeKind::DefaultDict { factory: f, keys: a, .. }, NodeKind::DefaultDict { factory: g, keys: b, .. }) => {
                 Ok(equal(f, g, py)? && same_keys(a, b, py)?)
             }
-            (Kind::Deque { maxlen: a, .. }, Kind::Deque { maxlen: b, .. }) => Ok(a == b),
-            (Kind::NamedTuple(a), Kind::NamedTuple(b)) | (Kind::TupleLike(a), Kind::TupleLike(b)) => {
+            (NodeKind::Deque { maxlen: a, .. }, NodeKind::Deque { maxlen: b, .. }) => Ok(a == b),
+            (NodeKind::NamedTuple(a), NodeKind::NamedTuple(b)) | (NodeKind::TupleLike(a), NodeKind::TupleLike(b)) => {
                 Ok(a.class.is(&b.class))
             }
-            (Kind::Custom { entry: a, context: c }, Kind::Custom { entry: b, context: d }) => {
+            (NodeKind::Custom { entry: a, context: c }, NodeKind::Custom { entry: b, context: d }) => {
                 Ok(a.class.is(&b.class) && equal(c, d, py)?)
             }
-            (Kind::Dataclass { entry: a, present: p }, Kind::Dataclass { entry: b, present: q }) => {
+            (NodeKind::Dataclass { entry: a, present: p }, NodeKind::Dataclass { entry: b, present: q }) => {
                 Ok(a.class.is(&b.class) && p == q)
             }
             _ => Ok(false),
@@ -156,11 +158,11 @@ fn same_keys(a: &Keys, b: &Keys, py: Python<'_>) -> PyResult<bool> {
 
 impl TreeSpec {
     /// The structure of a node of these children.
-    pub fn node(kind: Kind, children: Children) -> TreeSpec {
+    pub fn node(kind: NodeKind, children: Children) -> TreeSpec {
         let flat = children.iter().all(TreeSpec::is_leaf);
         match kind {
-            Kind::Tuple if flat => TreeSpec::Flat { list: false, len: children.len() as u32 },
-            Kind::List if flat => TreeSpec::Flat { list: true, len: children.len() as u32 },
+            NodeKind::Tuple if flat => TreeSpec::Flat { list: false, len: children.len() as u32 },
+            NodeKind::List if flat => TreeSpec::Flat { list: true, len: children.len() as u32 },
             kind => {
                 let leaves = if flat { children.len() } else { children.iter().map(TreeSpec::num_leaves).sum() };
                 TreeSpec::Node(Arc::new(Node { kind, children, leaves }))
@@ -212,8 +214,8 @@ impl TreeSpec {
     pub fn class<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyType>> {
         match self {
             TreeSpec::Leaf => None,
-            TreeSpec::Flat { list: false, .. } => Some(Kind::Tuple.class(py)),
-            TreeSpec::Flat { list: true, .. } => Some(Kind::List.class(py)),
+            TreeSpec::Flat { list: false, .. } => Some(NodeKind::Tuple.class(py)),
+            TreeSpec::Flat { list: true, .. } => Some(NodeKind::List.class(py)),
             TreeSpec::Node(node) => Some(node.kind.class(py)),
         }
     }
@@ -271,7 +273,7 @@ impl TreeSpec {
             }
             TreeSpec::Node(node) => {
                 let name = match &node.kind {
-                    Kind::NamedTuple(_) => "namedtuple".to_string(),
+                    NodeKind::NamedTuple(_) => "namedtuple".to_string(),
                     kind => class::class_name(&kind.class(py)),
                 };
                 (name, raised::repr_of(&node.kind.context(py)?)?, node.children.clone())

@@ -124,12 +124,12 @@ impl Sink for GradBox {
 #[derive(Default)]
 pub struct Accumulator {
     grad: Mutex<Weak<GradBox>>,
-    owner: Mutex<Owner>,
+    owner: Mutex<Holder>,
     pub hooks: Mutex<Vec<PostHook>>,
 }
 
 #[derive(Default)]
-enum Owner {
+enum Holder {
     #[default]
     Unknown,
     Alive(Py<PyWeakrefReference>),
@@ -145,7 +145,7 @@ impl Accumulator {
     pub fn new(owner: &Bound<'_, PyTensor>) -> PyResult<Arc<Accumulator>> {
         let a = Accumulator::default();
         *locked(&a.grad) = Arc::downgrade(&owner.get().gradient_box());
-        *locked(&a.owner) = Owner::Alive(PyWeakrefReference::new(owner)?.unbind());
+        *locked(&a.owner) = Holder::Alive(PyWeakrefReference::new(owner)?.unbind());
         Ok(Arc::new(a))
     }
 
@@ -153,7 +153,7 @@ impl Accumulator {
     pub fn moved(to: &Bound<'_, PyTensor>) -> PyResult<()> {
         let value = to.get().value();
         if let Some(a) = value.node_at(LevelId::AMBIENT).and_then(|(node, _)| Accumulator::of_node(node)) {
-            let alive = Owner::Alive(PyWeakrefReference::new(to)?.unbind());
+            let alive = Holder::Alive(PyWeakrefReference::new(to)?.unbind());
             let before = std::mem::replace(&mut *locked(&a.owner), alive);
             drop(before);
         }
@@ -173,9 +173,9 @@ impl Accumulator {
         }
         if let Ok(owner) = self.owner.try_lock() {
             match &*owner {
-                Owner::Orphan { grad: Some(grad), .. } => visitor.object(grad),
-                Owner::Alive(reference) => visitor.object(reference),
-                Owner::Orphan { .. } | Owner::Unknown => {}
+                Holder::Orphan { grad: Some(grad), .. } => visitor.object(grad),
+                Holder::Alive(reference) => visitor.object(reference),
+                Holder::Orphan { .. } | Holder::Unknown => {}
             }
         }
     }
@@ -189,7 +189,7 @@ impl Accumulator {
         let made = asking.gradient_box();
         *grad = Arc::downgrade(&made);
         drop(grad);
-        if let Owner::Orphan { grad, .. } = &mut *locked(&self.owner)
+        if let Holder::Orphan { grad, .. } = &mut *locked(&self.owner)
             && let Some(grad) = grad.take()
         {
             *locked(&made.grad) = Some(grad);
@@ -200,15 +200,15 @@ impl Accumulator {
     /// The leaf's tensor, made again if the program has dropped it.
     pub fn variable<'py>(&self, py: Python<'py>, node: &Arc<Node>) -> PyResult<Option<Bound<'py, PyTensor>>> {
         let (data, grad) = match &*locked(&self.owner) {
-            Owner::Unknown => return Ok(None),
-            Owner::Alive(r) => return Ok(r.bind(py).upgrade_as::<PyTensor>()?),
-            Owner::Orphan { data, grad } => (data.clone(), grad.as_ref().map(|g| g.clone_ref(py))),
+            Holder::Unknown => return Ok(None),
+            Holder::Alive(r) => return Ok(r.bind(py).upgrade_as::<PyTensor>()?),
+            Holder::Orphan { data, grad } => (data.clone(), grad.as_ref().map(|g| g.clone_ref(py))),
         };
         let made = tensor::wrap_shared(py, Tensor::taped(LevelId::AMBIENT, data, node.clone(), 0))?;
         let held = made.get().gradient_box();
         held.set(grad);
         *locked(&self.grad) = Arc::downgrade(&held);
-        let alive = Owner::Alive(PyWeakrefReference::new(&made)?.unbind());
+        let alive = Holder::Alive(PyWeakrefReference::new(&made)?.unbind());
         let before = std::mem::replace(&mut *locked(&self.owner), alive);
         drop(before);
         Ok(Some(made))
@@ -224,7 +224,7 @@ impl Accumulator {
         }
         let Some(data) = value.below().filter(|d| d.dense().is_some()) else { return };
         let grad = held.get(py).filter(|g| !history::has_history(&g.get().value()));
-        let before = std::mem::replace(&mut *locked(&a.owner), Owner::Orphan { data: data.clone(), grad });
+        let before = std::mem::replace(&mut *locked(&a.owner), Holder::Orphan { data: data.clone(), grad });
         drop(before);
     }
 }
@@ -233,13 +233,13 @@ impl Accumulator {
     /// To the gradient of a tensor that the program has dropped.
     fn add_to_orphan(&self, py: Python<'_>, gradient: &Tensor) -> PyResult<()> {
         let grad = match &*locked(&self.owner) {
-            Owner::Orphan { grad, .. } => grad.as_ref().map(|g| g.clone_ref(py)),
+            Holder::Orphan { grad, .. } => grad.as_ref().map(|g| g.clone_ref(py)),
             _ => return Ok(()),
         };
         let held = GradBox { grad: Mutex::new(grad) };
         held.add(py, gradient, false)?;
         let mut grad = held.get(py);
-        if let Owner::Orphan { grad: before, .. } = &mut *locked(&self.owner) {
+        if let Holder::Orphan { grad: before, .. } = &mut *locked(&self.owner) {
             std::mem::swap(before, &mut grad);
         }
         drop(grad);

@@ -57,12 +57,6 @@ impl PyGenerator {
 
 /// The generator in an argument.
 pub fn of_object(o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
-    let g: Arc<Generator> = generator(o)?;
-    Some(g)
-}
-
-/// The generator that an object is.
-pub fn generator(o: &Bound<'_, PyAny>) -> Option<Arc<Generator>> {
     Some(o.cast::<PyGenerator>().ok()?.get().0.clone())
 }
 

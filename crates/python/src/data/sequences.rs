@@ -1,6 +1,6 @@
 //! Nested sequences with values of transforms among their numbers: stacked, so that derivatives and batches stay.
 
-use crate::data::{convert, nested};
+use crate::data::{marshal, nested};
 use crate::types::class;
 use pullback::base::promote::promote;
 use pullback::base::{DType, Error, Result};
@@ -22,7 +22,7 @@ fn items<'py>(o: Any<'_, 'py>) -> Option<Vec<Bound<'py, PyAny>>> {
 /// Whether a value of a live transform is somewhere in nested lists and tuples. What only `requires_grad` follows is
 /// copied without its history, as PyTorch does.
 fn has_followed(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<bool> {
-    if let Some(t) = convert::tensor(o) {
+    if let Some(t) = marshal::tensor(o) {
         return Ok(t.level() > LevelId::AMBIENT && level::is_live(t.level()));
     }
     let Some(all) = items(o) else { return Ok(false) };
@@ -52,7 +52,7 @@ pub fn from_sequence(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<O
 fn build(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<Tensor> {
     *seen += 1;
     nested::listen(o.py(), *seen)?;
-    if let Some(t) = convert::tensor(o) {
+    if let Some(t) = marshal::tensor(o) {
         return Ok(t);
     }
     let Some(all) = items(o) else {

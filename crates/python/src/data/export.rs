@@ -1,9 +1,9 @@
 //! Tensors as Python numbers, lists and NumPy arrays, and to other dtypes.
 
 use crate::data;
-use crate::data::{convert, memory, nested};
-use crate::door::native::{Arg, Out, Slf};
-use crate::native;
+use crate::data::{marshal, memory, nested};
+use crate::descriptors;
+use crate::door::descriptors::{Arg, Out, Slf};
 use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -91,7 +91,7 @@ pub fn to_complex<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
 }
 
 pub fn contains(slf: Slf<'_, '_>, element: Any<'_, '_>) -> PyResult<bool> {
-    if convert::tensor(element).is_none() && convert::number(element)?.is_none() {
+    if marshal::tensor(element).is_none() && marshal::number(element)?.is_none() {
         return Err(PyRuntimeError::new_err(short!(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a {}",
             raised::str_of(&element.get_type())?
@@ -109,7 +109,7 @@ trait Elementwise {
 impl Elementwise for Bound<'_, PyTensor> {
     fn eq_elements(&self, other: Any<'_, '_>) -> Result<Tensor> {
         let a = self.get().value();
-        match (convert::tensor(other), convert::number(other)?) {
+        match (marshal::tensor(other), marshal::number(other)?) {
             (Some(b), _) => pullback::ops::compare::eq(&a, &b),
             (None, Some(n)) => pullback::ops::compare::eq(&a, pullback::ops::value::Operand::Number(n)),
             (None, None) => Err(Error::type_("eq(): expected Tensor or Number")),
@@ -139,7 +139,7 @@ pub fn construct(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyRe
         zeros(Shape::new(&[0]))?
     } else if let Some(sizes) = sizes_of(args)? {
         zeros(sizes.into())?
-    } else if let Some(t) = convert::tensor(&args.get_item(0)?) {
+    } else if let Some(t) = marshal::tensor(&args.get_item(0)?) {
         t
     } else {
         data::tensor_from(&args.get_item(0)?, Some(float))?
@@ -153,7 +153,7 @@ const LIST_BYTES: usize = 56;
 /// Nested lists of a contiguous array's elements.
 fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
     if a.rank() == 0 {
-        return convert::scalar(py, a.item()?);
+        return marshal::scalar(py, a.item()?);
     }
     // Sizes in front of a 0 count lists, not numbers.
     const EACH: usize = 56;
@@ -164,7 +164,7 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
         let elements = a.as_slice::<T>().ok_or_else(|| Error::internal("tolist(): the elements are not contiguous"))?;
         let item = |(i, &x): (usize, &T)| -> PyResult<_> {
             nested::listen(py, i)?;
-            convert::scalar(py, pullback::dense::copy::to_scalar(x))
+            marshal::scalar(py, pullback::dense::copy::to_scalar(x))
         };
         elements.iter().enumerate().map(item).collect::<PyResult<_>>()?
     });
@@ -294,10 +294,10 @@ pub fn flag(o: Arg<'_, '_>, default: bool) -> PyResult<bool> {
     o.map_or(Ok(default), |o| Ok(o.is_truthy()?))
 }
 
-native! { METHODS, ATTRIBUTES:
+descriptors! { METHODS, ATTRIBUTES:
     /// The only element as a Python number.
     fn item(slf) {
-        convert::scalar(slf.py(), number(slf.get(), "item()")?)
+        marshal::scalar(slf.py(), number(slf.get(), "item()")?)
     }
     /// The elements as nested lists of Python numbers; a 0-d tensor gives a number.
     fn tolist(slf) {

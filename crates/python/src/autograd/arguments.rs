@@ -1,8 +1,8 @@
 //! What `backward` and `grad` are given: tensors and gradient edges, alone or in sequences.
 
 use crate::autograd::graph::PyNode;
-use crate::data::convert;
-use crate::door::native::Arg;
+use crate::data::marshal;
+use crate::door::descriptors::Arg;
 use crate::tensor::PyTensor;
 use crate::types::class;
 use crate::types::errors::PyResult;
@@ -30,7 +30,7 @@ fn gradient_edge(o: &Bound<'_, PyAny>) -> PyResult<Option<Edge>> {
 
 /// A tensor, or what stands for a gradient edge: a value that hangs there.
 fn one(o: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    if let Some(t) = convert::tensor(o) {
+    if let Some(t) = marshal::tensor(o) {
         return Ok(Some(t));
     }
     let Some(e) = gradient_edge(o)? else { return Ok(None) };
@@ -103,7 +103,7 @@ pub fn tensors(o: &Bound<'_, PyAny>, op: &str, name: &str) -> PyResult<Vec<Tenso
 /// As [`tensors`], where entries may be None.
 pub fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Option<Tensor>>> {
     let Some(o) = o else { return Ok(Vec::new()) };
-    if let Some(t) = convert::tensor(&o) {
+    if let Some(t) = marshal::tensor(&o) {
         return Ok(vec![Some(t)]);
     }
     raised::items(&o)?
@@ -113,7 +113,7 @@ pub fn optional_tensors(o: Arg<'_, '_>, op: &str, name: &str) -> PyResult<Vec<Op
                 return Ok(None);
             }
             let got = || PyTypeError::new_err(short!("{op}(): argument '{name}' expected Tensors or None"));
-            convert::tensor(&x).map(Some).ok_or_else(|| got().into())
+            marshal::tensor(&x).map(Some).ok_or_else(|| got().into())
         })
         .collect()
 }

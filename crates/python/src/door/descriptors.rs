@@ -1,7 +1,7 @@
 //! Methods and attributes of `Tensor` that are written by hand, because they work on the object and not only on its
 //! value. The interpreter calls them through the same vectorcall convention as the functions of the table.
 
-use crate::door::callable::{self, Callable, Given, Kind};
+use crate::door::callable::{self, Access, Callable, Given};
 use crate::door::enter::enter;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
@@ -13,7 +13,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 
 pub type Object = *mut ffi::PyObject;
-pub type Call = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
+pub type FastCall = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Object) -> Object;
 /// An argument; `None` if it was not given, or was Python's `None`.
 pub type Arg<'a, 'py> = Option<Borrowed<'a, 'py, PyAny>>;
 pub type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
@@ -33,7 +33,7 @@ pub struct Signature {
 pub struct Method {
     pub signature: &'static Signature,
     pub doc: &'static [&'static str],
-    pub call: Call,
+    pub call: FastCall,
 }
 
 pub struct Attribute {
@@ -111,7 +111,7 @@ impl Signature {
     }
 }
 
-/// Runs a method: called by the trampolines that `native!` makes.
+/// Runs a method: called by the trampolines that `descriptors!` makes.
 ///
 /// # Safety
 /// What METH_FASTCALL | METH_KEYWORDS promises, and `slf` is a `PyTensor`.
@@ -129,7 +129,8 @@ pub unsafe fn invoke<const N: usize>(
         unsafe {
             let all = Given::of_call(slf, args, n as usize, kwnames);
             if !callable::is_ordinary(all.objects())
-                && let Some(out) = callable::overridden(py, Callable { kind: Kind::Method, name: signature.name }, all)
+                && let Some(out) =
+                    callable::overridden(py, Callable { kind: Access::Method, name: signature.name }, all)
             {
                 return out.map(Bound::into_ptr);
             }
@@ -157,7 +158,7 @@ pub unsafe fn invoke<const N: usize>(
 #[inline]
 pub unsafe fn read(slf: Object, name: &'static str, f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>) -> Out<'py>) -> Object {
     let called = |py: Python<'_>| {
-        if let Some(out) = callable::asked(py, Kind::Getter, name, &[slf]) {
+        if let Some(out) = callable::asked(py, Access::Getter, name, &[slf]) {
             return out.map(Bound::into_ptr);
         }
         // SAFETY: by the contract.
@@ -182,7 +183,7 @@ pub unsafe fn write(
     f: impl for<'a, 'py> FnOnce(Slf<'a, 'py>, Arg<'a, 'py>) -> PyResult<()>,
 ) -> c_int {
     let called = |py: Python<'_>| {
-        let (kind, objects) = (if value.is_null() { Kind::Deleter } else { Kind::Setter }, [slf, value]);
+        let (kind, objects) = (if value.is_null() { Access::Deleter } else { Access::Setter }, [slf, value]);
         let given = if value.is_null() { &objects[..1] } else { &objects[..] };
         if let Some(out) = callable::asked(py, kind, name, given) {
             return out.map(|_| DONE);
@@ -219,7 +220,7 @@ fn undeletable(name: &str) -> PyErr {
 /// Declares methods (`fn name(slf, a, b = None; c = None) { … }`, or `*a` for any number of them) and attributes (`get name(slf) { … }`, and
 /// `set name(slf, value) { … }` behind it). After `;` come keyword-only parameters. Bodies return [`Out`].
 #[macro_export]
-macro_rules! native {
+macro_rules! descriptors {
     ($methods:ident, $attributes:ident :
         $( $(#[doc = $doc:literal])*
            fn $name:ident ( $slf:ident $(, * $rest:ident)? $(, $p:ident $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
@@ -230,45 +231,45 @@ macro_rules! native {
             $(#[doc = $doc])*
             #[allow(clippy::too_many_arguments)] // As many as Python's method has.
             pub fn $name<'py>(
-                $slf: $crate::door::native::Slf<'_, 'py>
-                $(, $rest: $crate::door::native::Arg<'_, 'py>)?
-                $(, $p: $crate::door::native::Arg<'_, 'py>)*
-                $($(, $kp: $crate::door::native::Arg<'_, 'py>)+)?
-            ) -> $crate::door::native::Out<'py> $body
+                $slf: $crate::door::descriptors::Slf<'_, 'py>
+                $(, $rest: $crate::door::descriptors::Arg<'_, 'py>)?
+                $(, $p: $crate::door::descriptors::Arg<'_, 'py>)*
+                $($(, $kp: $crate::door::descriptors::Arg<'_, 'py>)+)?
+            ) -> $crate::door::descriptors::Out<'py> $body
         )*
-        pub static $methods: &[$crate::door::native::Method] = &[$({
-            static SIGNATURE: $crate::door::native::Signature = $crate::door::native::Signature {
+        pub static $methods: &[$crate::door::descriptors::Method] = &[$({
+            static SIGNATURE: $crate::door::descriptors::Signature = $crate::door::descriptors::Signature {
                 name: ::pullback::ops::macros::unraw(stringify!($name)),
-                params: &[$($crate::__native_param!($rest),)? $($crate::__native_param!($p $($d)?),)* $($($crate::__native_param!($kp $($kd)?),)+)?],
+                params: &[$($crate::__descriptor_param!($rest),)? $($crate::__descriptor_param!($p $($d)?),)* $($($crate::__descriptor_param!($kp $($kd)?),)+)?],
                 positional: <[&str]>::len(&[$(stringify!($rest),)? $(stringify!($p)),*]),
                 rest: !<[&str]>::is_empty(&[$(stringify!($rest))?]),
             };
             unsafe extern "C" fn call(
-                slf: $crate::door::native::Object,
-                args: *const $crate::door::native::Object,
+                slf: $crate::door::descriptors::Object,
+                args: *const $crate::door::descriptors::Object,
                 n: pyo3::ffi::Py_ssize_t,
-                kwnames: $crate::door::native::Object,
-            ) -> $crate::door::native::Object {
+                kwnames: $crate::door::descriptors::Object,
+            ) -> $crate::door::descriptors::Object {
                 // SAFETY: the interpreter calls with what the method's flags promise.
                 unsafe {
-                    $crate::door::native::invoke(&SIGNATURE, slf, args, n, kwnames,
+                    $crate::door::descriptors::invoke(&SIGNATURE, slf, args, n, kwnames,
                         |slf, [$($rest,)? $($p,)* $($($kp,)+)?]| $name(slf $(, $rest)? $(, $p)* $($(, $kp)+)?))
                 }
             }
-            $crate::door::native::Method { signature: &SIGNATURE, doc: &[$($doc),*], call }
+            $crate::door::descriptors::Method { signature: &SIGNATURE, doc: &[$($doc),*], call }
         }),*];
-        pub static $attributes: &[$crate::door::native::Attribute] = &[$({
+        pub static $attributes: &[$crate::door::descriptors::Attribute] = &[$({
             unsafe extern "C" fn get(
-                slf: $crate::door::native::Object, _: *mut std::ffi::c_void) -> $crate::door::native::Object {
-                fn body<'py>($aslf: $crate::door::native::Slf<'_, 'py>) -> $crate::door::native::Out<'py> $get
+                slf: $crate::door::descriptors::Object, _: *mut std::ffi::c_void) -> $crate::door::descriptors::Object {
+                fn body<'py>($aslf: $crate::door::descriptors::Slf<'_, 'py>) -> $crate::door::descriptors::Out<'py> $get
                 // SAFETY: an attribute descriptor checks the type of `self`.
-                unsafe { $crate::door::native::read(slf, ::pullback::ops::macros::unraw(stringify!($attr)), |slf| body(slf)) }
+                unsafe { $crate::door::descriptors::read(slf, ::pullback::ops::macros::unraw(stringify!($attr)), |slf| body(slf)) }
             }
-            $crate::door::native::Attribute {
+            $crate::door::descriptors::Attribute {
                 name: stringify!($attr),
                 doc: &[$($adoc),*],
                 get,
-                set: $crate::__native_set!($attr $(, $sslf, $value, $set)?),
+                set: $crate::__descriptor_set!($attr $(, $sslf, $value, $set)?),
             }
         }),*];
     };
@@ -276,7 +277,7 @@ macro_rules! native {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __native_param {
+macro_rules! __descriptor_param {
     ($p:ident) => {
         (stringify!($p), None)
     };
@@ -287,25 +288,25 @@ macro_rules! __native_param {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __native_set {
+macro_rules! __descriptor_set {
     ($attr:ident) => {
         None
     };
     ($attr:ident, $slf:ident, $value:ident, $set:block) => {{
         const NAME: &str = stringify!($attr);
         unsafe extern "C" fn set(
-            slf: $crate::door::native::Object,
-            value: $crate::door::native::Object,
+            slf: $crate::door::descriptors::Object,
+            value: $crate::door::descriptors::Object,
             _: *mut std::ffi::c_void,
         ) -> std::ffi::c_int {
             fn body<'py>(
-                $slf: $crate::door::native::Slf<'_, 'py>,
-                $value: $crate::door::native::Arg<'_, 'py>,
+                $slf: $crate::door::descriptors::Slf<'_, 'py>,
+                $value: $crate::door::descriptors::Arg<'_, 'py>,
             ) -> pyo3::PyResult<()> {
                 $set
             }
             // SAFETY: an attribute descriptor checks the type of `self`.
-            unsafe { $crate::door::native::write(slf, NAME, value, |slf, value| Ok(body(slf, value)?)) }
+            unsafe { $crate::door::descriptors::write(slf, NAME, value, |slf, value| Ok(body(slf, value)?)) }
         }
         Some(set as pyo3::ffi::setter)
     }};
