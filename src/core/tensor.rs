@@ -14,16 +14,15 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Tensor(Arc<Repr>);
 
+/// Two kinds only: every operator asks its arguments for level, dtype and shape several times.
 enum Repr {
     Dense(Array),
-    Symbolic(Box<Symbolic>),
-    /// A value of [`LevelId::ABSTRACT`].
-    Abstract(Meta),
-    Wrapped(Wrapped),
+    Other(Other),
 }
 
-/// A value of a level. Shape and dtype are the logical ones, so that reading them walks nowhere.
-pub struct Wrapped {
+/// A value of a level, or a dense one that is not in memory. Shape and dtype are the logical ones, so that reading them
+/// walks nowhere.
+struct Other {
     level: LevelId,
     dtype: DType,
     shape: Shape,
@@ -34,6 +33,10 @@ pub struct Wrapped {
 enum Content {
     One(Payload),
     Nest(Nested),
+    /// A value of [`LevelId::DENSE`].
+    Constant(Box<Symbolic>),
+    /// A value of [`LevelId::ABSTRACT`].
+    Abstract,
 }
 
 /// What an interpreter keeps for one of its values.
@@ -52,6 +55,7 @@ impl Content {
     /// Looks `depth` levels deep: the parts of nested dual numbers may be shared, so that there are more ways than parts.
     fn is_bare(&self, depth: u32) -> bool {
         match self {
+            Content::Constant(_) | Content::Abstract => true,
             _ if depth == 0 => false,
             Content::Nest(n) => n.base().is_bare_within(depth),
             Content::One(Payload::Batched { value, .. }) => value.is_bare_within(depth - 1),
@@ -63,12 +67,23 @@ impl Content {
     }
 }
 
-impl Wrapped {
+impl Other {
     #[inline]
-    fn payload(&self) -> &Payload {
+    fn payload(&self) -> Option<&Payload> {
         match &self.content {
-            Content::One(payload) => payload,
-            Content::Nest(n) => n.top(),
+            Content::One(payload) => Some(payload),
+            Content::Nest(n) => Some(n.top()),
+            Content::Constant(_) | Content::Abstract => None,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn array(&self) -> Result<&Array> {
+        match &self.content {
+            Content::Constant(s) => s.array(),
+            Content::Abstract => Err(super::meta::no_data()),
+            _ => bail!(Internal, "a kernel was given a value of {}", self.level),
         }
     }
 }
@@ -76,7 +91,7 @@ impl Wrapped {
 impl Tensor {
     #[inline]
     pub fn wrap(level: LevelId, dtype: DType, shape: Shape, payload: Payload) -> Tensor {
-        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, content: Content::One(payload) })))
+        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content: Content::One(payload) })))
     }
 
     /// A batched value; dimension `dim` of `value` is the batch.
@@ -96,15 +111,15 @@ impl Tensor {
         let (level, dtype) = (nest.level(), base.dtype());
         let shape = Shape::new(&base.shape()[nest.depth()..]);
         let content = Content::Nest(Nested::new(nest, base));
-        Tensor(Arc::new(Repr::Wrapped(Wrapped { level, dtype, shape, content })))
+        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content })))
     }
 
     /// The nest of batch levels that this is a value of, each with its batch in front, and the value below all of them.
     #[inline]
     pub fn nest(&self) -> Option<(NestRef<'_>, &Tensor)> {
         match &*self.0 {
-            Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => Some((NestRef::Nest(n.nest()), n.base())),
-            Repr::Wrapped(Wrapped { level, content: Content::One(Payload::Batched { value, dim: 0 }), .. }) => {
+            Repr::Other(Other { content: Content::Nest(n), .. }) => Some((NestRef::Nest(n.nest()), n.base())),
+            Repr::Other(Other { level, content: Content::One(Payload::Batched { value, dim: 0 }), .. }) => {
                 Some((NestRef::One(*level), value))
             }
             _ => None,
@@ -127,16 +142,13 @@ impl Tensor {
 
     /// A tensor that has a dtype and a shape, and no data: operators tell the dtypes and shapes of their results.
     pub fn without_data(meta: Meta) -> Tensor {
-        Tensor(Arc::new(Repr::Abstract(meta)))
+        let Meta { dtype, shape } = meta;
+        Tensor(Arc::new(Repr::Other(Other { level: LevelId::ABSTRACT, dtype, shape, content: Content::Abstract })))
     }
 
     /// Whether there is no data, at whatever level: a `meta` tensor.
     pub fn is_abstract(&self) -> bool {
-        match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) => false,
-            Repr::Abstract(_) => true,
-            Repr::Wrapped(_) => self.bottom().level() == LevelId::ABSTRACT,
-        }
+        self.bottom().level() == LevelId::ABSTRACT
     }
 
     /// The value below all wrappers.
@@ -162,18 +174,14 @@ impl Tensor {
     pub fn dtype(&self) -> DType {
         match &*self.0 {
             Repr::Dense(a) => a.dtype(),
-            Repr::Symbolic(s) => s.dtype(),
-            Repr::Abstract(m) => m.dtype,
-            Repr::Wrapped(w) => w.dtype,
+            Repr::Other(o) => o.dtype,
         }
     }
     #[inline]
     pub fn shape(&self) -> &Shape {
         match &*self.0 {
             Repr::Dense(a) => a.shape(),
-            Repr::Symbolic(s) => s.shape(),
-            Repr::Abstract(m) => &m.shape,
-            Repr::Wrapped(w) => &w.shape,
+            Repr::Other(o) => &o.shape,
         }
     }
     #[inline]
@@ -188,24 +196,23 @@ impl Tensor {
     #[inline]
     pub fn level(&self) -> LevelId {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) => LevelId::DENSE,
-            Repr::Abstract(_) => LevelId::ABSTRACT,
-            Repr::Wrapped(w) => w.level,
+            Repr::Dense(_) => LevelId::DENSE,
+            Repr::Other(o) => o.level,
         }
     }
     /// The wrapper's payload, `None` for dense tensors.
     #[inline]
     pub fn payload(&self) -> Option<&Payload> {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => None,
-            Repr::Wrapped(w) => Some(w.payload()),
+            Repr::Dense(_) => None,
+            Repr::Other(o) => o.payload(),
         }
     }
     /// The payload if this is a value of `level`.
     #[inline]
     pub fn payload_at(&self, level: LevelId) -> Option<&Payload> {
         match &*self.0 {
-            Repr::Wrapped(w) if w.level == level => Some(w.payload()),
+            Repr::Other(o) if o.level == level => o.payload(),
             _ => None,
         }
     }
@@ -214,15 +221,17 @@ impl Tensor {
     pub fn dense(&self) -> Option<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Some(a),
-            Repr::Symbolic(s) => s.array().ok(),
-            Repr::Abstract(_) | Repr::Wrapped(_) => None,
+            Repr::Other(o) => match &o.content {
+                Content::Constant(s) => s.array().ok(),
+                _ => None,
+            },
         }
     }
     /// The constant, if its elements need not be in memory.
     #[inline]
     pub fn symbolic(&self) -> Option<&Symbolic> {
         match &*self.0 {
-            Repr::Symbolic(s) => Some(s),
+            Repr::Other(Other { content: Content::Constant(s), .. }) => Some(s),
             _ => None,
         }
     }
@@ -231,16 +240,14 @@ impl Tensor {
     pub fn array(&self) -> Result<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Ok(a),
-            Repr::Symbolic(s) => s.array(),
-            Repr::Abstract(_) => Err(super::meta::no_data()),
-            Repr::Wrapped(w) => bail!(Internal, "a kernel was given a value of {}", w.level),
+            Repr::Other(o) => o.array(),
         }
     }
     /// The array for changing it, if this handle is the only one.
     pub fn array_mut(&mut self) -> Option<&mut Array> {
         match Arc::get_mut(&mut self.0)? {
             Repr::Dense(a) => Some(a),
-            Repr::Symbolic(_) | Repr::Abstract(_) | Repr::Wrapped(_) => None,
+            Repr::Other(_) => None,
         }
     }
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
@@ -278,8 +285,7 @@ impl Tensor {
     #[inline(never)]
     fn stored_elsewhere(&self) -> usize {
         match &*self.0 {
-            Repr::Symbolic(s) => s.shape().numel(),
-            Repr::Abstract(_) => 0,
+            Repr::Other(o) if matches!(o.content, Content::Constant(_)) => o.shape.numel(),
             _ => self.innermost().map_or(0, Array::numel),
         }
     }
@@ -308,13 +314,13 @@ impl Tensor {
     fn has_only(&self, handles: usize, nests: usize) -> bool {
         Arc::strong_count(&self.0) == handles
             && match &*self.0 {
-                Repr::Dense(_) | Repr::Abstract(_) => true,
-                Repr::Symbolic(_) => false,
-                Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => match n.made() {
+                Repr::Dense(_) | Repr::Other(Other { content: Content::Abstract, .. }) => true,
+                Repr::Other(Other { content: Content::Constant(_), .. }) => false,
+                Repr::Other(Other { content: Content::Nest(n), .. }) => match n.made() {
                     Some(Payload::Batched { value, .. }) => value.has_only(1, nests + 1),
                     _ => n.base().has_only(nests + 1, 0),
                 },
-                Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => match payload {
+                Repr::Other(Other { content: Content::One(payload), .. }) => match payload {
                     Payload::Batched { value, .. } => value.has_only(nests + 1, 0),
                     Payload::Taped { value, .. } => value.has_only(1, 0),
                     Payload::Dual { primal, tangent } => primal.has_only(1, 0) && tangent.has_only(1, 0),
@@ -326,9 +332,9 @@ impl Tensor {
     /// What the wrapper holds: the base of a nest, and the payload if there is one already.
     pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => (None, None),
-            Repr::Wrapped(Wrapped { content: Content::One(payload), .. }) => (None, Some(payload)),
-            Repr::Wrapped(Wrapped { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
+            Repr::Dense(_) | Repr::Other(Other { content: Content::Constant(_) | Content::Abstract, .. }) => (None, None),
+            Repr::Other(Other { content: Content::One(payload), .. }) => (None, Some(payload)),
+            Repr::Other(Other { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
         }
     }
 
@@ -342,8 +348,8 @@ impl Tensor {
     #[inline]
     fn is_bare_within(&self, depth: u32) -> bool {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Symbolic(_) | Repr::Abstract(_) => true,
-            Repr::Wrapped(w) => w.content.is_bare(depth),
+            Repr::Dense(_) => true,
+            Repr::Other(o) => o.content.is_bare(depth),
         }
     }
 
@@ -380,7 +386,8 @@ pub fn has_level(t: &Tensor, level: LevelId) -> bool {
 
 impl From<Symbolic> for Tensor {
     fn from(s: Symbolic) -> Tensor {
-        Tensor(Arc::new(Repr::Symbolic(Box::new(s))))
+        let (level, dtype, shape) = (LevelId::DENSE, s.dtype(), s.shape().clone());
+        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content: Content::Constant(Box::new(s)) })))
     }
 }
 
@@ -395,14 +402,14 @@ impl std::fmt::Debug for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&*self.0, self.payload()) {
             (Repr::Dense(a), _) => a.fmt(f),
-            (Repr::Abstract(m), _) => write!(f, "abstract {m}"),
             (_, Some(Payload::Batched { value, dim })) => write!(f, "Batched({}, dim={dim}, {value:?})", self.level()),
             (_, Some(Payload::Dual { primal, tangent })) => {
                 write!(f, "Dual({}, {primal:?}, tangent={tangent:?})", self.level())
             }
             (_, Some(Payload::Taped { value, .. })) => write!(f, "Taped({}, {value:?})", self.level()),
             (_, Some(Payload::Traced { value, var })) => write!(f, "Traced({}, %{var}, {value:?})", self.level()),
-            (Repr::Symbolic(_) | Repr::Wrapped(_), None) => Ok(()),
+            (Repr::Other(o), None) if o.level == LevelId::ABSTRACT => write!(f, "abstract {}", Meta::of(self)),
+            (Repr::Other(_), None) => write!(f, "constant {}", Meta::of(self)),
         }
     }
 }
