@@ -332,7 +332,9 @@ impl Tensor {
     /// What the wrapper holds: the base of a nest, and the payload if there is one already.
     pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Other(Other { content: Content::Constant(_) | Content::Abstract, .. }) => (None, None),
+            Repr::Dense(_) | Repr::Other(Other { content: Content::Constant(_) | Content::Abstract, .. }) => {
+                (None, None)
+            }
             Repr::Other(Other { content: Content::One(payload), .. }) => (None, Some(payload)),
             Repr::Other(Other { content: Content::Nest(n), .. }) => (Some(n.base()), n.made()),
         }

@@ -98,6 +98,9 @@ impl Flags {
         if cost == Cost::Free {
             return false;
         }
+        if self.is_short_for_sure(cost, values) {
+            return false;
+        }
         let mut tensors = Vec::new();
         values.iter().for_each(|v| collect(v, &mut tensors));
         let work = match cost {
@@ -114,6 +117,27 @@ impl Flags {
             _ => spanned(&tensors),
         };
         work * cost.unit() >= LONG
+    }
+
+    /// Whether the tensors are too few and too small, whatever their shapes are: no work exceeds the product of their sizes,
+    /// or its square where the elements of one meet each other.
+    #[inline]
+    fn is_short_for_sure(self, cost: Cost, values: &[Value]) -> bool {
+        let power = match cost {
+            Cost::Window => return false,
+            _ if self.has(Flags::CREATION) || self.has(Flags::REPEATS) => return false,
+            Cost::Sort | Cost::Cubic => 2,
+            _ => 1,
+        };
+        let mut most = 1usize;
+        for v in values {
+            match v {
+                Value::Tensor(t) => most = most.saturating_mul(t.stored().max(t.numel()).max(1)),
+                Value::List(_) | Value::Tuple(_) => return false,
+                _ => {}
+            }
+        }
+        (most as f64).powi(power) * cost.unit() < LONG
     }
 }
 
