@@ -6,9 +6,12 @@ VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# One profile serves tests and clippy, so that the dependencies are compiled once for them and once for the wheel.
-# Arithmetic that wraps panics in it.
-CHECKED := --locked --profile checked
+# One build serves the lints, the Rust tests and the guarded extension: arithmetic that wraps panics, buffers have guard
+# words, and clippy is the compiler, if it is there.
+CHECKED := --locked --profile checked --workspace --features pullback-python/debug-guard
+WARNINGS := -D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+LINTED := $(if $(shell command -v clippy-driver),RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=$(WARNINGS)) \
+	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python
 RUST := $(shell find src crates -type f) Cargo.toml Cargo.lock
 PYTHON_SOURCES := $(shell find python -name '*.py' -o -name '*.pyi' -o -name py.typed 2>/dev/null)
 GUARD := target/guard
@@ -48,17 +51,15 @@ test: tools-present test-python test-guard test-rust
 test-python: $(VENV)/.dev $(VENV)/.wheel
 	$(BIN)/python -m pytest
 
-# No Python here: the crate stands alone.
-test-rust: tools-present
-	cargo test $(CHECKED)
+test-rust: | $(BIN)/python
+	$(LINTED) cargo test $(CHECKED)
 
 # The fuzz tests once more, with guard words around every buffer, checked offsets and checked arithmetic.
 test-guard: $(VENV)/.dev $(GUARD)/.built
 	PULLBACK_FUZZ_PATH=$(GUARD) $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
-	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
-		cargo build $(CHECKED) --package pullback-python --features debug-guard
+	$(LINTED) cargo build $(CHECKED)
 	@rm -rf $(GUARD) && mkdir -p $(GUARD) && cp -r python/pullback $(GUARD)/pullback
 	@cp target/checked/lib_core.so $(GUARD)/pullback/_core.so
 	@touch $@
@@ -66,8 +67,9 @@ $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
 # ---------------------------------------------------------------- checks
 lint: tools-present $(VENV)/.dev $(VENV)/.wheel
 	cargo fmt --check
-	PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
-		cargo clippy $(CHECKED) --workspace --all-targets -- -D warnings
+	@command -v clippy-driver >/dev/null || { echo "pullback: install clippy (rustup component add clippy)"; exit 1; }
+	$(LINTED) cargo build $(CHECKED)
+	$(LINTED) cargo test $(CHECKED) --all-targets --no-run
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pullback._stubs --check python/pullback/_core.pyi
