@@ -28,6 +28,17 @@ pub fn call(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor>
     interpret_one(prim, params, args, top)
 }
 
+/// As [`call`], where the caller gives up `own`, argument number `at` among the `others`. Nobody reads it any more: where
+/// no level follows it and nobody else holds its memory, the result may take that.
+pub fn call_into(prim: Prim<'_>, params: &Params, own: Tensor, at: usize, others: &[&Tensor]) -> Result<Tensor> {
+    if own.level() == LevelId::DENSE && top_level(others) == LevelId::DENSE {
+        return prim.eval_into(params, own, at, others);
+    }
+    let mut args: SmallVec<[&Tensor; 4]> = SmallVec::from_slice(others);
+    args.insert(at, &own);
+    call(prim, params, &args)
+}
+
 /// Runs an operator with any number of outputs.
 #[inline]
 pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {

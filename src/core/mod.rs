@@ -30,7 +30,7 @@ mod thread;
 pub mod trace;
 pub mod watch;
 
-pub use call::{call, call_many};
+pub use call::{call, call_into, call_many};
 pub use custom::Forward;
 pub use level::{LevelId, Randomness};
 pub use meta::{Inferred, Meta};

@@ -170,6 +170,14 @@ pub trait Primitive: Send + Sync + 'static {
     /// The only output, from dense arguments.
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor>;
 
+    /// As [`eval`](Primitive::eval), where the caller gives up `own`, argument number `at` among the `others`: its memory
+    /// may become the result's if nobody else holds it.
+    fn eval_into(&self, params: &Params, own: Tensor, at: usize, others: &[&Tensor]) -> Result<Tensor> {
+        let mut args: SmallVec<[&Tensor; 4]> = SmallVec::from_slice(others);
+        args.insert(at, &own);
+        self.eval(params, &args)
+    }
+
     /// All outputs, from dense arguments.
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         Ok(smallvec![self.eval(params, args)?])

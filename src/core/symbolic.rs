@@ -128,7 +128,7 @@ impl Symbolic {
     fn pick(other: &Array, dim: usize, shift: isize, len: usize) -> Result<Array> {
         let have = other.shape()[dim] as isize;
         let (from, to) = (shift.clamp(0, have), (shift + len as isize).clamp(0, have));
-        let part = other.view(|l| l.slice(dim, from as usize, (to - from).max(0) as usize, 1))?;
+        let part = other.slice(dim, from as usize, (to - from).max(0) as usize, 1)?;
         if to - from == len as isize {
             return Ok(part);
         }

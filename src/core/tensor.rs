@@ -7,7 +7,7 @@ use super::node::Node;
 use super::symbolic::Symbolic;
 use crate::bail;
 use crate::base::{DType, Element, Result, Scalar, Shape};
-use crate::dense::Array;
+use crate::dense::{Array, pointwise};
 use std::sync::Arc;
 
 /// An immutable tensor. Cloning shares it.
@@ -250,6 +250,24 @@ impl Tensor {
             Repr::Other(_) => None,
         }
     }
+    /// The array of a dense tensor in memory that nobody else holds; otherwise the tensor.
+    pub fn into_array(self) -> std::result::Result<Array, Tensor> {
+        if self.in_memory().is_none() {
+            return Err(self);
+        }
+        match Arc::try_unwrap(self.0) {
+            Ok(Repr::Dense(array)) => Ok(array),
+            Ok(other) => Err(Tensor(Arc::new(other))),
+            Err(shared) => Err(Tensor(shared)),
+        }
+    }
+
+    /// Whether it is an array of so many elements in memory that its memory is worth using again.
+    #[inline]
+    pub fn is_large(&self) -> bool {
+        self.in_memory().is_some_and(|a| a.numel() >= pointwise::LARGE / a.dtype().size())
+    }
+
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
     #[inline]
     pub fn below(&self) -> Option<&Tensor> {

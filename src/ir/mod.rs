@@ -5,6 +5,7 @@
 //! far as a program can say it: tensors captured from outside are read at each call, random operators draw again, and
 //! of operators that ran under `no_grad` the results carry no derivative of a tape ([`stop`](crate::core::stop)).
 
+mod format;
 pub mod passes;
 mod print;
 mod program;

@@ -5,7 +5,8 @@ use crate::bail;
 use crate::base::Result;
 use crate::core::node::Meta;
 use crate::core::trace::{Atom, Instruction, Recording, Source};
-use crate::core::{Outputs, Tensor};
+use crate::core::{Outputs, Tensor, call_into};
+use crate::dense::pointwise;
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -24,6 +25,24 @@ pub(super) struct Step {
     pub instruction: Instruction,
     /// Variables that no later step and no output reads.
     last: SmallVec<[u32; 2]>,
+    /// The argument that the step may write over: a large value of the program that ends here.
+    pub over: Option<(usize, u32)>,
+}
+
+/// The argument of a pointwise step that ends there and is large enough for its result to take its place.
+fn written_over(i: &Instruction, last: &[u32], vars: &[Meta]) -> Option<(usize, u32)> {
+    let [out] = i.outs[..] else { return None };
+    let out = &vars[out as usize];
+    let bytes = out.shape.checked_bytes(out.dtype.size())?;
+    if bytes < pointwise::LARGE || !i.prim.as_prim().is_elementwise() {
+        return None;
+    }
+    let fits = |v: u32| vars[v as usize].shape == out.shape && vars[v as usize].dtype.size() == out.dtype.size();
+    let times = |v: u32| i.args.iter().filter(|a| matches!(a, Atom::Var(w) if *w == v)).count();
+    i.args.iter().enumerate().find_map(|(at, arg)| match *arg {
+        Atom::Var(v) if last.contains(&v) && fits(v) && times(v) == 1 => Some((at, v)),
+        _ => None,
+    })
 }
 
 /// A straight-line program over tensors of fixed shapes and dtypes.
@@ -66,7 +85,8 @@ impl Program {
                     last.push(v);
                 }
             }
-            steps.push(Step { instruction, last });
+            let over = written_over(&instruction, &last, &vars);
+            steps.push(Step { instruction, last, over });
         }
         steps.reverse();
         Program { inputs, captures, steps, vars, outputs }
@@ -85,6 +105,11 @@ impl Program {
     /// Dtypes and shapes of the arguments.
     pub fn inputs(&self) -> &[Meta] {
         &self.vars[..self.inputs]
+    }
+
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
     }
 
     /// Number of operators that a call runs.
@@ -116,9 +141,18 @@ impl Program {
         for (source, var) in &self.captures {
             values[*var as usize] = Some(self.captured(source, *var)?);
         }
-        for Step { instruction, last } in &self.steps {
-            for (&var, value) in instruction.outs.iter().zip(step(instruction, &values)?) {
-                values[var as usize] = Some(value);
+        for Step { instruction, last, over } in &self.steps {
+            match over {
+                Some((at, var)) => {
+                    let own = values[*var as usize].take();
+                    let value = step_over(instruction, &values, *at, own)?;
+                    values[instruction.outs[0] as usize] = Some(value);
+                }
+                None => {
+                    for (&var, value) in instruction.outs.iter().zip(step(instruction, &values)?) {
+                        values[var as usize] = Some(value);
+                    }
+                }
             }
             last.iter().for_each(|&v| values[v as usize] = None);
         }
@@ -169,6 +203,19 @@ fn value(values: &[Option<Tensor>], var: u32) -> Result<&Tensor> {
         Some(v) => Ok(v),
         None => bail!(Internal, "the program reads variable {var} before it is computed"),
     }
+}
+
+/// A step whose argument `at` ends there.
+fn step_over(instruction: &Instruction, values: &[Option<Tensor>], at: usize, own: Option<Tensor>) -> Result<Tensor> {
+    let Some(own) = own else { bail!(Internal, "the program reads a variable before it is computed") };
+    let mut others: SmallVec<[&Tensor; 4]> = SmallVec::new();
+    for (_, arg) in instruction.args.iter().enumerate().filter(|(i, _)| *i != at) {
+        others.push(match arg {
+            Atom::Var(v) => value(values, *v)?,
+            Atom::Const(t) => t,
+        });
+    }
+    call_into(instruction.prim.as_prim(), &instruction.params, own, at, &others)
 }
 
 fn step(instruction: &Instruction, values: &[Option<Tensor>]) -> Result<Outputs> {

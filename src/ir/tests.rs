@@ -78,3 +78,79 @@ fn what_the_caller_did_to_the_modes_is_not_in_the_program() {
     let run = |x: &Tensor| Ok(traced.call(std::slice::from_ref(x))?.remove(0));
     assert_eq!((values(&run(&x).unwrap()), values(&grad(run, &x).unwrap())), (vec![-3.0], vec![0.0, 0.0]));
 }
+
+/// Elements of a value that a pointwise step may write over.
+const MANY: usize = 20_000;
+
+fn many(seed: f64) -> Tensor {
+    vector(&(0..MANY).map(|i| (i as f64 * 0.01 + seed).sin()).collect::<Vec<_>>())
+}
+
+fn place(t: &Tensor) -> *const u8 {
+    t.array().unwrap().ptr()
+}
+
+#[test]
+fn a_step_writes_over_a_value_that_ends_there() {
+    let x = many(0.0);
+    let chain = |x: &[Tensor]| Ok(vec![x[0].sin()?.mul(&x[0])?.exp()?.add(1.0)?.neg()?]);
+    let program = trace(chain, std::slice::from_ref(&x)).unwrap();
+    let over: Vec<bool> = program.steps.iter().map(|s| s.over.is_some()).collect();
+    assert_eq!(over.iter().filter(|&&o| o).count(), 4, "{program}");
+    assert_eq!(values(&program.call(std::slice::from_ref(&x)).unwrap()[0]), values(&chain(&[x.clone()]).unwrap()[0]));
+    assert_eq!(values(&x), values(&many(0.0)));
+    // By itself, a value that nobody else holds gives its memory, and one that somebody holds does not.
+    let (own, other) = (many(1.0), many(2.0));
+    let at = place(&own);
+    let sum = crate::rules::basis::add_into(own, &other).unwrap();
+    assert_eq!((place(&sum), values(&sum)), (at, values(&many(1.0).add(&other).unwrap())));
+    let held = sum.clone();
+    assert_ne!(place(&crate::rules::basis::mul_into(&other, sum).unwrap()), at);
+    assert_eq!(values(&held), values(&many(1.0).add(&other).unwrap()));
+}
+
+/// What is held outside of a program, or returned by it, is never written, whatever else holds it.
+#[test]
+fn nothing_that_is_held_is_written_over() {
+    let (x, table) = (many(0.0), many(3.0));
+    let views = [x.reshape(&[MANY as i64 / 2, 2]).unwrap(), x.narrow(0, 5, 9).unwrap()];
+    let before: Vec<Vec<f64>> = [&x, &table].into_iter().chain(&views).map(values).collect();
+    let f = |a: &[Tensor]| {
+        let first = a[0].mul(&table)?;
+        let second = first.exp()?;
+        // A view of a value that ends, a value that is used twice by one step, and one that is an output as well.
+        let seen = second.reshape(&[MANY as i64 / 2, 2])?;
+        let third = second.neg()?;
+        Ok(vec![third.mul(&third)?, seen, first.clone(), first.sin()?.add(&a[0])?, a[0].neg()?])
+    };
+    let expected: Vec<Vec<f64>> = f(&[x.clone()]).unwrap().iter().map(values).collect();
+    let program = trace(f, std::slice::from_ref(&x)).unwrap();
+    let run = |a: &Tensor| program.call(std::slice::from_ref(a));
+    let twice = (run(&x).unwrap(), run(&x).unwrap());
+    let got = |outs: &[Tensor]| outs.iter().map(values).collect::<Vec<_>>();
+    assert_eq!((got(&twice.0), got(&twice.1)), (expected.clone(), expected.clone()));
+    // Given away by the caller, the argument is still the caller's until the call returns.
+    assert_eq!(got(&program.call(&[x.clone()]).unwrap()), expected);
+    let sum = |a: &Tensor| run(a)?.remove(0).sum_all();
+    let eager = |a: &Tensor| f(std::slice::from_ref(a))?.remove(0).sum_all();
+    assert_eq!(values(&grad(sum, &x).unwrap()), values(&grad(eager, &x).unwrap()));
+    let rows = Tensor::stack(&[&x, &table], 0).unwrap();
+    let batched = vmap(|a| Ok(run(a)?.remove(3)), &rows).unwrap();
+    assert_eq!(values(&batched), values(&vmap(|a| Ok(f(std::slice::from_ref(a))?.remove(3)), &rows).unwrap()));
+    let after: Vec<Vec<f64>> = [&x, &table].into_iter().chain(&views).map(values).collect();
+    assert!(after == before);
+}
+
+#[test]
+fn cotangents_that_are_held_stay() {
+    let x = many(0.5);
+    let f = |x: &Tensor| x.sin()?.mul(x)?.add(&x.exp()?)?.sum_all();
+    let expected: Vec<f64> = values(&x).iter().map(|x| x.cos() * x + x.sin() + x.exp()).collect();
+    let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+    assert!(close(&values(&grad(f, &x).unwrap()), &expected));
+    let seed = many(2.0);
+    let (_, pull) = crate::vjp(|x| Ok(vec![x[0].exp()?.mul(&x[0].exp()?)?]), std::slice::from_ref(&x)).unwrap();
+    let first = pull(std::slice::from_ref(&seed)).unwrap();
+    let second = pull(std::slice::from_ref(&seed)).unwrap();
+    assert_eq!((values(&first[0]), values(&seed)), (values(&second[0]), values(&many(2.0))));
+}

@@ -9,7 +9,7 @@ use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, Meta, Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{BatchArg, BatchInfo, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_into};
 use crate::dense::pointwise::{Elementwise, kernels};
 use crate::dense::{Array, copy, index, matmul as products, reduce};
 use smallvec::{SmallVec, smallvec};
@@ -182,7 +182,7 @@ pub static SLICE: Linear = Linear {
         _ => bail!(Internal, "slice(): parameters {p:?}"),
     },
     eval: |p, a| match *p {
-        Params::Slice { dim, start, len, step } => a.view(|l| l.slice(dim, start, len, step)),
+        Params::Slice { dim, start, len, step } => a.slice(dim, start, len, step),
         _ => bail!(Internal, "slice(): parameters {p:?}"),
     },
     transpose: |p, g, shape, _| call(Prim::Static(&UNSLICE), &unslice_params(p, shape), &[g]),
@@ -309,6 +309,10 @@ fn inverse(order: &[usize]) -> Dims {
 pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&ADD), &Params::None, &[a, b])
 }
+/// `a + b`, where the caller gives up `a`.
+pub fn add_into(a: Tensor, b: &Tensor) -> Result<Tensor> {
+    call_into(Prim::Static(&ADD), &Params::None, a, 0, &[b])
+}
 #[inline]
 pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&SUB), &Params::None, &[a, b])
@@ -316,6 +320,10 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[inline]
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&MUL), &Params::None, &[a, b])
+}
+/// `a * b`, where the caller gives up `b`.
+pub fn mul_into(a: &Tensor, b: Tensor) -> Result<Tensor> {
+    call_into(Prim::Static(&MUL), &Params::None, b, 1, &[a])
 }
 /// `a / b` of floats.
 #[inline]

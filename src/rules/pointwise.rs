@@ -167,6 +167,8 @@ fn times(x: &Tensor, partial: Partial<'_>) -> Result<Option<Tensor>> {
         Partial::Zero => None,
         Partial::One | Partial::Piece => Some(x.clone()),
         Partial::MinusOne => Some(basis::neg(x)?),
+        // The slope was made for this product alone.
+        Partial::Value(d) if d.is_large() => Some(basis::mul_into(x, d)?),
         Partial::Value(d) => Some(basis::mul(x, &d)?),
         Partial::Read(d) => Some(basis::mul(x, d)?),
         Partial::Over(d) => Some(basis::div(x, &d)?),
@@ -280,6 +282,20 @@ impl Primitive for Pointwise {
             },
             _ => bail!(Internal, "{}(): a pointwise operator has one to three arguments", self.name),
         })
+    }
+
+    fn eval_into(&self, params: &Params, own: Tensor, at: usize, others: &[&Tensor]) -> Result<Tensor> {
+        let arrays: Option<SmallVec<[&Array; 3]>> = others.iter().map(|a| a.in_memory()).collect();
+        let own = match (own.into_array(), arrays) {
+            (Ok(array), Some(others)) => {
+                return pointwise::apply_into(self.kernel, array, at, &others).map(Tensor::from);
+            }
+            (Ok(array), None) => array.into(),
+            (Err(own), _) => own,
+        };
+        let mut args: SmallVec<[&Tensor; 3]> = SmallVec::from_slice(others);
+        args.insert(at, &own);
+        self.eval(params, &args)
     }
 
     fn infer(&self, _: &Params, args: &[Meta]) -> Result<Inferred> {

@@ -170,7 +170,9 @@ impl Front {
         let Some(slot) = self.slot(edge) else { bail!(Internal, "a node has no output of this number") };
         match slot {
             None => *slot = Some(grad),
-            Some(sum) => *sum = basis::add(sum, &grad)?,
+            Some(sum) if !sum.is_large() => *sum = basis::add(sum, &grad)?,
+            // The sum is the sweep's alone, unless a hook holds it.
+            sum => *sum = sum.take().map(|own| basis::add_into(own, &grad)).transpose()?,
         }
         Ok(())
     }

@@ -154,7 +154,11 @@ impl fmt::Display for DType {
 }
 
 /// A Rust type that elements are stored as. `bool` is stored as one byte, 0 or 1.
-pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
+///
+/// # Safety
+/// The type has the size of its dtype's elements and an alignment of at most 16, no padding, and is valid as whatever is
+/// stored for that dtype; zero bytes among them.
+pub unsafe trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
     const DTYPE: DType;
     fn zero() -> Self;
     fn one() -> Self;
@@ -162,7 +166,8 @@ pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
 
 macro_rules! element {
     ($($t:ty => $d:ident, $zero:expr, $one:expr;)*) => {$(
-        impl Element for $t {
+        // SAFETY: the list below pairs each dtype with the type that its elements are stored as.
+        unsafe impl Element for $t {
             const DTYPE: DType = DType::$d;
             fn zero() -> Self { $zero }
             fn one() -> Self { $one }

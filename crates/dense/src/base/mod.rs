@@ -1,5 +1,8 @@
 //! L0: errors, dtypes and promotion, scalars, shapes and layouts. No data.
 
+// In place of checks at run time, which the kernels of this crate do without: arithmetic here says what happens at its end.
+#![deny(clippy::arithmetic_side_effects)]
+
 pub mod dtype;
 pub mod error;
 pub mod layout;

@@ -1,10 +1,10 @@
 //! A dense strided array: a dtype, a shape, and where the elements are.
 
 use super::buffer::Buffer;
-use super::gather::by_width;
 use super::parallel::Shared;
+use super::strided::by_width;
 use super::{copy, threads};
-use crate::base::{DType, Element, Form, Layout, Result, Scalar, Shape, Strides};
+use crate::base::{DType, Element, Error, Form, Layout, Result, Scalar, Shape, Strides};
 use crate::{bail, match_dtype};
 use std::ops::Range;
 use std::sync::Arc;
@@ -215,16 +215,16 @@ impl Array {
     ///
     /// The layout must stay inside the buffer; a layout that does not is an internal error.
     pub fn from_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Result<Array> {
-        if !Array::holds(&buffer, dtype, &layout) {
-            bail!(Internal, "layout {layout:?} leaves its buffer of {} bytes", buffer.bytes());
+        if !Array::holds(buffer.bytes(), dtype, &layout) {
+            return Err(Array::outside(&layout, buffer.bytes()));
         }
         Ok(Array::of_buffer(buffer, dtype, layout))
     }
 
-    /// Whether the elements that a layout names are in the buffer, and can be counted.
-    fn holds(buffer: &Buffer, dtype: DType, layout: &Layout) -> bool {
+    /// Whether the elements that a layout names lie in a block of `room` bytes, and can be counted.
+    fn holds(room: usize, dtype: DType, layout: &Layout) -> bool {
         let bytes = layout.needed().and_then(|n| n.checked_mul(dtype.size()));
-        bytes.is_some_and(|n| n <= buffer.bytes()) && layout.shape.checked_numel().is_some()
+        bytes.is_some_and(|n| n <= room) && layout.shape.checked_numel().is_some()
     }
 
     fn of_buffer(buffer: Arc<Buffer>, dtype: DType, layout: Layout) -> Array {
@@ -403,17 +403,36 @@ impl Array {
         Ok(match_dtype!(self.dtype, T => copy::to_scalar::<T>(unsafe { self.ptr().cast::<T>().offset(at).read() })))
     }
 
-    /// A view with another layout of the same buffer. `relayout` maps the present layout to the new one, which
-    /// must name only elements that the present one reaches. Inline arrays are moved to a buffer if needed.
+    /// A view with another layout of the same elements, to which `relayout` maps the present one. Inline arrays are moved
+    /// to a buffer if needed.
+    ///
+    /// # Errors
+    /// `Internal` if the layout leaves the memory of the array, or has more elements than can be counted.
     pub fn view(&self, relayout: impl FnOnce(&Layout) -> Layout) -> Result<Array> {
         let layout = relayout(&self.layout());
+        let room = match &self.data {
+            Data::Inline(_) => self.numel() * self.dtype.size(),
+            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => buffer.bytes(),
+        };
+        if !Array::holds(room, self.dtype, &layout) {
+            return Err(Array::outside(&layout, room));
+        }
+        // SAFETY: just checked.
+        unsafe { self.view_unchecked(layout) }
+    }
+
+    /// As [`Array::view`] where it is known that the layout stays inside.
+    ///
+    /// # Safety
+    /// The elements that the layout names lie in the buffer (or are elements of an inline array), and can be counted.
+    unsafe fn view_unchecked(&self, layout: Layout) -> Result<Array> {
         match &self.data {
             Data::Inline(x) => {
                 if layout.is_contiguous() && layout.offset == 0 {
                     return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
                 }
                 if layout.shape.checked_bytes(self.dtype.size()).is_some_and(|n| n <= INLINE_BYTES) {
-                    // SAFETY: the elements of an inline array, of which the layout must name some.
+                    // SAFETY: by the contract the layout names elements of this array.
                     return unsafe { copy::gather_from(self.ptr(), self.dtype, &layout) };
                 }
                 let moved = self.to_buffer()?;
@@ -423,10 +442,34 @@ impl Array {
                 }
             }
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
-                debug_assert!(Array::holds(buffer, self.dtype, &layout), "{layout:?} of {} bytes", buffer.bytes());
+                debug_assert!(Array::holds(buffer.bytes(), self.dtype, &layout), "{layout:?}");
                 Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
             }
         }
+    }
+
+    #[cold]
+    fn outside(layout: &Layout, bytes: usize) -> Error {
+        Error::internal(format!("layout {layout:?} leaves its memory of {bytes} bytes"))
+    }
+
+    /// The elements at `start + step * i` for `i in 0..len` of a dimension, without copying.
+    ///
+    /// # Errors
+    /// `Internal` if there are no such elements.
+    pub fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Result<Array> {
+        let size = self.shape.get(dim).copied().unwrap_or(0);
+        let way = |steps: isize| start.checked_add_signed(steps.checked_mul(step)?);
+        let inside = len == 0 || (start < size && len <= size && way(len as isize - 1).is_some_and(|last| last < size));
+        if dim >= self.rank() || !inside {
+            bail!(
+                Internal,
+                "slice(): {len} elements from {start} by {step} of dimension {dim} of shape {}",
+                self.shape
+            );
+        }
+        // SAFETY: the first and the last index are below the dimension's size, and fewer elements stay countable.
+        unsafe { self.view_unchecked(self.layout().slice(dim, start, len, step)) }
     }
 
     /// The same array with its elements in a buffer, so that others can refer to the memory.
@@ -450,7 +493,8 @@ impl Array {
         self.shape.check_reshape(shape)?;
         if let Data::Strided { .. } = self.data {
             return match self.layout().reshape(shape) {
-                Some(layout) => self.view(|_| layout),
+                // SAFETY: the same elements, as many as was checked.
+                Some(layout) => unsafe { self.view_unchecked(layout) },
                 None => self.contiguous()?.reshape(shape),
             };
         }
@@ -465,11 +509,21 @@ impl Array {
             return Ok(self.clone());
         }
         self.shape.check_expand(shape)?;
-        self.view(|l| l.expand(shape))
+        // SAFETY: the same elements, repeated; they can be counted, as was checked.
+        unsafe { self.view_unchecked(self.layout().expand(shape)) }
     }
 
+    /// The dimensions in another order, without copying.
+    ///
+    /// # Errors
+    /// `Internal` unless the order names each dimension once.
     pub fn permute(&self, order: &[usize]) -> Result<Array> {
-        self.view(|l| l.permute(order))
+        let each_once = order.iter().enumerate().all(|(i, d)| *d < self.rank() && !order[..i].contains(d));
+        if order.len() != self.rank() || !each_once {
+            bail!(Internal, "permute(): {order:?} is no order of the dimensions of shape {}", self.shape);
+        }
+        // SAFETY: the same elements.
+        unsafe { self.view_unchecked(self.layout().permute(order)) }
     }
 
     /// Whether this handle is the only one on the elements, and nobody outside sees them.
@@ -480,6 +534,24 @@ impl Array {
                 Arc::get_mut(buffer).is_some_and(|b| !b.is_exported())
             }
         }
+    }
+
+    /// The array with its elements in the memory of this one, if nobody else holds that: `fill` writes them.
+    ///
+    /// # Errors
+    /// This array, untouched, if its memory cannot be taken.
+    pub(super) fn build_over(
+        mut self,
+        dtype: DType,
+        fill: impl FnOnce(*mut u8, usize) -> Result<Written>,
+    ) -> std::result::Result<Result<Array>, Array> {
+        let sole = self.is_unique() && self.buffer().is_some_and(|b| !b.is_foreign());
+        if !sole || !self.is_contiguous() || dtype.size() != self.dtype.size() {
+            return Err(self);
+        }
+        let written = fill(self.ptr_mut(), self.numel());
+        self.dtype = dtype;
+        Ok(written.map(|Written(())| self))
     }
 
     /// First element for writing. The caller must know that it may write: [`Array::is_unique`], or foreign memory
@@ -527,8 +599,36 @@ mod tests {
         let t = a.permute(&[1, 0]).unwrap();
         assert_eq!(t.ptr(), a.ptr());
         assert_eq!(t.reshape(&[600].into()).unwrap().to_vec::<f32>().unwrap()[1], 30.0);
-        let r = a.view(|l| l.slice(0, 19, 20, -1)).unwrap();
+        let r = a.slice(0, 19, 20, -1).unwrap();
         assert_eq!(r.to_vec::<f32>().unwrap()[0], 570.0);
+    }
+
+    #[test]
+    fn views_that_leave_the_array_are_refused() {
+        let all = |shape: &[usize], strides: &[isize], offset| Layout {
+            shape: shape.into(),
+            strides: strides.into(),
+            offset,
+        };
+        for n in [6, 600] {
+            let a = arange(n).reshape(&[2, n / 2].into()).unwrap();
+            let (far, last) = (isize::MAX, n - 1);
+            for l in [
+                all(&[n + 1], &[1], 0),
+                all(&[1], &[1], n),
+                all(&[2], &[1], last),
+                all(&[2], &[-1], 0),
+                all(&[3, 3], &[far, far], 0),
+                all(&[1 << 40, 1 << 40], &[0, 0], 0),
+            ] {
+                assert!(a.view(|_| l.clone()).is_err(), "{l:?}");
+            }
+            assert_eq!(a.view(|_| all(&[2], &[-1], last)).unwrap().to_vec::<f32>().unwrap()[1], last as f32 - 1.0);
+            assert!(a.permute(&[0, 0]).is_err() && a.permute(&[1]).is_err() && a.permute(&[0, 2]).is_err());
+            let refused = [(2, 0, 1, 1), (0, 0, 3, 1), (0, 2, 1, 1), (0, 1, 2, 1), (0, 0, 2, -1), (0, 0, 2, far)];
+            assert!(refused.iter().all(|&(dim, start, len, step)| a.slice(dim, start, len, step).is_err()));
+            assert_eq!(a.slice(1, 9, 0, 1).unwrap().numel(), 0);
+        }
     }
 
     #[test]

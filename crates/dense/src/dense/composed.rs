@@ -69,7 +69,7 @@ fn squared_deviation(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
     let n = dims.iter().map(|&d| a.shape()[d]).product::<usize>();
     let mut x = cast::cast(a, DType::F64)?;
     if a.dtype() == DType::F64 && n > 0 {
-        let first = dims.iter().try_fold(a.clone(), |f, &d| f.view(|l| l.slice(d, 0, 1, 1)))?;
+        let first = dims.iter().try_fold(a.clone(), |f, &d| f.slice(d, 0, 1, 1))?;
         x = binary(&SUB, &x, &first)?;
     }
     let n = Array::scalar(DType::F64, (n as f64).into());

@@ -1,8 +1,8 @@
 //! Gathering strided elements and converting between dtypes.
 
 use super::array::{Array, Written};
-use super::gather::{self, Strided};
 use super::pointwise::program::CHUNK;
+use super::strided::{self, Strided};
 use super::threads;
 use crate::base::{DType, Element, Layout, Result, Scalar};
 use half::{bf16, f16};
@@ -169,13 +169,13 @@ pub(super) unsafe fn gather_from(base: *const u8, dtype: DType, layout: &Layout)
     let mut dims = SmallVec::from_slice(&layout.shape);
     let mut source =
         [Strided { ptr: base.wrapping_add(layout.offset.wrapping_mul(width)), width, strides: layout.strides.clone() }];
-    gather::merge_dims(&mut dims, &mut source);
+    strided::merge_dims(&mut dims, &mut source);
     Array::build_bytes(dtype, layout.shape.clone(), |out, n| {
         let out = Target(out);
         let chunk = |range: std::ops::Range<usize>| {
             // SAFETY: `layout` names elements inside the source; `out` holds n elements of this width, and the
             // ranges are disjoint.
-            unsafe { gather::range(&source[0], &dims, range.start, range.end, out.at(range.start * width)) }
+            unsafe { strided::range(&source[0], &dims, range.start, range.end, out.at(range.start * width)) }
         };
         if n < 4 * CHUNK {
             chunk(0..n)
@@ -288,26 +288,24 @@ pub fn unslice(a: &Array, size: usize, dim: usize, start: usize, step: isize) ->
     let shape = a.shape().with(dim, size);
     let mut out = Array::zeros(a.dtype(), shape)?;
     let target = Layout::contiguous(out.shape().clone()).slice(dim, start, a.shape()[dim], step);
-    let base = out.ptr_mut();
-    scatter(a, base, &target)?;
+    write(a, &mut out, &target)?;
     Ok(out)
 }
 
-/// Writes the elements of `a` where `layout`, of the same shape, names them, its offset counted from `base`.
-fn scatter(a: &Array, base: *mut u8, layout: &Layout) -> Result<()> {
-    let a = a.contiguous()?;
-    // SAFETY: the callers own the target, whose elements the layout names, and which does not overlap `a`.
-    unsafe { scatter_to(base, layout, a.ptr(), a.dtype().size()) };
-    Ok(())
-}
-
-/// Writes the elements of `a` into `out` where `target`, of the same shape, names them. `out` must be ours alone.
+/// Writes the elements of `a` into `out` where `target`, of the same shape, names them, its offset counted from the first
+/// element. `out` is row-major, and nobody else holds its memory.
+///
+/// # Errors
+/// `Internal` if that is not so, or the target leaves `out`.
 pub fn write(a: &Array, out: &mut Array, target: &Layout) -> Result<()> {
-    if !out.is_unique() || a.shape() != &target.shape || a.dtype() != out.dtype() {
-        crate::bail!(Internal, "write(): {} {} into {} {}", a.dtype(), a.shape(), out.dtype(), target.shape);
+    let inside = out.is_contiguous() && target.needed().is_some_and(|n| n <= out.numel());
+    if !inside || !out.is_unique() || a.shape() != &target.shape || a.dtype() != out.dtype() {
+        crate::bail!(Internal, "write(): {} {} into {} {target:?}", a.dtype(), a.shape(), out.dtype());
     }
-    let base = out.ptr_mut();
-    scatter(a, base, target)
+    let a = a.contiguous()?;
+    // SAFETY: the target lies inside `out`, which is ours alone and so does not overlap `a`.
+    unsafe { scatter_to(out.ptr_mut(), target, a.ptr(), a.dtype().size()) };
+    Ok(())
 }
 
 /// A copy of `a` with the elements `start + step * i` of a dimension replaced by those of `src`.

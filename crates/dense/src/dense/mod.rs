@@ -7,7 +7,6 @@ pub mod composed;
 pub mod conv;
 pub mod copy;
 pub mod first_thread;
-pub mod gather;
 pub mod index;
 pub mod isa;
 pub mod linalg;
@@ -24,6 +23,7 @@ pub(crate) mod samples;
 pub mod scan;
 pub mod sort;
 pub mod stack;
+pub mod strided;
 pub mod threads;
 pub mod window;
 

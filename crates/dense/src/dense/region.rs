@@ -231,6 +231,9 @@ unsafe fn put(out: *mut u8, split: &Split, region: &Region, value: &Array) {
 /// Writes into memory that others see: `dst` keeps its place and gets the elements of `src`.
 pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
     let Some(buffer) = dst.buffer() else { bail!(Internal, "an array without a buffer has no memory in common") };
+    if !buffer.is_exported() {
+        bail!(Internal, "memory that nobody else sees is not written in place");
+    }
     if !buffer.is_writable() {
         bail!(Runtime, "the memory of this tensor is read-only; clone() it before writing to it");
     }

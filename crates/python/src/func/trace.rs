@@ -5,13 +5,14 @@ use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
 use crate::door::vectorcall::Call;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::{DType, Kind};
 use pullback::core::Tensor;
 use pullback::ir::{self, Tracing};
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 /// Returns a function that runs `func` once and gives what it did as a straight-line `Program`.
 ///
@@ -75,6 +76,20 @@ impl Structure {
             Position::Fixed(object) => Position::Fixed(object.clone_ref(py)),
         };
         Structure { tree: self.tree.clone(), leaves: self.leaves.iter().map(leaf).collect() }
+    }
+
+    /// The structure with these objects in the places of tensors.
+    fn with_tensors<'py>(
+        &self,
+        py: Python<'py>,
+        mut tensor: impl FnMut() -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let leaf = |leaf: &Leaf| match leaf {
+            Leaf::Fixed(object) => Ok(object.bind(py).clone()),
+            Leaf::Tensor => tensor(),
+        };
+        let leaves = self.leaves.iter().map(leaf).collect::<PyResult<Vec<_>>>()?;
+        self.tree.of_objects(py, leaves)
     }
 
     fn objects<'py>(&self, py: Python<'py>, values: Vec<Tensor>) -> PyResult<Vec<Bound<'py, PyAny>>> {
@@ -216,6 +231,58 @@ impl Program {
             outputs: self.outputs.clone_ref(py),
             name: self.name.clone(),
         }
+    }
+
+    /// The program as bytes, from which `Program.from_bytes` makes it again, also in another process.
+    ///
+    /// Constants are part of it. Raises RuntimeError for what lives in this process alone: custom functions, tensors from
+    /// outside that are read when the program is called, generators. Raises TypeError for arguments and results that are
+    /// not made of tuples, lists, dicts, tensors, strings, numbers, bools and None.
+    ///
+    /// >>> import pullback
+    /// >>> from pullback.func import Program, trace
+    /// >>> program = trace(lambda x: x.sin() * 2)(pullback.zeros(2))
+    /// >>> Program.from_bytes(program.to_bytes())(pullback.zeros(2))
+    /// tensor([0., 0.])
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let program = self.program.to_bytes()?;
+        let tensor = py.get_type::<PyAny>().call0()?;
+        let structures = [
+            self.inputs.with_tensors(py, || Ok(tensor.clone()))?,
+            self.outputs.with_tensors(py, || Ok(tensor.clone()))?,
+            self.name.as_str().into_pyobject(py)?.into_any(),
+        ];
+        let saving = py.import(intern!(py, "pullback.func._saving"))?;
+        let text = saving.getattr(intern!(py, "encode"))?.call1((PyTuple::new(py, structures)?, tensor))?;
+        let mut bytes = (program.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(program);
+        bytes.extend(text.extract::<String>()?.as_bytes());
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The program that `to_bytes` wrote.
+    ///
+    /// Raises ValueError for any other bytes. Nothing in them is executed before the program is called.
+    #[staticmethod]
+    fn from_bytes(data: &Bound<'_, PyBytes>) -> PyResult<Program> {
+        let py = data.py();
+        let damaged = || PyValueError::new_err("the bytes of the program are damaged, or of another version");
+        let parts = data
+            .as_bytes()
+            .split_first_chunk::<8>()
+            .and_then(|(length, rest)| rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?));
+        let (program, text) = parts.ok_or_else(damaged)?;
+        let program = ir::Program::from_bytes(program)?;
+        let text = std::str::from_utf8(text).map_err(|_| damaged())?;
+        let tensor = object(py, Tensor::scalar(DType::F32, 0.0))?;
+        let saving = py.import(intern!(py, "pullback.func._saving"))?;
+        let structures = saving.getattr(intern!(py, "decode"))?.call1((text, 3, tensor))?;
+        let (inputs, outputs, name): (Bound<'_, PyAny>, Bound<'_, PyAny>, Bound<'_, PyAny>) = structures.extract()?;
+        let ((inputs, given), (outputs, results)) = (Structure::of(&inputs)?, Structure::of(&outputs)?);
+        if given.len() != program.inputs().len() || results.len() != program.outputs() {
+            return Err(damaged().into());
+        }
+        Ok(Program { program, inputs, outputs, name: name.extract().map_err(|_| damaged())? })
     }
 
     fn __str__(&self) -> String {

@@ -1,16 +1,16 @@
 //! Elements that convolutions are made of.
 
-use crate::dense::matmul::{Kernel, Mat, MatMut, gemm};
+use crate::dense::matmul::{Mat, MatMut, ProductElement, gemm};
 use num_complex::Complex;
 
 /// An element with a matrix product that accumulates.
-pub trait Product: Kernel {
+pub trait Product: ProductElement {
     fn plus(self, other: Self) -> Self;
 
     /// `c += a · b`; m, n, k > 0.
     ///
     /// # Safety
-    /// As [`Kernel::product`], and `c` is initialised.
+    /// As [`ProductElement::product`], and `c` is initialised.
     unsafe fn product_add(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>);
 }
 

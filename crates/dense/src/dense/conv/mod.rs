@@ -52,6 +52,7 @@ fn operands(op: &str, a: &Array, b: &Array) -> Result<(Array, Array, DType)> {
 /// The sizes `n, channels, out channels` if the shapes fit the parameters: x [n, c, …], w [o, c/groups, …],
 /// y [n, o, …], of which two are given.
 fn check(op: &str, p: &ConvParams, x: Option<&Shape>, w: Option<&Shape>, y: Option<&Shape>) -> Result<[usize; 3]> {
+    p.check()?;
     let lead = |a: Option<&Shape>, i: usize| a.filter(|a| a.rank() == p.rank + 2).map(|a| a[i]);
     let n = lead(x, 0).or(lead(y, 0));
     let c = lead(x, 1).or(lead(w, 1).map(|c| c * p.groups));

@@ -22,6 +22,11 @@ pub struct ConvParams {
     pub dilation: [usize; 3],
 }
 
+/// Sums and products of positions then stay far from overflow.
+const LARGEST: usize = 1 << 40;
+/// Columns of all windows then do, too.
+const MOST_PIXELS: usize = 1 << 44;
+
 /// Sizes of one to three dimensions as three.
 fn three(values: &[usize], fill: usize) -> [usize; 3] {
     let mut out = [fill; 3];
@@ -48,8 +53,6 @@ impl ConvParams {
         if !(1..=3).contains(&rank) || [kernel, stride, padding, dilation].iter().any(|v| v.len() != rank) {
             bail!(Internal, "conv(): sizes of {rank} dimensions do not match");
         }
-        // Sums and products of positions then stay far from overflow.
-        const LARGEST: usize = 1 << 40;
         if [input, kernel, padding, dilation].iter().any(|v| v.iter().any(|&x| x > LARGEST)) {
             bail!(Runtime, "conv(): sizes, padding and dilation must not exceed {LARGEST}");
         }
@@ -83,12 +86,31 @@ impl ConvParams {
                 ),
             };
         }
-        // Columns of all windows then stay far from overflow, too.
-        const MOST: usize = 1 << 44;
-        if [p.input, p.kernel, p.output].iter().any(|s| size::volume(s).is_none_or(|n| n > MOST)) {
+        if [p.input, p.kernel, p.output].iter().any(|s| size::volume(s).is_none_or(|n| n > MOST_PIXELS)) {
             bail!(Runtime, "conv(): an output of {} pixels is too large", by_x(p.output[spatial].iter().copied()));
         }
         Ok(p)
+    }
+
+    /// Refuses sizes that [`ConvParams::new`] would not have made, but for the number of output positions: kernels trust
+    /// them.
+    ///
+    /// # Errors
+    /// `Internal` for such sizes.
+    pub fn check(&self) -> Result<()> {
+        let lead = 3usize.saturating_sub(self.rank);
+        let bounded = |sizes: &[usize; 3], most| sizes.iter().all(|&x| x <= most);
+        let volume = |sizes: &[usize; 3]| size::volume(sizes).is_some_and(|n| n <= MOST_PIXELS);
+        let fits = (1..=3).contains(&self.rank)
+            && [self.input, self.kernel, self.output].iter().all(|v| v[..lead].iter().all(|&x| x == 1) && volume(v))
+            && self.padding[..lead].iter().all(|&x| x == 0)
+            && [self.input, self.kernel, self.output, self.padding, self.dilation].iter().all(|v| bounded(v, LARGEST))
+            && bounded(&self.stride, LARGEST.saturating_mul(2))
+            && !self.stride.contains(&0);
+        if !fits {
+            bail!(Internal, "{self:?} are sizes of no convolution");
+        }
+        Ok(())
     }
 
     /// The same with another number of output positions, as transposed convolutions with output padding have.

@@ -31,6 +31,7 @@ pub fn fold_shape(g: &Shape, p: &ConvParams) -> Result<Shape> {
 
 /// From planes [..., *input] the elements that each output pixel reads: [..., kernel positions, output pixels].
 pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
+    p.check()?;
     let shape = unfold_shape(x.shape(), p)?;
     let (taps, inner, outer) = (p.taps(), p.in_pixels(), p.out_pixels());
     let planes = shape[..shape.rank() - 2].iter().product();
@@ -60,6 +61,7 @@ pub fn unfold(x: &Array, p: &ConvParams) -> Result<Array> {
 /// # Errors
 /// `NotImplemented` for bool.
 pub fn fold(g: &Array, p: &ConvParams) -> Result<Array> {
+    p.check()?;
     let shape = fold_shape(g.shape(), p)?;
     let planes = g.shape()[..g.rank() - 2].iter().product();
     let dtype = g.dtype();

@@ -64,6 +64,7 @@ impl<'a, T: Product> Unrolled<'a, T> {
     }
     /// Pixels of a block of this many rows.
     fn block(&self, rows: usize) -> usize {
+        // Columns are written once and read once per output channel: they should not leave the second cache between.
         let fit = BLOCK_BYTES / size_of::<T>() / rows.max(1);
         (fit / LEAST * LEAST).max(LEAST).min(self.outer)
     }
@@ -187,6 +188,7 @@ impl<'a, T: Product> Unrolled<'a, T> {
                 let dx = MatMut { ptr: dx, rs: self.inner as isize, cs: 1 };
                 return T::product(rows, self.outer, self.og, w, dy, dx);
             }
+            // Windows overlap, so that rows are added; a task has whole channels, so that no two add to one place.
             std::slice::from_raw_parts_mut(dx, part.channels * self.inner).fill(T::zero());
             for from in (0..self.outer).step_by(block) {
                 let to = self.outer.min(from + block);
@@ -243,6 +245,7 @@ impl<'a, T: Product> Unrolled<'a, T> {
         unsafe {
             let dw = dw.add(part.g * self.og * self.depth() + part.c * self.taps);
             let dw = MatMut { ptr: dw, rs: self.depth() as isize, cs: 1 };
+            // Images one after the other, never by threads: the sum over them has one order.
             for n in 0..self.n {
                 let dy = dy.add(self.y_group(n, part.g));
                 for from in (0..self.outer).step_by(block) {

@@ -4,6 +4,7 @@
 //! indices, whatever the number of threads.
 
 mod blocks;
+mod edges;
 mod gather;
 mod join;
 mod last;
@@ -14,9 +15,9 @@ mod moves;
 mod scatter;
 #[cfg(test)]
 mod tests;
-mod window;
 
 pub use blocks::{select, take_many};
+pub use edges::{check_matrices, pad, padded_shape, roll, tri};
 pub use gather::{check_index, gather};
 pub use join::{cat, joined_form};
 pub use last::last_writes;
@@ -24,7 +25,6 @@ pub use long::{add_at, nonzero, put_at, put_many, scatter, scatter_add, scatter_
 pub use make::{arange, eye, linspace, one_hot};
 pub use mask::{masked_scatter, masked_select};
 pub use scatter::{Fold, check_scatter};
-pub use window::{check_matrices, pad, padded_shape, roll, tri};
 
 use super::array::Array;
 use crate::bail;

@@ -4,7 +4,7 @@ use crate::base::{Layout, Result};
 use crate::dense::array::{Array, Written};
 use smallvec::SmallVec;
 
-pub(crate) use crate::dense::gather::by_width;
+pub(crate) use crate::dense::strided::by_width;
 
 /// A contiguous array with elements of its own.
 pub fn fresh_copy(a: &Array) -> Result<Array> {

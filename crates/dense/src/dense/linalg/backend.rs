@@ -1,11 +1,54 @@
 //! The entry points of `faer`: everything generic in it is compiled here and nowhere else.
 
 use super::scalar::RealScalar;
+use super::triangular::Triangle;
+use crate::dense::matmul;
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::svd::{self, ComputeSvdVectors, SvdParams};
-use faer::{Auto, MatMut, MatRef, Par};
+use faer::linalg::triangular_solve as solve;
+use faer::traits::ComplexField;
+use faer::{Auto, Conj, MatMut, MatRef, Par};
+use num_complex::Complex;
+
+/// Triangular systems.
+pub trait Substitution: Sized {
+    /// Solves `t · x = b` in place for b of n rows and `cols` columns, neither 0.
+    ///
+    /// # Safety
+    /// The triangle must be readable, `b` writable and apart from it.
+    unsafe fn substitute(n: usize, cols: usize, t: Triangle<Self>, b: matmul::MatMut<Self>);
+}
+
+macro_rules! substitution {
+    ($($t:ty),*) => {$(
+        impl Substitution for $t {
+            unsafe fn substitute(n: usize, cols: usize, t: Triangle<$t>, b: matmul::MatMut<$t>) {
+                // SAFETY: by the contract.
+                unsafe { substitute(n, cols, t, b) }
+            }
+        }
+    )*};
+}
+substitution!(f32, f64, Complex<f32>, Complex<f64>);
+
+/// # Safety
+/// As [`Substitution::substitute`].
+unsafe fn substitute<T: ComplexField>(n: usize, cols: usize, t: Triangle<T>, b: matmul::MatMut<T>) {
+    // SAFETY: by the contract.
+    let (a, b) = unsafe {
+        (MatRef::from_raw_parts(t.a.ptr, n, n, t.a.rs, t.a.cs), MatMut::from_raw_parts_mut(b.ptr, n, cols, b.rs, b.cs))
+    };
+    let conj = if t.conj { Conj::Yes } else { Conj::No };
+    // On one thread: its blocks depend on the sizes alone.
+    match (t.upper, t.unit) {
+        (false, false) => solve::solve_lower_triangular_in_place_with_conj(a, conj, b, Par::Seq),
+        (false, true) => solve::solve_unit_lower_triangular_in_place_with_conj(a, conj, b, Par::Seq),
+        (true, false) => solve::solve_upper_triangular_in_place_with_conj(a, conj, b, Par::Seq),
+        (true, true) => solve::solve_unit_upper_triangular_in_place_with_conj(a, conj, b, Par::Seq),
+    }
+}
 
 /// Large decompositions of real matrices with elements of size about 1. Results are to be checked.
 pub trait Backend: RealScalar {

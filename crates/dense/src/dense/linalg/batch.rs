@@ -10,7 +10,7 @@ use crate::dense::{Array, threads};
 const TASK_NS: usize = 30_000;
 
 /// A batch of strided matrices.
-pub struct Input<'a, T> {
+pub struct MatrixBatch<'a, T> {
     array: &'a Array,
     strides: Strides,
     pub rows: usize,
@@ -19,14 +19,14 @@ pub struct Input<'a, T> {
 }
 
 // SAFETY: only reads.
-unsafe impl<T> Sync for Input<'_, T> {}
+unsafe impl<T> Sync for MatrixBatch<'_, T> {}
 
-impl<'a, T: Element> Input<'a, T> {
+impl<'a, T: Element> MatrixBatch<'a, T> {
     /// `array` has rank 2 or more and dtype `T`.
     pub fn new(array: &'a Array) -> Self {
         let r = array.rank();
         let (rows, cols) = (array.shape()[r - 2], array.shape()[r - 1]);
-        Input { array, strides: array.strides(), rows, cols, _marker: std::marker::PhantomData }
+        MatrixBatch { array, strides: array.strides(), rows, cols, _marker: std::marker::PhantomData }
     }
     /// Matrix number `i` in row-major order of the leading dimensions.
     pub fn at(&self, mut i: usize) -> Mat<T> {
@@ -58,15 +58,15 @@ pub fn with(lead: &Shape, tail: &[usize]) -> Shape {
 }
 
 /// A batch of results being written, `size` elements each.
-pub struct Output<T> {
+pub struct ResultBatch<T> {
     ptr: *mut T,
     size: usize,
 }
 
 // SAFETY: tasks write disjoint items.
-unsafe impl<T> Sync for Output<T> {}
+unsafe impl<T> Sync for ResultBatch<T> {}
 
-impl<T> Output<T> {
+impl<T> ResultBatch<T> {
     /// The elements of item `i`.
     ///
     /// # Safety
@@ -84,9 +84,9 @@ pub fn new_array<T: Element>(shape: Shape) -> Result<Array> {
 }
 
 /// For writing items of the trailing `dims` dimensions of a new array.
-pub fn output<T: Element>(array: &mut Array, dims: usize) -> Output<T> {
+pub fn output<T: Element>(array: &mut Array, dims: usize) -> ResultBatch<T> {
     let size = array.shape()[array.rank() - dims..].iter().product();
-    Output { ptr: array.ptr_mut().cast(), size }
+    ResultBatch { ptr: array.ptr_mut().cast(), size }
 }
 
 /// Runs `f` for each item; `flops` is about what one costs. Every item is a task of its own or in a fixed group.

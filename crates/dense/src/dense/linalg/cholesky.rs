@@ -1,6 +1,10 @@
 //! Cholesky factors.
+//!
+//! Ours beside `faer`, whose time is 1: 0.6 to 0.7 for 64 of 4 × 4, about 1 for 64 of 8 × 8, 0.7 to 1.2 from n = 32 to 128,
+//! 1.0 to 1.2 at 512 and 1024, of which 0.05 clear and turn triangles: a second implementation for large ones would gain a
+//! few per cent.
 
-use super::batch::{self, Input, match_scalar};
+use super::batch::{self, MatrixBatch, match_scalar};
 use super::scalar::{RealScalar, Scalar, sub_product};
 use super::triangular::{self, Triangle};
 use crate::base::Result;
@@ -21,7 +25,7 @@ pub fn cholesky(a: &Array, upper: bool) -> Result<(Array, Array)> {
 }
 
 fn run<T: Scalar>(a: &Array, upper: bool) -> Result<(Array, Array)> {
-    let input = Input::<T>::new(a);
+    let input = MatrixBatch::<T>::new(a);
     let n = input.rows;
     let mut factor = batch::new_array::<T>(a.shape().clone())?;
     let mut info = batch::new_array::<i32>(batch::lead(a))?;

@@ -1,9 +1,9 @@
 //! Eigenvalues and eigenvectors of Hermitian matrices.
 
 use super::backend::Backend;
-use super::batch::{self, Input, match_scalar};
+use super::batch::{self, MatrixBatch, match_scalar};
 use super::scalar::{RealScalar, Scalar};
-use super::{guard, tridiagonal};
+use super::{checks, tridiagonal};
 use crate::bail;
 use crate::base::{Element, Result};
 use crate::dense::Array;
@@ -55,7 +55,7 @@ pub fn check_convergence(op: &str, a: &Array, info: &Array) -> Result<()> {
 }
 
 fn run<T: Scalar>(a: &Array, upper: bool) -> Result<(Array, Array, Array)> {
-    let input = Input::<T>::new(a);
+    let input = MatrixBatch::<T>::new(a);
     let (n, lead) = (input.rows, batch::lead(a));
     let mut values = batch::new_array::<T::Real>(batch::with(&lead, &[n]))?;
     let mut vectors = batch::new_array::<T>(a.shape().clone())?;
@@ -88,15 +88,15 @@ unsafe fn load<T: Scalar>(n: usize, a: Mat<T>, upper: bool, out: &mut [T]) {
 
 /// Decomposes one matrix in place, with `info` as result.
 fn one<T: Scalar>(n: usize, a: &mut [T], values: &mut [T::Real]) -> i32 {
-    let Some(max) = guard::largest(a) else {
+    let Some(max) = checks::largest(a) else {
         return NOT_FINITE;
     };
-    let e = guard::scale_to_one(a, max);
+    let e = checks::scale_to_one(a, max);
     let ok = (n >= LARGE && by_backend(n, a, values)) || {
         let copy = a.to_vec();
         tridiagonal::eigh(n, a, values) && (n < LARGE || is_right(n, &copy, a, values))
     };
-    guard::times_power(values, -e);
+    checks::times_power(values, -e);
     i32::from(!ok)
 }
 
@@ -147,10 +147,10 @@ pub fn real_slices<'a, T: Scalar>(a: &'a mut [T], b: &'a mut [T::Real]) -> Optio
 
 /// Whether `a = v·diag(values)·vᴴ` with orthonormal columns in v, by a test vector.
 fn is_right<T: Scalar>(n: usize, a: &[T], v: &[T], values: &[T::Real]) -> bool {
-    let x = guard::test_vector::<T>(n);
-    let mut y = guard::apply(n, n, v, &x, true);
+    let x = checks::test_vector::<T>(n);
+    let mut y = checks::apply(n, n, v, &x, true);
     y.iter_mut().zip(values).for_each(|(y, &s)| *y = y.scale(s));
     let size = values.iter().fold(0.0, |m: f64, &s| m.max(s.to_f64().abs()));
-    let gap = guard::distance(&guard::apply(n, n, a, &x, false), &guard::apply(n, n, v, &y, false));
-    gap <= guard::tolerance::<T>(n) * size && guard::is_orthonormal(n, n, v)
+    let gap = checks::distance(&checks::apply(n, n, a, &x, false), &checks::apply(n, n, v, &y, false));
+    gap <= checks::tolerance::<T>(n) * size && checks::is_orthonormal(n, n, v)
 }

@@ -13,6 +13,7 @@ const MAX_ROUNDS: usize = 60;
 
 /// Decomposes a row-major m × n matrix with elements of size about 1. False if the rotations do not come to rest.
 pub fn svd<T: Scalar>(m: usize, n: usize, a: &[T], out: &mut Factors<T>) -> bool {
+    assert!(a.len() == m * n);
     if m.min(n) == 0 {
         identity(m, out.u_cols, out.u);
         identity(out.v_rows, n, out.vh);

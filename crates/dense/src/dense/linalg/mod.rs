@@ -3,15 +3,15 @@
 //!
 //! Cholesky, LU, QR and triangular solves are ours: blocked, with rows as the unit of work and the `gemm` crate for
 //! the products. Eigenvalues and singular values of large real matrices come from `faer`, whose results are checked
-//! ([`guard`]); small and complex matrices, and what fails the check, go to our own slower routines.
+//! ([`checks`]); small and complex matrices, and what fails the check, go to our own slower routines.
 
 mod backend;
 mod batch;
+mod checks;
 mod cholesky;
+mod detached;
 mod eigh;
-mod guard;
 mod jacobi;
-mod large;
 mod lu;
 mod qr;
 mod scalar;
@@ -21,7 +21,7 @@ mod systems;
 mod triangular;
 mod tridiagonal;
 
-pub use large::{
+pub use detached::{
     cholesky, eigh, eigvalsh, inv, inv_ex, lu, lu_solve, qr, solve, solve_ex, solve_triangular, svd, svdvals,
 };
 pub use lu::{check_inverse, pivot_sign, pivots_to_permutation};

@@ -1,7 +1,10 @@
 //! Orthogonal factors by Householder reflections, in blocks.
+//!
+//! Ours beside `faer`, whose time is 1: 0.7 to 1.4 for 64 of 8 × 8 in blocks (and less without, see [`factor_small`]), 0.5 to
+//! 0.8 at n = 32 and 128, 0.6 to 1.0 at 512, 1.15 to 1.23 at 1024.
 
-use super::batch::{self, Input, match_scalar};
-use super::guard;
+use super::batch::{self, MatrixBatch, match_scalar};
+use super::checks;
 use super::scalar::{RealScalar, Scalar, set_product, sub_product};
 use super::shapes;
 use crate::base::{Element, Result};
@@ -11,6 +14,8 @@ use crate::dense::matmul::{Mat, MatMut};
 
 /// Columns that are reflected one by one; their reflections are applied together.
 const BLOCK: usize = 16;
+/// Rows up to which tall matrices need no blocks.
+const SMALL: usize = BLOCK;
 
 /// `a` [..., m, n] = q·r with orthonormal columns in `q` and `r` upper triangular. Reduced: q [..., m, k], r
 /// [..., k, n] for k = min(m, n); `complete`: q [..., m, m], r [..., m, n]. The diagonal of r is real and may be
@@ -21,7 +26,7 @@ pub fn qr(a: &Array, complete: bool) -> Result<(Array, Array)> {
 }
 
 fn run<T: Scalar>(a: &Array, complete: bool) -> Result<(Array, Array)> {
-    let input = Input::<T>::new(a);
+    let input = MatrixBatch::<T>::new(a);
     let (m, n) = (input.rows, input.cols);
     let [q, r] = shapes::qr(a.form(), complete)?;
     let k = q[q.rank() - 1];
@@ -30,19 +35,69 @@ fn run<T: Scalar>(a: &Array, complete: bool) -> Result<(Array, Array)> {
     batch::for_each(batch::count(a), m * m.min(n) * (n + k) / 3, |i| {
         let mut work = vec![T::zero(); m * n];
         // SAFETY: each item is written by one task.
-        unsafe {
+        let (q, r) = unsafe {
             batch::copy_in(m, n, input.at(i), &mut work);
-            let scaled = guard::scale_extreme(&mut work);
-            let reflections = Reflections::factor(m, n, &mut work);
-            guard::times_power(&mut work, -scaled);
-            let r = out_r.at(i);
-            for row in 0..k.min(n) {
-                r[row * n + row..(row + 1) * n].copy_from_slice(&work[row * n + row..(row + 1) * n]);
-            }
-            reflections.form(k, out_q.at(i));
+            (out_q.at(i), out_r.at(i))
+        };
+        let scaled = checks::scale_extreme(&mut work);
+        if n <= m && m <= SMALL {
+            factor_small(m, n, k, &mut work, q);
+        } else {
+            Reflections::factor(m, n, &mut work).form(k, q);
+        }
+        checks::times_power(&mut work, -scaled);
+        for row in 0..k.min(n) {
+            r[row * n + row..(row + 1) * n].copy_from_slice(&work[row * n + row..(row + 1) * n]);
         }
     });
     Ok((q, r))
+}
+
+/// Reduces a row-major m × n matrix, n <= m <= [`SMALL`], to its upper triangle, and adds the first k columns of the
+/// orthogonal factor to the zeros in `q`: one reflection after the other, since blocks cost more than they save.
+fn factor_small<T: Scalar>(m: usize, n: usize, k: usize, a: &mut [T], q: &mut [T]) {
+    assert!(n <= m && m <= SMALL && k <= m && a.len() == m * n && q.len() == m * k);
+    let mut taus = [T::zero(); BLOCK];
+    // SAFETY: the slices hold the matrices, and the panel is all of `a`.
+    unsafe {
+        reflect_panel(m, n, MatMut { ptr: a.as_mut_ptr(), rs: n as isize, cs: 1 }, &mut taus);
+        form_small(m, n, k, a, &taus, q);
+    }
+}
+
+per_isa! {
+    /// Applies the reflections whose vectors are below the diagonal of `a` (m × n) to the identity in `q` (m × k).
+    unsafe fn form_small<T: Scalar>(m: usize, n: usize, k: usize, a: &[T], taus: &[T; BLOCK], q: &mut [T])
+        = scalar form_small_body
+}
+
+#[inline(always)]
+unsafe fn form_small_body<T: Scalar>(m: usize, n: usize, k: usize, a: &[T], taus: &[T; BLOCK], q: &mut [T]) {
+    for i in 0..k {
+        q[i * k + i] = T::one();
+    }
+    for j in (0..n.min(k)).rev() {
+        // w = vᴴ·Q; columns before j are still those of the identity, which the vector does not meet.
+        let mut w = [T::zero(); SMALL];
+        let w = &mut w[..k - j];
+        w.copy_from_slice(&q[j * k + j..(j + 1) * k]);
+        for i in j + 1..m {
+            let v = a[i * n + j].conj();
+            for (w, &x) in w.iter_mut().zip(&q[i * k + j..(i + 1) * k]) {
+                *w += v * x;
+            }
+        }
+        w.iter_mut().for_each(|w| *w = taus[j] * *w);
+        for (x, &w) in q[j * k + j..(j + 1) * k].iter_mut().zip(&*w) {
+            *x -= w;
+        }
+        for i in j + 1..m {
+            let v = a[i * n + j];
+            for (x, &w) in q[i * k + j..(i + 1) * k].iter_mut().zip(&*w) {
+                *x -= v * w;
+            }
+        }
+    }
 }
 
 /// A product of Householder reflections in blocks `I − V·T·Vᴴ`.
@@ -64,6 +119,7 @@ struct Block<T> {
 impl<T: Scalar> Reflections<T> {
     /// Reduces a row-major m × n matrix to its upper triangle.
     pub fn factor(m: usize, n: usize, a: &mut [T]) -> Self {
+        assert!(a.len() == m * n);
         let mut blocks = Vec::with_capacity(m.min(n).div_ceil(BLOCK));
         let mut j = 0;
         while j < m.min(n) {
@@ -86,6 +142,7 @@ impl<T: Scalar> Reflections<T> {
 
     /// The first k columns of the product, into a row-major m × k matrix of zeros.
     pub fn form(&self, k: usize, q: &mut [T]) {
+        assert!(k <= self.m && q.len() == self.m * k);
         for i in 0..k.min(self.m) {
             q[i * k + i] = T::one();
         }
@@ -101,6 +158,7 @@ impl<T: Scalar> Reflections<T> {
 
     /// Applies the product to a row-major matrix of m rows and `cols` columns.
     pub fn apply(&self, cols: usize, b: &mut [T]) {
+        assert!(b.len() == self.m * cols);
         for block in self.blocks.iter().rev() {
             let part = MatMut { ptr: b[block.row * cols..].as_mut_ptr(), rs: cols as isize, cs: 1 };
             // SAFETY: all rows from the block's first on.

@@ -1,12 +1,20 @@
 //! Elements of matrices that can be decomposed: real and complex, single and double.
 
-use crate::dense::matmul::{Kernel, Mat, MatMut};
+use super::backend::Substitution;
+use crate::dense::matmul::{Mat, MatMut, ProductElement};
 use num_complex::Complex;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 /// A real or complex element.
 pub trait Scalar:
-    Kernel + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> + AddAssign + SubAssign
+    ProductElement
+    + Substitution
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
 {
     type Real: RealScalar;
     const COMPLEX: bool;
@@ -147,7 +155,7 @@ real!(f32, u32, 23, 127; f64, u64, 52, 1023);
 /// `c -= op(a) · op(b)`, where `op` conjugates if asked; m, n > 0.
 ///
 /// # Safety
-/// As [`Kernel::product`].
+/// As [`ProductElement::product`].
 pub unsafe fn sub_product<T: Scalar>(
     (m, n, k): (usize, usize, usize),
     (a, conj_a): (Mat<T>, bool),
@@ -161,7 +169,7 @@ pub unsafe fn sub_product<T: Scalar>(
 /// `c = op(a) · op(b)`.
 ///
 /// # Safety
-/// As [`Kernel::product`].
+/// As [`ProductElement::product`].
 pub unsafe fn set_product<T: Scalar>(
     (m, n, k): (usize, usize, usize),
     (a, conj_a): (Mat<T>, bool),

@@ -1,11 +1,11 @@
 //! Singular values and vectors.
 
 use super::backend::Backend;
-use super::batch::{self, Input, match_scalar};
+use super::batch::{self, MatrixBatch, match_scalar};
 use super::eigh::{NOT_FINITE, Slices, check_convergence, real_slices};
 use super::scalar::{RealScalar, Scalar};
 use super::shapes;
-use super::{guard, jacobi, triangular};
+use super::{checks, jacobi, triangular};
 use crate::base::{Element, Result};
 use crate::dense::Array;
 
@@ -42,7 +42,7 @@ pub struct Factors<'a, T: Scalar> {
 }
 
 fn run<T: Scalar>(a: &Array, full: bool) -> Result<(Array, Array, Array, Array)> {
-    let input = Input::<T>::new(a);
+    let input = MatrixBatch::<T>::new(a);
     let (m, n, lead) = (input.rows, input.cols, batch::lead(a));
     let k = m.min(n);
     let [u, s, vh] = shapes::svd(a.form(), full)?;
@@ -66,15 +66,16 @@ fn run<T: Scalar>(a: &Array, full: bool) -> Result<(Array, Array, Array, Array)>
 
 /// Decomposes one row-major matrix, with `info` as result.
 fn one<T: Scalar>(m: usize, n: usize, a: &mut [T], mut out: Factors<T>) -> i32 {
-    let Some(max) = guard::largest(a) else {
+    let Some(max) = checks::largest(a) else {
         return NOT_FINITE;
     };
-    let e = guard::scale_to_one(a, max);
+    let e = checks::scale_to_one(a, max);
     let large = m.min(n) >= LARGE;
+    // Divide and conquer may lose vectors of clustered values; the check finds it, and the slower way does not.
     let careless_then_careful = [false, true];
     let ok = (large && careless_then_careful.into_iter().any(|careful| by_backend(m, n, a, &mut out, careful)))
         || (jacobi::svd(m, n, a, &mut out) && is_right(m, n, a, &out));
-    guard::times_power(out.s, -e);
+    checks::times_power(out.s, -e);
     i32::from(!ok)
 }
 
@@ -109,17 +110,17 @@ fn is_right<T: Scalar>(m: usize, n: usize, a: &[T], out: &Factors<T>) -> bool {
     if k == 0 {
         return true;
     }
-    let x = guard::test_vector::<T>(n);
-    let mut y = guard::apply(out.v_rows, n, out.vh, &x, false);
+    let x = checks::test_vector::<T>(n);
+    let mut y = checks::apply(out.v_rows, n, out.vh, &x, false);
     y.resize(out.u_cols, T::zero());
     y.iter_mut().enumerate().for_each(|(i, y)| *y = if i < k { y.scale(out.s[i]) } else { T::zero() });
-    let gap = guard::distance(&guard::apply(m, n, a, &x, false), &guard::apply(m, out.u_cols, out.u, &y, false));
+    let gap = checks::distance(&checks::apply(m, n, a, &x, false), &checks::apply(m, out.u_cols, out.u, &y, false));
     let mut v = vec![T::zero(); n * out.v_rows];
     triangular::transpose(out.v_rows, n, out.vh, &mut v);
     let zero = <T::Real as Element>::zero();
-    gap <= guard::tolerance::<T>(m.max(n)) * out.s[0].to_f64()
+    gap <= checks::tolerance::<T>(m.max(n)) * out.s[0].to_f64()
         && out.s.windows(2).all(|w| w[0] >= w[1])
         && out.s[k - 1] >= zero
-        && guard::is_orthonormal(m, out.u_cols, out.u)
-        && guard::is_orthonormal(n, out.v_rows, &v)
+        && checks::is_orthonormal(m, out.u_cols, out.u)
+        && checks::is_orthonormal(n, out.v_rows, &v)
 }

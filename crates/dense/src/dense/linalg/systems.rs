@@ -1,6 +1,6 @@
 //! Batches of triangular systems.
 
-use super::batch::{self, Input, match_scalar};
+use super::batch::{self, MatrixBatch, match_scalar};
 use super::shapes;
 use super::triangular::{self, Triangle};
 use crate::base::{Result, Shape};
@@ -19,7 +19,7 @@ pub fn solve_triangular(a: &Array, b: &Array, upper: bool, left: bool, unitriang
     match_scalar!(a.dtype(), T => {
         let mut x = batch::new_array::<T>(b.shape().clone())?;
         let out = batch::output::<T>(&mut x, 2);
-        let (matrix, rhs) = (Input::<T>::new(&a), Input::<T>::new(&b));
+        let (matrix, rhs) = (MatrixBatch::<T>::new(&a), MatrixBatch::<T>::new(&b));
         batch::for_each(batch::count(&a), n * rows * cols / 4, |i| {
             let t = Triangle { a: matrix.at(i), upper, unit: unitriangular, conj: false };
             // SAFETY: each item is written by one task.

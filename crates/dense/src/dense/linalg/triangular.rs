@@ -1,13 +1,7 @@
 //! Triangular systems.
 
-use super::scalar::{Scalar, sub_product};
-use crate::dense::matmul::simd::per_isa;
+use super::scalar::Scalar;
 use crate::dense::matmul::{Mat, MatMut};
-
-/// Rows that are eliminated one by one; above, blocks are products.
-const BASE: usize = 16;
-/// Columns that the elimination holds in cache.
-const PANEL: usize = 256;
 
 /// A triangle of a strided matrix and how to read it.
 #[derive(Clone, Copy)]
@@ -28,14 +22,9 @@ impl<T: Scalar> Triangle<T> {
     pub fn transposed(self) -> Self {
         Triangle { a: self.a.transposed(), upper: !self.upper, ..self }
     }
-    fn at(self, i: usize) -> Self {
-        // SAFETY: the callers stay inside the matrix.
-        Triangle { a: unsafe { self.a.offset(i, i) }, ..self }
-    }
 }
 
-/// Solves `t · x = b` in place for b of n rows and `cols` columns; rows of b are contiguous. A zero on the diagonal
-/// gives infinities and NaN.
+/// Solves `t · x = b` in place for b of n rows and `cols` columns. A zero on the diagonal gives infinities and NaN.
 ///
 /// # Safety
 /// The triangle must be readable, `b` writable and apart from it.
@@ -43,68 +32,10 @@ pub unsafe fn solve<T: Scalar>(n: usize, cols: usize, t: Triangle<T>, b: MatMut<
     if n == 0 || cols == 0 {
         return;
     }
-    // SAFETY: by the contract; the parts are disjoint blocks of rows.
-    unsafe {
-        if n <= BASE {
-            return eliminate(n, cols, t, b);
-        }
-        let half = (n / 2).next_multiple_of(8);
-        let (top, bottom) = (b, b.offset(half, 0));
-        let read = |x: MatMut<T>| Mat { ptr: x.ptr.cast_const(), rs: x.rs, cs: x.cs };
-        if t.upper {
-            solve(n - half, cols, t.at(half), bottom);
-            let off = t.a.offset(0, half);
-            sub_product((half, cols, n - half), (off, t.conj), (read(bottom), false), top);
-            solve(half, cols, t, top);
-        } else {
-            solve(half, cols, t, top);
-            let off = t.a.offset(half, 0);
-            sub_product((n - half, cols, half), (off, t.conj), (read(top), false), bottom);
-            solve(n - half, cols, t.at(half), bottom);
-        }
-    }
-}
-
-per_isa! {
-    /// Substitution, row by row.
-    unsafe fn eliminate<T: Scalar>(n: usize, cols: usize, t: Triangle<T>, b: MatMut<T>) = scalar eliminate_body
-}
-
-#[inline(always)]
-unsafe fn eliminate_body<T: Scalar>(n: usize, cols: usize, t: Triangle<T>, b: MatMut<T>) {
-    let mut start = 0;
-    while start < cols {
-        let width = PANEL.min(cols - start);
-        for step in 0..n {
-            let i = if t.upper { n - 1 - step } else { step };
-            // SAFETY: i and j are different rows below n; the panel lies inside.
-            unsafe {
-                let row = std::slice::from_raw_parts_mut(b.offset(i, start).ptr, width);
-                let (from, to) = if t.upper { (i + 1, n) } else { (0, i) };
-                for j in from..to {
-                    let x = read(t, i, j);
-                    let other = std::slice::from_raw_parts(b.offset(j, start).ptr.cast_const(), width);
-                    for (r, &o) in row.iter_mut().zip(other) {
-                        *r -= x * o;
-                    }
-                }
-                if !t.unit {
-                    let d = read(t, i, i);
-                    for r in row.iter_mut() {
-                        *r = r.over(d);
-                    }
-                }
-            }
-        }
-        start += width;
-    }
-}
-
-#[inline(always)]
-unsafe fn read<T: Scalar>(t: Triangle<T>, i: usize, j: usize) -> T {
-    // SAFETY: by the contract of `solve`.
-    let x = unsafe { t.a.at(i, j) };
-    if t.conj { x.conj() } else { x }
+    // `faer` beside substitution of our own, blocked by products: 0.50 of its time for 64 of 4 x 4, 0.76 for 8 x 8, 0.78 at
+    // n = 32, 0.9 at 128, 0.95 to 1 from 512 on; of one column 0.2 to 0.87.
+    // SAFETY: by the contract.
+    unsafe { T::substitute(n, cols, t, b) }
 }
 
 /// Solves `x · t = b` in place for b of `rows` × n, contiguous.

@@ -15,6 +15,7 @@ const PATIENCE: usize = 30;
 /// Eigenvalues (ascending) and eigenvectors of a Hermitian matrix: `a` is row-major n × n with both triangles filled
 /// and elements of size about 1; it is overwritten by the eigenvectors as columns. False if the iteration fails.
 pub fn eigh<T: Scalar>(n: usize, a: &mut [T], values: &mut [T::Real]) -> bool {
+    assert!(a.len() == n * n && values.len() == n);
     let mut off = vec![<T::Real as Element>::zero(); n];
     // Row i of `vt` will be eigenvector i.
     let mut vt = vec![T::zero(); n * n];
@@ -127,6 +128,7 @@ unsafe fn iterate_body<T: Scalar>(n: usize, d: &mut [T::Real], e: &mut [T::Real]
     for l in 0..n {
         let mut turns = 0;
         loop {
+            // At first each entry counts beside its neighbours, which keeps small eigenvalues of graded matrices.
             let floor = if turns > PATIENCE { T::Real::EPS * norm } else { T::Real::TINY / T::Real::EPS };
             let small = |i: usize| e[i].abs() <= T::Real::EPS * (d[i].abs() + d[i + 1].abs()) || e[i].abs() <= floor;
             let m = (l..n - 1).find(|&i| small(i)).unwrap_or(n - 1);
@@ -150,6 +152,7 @@ fn sweep<T: Scalar>(n: usize, l: usize, m: usize, d: &mut [T::Real], e: &mut [T:
     let two = one + one;
     let mut g = (d[l + 1] - d[l]) / (two * e[l]);
     let r = g.hypot(one);
+    // The root nearer to d[l]: by a sum, since the difference would cancel.
     g = d[m] - d[l] + e[l] / (g + if g >= zero { r } else { -r });
     let (mut s, mut c, mut p) = (one, one, zero);
     for i in (l..m).rev() {

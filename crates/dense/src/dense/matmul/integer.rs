@@ -16,7 +16,7 @@ per_isa! {
     /// `c = a · b` modulo 2 to the number of bits.
     ///
     /// # Safety
-    /// As `Kernel::product`.
+    /// As `ProductElement::product`.
     pub unsafe fn product<T: Int>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = scalar product_body
 }
 

@@ -53,11 +53,11 @@ impl<T: Copy> MatMut<T> {
     }
 }
 
-/// As [`Kernel::product`].
+/// As [`ProductElement::product`].
 pub type Product<T> = unsafe fn(usize, usize, usize, Mat<T>, Mat<T>, MatMut<T>);
 
 /// An element type with a matrix product.
-pub trait Kernel: Element {
+pub trait ProductElement: Element {
     /// Multiply-adds that take about a nanosecond, for deciding what is worth a task.
     const PER_NS: usize;
 
@@ -77,7 +77,7 @@ pub trait Kernel: Element {
 /// The blocked product of the `gemm` crate, on this thread: `c = a·b`, or `c += a·b` if `add`.
 ///
 /// # Safety
-/// As [`Kernel::product`]; `T` is f32, f64 or a complex number of these.
+/// As [`ProductElement::product`]; `T` is f32, f64 or a complex number of these.
 #[inline]
 pub unsafe fn gemm<T: Element>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>, add: bool) {
     let (one, scale) = (T::one(), if add { T::one() } else { T::zero() });
@@ -109,7 +109,7 @@ pub unsafe fn gemm<T: Element>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T
 
 macro_rules! real_kernel {
     ($($t:ty, $per_ns:literal);*) => {$(
-        impl Kernel for $t {
+        impl ProductElement for $t {
             const PER_NS: usize = $per_ns;
             #[inline]
             unsafe fn product(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>) {
@@ -136,7 +136,7 @@ real_kernel!(f32, 40; f64, 20);
 
 macro_rules! complex_kernel {
     ($($t:ty, $per_ns:literal);*) => {$(
-        impl Kernel for Complex<$t> {
+        impl ProductElement for Complex<$t> {
             const PER_NS: usize = $per_ns;
             #[inline]
             unsafe fn product(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>) {
@@ -150,7 +150,7 @@ complex_kernel!(f32, 10; f64, 5);
 
 macro_rules! int_kernel {
     ($($t:ty),*) => {$(
-        impl Kernel for $t {
+        impl ProductElement for $t {
             const PER_NS: usize = 4;
             #[inline]
             unsafe fn product(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>) {

@@ -13,7 +13,7 @@ mod small;
 mod vector;
 
 pub(crate) use kernel::gemm;
-pub use kernel::{Kernel, Mat, MatMut};
+pub use kernel::{Mat, MatMut, ProductElement};
 
 use super::array::Written;
 use super::{Array, copy, threads};
@@ -21,7 +21,7 @@ use crate::bail;
 use crate::base::{DType, Error, Form, Result, Shape};
 use kernel::Product;
 use num_complex::Complex;
-use plan::{Operands, Plan};
+use plan::{Operands, ProductPlan};
 use std::ops::Range;
 
 /// Work of a task in nanoseconds; less than two of these are not worth a second thread.
@@ -101,7 +101,7 @@ fn cast_unexpanded(a: &Array, dtype: DType) -> Result<Array> {
     let mut kept = a.clone();
     for d in 0..a.rank() {
         if strides[d] == 0 && a.shape()[d] > 1 {
-            kept = kept.view(|l| l.slice(d, 0, 1, 1))?;
+            kept = kept.slice(d, 0, 1, 1)?;
         }
     }
     copy::cast(&kept, dtype)?.expand(a.shape())
@@ -123,7 +123,7 @@ fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array) -> Result<Array> {
     })
 }
 
-fn product<T: Kernel>(a: &Array, b: &Array) -> Result<Array> {
+fn product<T: ProductElement>(a: &Array, b: &Array) -> Result<Array> {
     if a.rank() == 2 && b.rank() == 2 {
         return execute::<T>(a, b, [a.shape()[0], b.shape()[1]].into());
     }
@@ -136,13 +136,13 @@ fn product<T: Kernel>(a: &Array, b: &Array) -> Result<Array> {
 }
 
 /// The product of operands of equal rank and leading dimensions.
-fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
+fn execute<T: ProductElement>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     if a.shape()[a.rank() - 1] == 0 || out.contains(&0) {
         return Array::zeros(T::DTYPE, out);
     }
     let out = out.checked("matmul")?;
     super::memory::check_walk(a.shape()[a.rank() - 1])?;
-    let plan = Plan::new(a, b);
+    let plan = ProductPlan::new(a, b);
     // What cannot be cut into blocks that end soon.
     let ns = plan.m.min(2 * BLOCKS[2]).saturating_mul(plan.n.min(2 * BLOCKS[2])).saturating_mul(plan.k) / T::PER_NS;
     if !threads::is_short(ns) {
@@ -152,7 +152,7 @@ fn execute<T: Kernel>(a: &Array, b: &Array, out: Shape) -> Result<Array> {
     planned::<T>(a, b, out, plan)
 }
 
-fn planned<T: Kernel>(a: &Array, b: &Array, out: Shape, plan: Plan) -> Result<Array> {
+fn planned<T: ProductElement>(a: &Array, b: &Array, out: Shape, plan: ProductPlan) -> Result<Array> {
     Array::build_typed::<T>(out, |c, _| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
         let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
@@ -165,7 +165,7 @@ fn planned<T: Kernel>(a: &Array, b: &Array, out: Shape, plan: Plan) -> Result<Ar
 
 /// A plan, the kernel if it is not the usual one, and where the matrices begin.
 struct Job<T> {
-    plan: Plan,
+    plan: ProductPlan,
     large: Option<Product<T>>,
     a: *const T,
     b: *const T,
@@ -175,11 +175,13 @@ struct Job<T> {
 // SAFETY: tasks read the operands, which nobody writes, and write disjoint parts of c.
 unsafe impl<T> Sync for Job<T> {}
 
-impl<T: Kernel> Job<T> {
+impl<T: ProductElement> Job<T> {
     fn run(&self) {
         let p = &self.plan;
         let (count, work) = (p.count(), (p.m * p.n).saturating_mul(p.k));
+        // A vector's kernels wait for memory, about eight elements a nanosecond whatever the dtype computes.
         let task = TASK_NS * if p.m == 1 || p.n == 1 { T::PER_NS / 8 + 1 } else { T::PER_NS };
+        // Waking a thread would take longer than half of the work.
         if count.saturating_mul(work) <= 2 * task {
             return (0..count).for_each(|i| self.block(i, 0, 0, p.m, p.n));
         }
@@ -193,6 +195,7 @@ impl<T: Kernel> Job<T> {
             return self.run_vector(task);
         }
         let threads = threads::get_num_threads();
+        // Each element is one sum over all of k wherever the cuts are: threads may decide where, and bits stay the same.
         let blocks = |size: usize| (p.m / size).max(1) * (p.n / size).max(1);
         let (mut row_blocks, mut col_blocks) = match BLOCKS.into_iter().find(|&b| blocks(b) * count >= 2 * threads) {
             _ if threads == 1 || count >= 8 * threads => (1, 1),
@@ -201,6 +204,7 @@ impl<T: Kernel> Job<T> {
                 ((p.m / size).max(1), (p.n / size).max(1))
             }
         };
+        // A block cannot be given up while it runs, so none may take long.
         let least = work / T::PER_NS / LONGEST_NS;
         while row_blocks * col_blocks < least && p.m / row_blocks + p.n / col_blocks > BLOCKS[2] {
             if p.m / row_blocks >= p.n / col_blocks { row_blocks *= 2 } else { col_blocks *= 2 }

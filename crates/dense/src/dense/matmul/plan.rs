@@ -33,7 +33,7 @@ impl Steps {
 
 /// `c = a · b` for each index of the batch dimensions; c is contiguous memory.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct ProductPlan {
     pub m: usize,
     pub n: usize,
     pub k: usize,
@@ -45,13 +45,13 @@ pub struct Plan {
     pub swapped: bool,
 }
 
-impl Plan {
+impl ProductPlan {
     /// The plan for operands of equal rank, whose leading dimensions are equal already.
-    pub fn new(a: &Array, b: &Array) -> Plan {
+    pub fn new(a: &Array, b: &Array) -> ProductPlan {
         let (sa, sb) = (a.strides(), b.strides());
         let lead = a.rank() - 2;
         let (m, k, n) = (a.shape()[lead], a.shape()[lead + 1], b.shape()[lead + 1]);
-        let mut plan = Plan {
+        let mut plan = ProductPlan {
             m,
             n,
             k,
@@ -159,8 +159,8 @@ impl Operands {
         let (sa, sb) = (a.strides(), b.strides());
         for d in 0..lead.rank() {
             if lead[d] > 1 && sa[d] == 0 && sb[d] == 0 {
-                a = a.view(|l| l.slice(d, 0, 1, 1))?;
-                b = b.view(|l| l.slice(d, 0, 1, 1))?;
+                a = a.slice(d, 0, 1, 1)?;
+                b = b.slice(d, 0, 1, 1)?;
                 out[d] = 1;
             }
         }
@@ -172,7 +172,7 @@ impl Operands {
 
     /// Copies the operand whose strides alone keep a large batch from becoming one product, if it is cheap.
     fn make_foldable(&mut self) -> Result<()> {
-        let plan = Plan::new(&self.a, &self.b);
+        let plan = ProductPlan::new(&self.a, &self.b);
         let (small_a, small_b) = if plan.swapped { (plan.n, plan.m) } else { (plan.m, plan.n) };
         if plan.batch.is_empty() || self.out.numel() == 0 {
             return Ok(());

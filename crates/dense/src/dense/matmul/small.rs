@@ -12,7 +12,7 @@ per_isa! {
     /// `c = a · b` for m, n, k in 1..=16; each element is one chain of multiply-adds over k.
     ///
     /// # Safety
-    /// As `Kernel::product`.
+    /// As `ProductElement::product`.
     pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = vector packed
 }
 

@@ -42,12 +42,7 @@ pub(super) fn restride(a: &Array, how: u8) -> Array {
             let wide = a.shape().with(r - 1, 2 * a.shape()[r - 1]);
             let v = a.to_vec::<f64>().unwrap();
             let w = Array::build::<f64>(wide, |o| o.chunks_exact_mut(2).zip(&v).for_each(|(o, &x)| o.fill(x))).unwrap();
-            copy::cast(&w, a.dtype())
-                .unwrap()
-                .to_buffer()
-                .unwrap()
-                .view(|l| l.slice(r - 1, 0, a.shape()[r - 1], 2))
-                .unwrap()
+            copy::cast(&w, a.dtype()).unwrap().to_buffer().unwrap().slice(r - 1, 0, a.shape()[r - 1], 2).unwrap()
         }
         _ => {
             let flip = |l: &Layout| {

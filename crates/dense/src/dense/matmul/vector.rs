@@ -1,6 +1,6 @@
 //! Matrix–vector products: bounded by memory, so each element of the matrix is read once, in order.
 
-use super::kernel::{Kernel, Mat, MatMut, gemm};
+use super::kernel::{Mat, MatMut, ProductElement, gemm};
 use super::simd::{SimdFloat, Vector, per_isa};
 use crate::base::Element;
 use smallvec::SmallVec;
@@ -20,9 +20,9 @@ const SEGMENTED: usize = 4096;
 /// `y = a · x` for a of m × k; x is the first column of `x`, y the first column of `y`.
 ///
 /// # Safety
-/// As `Kernel::product` with n = 1.
+/// As `ProductElement::product` with n = 1.
 #[inline]
-pub unsafe fn gemv<T: SimdFloat + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
+pub unsafe fn gemv<T: SimdFloat + ProductElement>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
     // SAFETY: by the contract; strides are checked for each form.
     unsafe {
         if a.cs == 1 || k == 1 {
@@ -46,7 +46,7 @@ pub unsafe fn gemv<T: SimdFloat + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<
 }
 
 /// Any strides, by packing pieces of rows.
-unsafe fn short<T: SimdFloat + Kernel>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
+unsafe fn short<T: SimdFloat + ProductElement>(m: usize, k: usize, a: Mat<T>, x: Mat<T>, y: MatMut<T>) {
     const PIECE: usize = 256;
     let (mut row, mut xs) = ([T::zero(); PIECE], [T::zero(); PIECE]);
     // SAFETY: by the contract of `gemv`.

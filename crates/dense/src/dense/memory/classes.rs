@@ -3,7 +3,7 @@
 //! Up to 64 bytes in steps of 16, then four classes per power of two up to 1 MiB (at most 25 % is lost), then eight
 //! (12.5 %). Every multiple of 64 falls into a class whose size is a multiple of 64, so buffers stay aligned.
 
-/// Classes of blocks carved from spans, up to [`SMALL_MAX`] bytes.
+/// Classes of blocks carved from slabs, up to [`SMALL_MAX`] bytes.
 pub const SMALL: usize = 28;
 pub const SMALL_MAX: usize = 4096;
 /// Classes of blocks that threads keep in lists of their own, up to [`LOCAL_MAX`] bytes.
@@ -50,9 +50,9 @@ pub const fn class_size(class: usize) -> usize {
 /// How many blocks of a local class a thread keeps at most.
 pub const fn local_limit(class: usize) -> u32 {
     let size = class_size(class);
-    let bytes = if class < SMALL { 32 << 10 } else { 512 << 10 };
+    let bytes = if class < SMALL { 64 << 10 } else { 512 << 10 };
     let wanted = bytes / size;
-    let most = if class < SMALL { 256 } else { 32 };
+    let most = if class < SMALL { 512 } else { 32 };
     if wanted < 2 {
         2
     } else if wanted > most {

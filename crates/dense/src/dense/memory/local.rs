@@ -7,8 +7,8 @@
 
 use super::classes::{LOCAL, SMALL, local_limit};
 use super::lock::watch_forks;
-use super::spans::Block;
-use super::{large, spans};
+use super::slabs::Block;
+use super::{large, slabs};
 use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -133,7 +133,7 @@ impl Local {
         }
         // Half the limit, so that neither the next allocation nor the next free comes here again.
         let bin = &self.bins[class];
-        let (list, count) = spans::take(class, (bin.limit.get() / 2).max(1));
+        let (list, count) = slabs::take(class, (bin.limit.get() / 2).max(1));
         if count > 1 {
             // SAFETY: the list has `count` blocks, ours.
             bin.head.set(unsafe { (*list).next });
@@ -186,7 +186,7 @@ unsafe fn give(class: usize, mut list: *mut Block) {
     // SAFETY: by the callers the blocks are of this class, and theirs.
     unsafe {
         if class < SMALL && !list.is_null() {
-            return spans::give(class, list);
+            return slabs::give(class, list);
         }
         while !list.is_null() {
             let next = (*list).next;

@@ -49,14 +49,14 @@ impl<T> Locked<T> {
 /// locks, and a holder that does not exist there would never release them.
 #[cfg(all(unix, not(miri)))]
 pub fn watch_forks() {
-    use super::{large, spans};
+    use super::{large, slabs};
     extern "C" fn before() {
-        spans::acquire_all();
+        slabs::acquire_all();
         large::acquire();
     }
     extern "C" fn after() {
         large::release();
-        spans::release_locks();
+        slabs::release_locks();
     }
     static ONCE: AtomicBool = AtomicBool::new(false);
     if !ONCE.swap(true, Ordering::Relaxed) {

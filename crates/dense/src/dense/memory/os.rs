@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// Whether single spans of a larger mapping can be given back.
+/// Whether single slabs of a larger mapping can be given back.
 pub const CAN_SPLIT: bool = cfg!(all(unix, not(miri)));
 /// From this size on, blocks are mapped on their own and ask for huge pages.
 pub const HUGE: usize = 8 << 20;

@@ -42,7 +42,10 @@ impl Kernel {
     }
 
     /// Adds rows for a dtype: `Base` without fused multiply-add, `Fused` with it.
-    pub const fn with<Base: Loop, Fused: Loop>(mut self, dtype: DType) -> Kernel {
+    ///
+    /// # Safety
+    /// The loops take as many operands as the kernel, all of this dtype (but for a condition), and give its results.
+    pub const unsafe fn with<Base: Loop, Fused: Loop>(mut self, dtype: DType) -> Kernel {
         let d = dtype as usize;
         self.rows[Isa::V1 as usize][d] = Some(v1::<Base>);
         #[cfg(target_arch = "x86_64")]
@@ -55,7 +58,10 @@ impl Kernel {
     }
 
     /// Adds the same row for every instruction set.
-    pub const fn with_serial<L: Loop>(mut self, dtype: DType) -> Kernel {
+    ///
+    /// # Safety
+    /// As for [`Kernel::with`].
+    pub const unsafe fn with_serial<L: Loop>(mut self, dtype: DType) -> Kernel {
         let mut isa = 0;
         while isa < isa::COUNT {
             self.rows[isa][dtype as usize] = Some(v1::<L>);

@@ -124,15 +124,21 @@ macro_rules! pointwise_kernel {
         $crate::pointwise_kernel!(@rows $kernel $args $dtype $lane, $lane)
     };
     (@rows $kernel:ident ($($arg:ident $(: $ty:ident)?),+) $dtype:ident $base:ty, $fused:ty) => {
-        $kernel.with::<
-            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $base, $($ty)?),)+)>,
-            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $fused, $($ty)?),)+)>,
-        >($crate::base::DType::$dtype)
+        // SAFETY: the loops are over one lane type of this dtype for each operand, and give what the body does.
+        unsafe {
+            $kernel.with::<
+                $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $base, $($ty)?),)+)>,
+                $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $fused, $($ty)?),)+)>,
+            >($crate::base::DType::$dtype)
+        }
     };
     (@serial $kernel:ident ($($arg:ident $(: $ty:ident)?),+) $dtype:ident $lane:ty) => {
-        $kernel.with_serial::<
-            $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $lane, $($ty)?),)+)>,
-        >($crate::base::DType::$dtype)
+        // SAFETY: as above.
+        unsafe {
+            $kernel.with_serial::<
+                $crate::dense::pointwise::Rows<K, ($($crate::pointwise_kernel!(@ty $lane, $($ty)?),)+)>,
+            >($crate::base::DType::$dtype)
+        }
     };
     (@ty $var:ident) => { $var };
     (@ty $var:ident bool) => { bool };

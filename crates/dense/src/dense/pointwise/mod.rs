@@ -12,7 +12,7 @@ pub use elementwise::Elementwise;
 pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
 
 use super::array::{Array, Written};
-use super::gather;
+use super::strided;
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Form, Result, Shape};
 use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
@@ -26,6 +26,7 @@ pub fn unary(k: &Kernel, a: &Array) -> Result<Array> {
     if a.is_contiguous()
         && let Some(row) = k.native_row(a.dtype())
         && a.numel() <= CHUNK
+        && k.arity == 1
     {
         return one_row(k, row, a.dtype(), a.shape(), a.ptr(), null(), null(), 0);
     }
@@ -40,6 +41,7 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
     if a.dtype() == dtype
         && a.is_contiguous()
         && b.is_contiguous()
+        && k.arity == 2
         && let Some(row) = k.native_row(dtype)
     {
         if a.shape() == b.shape() {
@@ -69,6 +71,7 @@ fn conditional(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
     if a.dtype() == DType::Bool
         && a.is_contiguous()
         && b.is_contiguous()
+        && k.arity == 2
         && let Some(row) = k.native_row(dtype)
     {
         let scalars = u32::from(a.rank() == 0) | u32::from(b.rank() == 0) << 1;
@@ -98,6 +101,7 @@ pub fn ternary(k: &Kernel, a: &Array, b: &Array, c: &Array) -> Result<Array> {
         && a.is_contiguous()
         && b.is_contiguous()
         && c.is_contiguous()
+        && k.arity == 3
         && b.dtype() == dtype
         && a.dtype() == if k.condition { DType::Bool } else { dtype }
         && let Some(row) = k.native_row(dtype)
@@ -235,31 +239,93 @@ unsafe fn write_out<T: Copy>(from: *const T, to: *mut MaybeUninit<T>, count: usi
     }
 }
 
+/// Bytes from which on it pays to write results into an operand's memory: smaller ones stay in the caches.
+pub const LARGE: usize = 1 << 16;
+
+/// `k` of one to three operands, of which the caller gives up `own`, operand number `at` among the `others`: the result
+/// takes its memory if that is large, nobody else holds it, and each element fits in its place.
+///
+/// # Errors
+/// As [`unary`], [`binary`] and [`ternary`].
+pub fn apply_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> Result<Array> {
+    let own = match try_into(k, own, at, others) {
+        Ok(result) => return result,
+        Err(own) => own,
+    };
+    let mut args: SmallVec<[&Array; 3]> = SmallVec::from_slice(others);
+    args.insert(at, &own);
+    match args[..] {
+        [a] => unary(k, a),
+        [a, b] => binary(k, a, b),
+        [a, b, c] => ternary(k, a, b, c),
+        _ => crate::bail!(Internal, "{}(): {} operands", k.name, args.len()),
+    }
+}
+
+/// The result in the memory of `own`.
+///
+/// # Errors
+/// `own`, untouched, if its memory cannot be taken.
+fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> std::result::Result<Result<Array>, Array> {
+    let shape = own.shape().clone();
+    let mut steps = [Step::NONE; 5];
+    let planned = {
+        let mut args: SmallVec<[&Array; 3]> = SmallVec::from_slice(others);
+        args.insert(at, &own);
+        let dtype = args[args.len() - 1].dtype();
+        let fits = own.numel() * own.dtype().size() >= LARGE
+            && check_operands(k, args.iter().map(|a| a.dtype()), dtype).is_ok()
+            && broadcast_all(k.name, args.iter().map(|a| a.shape())).is_ok_and(|s| s == shape);
+        let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps).ok();
+        let inputs: SmallVec<[Input; 3]> =
+            if fits { args.iter().map(|a| operand(a, &shape)).collect() } else { SmallVec::new() };
+        steps.filter(|_| fits).map(|steps| (dtype, inputs, steps))
+    };
+    let Some((dtype, mut inputs, steps)) = planned else { return Err(own) };
+    let mut dims = SmallVec::from_slice(&shape);
+    strided::merge_dims(&mut dims, &mut inputs);
+    let out_dtype = k.out_dtype(dtype);
+    own.build_over(out_dtype, |dst, _| run_one(k, &dims, &inputs, dst, out_dtype, steps))
+}
+
 /// The operands of a program with a single operator.
 const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 
 /// Anything else: strided, broadcast, large, half precision.
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
-    check_dtypes(k, args.iter().map(|a| a.dtype()), dtype)?;
+    check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
     let mut steps = [Step::NONE; 5];
     let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
     args.iter().for_each(|a| inputs.push(operand(a, &shape)));
     let mut dims = SmallVec::from_slice(&shape);
-    gather::merge_dims(&mut dims, &mut inputs);
+    strided::merge_dims(&mut dims, &mut inputs);
     let out_dtype = k.out_dtype(dtype);
     Array::try_build_bytes(out_dtype, shape, |dst, n| {
         if n == 0 {
             // SAFETY: there is nothing to write.
             return Ok(unsafe { Written::all() });
         }
-        let outputs = [Output { ptr: dst, width: out_dtype.size() }];
-        let program = RowProgram::new(&dims, &inputs, &outputs, steps);
-        // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is new memory.
-        let (fault, written) = unsafe { (program.run(), Written::all()) };
-        if fault { Err(faulty(k)) } else { Ok(written) }
+        run_one(k, &dims, &inputs, dst, out_dtype, steps)
     })
+}
+
+/// Runs the steps of one operator into `dst`, which is new memory, or that of an input with an element at each place.
+fn run_one(
+    k: &Kernel,
+    dims: &[usize],
+    inputs: &[Input],
+    dst: *mut u8,
+    out_dtype: DType,
+    steps: &[Step],
+) -> Result<Written> {
+    let outputs = [Output { ptr: dst, width: out_dtype.size() }];
+    let program = RowProgram::new(dims, inputs, &outputs, steps);
+    // SAFETY: the arrays keep their elements alive and their layouts stay inside; `dst` is as the program asks, and its
+    // one output is what the last step writes.
+    let (fault, written) = unsafe { (program.run(), Written::all()) };
+    if fault { Err(faulty(k)) } else { Ok(written) }
 }
 
 /// An array as an operand of a program over `shape`.
@@ -277,7 +343,10 @@ fn operand(a: &Array, shape: &Shape) -> Input {
     Input { ptr: a.ptr(), width: a.dtype().size(), strides }
 }
 
-fn check_dtypes(k: &Kernel, args: impl Iterator<Item = DType>, dtype: DType) -> Result<()> {
+fn check_operands(k: &Kernel, args: impl ExactSizeIterator<Item = DType>, dtype: DType) -> Result<()> {
+    if args.len() != k.arity as usize {
+        crate::bail!(Internal, "{}(): {} operands for a kernel of {}", k.name, args.len(), k.arity);
+    }
     for (i, d) in args.enumerate() {
         let wanted = if k.condition && i == 0 { DType::Bool } else { dtype };
         if d != wanted {
@@ -295,7 +364,7 @@ pub fn result(k: &Kernel, args: &[Form<'_>]) -> Result<(DType, Shape)> {
     let Some(&(dtype, shape)) = args.last() else {
         crate::bail!(Internal, "{}(): a pointwise kernel has one to three operands", k.name)
     };
-    check_dtypes(k, args.iter().map(|a| a.0), dtype)?;
+    check_operands(k, args.iter().map(|a| a.0), dtype)?;
     if !k.supports(dtype) {
         return Err(elementwise::unsupported(k, dtype));
     }

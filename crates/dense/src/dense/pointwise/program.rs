@@ -2,14 +2,14 @@
 //! between its steps stays in the first-level cache. An eager operator is a program of one step.
 
 use super::kernel::Row;
-use crate::dense::gather::{self, Walk};
+use crate::dense::strided::{self, Walk};
 use crate::dense::threads;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use crate::dense::gather::Strided as Input;
+pub use crate::dense::strided::Strided as Input;
 
 /// Elements per unit of work. Fixed, so that results do not depend on the number of threads.
 pub const CHUNK: usize = 32 * 1024;
@@ -104,7 +104,7 @@ enum Access {
 
 impl<'a> RowProgram<'a> {
     /// A program over `dims`, one at least, none of size 0; the inputs have a stride for each. The dimensions should
-    /// be merged ([`gather::merge_dims`]).
+    /// be merged ([`strided::merge_dims`]).
     pub fn new(dims: &'a [usize], inputs: &'a [Input], outputs: &'a [Output], steps: &'a [Step]) -> RowProgram<'a> {
         let temps = steps.iter().map(|s| if let Reg::Temp(t) = s.dst { t as usize + 1 } else { 0 }).max().unwrap_or(0);
         let widest = inputs.iter().map(|i| i.width).chain(outputs.iter().map(|o| o.width)).max().unwrap_or(8);
@@ -131,13 +131,16 @@ impl<'a> RowProgram<'a> {
         let zero_or_one = |i: &Input| matches!(i.strides.last(), None | Some(0 | 1));
         let runs = self.dims.last().is_some_and(|&d| d >= MIN_RUN) && self.inputs.iter().all(zero_or_one);
         for input in self.inputs {
-            self.access.push(if input.strides.iter().all(|&s| s == 0) {
+            self.access.push(if self.outputs.iter().any(|o| o.ptr.cast_const() == input.ptr) {
+                // Rows may not read what they write: a tile is copied before its results take its place.
+                Access::Gather
+            } else if input.strides.iter().all(|&s| s == 0) {
                 Access::Scalar
-            } else if gather::is_row_major(self.dims, &input.strides) {
+            } else if strided::is_row_major(self.dims, &input.strides) {
                 Access::Direct
             } else if runs {
                 Access::Run
-            } else if self.numel >= CHUNK && gather::is_transposed(self.dims, &input.strides) {
+            } else if self.numel >= CHUNK && strided::is_transposed(self.dims, &input.strides) {
                 Access::Panel
             } else {
                 Access::Gather
@@ -173,7 +176,8 @@ impl<'a> RowProgram<'a> {
     ///
     /// # Safety
     /// Inputs must be readable wherever their strides lead, outputs writable for all elements and disjoint from
-    /// everything else; the rows' instruction set must be available.
+    /// everything else; the rows' instruction set must be available. An output may be the memory of one row-major input of
+    /// its width if no step after the one that writes it reads that input.
     pub unsafe fn run(&self) -> bool {
         let n = self.chunks();
         if n <= 1 {
@@ -229,7 +233,7 @@ impl<'a> RowProgram<'a> {
             // SAFETY: the panel lies in the scratch behind the registers and the panels before it.
             unsafe {
                 let panel = scratch.add(free);
-                gather::range(&self.inputs[k], self.dims, lo, hi, panel);
+                strided::range(&self.inputs[k], self.dims, lo, hi, panel);
                 panels.push(panel);
             }
             free += (hi - lo) * self.inputs[k].width + 64;
@@ -256,7 +260,7 @@ impl<'a> RowProgram<'a> {
                         Access::Panel => panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width)),
                         Access::Gather => {
                             let register = self.register(scratch, self.temps + k);
-                            gather::tile(input, self.dims, &walk, k, m, register);
+                            strided::tile(input, self.dims, &walk, k, m, register);
                             register
                         }
                     }
@@ -288,7 +292,7 @@ impl<'a> RowProgram<'a> {
                         // SAFETY: the register of the input is unused, for the input is a scalar.
                         unsafe {
                             let register = self.register(scratch, self.temps + k);
-                            gather::fill(now[k], self.inputs[k].width, register, m);
+                            strided::fill(now[k], self.inputs[k].width, register, m);
                             register
                         }
                     } else {

@@ -47,8 +47,8 @@ impl View {
         let mut a = base;
         for (at, &(d, how)) in self.dims.iter().enumerate() {
             a = match how {
-                1 => a.view(|l| l.slice(at, 1, d, 2)).unwrap(),
-                2 if d > 0 => a.view(|l| l.slice(at, d - 1, d, -1)).unwrap(),
+                1 => a.slice(at, 1, d, 2).unwrap(),
+                2 if d > 0 => a.slice(at, d - 1, d, -1).unwrap(),
                 3 => a.expand(&a.shape().with(at, d)).unwrap(),
                 _ => a,
             };
@@ -209,4 +209,56 @@ fn complex_kernels_have_real_and_complex_results() {
     let w = unary(&ACOS, &z).unwrap().to_vec::<Complex<f64>>().unwrap()[0];
     assert!((w.cos() - Complex::from_polar(2.0, 0.5)).norm() < 1e-15);
     assert!(!POLAR.supports(DType::F16));
+}
+
+/// Operands that are given up: the result takes the memory, bit for bit what it is elsewhere.
+#[test]
+fn results_take_the_memory_of_an_operand_that_nobody_holds() {
+    let n = 70_001;
+    let numbers = |dtype: DType, seed: usize| {
+        let v: Vec<f64> = (0..n).map(|i| ((i * 37 + seed) % 201) as f64 / 16.0 - 5.0).collect();
+        crate::dense::copy::cast(&Array::from_slice([n], &v).unwrap(), dtype).unwrap()
+    };
+    let same = |a: &Array, b: &Array| a.dtype() == b.dtype() && a.bytes().unwrap() == b.bytes().unwrap();
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::C64, DType::C128] {
+        let (other, row) = (numbers(dtype, 9), Array::scalar(dtype, crate::base::Scalar::Int(3)));
+        let held = numbers(dtype, 4);
+        for (k, arity) in [(&kernels::ADD, 2), (&kernels::MUL, 2), (&kernels::SUB, 2), (&kernels::NEG, 1)] {
+            for at in 0..arity {
+                for with in [&other, &row] {
+                    let others = &[with][..arity - 1];
+                    let plain = |own: &Array| match (arity, at) {
+                        (1, _) => unary(k, own).unwrap(),
+                        (_, 0) => binary(k, own, with).unwrap(),
+                        _ => binary(k, with, own).unwrap(),
+                    };
+                    let own = numbers(dtype, 4);
+                    let (place, expected) = (own.ptr(), plain(&own));
+                    let result = apply_into(k, own, at, others).unwrap();
+                    assert!(same(&result, &expected) && result.ptr() == place, "{} {dtype}", k.name);
+                    // Held by another handle, by a view, or seen by others: the memory stays what it is.
+                    let shared = held.clone();
+                    let view = held.slice(0, 7, 100, 3).unwrap();
+                    assert!(same(&apply_into(k, shared, at, others).unwrap(), &expected));
+                    assert!(same(&held, &numbers(dtype, 4)) && view.numel() == 100);
+                    let seen = numbers(dtype, 4);
+                    let (buffer, seen_at) = (seen.buffer().unwrap().clone(), seen.ptr());
+                    let export = buffer.export();
+                    drop(buffer);
+                    assert_ne!(apply_into(k, seen, at, others).unwrap().ptr(), seen_at);
+                    drop(export);
+                }
+            }
+        }
+        assert!(apply_into(&kernels::ADD, numbers(dtype, 1), 0, &[]).is_err());
+    }
+    let small = Array::from_slice([3], &[1.0_f32, 2.0, 3.0]).unwrap();
+    assert_eq!(apply_into(&kernels::NEG, small, 0, &[]).unwrap().to_vec::<f32>().unwrap(), [-1.0, -2.0, -3.0]);
+}
+
+#[test]
+fn kernels_refuse_another_number_of_operands() {
+    let a = Array::from_slice([3], &[1.0_f64, 2.0, 3.0]).unwrap();
+    assert!(unary(&kernels::ADD, &a).is_err() && binary(&kernels::NEG, &a, &a).is_err());
+    assert!(ternary(&kernels::ADD, &a, &a, &a).is_err() && binary(&kernels::WHERE, &a, &a).is_err());
 }

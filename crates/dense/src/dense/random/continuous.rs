@@ -2,7 +2,7 @@
 
 use super::fill::{drawn, fill, fill_with, groups};
 use super::generator::{Generator, Stream};
-use super::kernels::{Body, Cauchy, Exponential, LogNormal, Normal, Uniform};
+use super::kernels::{Cauchy, Exponential, LogNormal, Normal, Sampler, Uniform};
 use super::math::SampleFloat;
 use crate::bail;
 use crate::base::{DType, Element, Error, Result, Shape};
@@ -32,8 +32,8 @@ fn draw<A, B>(
     double: B,
 ) -> Result<Array>
 where
-    A: Body<Out = f32>,
-    B: Body<Out = f64>,
+    A: Sampler<Out = f32>,
+    B: Sampler<Out = f64>,
 {
     let shape = shape.clone();
     let scale = if dtype.is_complex() { 2 } else { 1 };

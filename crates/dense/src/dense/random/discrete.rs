@@ -3,7 +3,7 @@
 use super::continuous::{digits_and_max, unsupported};
 use super::fill::{drawn, fill_with, groups};
 use super::generator::Generator;
-use super::kernels::{Body, Exponential, Words32, Words64, fill_groups};
+use super::kernels::{Exponential, Sampler, Words32, Words64, fill_groups};
 use super::math::SampleFloat;
 use crate::base::{DType, Element, Result, Shape};
 use crate::dense::copy::Convert;
@@ -46,6 +46,7 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
             let stream = rng.reserve(groups::<Words32>(out.len()));
             fill_with(stream, 0, &Words32, out, |_, words, out| {
                 for (o, &w) in out.iter_mut().zip(words) {
+                    // The high word of the product, which never rejects: an element always takes the same word.
                     *o = T::of_i64(low + ((u64::from(w) * range) >> 32) as i64);
                 }
             });
@@ -167,7 +168,7 @@ fn less(word: u32, p: f32) -> bool {
     f64::from(word) < f64::from(p) * 2f64.powi(32)
 }
 
-fn bernoulli_of<T: Convert, B: Body>(
+fn bernoulli_of<T: Convert, B: Sampler>(
     rng: &Generator,
     probs: &Array,
     body: &B,

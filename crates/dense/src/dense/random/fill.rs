@@ -1,7 +1,7 @@
 //! Filling slices in parallel, from any position on.
 
 use super::generator::Stream;
-use super::kernels::{Body, fill_groups};
+use super::kernels::{Sampler, fill_groups};
 use crate::base::{Element, Result, Shape};
 use crate::dense::array::{Array, Written};
 use crate::dense::threads;
@@ -12,7 +12,7 @@ const TASK: usize = 1 << 15;
 const TILE: usize = 1 << 9;
 
 /// How many groups `n` samples of a body take.
-pub fn groups<B: Body>(n: usize) -> u64 {
+pub fn groups<B: Sampler>(n: usize) -> u64 {
     n.div_ceil(B::GROUP) as u64
 }
 
@@ -46,12 +46,12 @@ pub unsafe fn drawn<T: Element>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Re
 }
 
 /// Fills `out` with the samples at `start`, `start + 1`, … of a stream.
-pub fn fill<B: Body>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
+pub fn fill<B: Sampler>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
     parts(out, TASK, |begin, part| fill_serial(stream, start.wrapping_add(begin as u64), body, part));
 }
 
 /// As [`fill`], with `convert(index of the first, samples, out)` for each tile.
-pub fn fill_with<B: Body, T: Send>(
+pub fn fill_with<B: Sampler, T: Send>(
     stream: Stream,
     start: u64,
     body: &B,
@@ -70,7 +70,7 @@ pub fn fill_with<B: Body, T: Send>(
 }
 
 /// Whole groups are written in place; the ends, where they do not fill a group, by way of one.
-fn fill_serial<B: Body>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
+fn fill_serial<B: Sampler>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
     let size = B::GROUP as u64;
     let skip = (start % size) as usize;
     let head = if skip == 0 { 0 } else { (B::GROUP - skip).min(out.len()) };
@@ -89,7 +89,7 @@ fn fill_serial<B: Body>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]
 }
 
 /// The samples of one group from `skip` on.
-fn partial<B: Body>(key: [u32; 2], index: u64, body: &B, skip: usize, out: &mut [B::Out]) {
+fn partial<B: Sampler>(key: [u32; 2], index: u64, body: &B, skip: usize, out: &mut [B::Out]) {
     let mut group = [B::Out::default(); 64];
     fill_groups(key, index, body, &mut group[..B::GROUP]);
     out.copy_from_slice(&group[skip..skip + out.len()]);

@@ -5,7 +5,7 @@ use super::philox::{self, LANES, Words};
 use crate::dense::isa;
 
 /// What turns a group of words into samples.
-pub trait Body: Sync {
+pub trait Sampler: Sync {
     type Out: Copy + Default + Send + Sync;
     /// Samples per group.
     const GROUP: usize;
@@ -13,7 +13,7 @@ pub trait Body: Sync {
 }
 
 /// Fills `out`, a whole number of groups, from group `first` on.
-pub fn fill_groups<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
+pub fn fill_groups<B: Sampler>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     match isa::isa() {
         // SAFETY: the machine has the instruction set that was chosen.
         #[cfg(target_arch = "x86_64")]
@@ -26,7 +26,7 @@ pub fn fill_groups<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::O
 }
 
 #[inline(always)]
-fn run<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
+fn run<B: Sampler>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     let mut index = first;
     for chunk in out.chunks_exact_mut(B::GROUP) {
         body.group(&philox::group(key, index), chunk);
@@ -34,25 +34,25 @@ fn run<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     }
 }
 
-fn v1<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
+fn v1<B: Sampler>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     run(key, first, body, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn v3<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
+fn v3<B: Sampler>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     run(key, first, body, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]
-fn v4<B: Body>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
+fn v4<B: Sampler>(key: [u32; 2], first: u64, body: &B, out: &mut [B::Out]) {
     run(key, first, body, out);
 }
 
 /// The words themselves, 32 bits each.
 pub struct Words32;
-impl Body for Words32 {
+impl Sampler for Words32 {
     type Out = u32;
     const GROUP: usize = 4 * LANES;
     #[inline(always)]
@@ -63,7 +63,7 @@ impl Body for Words32 {
 
 /// The words in pairs, 64 bits.
 pub struct Words64;
-impl Body for Words64 {
+impl Sampler for Words64 {
     type Out = u64;
     const GROUP: usize = 2 * LANES;
     #[inline(always)]
@@ -81,7 +81,7 @@ macro_rules! elementwise {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $t:ty),* } |$self:ident, $b:ident| $value:expr) => {
         $(#[$doc])*
         pub struct $name<T> { $(pub $field: $t),* }
-        impl<T: SampleFloat + Default> Body for $name<T> {
+        impl<T: SampleFloat + Default> Sampler for $name<T> {
             type Out = T;
             const GROUP: usize = T::GROUP;
             #[inline(always)]
@@ -124,7 +124,7 @@ pub struct Normal<T> {
     pub std: T,
 }
 
-impl<T: SampleFloat + Default> Body for Normal<T> {
+impl<T: SampleFloat + Default> Sampler for Normal<T> {
     type Out = T;
     const GROUP: usize = T::GROUP;
     #[inline(always)]
@@ -144,7 +144,7 @@ impl<T: SampleFloat + Default> Body for Normal<T> {
 /// The exponential of a normal sample.
 pub struct LogNormal<T>(pub Normal<T>);
 
-impl<T: SampleFloat + Default> Body for LogNormal<T> {
+impl<T: SampleFloat + Default> Sampler for LogNormal<T> {
     type Out = T;
     const GROUP: usize = T::GROUP;
     #[inline(always)]
@@ -162,7 +162,7 @@ mod tests {
     use crate::dense::isa;
     use crate::dense::isa::Isa;
 
-    fn same_bits<B: Body>(body: &B)
+    fn same_bits<B: Sampler>(body: &B)
     where
         B::Out: PartialEq,
     {

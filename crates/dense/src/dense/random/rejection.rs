@@ -75,6 +75,7 @@ fn many(words: &mut Sequence, rate: f64) -> f64 {
         let (u, v) = (words.uniform() - 0.5, words.uniform());
         let us = 0.5 - u.abs();
         let k = ((2.0 * a / us + b) * u + rate + 0.43).floor();
+        // Most points lie in the box where no logarithm is needed.
         if us >= 0.07 && v <= accept {
             return k;
         }
@@ -110,6 +111,7 @@ pub fn binomial(rng: &Generator, count: &Array, prob: &Array) -> Result<Array> {
         &count,
         &params,
         |words, &(n, p)| {
+            // Failures are counted where they are the rarer: both methods ask for p <= 1/2.
             if p <= 0.5 { successes(words, n, p) } else { n - successes(words, n, 1.0 - p) }
         },
     )

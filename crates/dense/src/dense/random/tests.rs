@@ -229,7 +229,7 @@ fn all_draws(seed: u64) -> Vec<Vec<u64>> {
         bernoulli_with(&g, DType::U8, &s, 0.5),
         geometric(&g, DType::I32, &s, 0.1),
         poisson(&g, &p),
-        standard_gamma(&g, &p.reshape(&[99_000].into()).unwrap().view(|l| l.slice(0, 0, 98, 1)).unwrap()),
+        standard_gamma(&g, &p.reshape(&[99_000].into()).unwrap().slice(0, 0, 98, 1).unwrap()),
         multinomial(&g, &p, 50, true),
         multinomial(&g, &p, 50, false),
         Ok(p.clone()),

@@ -1,9 +1,9 @@
 //! Where the greatest and the least elements are.
 
 use super::kernel;
-use super::load::{Input, Source};
+use super::load::{Load, Source};
 use super::op::{Max, Min, Op};
-use super::plan::{Axis, Plan, Walk, result_shape, volume};
+use super::plan::{Axis, ReductionPlan, Walk, result_shape, volume};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::dense::array::{Array, Written};
@@ -48,7 +48,7 @@ const PIECE: usize = 1 << 18;
 const TILE: usize = 2048;
 
 struct Search<'a, A> {
-    plan: &'a Plan,
+    plan: &'a ReductionPlan,
     /// The loop that is searched.
     axis: Axis,
     source: &'a Source<A>,
@@ -260,8 +260,8 @@ fn take_better<O: Extreme>(row: &[O::A], r: u32, best: &mut [O::A], index: &mut 
 }
 
 /// Indices, and values if `values` is there, of the best elements along a dimension that is not empty.
-fn search<O: Extreme, S: Input<O::A>>(a: &Array, dim: usize, indices: *mut i64, values: *mut u8) {
-    let plan = Plan::new(&a.layout(), &[dim]);
+fn search<O: Extreme, S: Load<O::A>>(a: &Array, dim: usize, indices: *mut i64, values: *mut u8) {
+    let plan = ReductionPlan::new(&a.layout(), &[dim]);
     let axis = if plan.inner_reduced { plan.inner } else { plan.reduced[0] };
     let out = Out { indices, values, size: a.dtype().size() };
     let search = Search { plan: &plan, axis, source: &Source::new::<S>(a.ptr()), out };

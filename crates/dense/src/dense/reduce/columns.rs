@@ -3,7 +3,7 @@
 use super::drive::{Job, PIECE};
 use super::kernel;
 use super::op::{Op, PairwiseRows};
-use super::plan::{Axis, Plan, Walk, volume};
+use super::plan::{Axis, ReductionPlan, Walk, volume};
 use crate::dense::parallel::{self, Shared};
 
 /// Accumulators of one tile.
@@ -235,7 +235,7 @@ impl Grid {
     /// Elements of a wide row.
     const WIDE: usize = 256;
 
-    fn new(plan: &Plan) -> Grid {
+    fn new(plan: &ReductionPlan) -> Grid {
         let n = plan.inner.n;
         let tile = TILE;
         let rows = plan.reduced.last().copied().unwrap_or(Axis { n: 1, step: 0, out: 0 });

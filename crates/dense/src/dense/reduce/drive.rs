@@ -3,7 +3,7 @@
 use super::kernel::BLOCK;
 use super::load::{self, Sink, Source};
 use super::op::Op;
-use super::plan::{Plan, volume};
+use super::plan::{ReductionPlan, volume};
 
 /// Elements of one piece of a long fold.
 pub(super) const PIECE: usize = 1 << 18;
@@ -12,7 +12,7 @@ pub(super) const PIECE: usize = 1 << 18;
 ///
 /// # Safety
 /// Every element that the plan reaches from `source` is readable, from `sink` writable, and the two do not overlap.
-pub unsafe fn run<O: Op>(plan: &Plan, source: &Source<O::A>, sink: &Sink<O::A>) {
+pub unsafe fn run<O: Op>(plan: &ReductionPlan, source: &Source<O::A>, sink: &Sink<O::A>) {
     let job = Job::<O> { plan, source, sink };
     // SAFETY: by the contract.
     unsafe {
@@ -29,7 +29,7 @@ pub unsafe fn run<O: Op>(plan: &Plan, source: &Source<O::A>, sink: &Sink<O::A>) 
 }
 
 /// Whether short rows are to be joined elementwise before each is folded.
-fn is_two_step(plan: &Plan) -> bool {
+fn is_two_step(plan: &ReductionPlan) -> bool {
     !plan.reduced.is_empty() && !plan.kept.is_empty() && plan.inner.n < 64
 }
 
@@ -37,7 +37,7 @@ fn is_two_step(plan: &Plan) -> bool {
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn two_steps<O: Op>(plan: &Plan, source: &Source<O::A>, sink: &Sink<O::A>) {
+unsafe fn two_steps<O: Op>(plan: &ReductionPlan, source: &Source<O::A>, sink: &Sink<O::A>) {
     let n = plan.inner.n;
     let mut rows = vec![O::START; volume(&plan.kept) * n];
     let (first, second) = plan.split();
@@ -51,7 +51,7 @@ unsafe fn two_steps<O: Op>(plan: &Plan, source: &Source<O::A>, sink: &Sink<O::A>
 }
 
 pub(super) struct Job<'a, O: Op> {
-    pub(super) plan: &'a Plan,
+    pub(super) plan: &'a ReductionPlan,
     pub(super) source: &'a Source<O::A>,
     pub(super) sink: &'a Sink<O::A>,
 }

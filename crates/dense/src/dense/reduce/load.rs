@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 /// A stored element that is folded as an `A`.
-pub trait Input<A>: Copy + 'static {
+pub trait Load<A>: Copy + 'static {
     /// Whether the bytes of an element are those of its accumulator.
     const DIRECT: bool = false;
     fn get(self) -> A;
@@ -18,7 +18,7 @@ pub trait Input<A>: Copy + 'static {
 }
 
 /// A stored result made from an `A`.
-pub trait Output<A>: Copy + 'static {
+pub trait Store<A>: Copy + 'static {
     fn of(x: A) -> Self;
 }
 
@@ -29,12 +29,12 @@ pub struct Truth<T>(T);
 
 macro_rules! same {
     ($($t:ty),*) => {$(
-        impl Input<$t> for $t {
+        impl Load<$t> for $t {
             const DIRECT: bool = true;
             #[inline(always)]
             fn get(self) -> $t { self }
         }
-        impl Output<$t> for $t {
+        impl Store<$t> for $t {
             #[inline(always)]
             fn of(x: $t) -> $t { x }
         }
@@ -42,7 +42,7 @@ macro_rules! same {
 }
 same!(u8, i8, i16, i32, i64, f32, f64, Complex<f32>, Complex<f64>);
 
-impl Input<f32> for f16 {
+impl Load<f32> for f16 {
     fn get(self) -> f32 {
         self.to_f32()
     }
@@ -50,36 +50,36 @@ impl Input<f32> for f16 {
         x.convert_to_f32_slice(out);
     }
 }
-impl Input<f32> for bf16 {
+impl Load<f32> for bf16 {
     #[inline(always)]
     fn get(self) -> f32 {
         f32::from_bits(u32::from(self.to_bits()) << 16)
     }
 }
-impl Output<f32> for f16 {
+impl Store<f32> for f16 {
     fn of(x: f32) -> f16 {
         f16::from_f32(x)
     }
 }
-impl Output<f32> for bf16 {
+impl Store<f32> for bf16 {
     fn of(x: f32) -> bf16 {
         bf16::from_f32(x)
     }
 }
-impl Input<u8> for bool {
+impl Load<u8> for bool {
     const DIRECT: bool = true;
     #[inline(always)]
     fn get(self) -> u8 {
         self as u8
     }
 }
-impl Output<u8> for bool {
+impl Store<u8> for bool {
     #[inline(always)]
     fn of(x: u8) -> bool {
         x != 0
     }
 }
-impl<T: Element> Input<u8> for Truth<T> {
+impl<T: Element> Load<u8> for Truth<T> {
     #[inline(always)]
     fn get(self) -> u8 {
         u8::from(self.0 != T::zero())
@@ -111,7 +111,7 @@ unsafe impl<A> Sync for Source<A> {}
 unsafe impl<A> Sync for Sink<A> {}
 
 impl<A: Copy> Source<A> {
-    pub fn new<S: Input<A>>(base: *const u8) -> Self {
+    pub fn new<S: Load<A>>(base: *const u8) -> Self {
         Source { base, size: size_of::<S>(), direct: S::DIRECT, load: load::<S, A> }
     }
     pub fn at(&self, element: isize) -> *const u8 {
@@ -120,7 +120,7 @@ impl<A: Copy> Source<A> {
 }
 
 impl<A: Copy> Sink<A> {
-    pub fn new<D: Output<A>>(base: *mut u8) -> Self {
+    pub fn new<D: Store<A>>(base: *mut u8) -> Self {
         Sink { base, size: size_of::<D>(), store: store::<D, A> }
     }
     pub fn at(&self, element: isize) -> *mut u8 {
@@ -130,7 +130,7 @@ impl<A: Copy> Sink<A> {
 
 /// # Safety
 /// The elements that [`LoadFn`] names are readable.
-unsafe fn load<S: Input<A>, A>(src: *const u8, step: isize, out: &mut [A]) {
+unsafe fn load<S: Load<A>, A>(src: *const u8, step: isize, out: &mut [A]) {
     let src = src.cast::<S>();
     // SAFETY: by the contract.
     unsafe {
@@ -145,7 +145,7 @@ unsafe fn load<S: Input<A>, A>(src: *const u8, step: isize, out: &mut [A]) {
 
 /// # Safety
 /// The elements that [`StoreFn`] names are writable.
-unsafe fn store<D: Output<A>, A: Copy>(values: &[A], dst: *mut u8, step: isize) {
+unsafe fn store<D: Store<A>, A: Copy>(values: &[A], dst: *mut u8, step: isize) {
     let dst = dst.cast::<D>();
     if step == 1 {
         for (i, &v) in values.iter().enumerate() {

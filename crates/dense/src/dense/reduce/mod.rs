@@ -20,17 +20,17 @@ use super::array::{Array, Written};
 use crate::bail;
 use crate::base::{DType, Error, Form, Result, Scalar};
 use half::{bf16, f16};
-use load::{Input, Output, Sink, Source, Truth};
+use load::{Load, Sink, Source, Store, Truth};
 use num_complex::Complex;
 use op::{Max, Min, Op, Prod, Sum};
-use plan::Plan;
+use plan::ReductionPlan;
 pub use plan::result_shape;
 
 type C64 = Complex<f32>;
 type C128 = Complex<f64>;
 
 /// Folds elements stored as `S` with `O` into results stored as `D`. No reduced dimension has size 0.
-fn fold<O: Op, S: Input<O::A>, D: Output<O::A>>(a: &Array, out: DType, dims: &[usize], keep: bool) -> Result<Array> {
+fn fold<O: Op, S: Load<O::A>, D: Store<O::A>>(a: &Array, out: DType, dims: &[usize], keep: bool) -> Result<Array> {
     super::memory::check_walk(a.numel())?;
     debug_assert_eq!((size_of::<S>(), size_of::<D>()), (a.dtype().size(), out.size()));
     let shape = result_shape(a.shape(), dims, keep);
@@ -52,7 +52,7 @@ fn fold<O: Op, S: Input<O::A>, D: Output<O::A>>(a: &Array, out: DType, dims: &[u
             // SAFETY: there is nothing to write.
             return unsafe { Written::all() };
         }
-        let plan = Plan::new(&a.layout(), dims);
+        let plan = ReductionPlan::new(&a.layout(), dims);
         // SAFETY: the plan covers the elements of `a` and of the new array.
         unsafe {
             drive::run::<O>(&plan, &Source::new::<S>(a.ptr()), &Sink::new::<D>(dst));

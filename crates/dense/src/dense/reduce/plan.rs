@@ -15,7 +15,7 @@ pub type Axes = SmallVec<[Axis; 6]>;
 
 /// Loops of a non-empty reduction, each list from the longest step to the shortest.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ReductionPlan {
     /// Start in the input and in the output, relative to the first element of each.
     pub start: isize,
     pub out_start: isize,
@@ -38,9 +38,9 @@ pub fn result_shape(shape: &Shape, dims: &[usize], keep: bool) -> Shape {
     }
 }
 
-impl Plan {
+impl ReductionPlan {
     /// Loops over `layout` (no dimension of size 0) for a contiguous output.
-    pub fn new(layout: &Layout, dims: &[usize]) -> Plan {
+    pub fn new(layout: &Layout, dims: &[usize]) -> ReductionPlan {
         let rank = layout.shape.rank();
         let mut axes: SmallVec<[(Axis, bool); 6]> = SmallVec::new();
         let (mut start, mut out_start, mut out) = (0, 0, 1isize);
@@ -64,7 +64,7 @@ impl Plan {
         // A repeated dimension (step 0) goes outermost: nothing is gained by running it inside.
         axes.sort_by_key(|(a, _)| std::cmp::Reverse(if a.step == 0 { isize::MAX } else { a.step }));
         let axes = merge(&axes);
-        let mut plan = Plan {
+        let mut plan = ReductionPlan {
             start,
             out_start,
             kept: Axes::new(),
@@ -83,10 +83,10 @@ impl Plan {
     }
 }
 
-impl Plan {
+impl ReductionPlan {
     /// Two plans for a fold whose innermost loop and others are reduced: the first folds the others into contiguous
     /// rows, the second folds the rows.
-    pub fn split(&self) -> (Plan, Plan) {
+    pub fn split(&self) -> (ReductionPlan, ReductionPlan) {
         let (mut between, mut after) = (self.kept.clone(), self.kept.clone());
         let mut step = self.inner.n as isize;
         for (b, a) in between.iter_mut().zip(&mut after).rev() {
@@ -97,9 +97,15 @@ impl Plan {
             between.iter().chain([&Axis { out: 1, ..self.inner }]).map(|&a| (a, false)).collect();
         let mut kept: Axes = merge(&axes).into_iter().map(|(a, _)| a).collect();
         let inner = kept.pop().unwrap_or(self.inner);
-        let first =
-            Plan { start: self.start, out_start: 0, kept, reduced: self.reduced.clone(), inner, inner_reduced: false };
-        let second = Plan {
+        let first = ReductionPlan {
+            start: self.start,
+            out_start: 0,
+            kept,
+            reduced: self.reduced.clone(),
+            inner,
+            inner_reduced: false,
+        };
+        let second = ReductionPlan {
             start: 0,
             out_start: self.out_start,
             kept: after,
@@ -177,9 +183,9 @@ mod tests {
     #[test]
     fn neighbours_merge_and_order_follows_memory() {
         let l = Layout::contiguous([2, 3, 4, 5].into());
-        let p = Plan::new(&l, &[2, 3]);
+        let p = ReductionPlan::new(&l, &[2, 3]);
         assert_eq!((p.inner.n, p.inner_reduced, p.kept.len(), p.reduced.len()), (20, true, 1, 0));
-        let p = Plan::new(&l.permute(&[3, 2, 1, 0]), &[0]);
+        let p = ReductionPlan::new(&l.permute(&[3, 2, 1, 0]), &[0]);
         assert_eq!((p.inner.n, p.inner_reduced), (5, true));
         assert_eq!(p.kept.iter().map(|a| a.out).collect::<Vec<_>>(), [1, 2, 6]);
     }

@@ -119,7 +119,7 @@ fn long_folds_are_cut_into_pieces_and_stay_accurate() {
     let near = |x: Array| assert!((x.item().unwrap().as_f64() - want).abs() < want * 1e-6);
     near(sum(&a, &[0], false).unwrap());
     for cols in [1usize, 2, 3, 16, 300] {
-        let m = a.reshape(&[n].into()).unwrap().view(|l| l.slice(0, 0, n / cols * cols, 1)).unwrap();
+        let m = a.reshape(&[n].into()).unwrap().slice(0, 0, n / cols * cols, 1).unwrap();
         let m = m.reshape(&[n / cols, cols].into()).unwrap();
         let s = sum(&m, &[0], false).unwrap();
         let one = (n / cols) as f64 * f64::from(0.1f32);

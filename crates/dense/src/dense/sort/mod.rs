@@ -175,6 +175,7 @@ impl<T: Sortable> Job<'_, T> {
         let flip = self.flip();
         let packed = row.iter().enumerate().map(|(i, x)| P::new(x.key() ^ flip, i));
         match self.take {
+            // A bounded heap of candidates reads the row once; from an eighth on, sorting all is as fast.
             Take::First(k) if k <= row.len() / 8 => return radix::smallest(packed, k, keys),
             _ => {
                 keys.clear();
@@ -183,6 +184,7 @@ impl<T: Sortable> Job<'_, T> {
         }
         match self.take {
             Take::Nth(k) => {
+                // The index is part of the key, so that equal elements have one order here, too.
                 let (_, nth, _) = keys.select_nth_unstable(k);
                 let nth = *nth;
                 keys[0] = nth;

@@ -30,6 +30,7 @@ fn by_digits<P: Packed>(data: &mut [P], spare: &mut [P], bits: u32) {
     let (mut from, mut to) = (data, spare);
     let mut moved = false;
     for (pass, count) in counts.chunks_exact_mut(radix).enumerate() {
+        // All have the same digit, as the high ones of small integers.
         if count.contains(&from.len()) {
             continue;
         }
@@ -63,6 +64,7 @@ pub fn smallest<P: Packed>(stream: impl Iterator<Item = P>, k: usize, best: &mut
             continue;
         }
         best.push(x);
+        // Selecting costs as much as it reads, so it waits until there is four times as much as is needed.
         if best.len() == room {
             limit = Some(*best.select_nth_unstable(k - 1).1);
             best.truncate(k);

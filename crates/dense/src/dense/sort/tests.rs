@@ -93,7 +93,7 @@ proptest! {
                 };
                 Scalar::Int((0..n).filter(|&k| before(k)).count() as i64)
             });
-            let first = sorted.view(|l| l.slice(0, 0, 1, 1)).unwrap().reshape(&[n].into()).unwrap();
+            let first = sorted.slice(0, 0, 1, 1).unwrap().reshape(&[n].into()).unwrap();
             let one = searchsorted(&first, &values, right).unwrap();
             prop_assert_eq!(one.shape(), values.shape());
         }

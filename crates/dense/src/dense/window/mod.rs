@@ -89,9 +89,11 @@ fn exchanged(op: &str, shape: &Shape, last: &[usize], by: impl Iterator<Item = u
 }
 
 fn pooled(op: &str, shape: &Shape, w: &Windows) -> Result<(Shape, usize)> {
+    w.check()?;
     exchanged(op, shape, &w.input[3 - w.rank..], w.output())
 }
 fn spread(op: &str, shape: &Shape, w: &Windows) -> Result<(Shape, usize)> {
+    w.check()?;
     let last: Vec<usize> = w.output().collect();
     exchanged(op, shape, &last, w.input[3 - w.rank..].iter().copied())
 }

@@ -83,6 +83,19 @@ fn check_weights(spans: &[Vec<Span>]) -> Result<()> {
 const WHOLE: Span = Span { start: 0, end: 1, weight: 1 };
 
 impl Windows {
+    /// Refuses windows over dimensions that there are not: kernels trust the sizes.
+    ///
+    /// # Errors
+    /// `Internal` for such windows.
+    pub fn check(&self) -> Result<()> {
+        let lead = 3usize.saturating_sub(self.rank);
+        let single = self.input[..lead].iter().all(|&n| n == 1) && self.spans[..lead].iter().all(|s| s.len() == 1);
+        if self.rank > 3 || !single {
+            bail!(Internal, "windows over {} dimensions of an input of {:?}", self.rank, self.input);
+        }
+        Ok(())
+    }
+
     /// Windows of fixed size. Kernel sizes, strides and dilations are positive.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! The innermost part of a packed product: a tile of the result in registers.
 
 use crate::base::Element;
-use crate::dense::gather::prefetch;
 use crate::dense::matmul::MatMut;
 use crate::dense::matmul::simd::Vector;
+use crate::dense::strided::prefetch;
 
 /// Rows of a tile. With two vectors a row they make 12 running sums, which hide the latency of multiply-adds; a row of
 /// b and an element of a fit into the rest of 16 registers.

@@ -43,7 +43,7 @@ pub fn pays(m: usize, n: usize, k: usize) -> bool {
 /// `c = a · b`, whose bits depend on the operands alone.
 ///
 /// # Safety
-/// As `Kernel::product`, on a machine with [`Isa::V3`]; c.cs is 1.
+/// As `ProductElement::product`, on a machine with [`Isa::V3`]; c.cs is 1.
 pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) {
     // SAFETY: by the contract.
     unsafe { sized(m, n, k, a, b, c, Sizes::of::<T>()) }
