@@ -52,6 +52,12 @@ class Program:
     def __len__(self, /) -> Any: ...
     def __repr__(self, /) -> Any: ...
     def __str__(self, /) -> Any: ...
+    @builtins.staticmethod
+    def from_bytes(data: builtins.bytes) -> Program:
+        """The program that `to_bytes` wrote.
+
+        Raises ValueError for any other bytes. Nothing in them is executed before the program is called.
+        """
     @builtins.property
     def operators(self) -> Any:
         """Names of the operators, in the order in which they run."""
@@ -66,6 +72,19 @@ class Program:
         >>> program = trace(lambda x: x.sin() * x.sin())(pullback.ones(2))
         >>> len(program), len(program.simplified())
         (3, 2)
+        """
+    def to_bytes(self) -> builtins.bytes:
+        """The program as bytes, from which `Program.from_bytes` makes it again, also in another process.
+
+        Constants are part of it. Raises RuntimeError for what lives in this process alone: custom functions, tensors from
+        outside that are read when the program is called, generators. Raises TypeError for arguments and results that are
+        not made of tuples, lists, dicts, tensors, strings, numbers, bools and None.
+
+        >>> import pullback
+        >>> from pullback.func import Program, trace
+        >>> program = trace(lambda x: x.sin() * 2)(pullback.zeros(2))
+        >>> Program.from_bytes(program.to_bytes())(pullback.zeros(2))
+        tensor([0., 0.])
         """
 
 class ShapeFunction:

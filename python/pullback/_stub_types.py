@@ -197,6 +197,8 @@ _TRANSFORMS = {
     ),
     "hessian": f"({_FUNC}, argnums: _Argnums = 0) -> Callable[..., Any]",
     "linearize": f"({_FUNC}, *primals: Any) -> builtins.tuple[Any, Callable[..., Any]]",
+    "Program.from_bytes": "(data: builtins.bytes) -> Program",
+    "Program.to_bytes": "(self) -> builtins.bytes",
     "trace": f"({_FUNC}) -> Callable[..., Program]",
 }
 SIGNATURES.update({f"func.{name}": signature for name, signature in _TRANSFORMS.items()})

@@ -106,15 +106,10 @@ pub fn binomial(rng: &Generator, count: &Array, prob: &Array) -> Result<Array> {
             bail!(Runtime, "binomial(): argument 'prob' must be in [0, 1], got {p}");
         }
     }
-    draw(
-        rng,
-        &count,
-        &params,
-        |words, &(n, p)| {
-            // Failures are counted where they are the rarer: both methods ask for p <= 1/2.
-            if p <= 0.5 { successes(words, n, p) } else { n - successes(words, n, 1.0 - p) }
-        },
-    )
+    draw(rng, &count, &params, |words, &(n, p)| {
+        // Failures are counted where they are the rarer: both methods ask for p <= 1/2.
+        if p <= 0.5 { successes(words, n, p) } else { n - successes(words, n, 1.0 - p) }
+    })
 }
 
 fn successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
