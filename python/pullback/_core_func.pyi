@@ -54,9 +54,24 @@ class Program:
     def __str__(self, /) -> Any: ...
     @builtins.staticmethod
     def from_bytes(data: builtins.bytes) -> Program:
-        """The program that `to_bytes` wrote.
+        """staticmethod(function) -> method
 
-        Raises ValueError for any other bytes. Nothing in them is executed before the program is called.
+        Convert a function to be a static method.
+
+        A static method does not receive an implicit first argument.
+        To declare a static method, use this idiom:
+
+             class C:
+                 @staticmethod
+                 def f(arg1, arg2, argN):
+                     ...
+
+        It can be called either on the class (e.g. C.f()) or on an instance
+        (e.g. C().f()). Both the class and the instance are ignored, and
+        neither is passed implicitly as the first argument to the method.
+
+        Static methods in Python are similar to those found in Java or C++.
+        For a more advanced concept, see the classmethod builtin.
         """
     @builtins.property
     def operators(self) -> Any:

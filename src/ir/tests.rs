@@ -80,7 +80,7 @@ fn what_the_caller_did_to_the_modes_is_not_in_the_program() {
 }
 
 /// Elements of a value that a pointwise step may write over.
-const MANY: usize = 20_000;
+const MANY: usize = 600_000;
 
 fn many(seed: f64) -> Tensor {
     vector(&(0..MANY).map(|i| (i as f64 * 0.01 + seed).sin()).collect::<Vec<_>>())

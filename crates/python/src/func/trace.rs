@@ -12,7 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
 /// Returns a function that runs `func` once and gives what it did as a straight-line `Program`.
 ///
@@ -84,9 +84,9 @@ impl Structure {
         py: Python<'py>,
         mut tensor: impl FnMut() -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let leaf = |leaf: &Leaf| match leaf {
-            Leaf::Fixed(object) => Ok(object.bind(py).clone()),
-            Leaf::Tensor => tensor(),
+        let leaf = |leaf: &Position| match leaf {
+            Position::Fixed(object) => Ok(object.bind(py).clone()),
+            Position::Tensor => tensor(),
         };
         let leaves = self.leaves.iter().map(leaf).collect::<PyResult<Vec<_>>>()?;
         self.tree.of_objects(py, leaves)
@@ -250,7 +250,7 @@ impl Program {
         let structures = [
             self.inputs.with_tensors(py, || Ok(tensor.clone()))?,
             self.outputs.with_tensors(py, || Ok(tensor.clone()))?,
-            self.name.as_str().into_pyobject(py)?.into_any(),
+            PyString::new(py, &self.name).into_any(),
         ];
         let saving = py.import(intern!(py, "pullback.func._saving"))?;
         let text = saving.getattr(intern!(py, "encode"))?.call1((PyTuple::new(py, structures)?, tensor))?;
