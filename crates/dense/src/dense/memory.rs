@@ -4,9 +4,10 @@
 //! - up to 1 MiB: single blocks, in the same thread-local lists, backed by the shared cache;
 //! - above: a shared, bounded cache of large blocks ([`large`]), with huge pages from 8 MiB on.
 //!
-//! Ours and not `mimalloc`, in ns for a block taken and given back: one of 64 bytes 9.4 and 4.8 to 10, of 4 KiB 9.4 and 20,
-//! results of a chain 9.9 and 10.5, a tape of 2,000 blocks 20 and 20, blocks freed on another thread 50 and 69, headers of a
-//! tape 12.5 and 7.9. As fast, without C, and with what a library has not: figures, a limit, forks among threads.
+//! Ours and not `mimalloc`, in ns for a block taken and given back: one of 64 bytes 9.4 and 4.8, of 1 KiB 9.1 and 8.5, of
+//! 4 KiB 9.1 and 20, results of a chain 10.0 and 10.5, a tape of 2,000 blocks 20 and 20, blocks freed on another thread 45 and
+//! 60, headers of a tape 11.2 and 8.4. Not slower where tensors live, without C, and with what the library has not: figures, a
+//! limit, blocks in one cache for all threads, forks while threads allocate.
 //!
 //! Sizes are rounded to classes ([`classes`]). A block may be freed on any thread. What a thread holds goes back to
 //! the shared lists when it ends. Locks are held across `fork`, so a child finds them free and its lists whole.

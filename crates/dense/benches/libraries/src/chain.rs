@@ -17,9 +17,9 @@ fn row<T: Element>(name: &str, n: usize) {
     let x = Array::full(T::DTYPE, [n].into(), Scalar::Float(1.5)).unwrap();
     let steps: Vec<&Kernel> = (0..5).flat_map(|_| [&kernels::ADD, &kernels::MUL]).collect();
     let start = || pointwise::binary(&kernels::MUL, &x, &x).unwrap();
-    let [new, over] = race([
-        &mut || drop(steps.iter().fold(start(), |y, k| pointwise::binary(k, &y, &x).unwrap())),
-        &mut || drop(steps.iter().fold(start(), |y, k| pointwise::apply_into(k, y, 0, &[&x]).unwrap())),
-    ]);
+    let [new, over] =
+        race([&mut || drop(steps.iter().fold(start(), |y, k| pointwise::binary(k, &y, &x).unwrap())), &mut || {
+            drop(steps.iter().fold(start(), |y, k| pointwise::apply_into(k, y, 0, &[&x]).unwrap()))
+        }]);
     println!("| {name} {n} | {} | {} | {:.2} |", time(new), time(over), over / new);
 }

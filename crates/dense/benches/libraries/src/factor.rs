@@ -2,7 +2,9 @@
 
 use super::{race, time};
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::{cholesky::llt::factor as llt, householder, lu::partial_pivoting::factor as lu, qr::no_pivoting::factor as qr};
+use faer::linalg::{
+    cholesky::llt::factor as llt, householder, lu::partial_pivoting::factor as lu, qr::no_pivoting::factor as qr,
+};
 use faer::prelude::{Reborrow, ReborrowMut};
 use faer::traits::ComplexField;
 use faer::{Conj, MatMut, MatRef, Par};
@@ -34,7 +36,9 @@ both! {
 pub fn all(threads: i64) {
     threads::set_num_threads(threads).unwrap();
     let par = if threads > 1 { Par::rayon(threads as usize) } else { Par::Seq };
-    println!("| routine | dtype | n x batch | ours | faer, rows | faer, columns | ours/best |\n|---|---|---|---|---|---|---|");
+    println!(
+        "| routine | dtype | n x batch | ours | faer, rows | faer, columns | ours/best |\n|---|---|---|---|---|---|---|"
+    );
     for (n, count) in [(4, 64), (8, 64), (32, 1), (128, 1), (512, 1), (1024, 1)] {
         row_set::<f64>(n, count, par);
         row_set::<f32>(n, count, par);
@@ -68,7 +72,14 @@ fn matrices<T: Both>(n: usize, count: usize) -> Array {
 
 fn report<T: Both>(what: &str, n: usize, count: usize, [ours, rows, columns]: [f64; 3]) {
     let best = rows.min(columns);
-    println!("| {what} | {} | {n} x {count} | {} | {} | {} | {:.2} |", T::NAME, time(ours), time(rows), time(columns), ours / best);
+    println!(
+        "| {what} | {} | {n} x {count} | {} | {} | {} | {:.2} |",
+        T::NAME,
+        time(ours),
+        time(rows),
+        time(columns),
+        ours / best
+    );
 }
 
 /// Runs `one(matrix as rows or as columns, its place)` on a copy of each matrix of the batch.
@@ -135,11 +146,9 @@ fn row_set<T: Both>(n: usize, count: usize, par: Par) {
         "lu",
         n,
         count,
-        race([
-            &mut || drop(std::hint::black_box(linalg::lu(&a))),
-            &mut || each(&a, false, &faer_lu),
-            &mut || each(&a, true, &faer_lu),
-        ]),
+        race([&mut || drop(std::hint::black_box(linalg::lu(&a))), &mut || each(&a, false, &faer_lu), &mut || {
+            each(&a, true, &faer_lu)
+        }]),
     );
     let faer_llt = |m: MatMut<'_, T>| {
         let mut memory = MemBuffer::new(llt::cholesky_in_place_scratch::<T>(n, par, Default::default()));
@@ -223,6 +232,8 @@ fn triangular<T: Both>(n: usize, count: usize, par: Par, a: &Array) {
         std::hint::black_box(x.unwrap());
     };
     let [ours, theirs] =
-        race([&mut || drop(std::hint::black_box(linalg::solve_triangular(a, &b, false, true, false))), &mut || solve_one()]);
+        race([&mut || drop(std::hint::black_box(linalg::solve_triangular(a, &b, false, true, false))), &mut || {
+            solve_one()
+        }]);
     report::<T>("triangular, 1 column", n, count, [ours, theirs, theirs]);
 }

@@ -52,7 +52,11 @@ pub fn all() {
     row("made on one thread, freed on another", 20_000, across);
     println!("| headers of 16..512 bytes, alignment 8 | | | |");
     let heads = (Global::<_, 8>(SmallBlocks), Global::<_, 8>(MiMalloc), Global::<_, 8>(System));
-    print("a tape of headers", 2000, race([&mut || headers(&heads.0), &mut || headers(&heads.1), &mut || headers(&heads.2)]));
+    print(
+        "a tape of headers",
+        2000,
+        race([&mut || headers(&heads.0), &mut || headers(&heads.1), &mut || headers(&heads.2)]),
+    );
 }
 
 fn row(name: &str, blocks: usize, run: impl Fn(&dyn Blocks)) {

@@ -1,7 +1,7 @@
 //! Factors with row exchanges, and the systems, inverses and signs that follow from them.
 //!
-//! Ours beside `faer`, whose time is 1: 0.33 to 0.44 for 64 of 4 × 4, 0.40 to 0.57 for 64 of 8 × 8, 0.7 to 1.0 at n = 32 and
-//! 128, 0.67 to 0.9 at 512 and 1024, where `faer` is given the columns that it prefers.
+//! Ours beside `faer`, whose time is 1: 0.35 to 0.42 for 64 of 4 × 4, 0.40 to 0.56 for 64 of 8 × 8, 0.65 to 0.88 at n = 32 and
+//! 128, 0.53 to 0.81 at 512 and 1024, where `faer` is given the columns that it prefers.
 
 use super::batch::{self, MatrixBatch, match_scalar};
 use super::scalar::{RealScalar, Scalar, sub_product};
