@@ -104,7 +104,7 @@ impl ConvParams {
         let fits = (1..=3).contains(&self.rank)
             && [self.input, self.kernel, self.output].iter().all(|v| v[..lead].iter().all(|&x| x == 1) && volume(v))
             && self.padding[..lead].iter().all(|&x| x == 0)
-            && [self.input, self.kernel, self.output, self.padding, self.dilation].iter().all(|v| bounded(v, LARGEST))
+            && [self.input, self.kernel, self.padding, self.dilation].iter().all(|v| bounded(v, LARGEST))
             && bounded(&self.stride, LARGEST.saturating_mul(2))
             && !self.stride.contains(&0);
         if !fits {
