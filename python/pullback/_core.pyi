@@ -245,6 +245,7 @@ __all__ = [
     "log_",
     "log_softmax",
     "logaddexp",
+    "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -1055,6 +1056,8 @@ class Tensor:
         """The logarithm of softmax along `dim`, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
         """`log(exp(input) + exp(other))` without overflow."""
+    def logdet(self) -> Tensor:
+        """The logarithm of the determinant: NaN where that is negative, -inf where it is 0."""
     def logical_and(self, other: _Operand) -> Tensor:
         """Whether both are non-zero."""
     def logical_and_(self, other: _Operand) -> Tensor:
@@ -2617,6 +2620,14 @@ def slogdet(A: Tensor, *, out: Any = None) -> Any:
 
     >>> import pullback
     >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
+    tensor(0.)
+    """
+
+def logdet(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logarithm of the determinant: NaN where that is negative, -inf where it is 0.
+
+    >>> import pullback
+    >>> pullback.logdet(pullback.tensor([[1.0]]))
     tensor(0.)
     """
 

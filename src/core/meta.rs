@@ -7,7 +7,7 @@ use crate::base::{DType, Error, Form, Result, Shape};
 use smallvec::SmallVec;
 
 /// Dtype and shape of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Meta {
     pub dtype: DType,
     pub shape: Shape,

@@ -102,6 +102,14 @@ impl Recorder {
         };
         Tensor::traced(level, value, var)
     }
+    /// The instructions so far.
+    pub fn instructions(&self) -> Vec<Instruction> {
+        self.state().instructions.clone()
+    }
+    /// Dtype and shape of a variable.
+    pub fn meta(&self, var: u32) -> Meta {
+        self.state().vars[var as usize].clone()
+    }
     /// Everything recorded so far.
     pub fn take(&self) -> Recording {
         std::mem::take(&mut *self.state())
@@ -137,7 +145,8 @@ impl Recorder {
 }
 
 impl Recording {
-    fn push(
+    /// Writes down a call; returns the variables of its outputs.
+    pub fn push(
         &mut self,
         prim: Prim<'_>,
         params: &Params,

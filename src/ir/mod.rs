@@ -1,4 +1,4 @@
-//! L5: straight-line programs, recorded while a function runs.
+//! L3: straight-line programs, recorded while a function runs.
 //!
 //! NOTE. A program holds operators of the table, so that whoever calls it may do so at any level: under `vmap`, `grad`
 //! or another trace its operators are rewritten as if the function itself ran. What the function did besides is kept as

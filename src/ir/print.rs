@@ -56,7 +56,6 @@ fn output(o: &Output) -> String {
     match o {
         Output::Var(v) => format!("%{v}"),
         Output::Const(t) => constant(t),
-        Output::Zero(m) => format!("zeros {m}"),
     }
 }
 

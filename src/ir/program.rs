@@ -7,7 +7,6 @@ use crate::core::node::Meta;
 use crate::core::trace::{Atom, Instruction, Recording, Source};
 use crate::core::{Outputs, Tensor, call_into};
 use crate::dense::pointwise;
-use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -17,8 +16,6 @@ pub enum Output {
     Var(u32),
     /// A value that does not depend on the inputs.
     Const(Tensor),
-    /// Zeros.
-    Zero(Meta),
 }
 
 pub(super) struct Step {
@@ -159,7 +156,6 @@ impl Program {
         let read = |out: &Output| match out {
             Output::Var(v) => value(&values, *v).cloned(),
             Output::Const(t) => Ok(t.clone()),
-            Output::Zero(m) => basis::full(&m.shape, m.dtype, 0.0),
         };
         self.outputs.iter().map(read).collect()
     }

@@ -9,7 +9,7 @@ use crate::core::modes::Modes;
 use crate::core::node::Meta;
 use crate::core::origin::Origin;
 use crate::core::tensor::Payload;
-use crate::core::trace::Recorder;
+use crate::core::trace::{Instruction, Recorder};
 use std::sync::Arc;
 
 /// A function that is being recorded: its level, and what it was called with.
@@ -35,11 +35,39 @@ impl Tracing {
         Ok((Tracing { trace, recorder, inputs: args.len(), _modes: Modes::all_on() }, lifted))
     }
 
+    /// What was recorded so far.
+    pub fn instructions(&self) -> Vec<Instruction> {
+        self.recorder.instructions()
+    }
+
+    /// The variable that a value of this level is.
+    pub fn variable(&self, t: &Tensor) -> Option<u32> {
+        match t.payload_at(self.trace.id()) {
+            Some(Payload::Traced { var, .. }) => Some(*var),
+            _ => None,
+        }
+    }
+
+    /// A variable as a value of this level, without data.
+    pub fn value(&self, var: u32) -> Tensor {
+        Tensor::traced(self.trace.id(), Tensor::without_data(self.recorder.meta(var)), var)
+    }
+
     /// Closes the level: the program that computes `outputs`.
     ///
     /// # Errors
     /// `Runtime` if an output belongs to a transform that has returned.
     pub fn close(self, outputs: &[Tensor]) -> Result<Program> {
+        let inputs = self.inputs;
+        self.close_with(inputs, outputs, false)
+    }
+
+    /// As [`close`](Tracing::close), where the outputs need the first `inputs` arguments only. With `pruned`, steps that
+    /// no output needs are left out.
+    ///
+    /// # Errors
+    /// `Runtime` if an output belongs to a transform that has returned.
+    pub fn close_with(self, inputs: usize, outputs: &[Tensor], pruned: bool) -> Result<Program> {
         let id = self.trace.id();
         let mut outs = Vec::with_capacity(outputs.len());
         for y in outputs {
@@ -49,7 +77,7 @@ impl Tracing {
                 _ => Output::Const(y.into_owned()),
             });
         }
-        Ok(Program::new(self.recorder.take(), self.inputs, outs, false))
+        Ok(Program::new(self.recorder.take(), inputs, outs, pruned))
     }
 }
 

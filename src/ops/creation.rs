@@ -15,14 +15,15 @@ use crate::rules::{basis, constant};
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
 fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
     match level::tracing() {
-        LevelId::DENSE => Ok(Array::full(dtype, shape.clone(), value)?.into()),
+        LevelId::DENSE => made(dtype, shape, || Array::full(dtype, shape.clone(), value)),
         _ => basis::full(shape, dtype, value),
     }
 }
 
-/// A new tensor of this dtype and shape; without data where that is asked for.
+/// A new tensor of this dtype and shape; without data where that is asked for, and where only shapes are. There a number
+/// keeps its value, which takes no memory.
 fn made(dtype: DType, shape: &Shape, make: impl FnOnce() -> Result<Array>) -> Result<Tensor> {
-    if level::is_without_data() {
+    if level::is_without_data() || (level::is_undrawn() && shape.rank() > 0) {
         return Ok(Tensor::without_data(Meta { dtype, shape: shape.clone().checked(HERE)? }));
     }
     make().map(Tensor::from)
@@ -298,7 +299,7 @@ ops! { TABLE:
         }
         let (dtype, n, m) = (dtype.unwrap_or(default_float()), n as usize, m as usize);
         match level::tracing() {
-            LevelId::DENSE => Ok(Array::unit_rows(dtype, n, m, 0, 0, n.min(m))?.into()),
+            LevelId::DENSE => made(dtype, &[n, m].into(), || Array::unit_rows(dtype, n, m, 0, 0, n.min(m))),
             _ => identity(dtype, n, m),
         }
     }

@@ -4,7 +4,7 @@
 //! "Differentiation of the Cholesky decomposition" (2016).
 
 use super::creation::identity;
-use super::diagonal::{diag_embed, tril, triu};
+use super::diagonal::{tril, triu};
 use super::gauge;
 pub(super) use super::singular::SVD;
 use crate::bail;
@@ -12,10 +12,9 @@ use crate::base::{Result, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::linalg as kernels;
-use crate::rules::basis::{self, add, adjoint, cast, conj, matmul, mul, neg, number, scale, sub, where_};
-pub(super) use crate::rules::batching::leading as batch_leading;
-use crate::rules::{General, Solve, batching, shapes};
-use smallvec::{SmallVec, smallvec};
+use crate::rules::basis::{self, add, adjoint, cast, matmul, mul, neg, scale, sub};
+use crate::rules::{Matrix, Solve, shapes};
+use smallvec::smallvec;
 
 fn flag(p: &Params, i: usize) -> bool {
     p.ints().get(i).is_some_and(|&x| x != 0)
@@ -74,7 +73,7 @@ pub(super) fn triangular(a: &Tensor, b: &Tensor, upper: bool, unit: bool) -> Res
 }
 
 /// The lower factor of a positive definite matrix, of which the lower triangle is read.
-pub(super) static CHOLESKY: General = General {
+pub(super) static CHOLESKY: Matrix = Matrix {
     name: "linalg.cholesky",
     infer: |p, a| {
         kernels::shapes::of_square("linalg.cholesky", shapes::first(a)?.form())?;
@@ -94,37 +93,21 @@ pub(super) static CHOLESKY: General = General {
         }
         Ok(smallvec![factor.into()])
     },
-    saves: |_, _| OUTPUTS_1,
+    reads: OUTPUTS_1,
     // L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower triangle with half of the diagonal.
-    jvp: |_, _, point, t| {
+    tangents: |_, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None]) };
         let l = point.output(0)?;
         let left = triangular(l, &hermitian(da)?, false, false)?;
         let both = adjoint(&triangular(l, &adjoint(&left)?, false, false)?)?;
         Ok(smallvec![Some(matmul(l, &half_lower(&both)?)?)])
     },
-    // L⁻ᴴ Φ(Lᴴ g) L⁻¹, made Hermitian.
-    vjp: |_, _, point, g, _| {
-        let [Some(g)] = g else { return Ok(SmallVec::new()) };
-        let l = point.output(0)?;
-        let lh = adjoint(l)?;
-        let phi = half_lower(&matmul(&lh, g)?)?;
-        let left = triangular(&lh, &phi, true, false)?;
-        let both = adjoint(&triangular(&lh, &adjoint(&left)?, true, false)?)?;
-        Ok(smallvec![Some(hermitian(&both)?)])
-    },
-    batch: batching::leading,
+    fault: |e| e,
 };
 
 /// The Hermitian part.
-fn hermitian(a: &Tensor) -> Result<Tensor> {
+pub(super) fn hermitian(a: &Tensor) -> Result<Tensor> {
     scale(&add(a, &adjoint(a)?)?, 0.5)
-}
-
-/// The imaginary diagonal `i Im(a_jj)` of complex matrices, as a matrix.
-fn imaginary_diagonal(a: &Tensor) -> Result<Tensor> {
-    let d = main_diagonal(a)?;
-    diag_embed(&scale(&sub(&d, &conj(&d)?)?, 0.5)?, 0, -2, -1)
 }
 
 fn half_lower(a: &Tensor) -> Result<Tensor> {
@@ -132,56 +115,29 @@ fn half_lower(a: &Tensor) -> Result<Tensor> {
 }
 
 /// Q and R of a matrix with at least as many rows as columns.
-pub(super) static QR: General = General {
+pub(super) static QR: Matrix = Matrix {
     name: "linalg.qr",
     infer: |_, a| factors(a, kernels::shapes::qr(shapes::first(a)?.form(), false)),
     eval: |_, a| {
         let (q, r) = kernels::qr(a[0].array()?, false)?;
         Ok(smallvec![q.into(), r.into()])
     },
-    saves: |_, _| Saves { inputs: 0, outputs: 3 },
-    jvp: |_, _, point, t| {
+    reads: Saves { inputs: 0, outputs: 3 },
+    tangents: |_, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None, None]) };
         let (q, r) = (point.output(0)?, point.output(1)?);
         let ar = right_solve(da, r)?;
         let c = matmul(&adjoint(q)?, &ar)?;
-        let low = tril(&c, -1)?;
-        let mut skew = sub(&low, &adjoint(&low)?)?;
-        if c.dtype().is_complex() {
-            // The diagonal of R stays real.
-            skew = add(&skew, &imaginary_diagonal(&c)?)?;
-        }
-        let dr = matmul(&sub(&c, &skew)?, r)?;
-        let dq = add(&sub(&ar, &matmul(q, &c)?)?, &matmul(q, &skew)?)?;
+        // c without the skew part that turns Q: upper triangular, and the diagonal of R stays real.
+        let upper = match c.dtype().is_complex() {
+            false => add(&triu(&c, 0)?, &adjoint(&tril(&c, -1)?)?)?,
+            true => adjoint(&half_lower(&add(&c, &adjoint(&c)?)?)?)?,
+        };
+        let dr = matmul(&upper, r)?;
+        let dq = sub(&ar, &matmul(q, &upper)?)?;
         Ok(smallvec![Some(dq), Some(dr)])
     },
-    vjp: |_, _, point, g, _| {
-        let (q, r) = (point.output(0)?, point.output(1)?);
-        let mut m: Option<Tensor> = None;
-        if let Some(Some(gr)) = g.get(1) {
-            m = Some(matmul(r, &adjoint(gr)?)?);
-        }
-        if let Some(Some(gq)) = g.first() {
-            let part = neg(&matmul(&adjoint(gq)?, q)?)?;
-            m = Some(match m {
-                Some(m) => add(&m, &part)?,
-                None => part,
-            });
-        }
-        let Some(m) = m else { return Ok(SmallVec::new()) };
-        let mut copied = add(&tril(&m, 0)?, &adjoint(&tril(&m, -1)?)?)?;
-        if m.dtype().is_complex() {
-            copied = sub(&copied, &imaginary_diagonal(&m)?)?;
-        }
-        let mut left = matmul(q, &copied)?;
-        if let Some(Some(gq)) = g.first() {
-            left = add(&left, gq)?;
-        }
-        // left R⁻ᴴ
-        let solved = triangular(r, &adjoint(&left)?, true, false)?;
-        Ok(smallvec![Some(adjoint(&solved)?)])
-    },
-    batch: batching::leading,
+    fault: |e| e,
 };
 
 /// `x R⁻¹` for an upper triangular R.
@@ -191,12 +147,10 @@ fn right_solve(x: &Tensor, r: &Tensor) -> Result<Tensor> {
 
 /// `1 / (x_j - x_i)` off the diagonal, 0 on it.
 pub(super) fn inverse_gaps(x: &Tensor) -> Result<Tensor> {
-    let n = x.rank();
+    let (n, size) = (x.rank(), x.shape()[x.rank() - 1]);
     let gaps = sub(&basis::unsqueeze_dims(x, &[n - 1])?, &basis::unsqueeze_dims(x, &[n])?)?;
-    let size = x.shape()[n - 1];
-    let on_diagonal = super::compare::ne(&identity(x.dtype(), size, size)?, 0.0)?;
-    let safe = where_(&on_diagonal, &number(x, 1.0), &gaps)?;
-    where_(&on_diagonal, &number(x, 0.0), &super::unary::reciprocal(&safe)?)
+    let ones = identity(x.dtype(), size, size)?;
+    sub(&super::unary::reciprocal(&add(&gaps, &ones)?)?, &ones)
 }
 
 /// A matrix times real weights.
@@ -205,7 +159,7 @@ pub(super) fn weighted(a: &Tensor, weights: &Tensor) -> Result<Tensor> {
 }
 
 /// Eigenvalues and eigenvectors of Hermitian matrices; flag: the upper triangle is read.
-pub(super) static EIGH: General = General {
+pub(super) static EIGH: Matrix = Matrix {
     name: "linalg.eigh",
     infer: |_, a| {
         let a = shapes::first(a)?;
@@ -217,56 +171,54 @@ pub(super) static EIGH: General = General {
         let (w, v) = kernels::eigh(a[0].array()?, flag(p, 0))?;
         Ok(smallvec![w.into(), v.into()])
     },
-    saves: |_, _| Saves { inputs: 0, outputs: 3 },
-    jvp: |_, _, point, t| {
+    reads: Saves { inputs: 0, outputs: 3 },
+    tangents: |_, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None, None]) };
         let (w, v) = (point.output(0)?, point.output(1)?);
         let inner = matmul(&matmul(&adjoint(v)?, &hermitian(da)?)?, v)?;
-        let dv = matmul(v, &weighted(&inner, &inverse_gaps(w)?)?)?;
-        Ok(smallvec![Some(cast(&main_diagonal(&inner)?, w.dtype())?), Some(dv)])
+        let turn = gauge::free(gauge::Vectors::Eigen, &weighted(&inner, &inverse_gaps(w)?)?)?;
+        Ok(smallvec![Some(cast(&main_diagonal(&inner)?, w.dtype())?), Some(matmul(v, &turn)?)])
     },
-    vjp: |_, _, point, g, _| {
-        let (w, v) = (point.output(0)?, point.output(1)?);
-        let mut inner: Option<Tensor> = None;
-        if let Some(Some(gw)) = g.first() {
-            inner = Some(diag_embed(&cast(gw, v.dtype())?, 0, -2, -1)?);
-        }
-        if let Some(Some(gv)) = g.get(1) {
-            let h = gauge::checked(gauge::Vectors::Eigen, &matmul(&adjoint(v)?, gv)?)?;
-            let part = weighted(&h, &inverse_gaps(w)?)?;
-            inner = Some(match inner {
-                Some(i) => add(&i, &part)?,
-                None => part,
-            });
-        }
-        let Some(inner) = inner else { return Ok(SmallVec::new()) };
-        Ok(smallvec![Some(matmul(&matmul(v, &hermitian(&inner)?)?, &adjoint(v)?)?)])
-    },
-    batch: batching::leading,
+    fault: |e| e,
 };
 
 pub(super) fn main_diagonal(a: &Tensor) -> Result<Tensor> {
     super::diagonal::diagonal_at(a, a.rank() - 2, a.rank() - 1)
 }
 
+/// The inverse of a square matrix.
+static INV: Matrix = Matrix {
+    name: "linalg.inv",
+    infer: |p, a| {
+        kernels::shapes::of_square("linalg.inv", shapes::first(a)?.form())?;
+        shapes::same(p, a)
+    },
+    eval: |_, a| Ok(smallvec![kernels::inv(a[0].array()?)?.into()]),
+    reads: OUTPUTS_1,
+    // -A⁻¹ dA A⁻¹
+    tangents: |_, point, t| {
+        let [Some(da)] = t else { return Ok(smallvec![None]) };
+        let y = point.output(0)?;
+        Ok(smallvec![Some(neg(&matmul(&matmul(y, da)?, y)?)?)])
+    },
+    fault: |e| e,
+};
+
 pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
-    let n = a.shape()[a.rank() - 1];
-    solve_matrices(a, &basis::expand(&identity(a.dtype(), n, n)?, a.shape())?)
+    call(Prim::Static(&INV), &Params::None, &[a])
 }
 
 /// Decompositions whose extra columns are arbitrary: their derivative does not exist.
 macro_rules! undetermined {
     ($($id:ident, $name:literal, $part:literal, |$m:ident| $infer:expr, |$a:ident| $eval:expr;)*) => {$(
-        pub(super) static $id: General = General {
+        pub(super) static $id: Matrix = Matrix {
             name: concat!($name, ":", $part),
             infer: |_, $m| $infer,
             eval: |_, args| { let $a = args[0].array()?; $eval },
-            saves: |_, _| Saves::default(),
-            jvp: |_, _, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full (complete) \
+            reads: Saves { inputs: 0, outputs: 0 },
+            tangents: |_, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full (complete) \
                 form of a non-square matrix: its extra columns are arbitrary; ask for the reduced form")),
-            vjp: |_, _, _, _, _| bail!(Runtime, concat!($name, "(): the derivative is not defined for the full \
-                (complete) form of a non-square matrix: its extra columns are arbitrary; ask for the reduced form")),
-            batch: batching::leading,
+            fault: |e| e,
         };
     )*};
 }
@@ -284,4 +236,4 @@ undetermined! {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
-    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];
+    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &INV, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];

@@ -3,12 +3,10 @@
 
 use crate::bail;
 use crate::base::{DType, Result};
-use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Tensor, call};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
-use crate::rules::{General, batching, shapes};
+use crate::rules::{Batching, Linear, shapes};
 use num_complex::Complex;
-use smallvec::{SmallVec, smallvec};
 
 /// How large the derivative along a phase may be beside the others before the function counts as depending on it.
 const SHARE: f64 = 1e-2;
@@ -20,29 +18,34 @@ pub(super) enum Vectors {
     Singular,
 }
 
-/// Its argument. An error if the imaginary part of a diagonal is not small beside the rest of its matrix.
-pub(super) static GAUGE: General = General {
+/// Its argument, by which vectors turn; the cotangent of that must not depend on phases.
+static FREE: Linear = Linear {
     name: "gauge",
     infer: shapes::same,
-    eval: |p, a| {
-        check(p.ints() == [0], a[0].array()?)?;
-        Ok(smallvec![a[0].clone()])
-    },
-    saves: |_, _| Saves::default(),
-    jvp: |_, _, _, t| Ok(t.iter().map(|t| t.cloned()).collect()),
-    vjp: |_, _, _, g, _| Ok(SmallVec::from(g)),
-    batch: batching::leading,
+    eval: |_, a| Ok(a.clone()),
+    transpose: |p, g, _, _| call(Prim::Static(&CHECK), p, &[g]),
+    batching: Batching::With(|p, v| call(Prim::Static(&FREE), p, &[v])),
 };
 
-/// `h` is `Vᴴ V̄` for vectors V and their cotangents, whose imaginary diagonal is the derivative along the phases.
-///
-/// # Errors
-/// `Runtime` if a phase matters.
-pub(super) fn checked(vectors: Vectors, h: &Tensor) -> Result<Tensor> {
-    if !h.dtype().is_complex() {
-        return Ok(h.clone());
+/// Its argument. An error if the imaginary part of a diagonal is not small beside the rest of its matrix.
+static CHECK: Linear = Linear {
+    name: "gauge:check",
+    infer: shapes::same,
+    eval: |p, a| {
+        check(p.ints() == [0], a)?;
+        Ok(a.clone())
+    },
+    transpose: |_, g, _, _| Ok(g.clone()),
+    batching: Batching::With(|p, v| call(Prim::Static(&CHECK), p, &[v])),
+};
+
+/// The same for vectors V that turn by `V turn`: their cotangents V̄ give it `Vᴴ V̄`, whose imaginary diagonal is the
+/// derivative along the phases, and which raises if a phase matters.
+pub(super) fn free(vectors: Vectors, turn: &Tensor) -> Result<Tensor> {
+    if !turn.dtype().is_complex() {
+        return Ok(turn.clone());
     }
-    call(Prim::Static(&GAUGE), &Params::Ints([vectors as i64].into_iter().collect()), &[h])
+    call(Prim::Static(&FREE), &Params::Ints([vectors as i64].into_iter().collect()), &[turn])
 }
 
 fn check(eigen: bool, h: &Array) -> Result<()> {
@@ -64,3 +67,6 @@ fn check(eigen: bool, h: &Array) -> Result<()> {
     }
     Ok(())
 }
+
+/// The primitives of this file.
+pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&FREE, &CHECK];

@@ -11,14 +11,6 @@ use crate::ops::signature::{HERE, Matrices, Square};
 use crate::ops::value::setting::Driver;
 use crate::rules::basis::{self, adjoint, matmul, swap_last};
 
-/// Determinants have no rules for complex matrices.
-fn real_matrices(a: &Tensor) -> Result<()> {
-    if a.dtype().is_complex() {
-        refuse!(NotImplemented, "Expected a floating point tensor as argument 'A'. Got {}", a.dtype());
-    }
-    Ok(())
-}
-
 /// Both with the broadcast of their leading dimensions.
 fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     if a.dtype() != b.dtype() {
@@ -185,8 +177,16 @@ ops! { TABLE:
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
     fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor as Square) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
-        real_matrices(A)?;
         Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
+    }
+
+    /// The logarithm of the determinant: NaN where that is negative, -inf where it is 0.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.logdet(pullback.tensor([[1.0]]))
+    /// tensor(0.)
+    fn logdet = "logdet" (input: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::SLOGDET {
+        super::determinant::logarithm(input)
     }
 
     /// The determinant of square matrices.
@@ -195,7 +195,6 @@ ops! { TABLE:
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
     fn det = "linalg.det" | "det" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
-        real_matrices(A)?;
         call(Prim::Static(&DET), &Params::None, &[A])
     }
 }

@@ -1,10 +1,11 @@
-//! L4: the table of operators, and composites made of them.
+//! L5: the table of operators, and composites made of them.
 //!
 //! An operator is one entry. Its Rust function, Python function, method, in-place form, stub and documentation follow
 //! from the entry; its rules follow from the category of the primitives that it is made of.
 
 #[macro_use]
 pub mod macros;
+mod adjugate;
 pub mod arith;
 pub mod bits;
 pub mod compare;

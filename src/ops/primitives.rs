@@ -4,8 +4,8 @@
 //! there are several, such as `gelu:slope`.
 
 use super::{
-    arith, bits, compare, complex, decompositions, determinant, diagonal, draw, gauge, indexing, nn, norms, products,
-    random, reduce, shape, singular, softmax, sorting, unary, windows,
+    adjugate, arith, bits, compare, complex, decompositions, determinant, diagonal, draw, gauge, indexing, nn, norms,
+    products, random, reduce, shape, singular, softmax, sorting, unary, windows,
 };
 use crate::core::{Primitive, stop};
 use crate::rules::{abstracted, basis, constant, index, part, pointwise};
@@ -21,6 +21,7 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     part::PRIMITIVES,
     &[&pointwise::LINKED],
     stop::PRIMITIVES,
+    adjugate::PRIMITIVES,
     arith::PRIMITIVES,
     &[&arith::LERP],
     &[&bits::BITS],
@@ -32,7 +33,7 @@ static FAMILIES: &[&[&dyn Primitive]] = &[
     determinant::PRIMITIVES,
     diagonal::PRIMITIVES,
     &[&draw::RANDOM],
-    &[&gauge::GAUGE],
+    gauge::PRIMITIVES,
     &[&indexing::NONZERO],
     nn::activation::PRIMITIVES,
     nn::convolution::PRIMITIVES,
@@ -147,7 +148,9 @@ mod tests {
             let name = t.rsplit("::").next().unwrap_or(t);
             [
                 "Pointwise",
+                "Joint",
                 "Linear",
+                "Matrix",
                 "Bilinear",
                 "Reduction",
                 "Choosing",

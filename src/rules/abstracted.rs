@@ -1,6 +1,6 @@
 //! Leaving the data behind: `x.to("meta")`.
 
-use super::{General, shapes};
+use super::{Joint, shapes};
 use crate::base::Result;
 use crate::core::meta::{Meta, no_data};
 use crate::core::primitive::Saves;
@@ -8,17 +8,14 @@ use crate::core::{Params, Prim, Tensor, call};
 use smallvec::smallvec;
 
 /// The value without its data, at every level.
-pub(crate) static TO_META: General = General {
+pub(crate) static TO_META: Joint = Joint {
     name: "to_meta",
     infer: shapes::same,
     eval: |_, a| Ok(smallvec![Tensor::without_data(Meta::of(a[0]))]),
+    linear: 0b1,
     saves: |_, _| Saves::default(),
-    jvp: |me, p, _, t| {
-        let tangent = t.first().copied().flatten();
-        Ok(smallvec![tangent.map(|t| call(me, p, &[t])).transpose()?])
-    },
     // The cotangent has no data, and the argument may have.
-    vjp: |_, _, _, _, _| Err(no_data()),
+    transpose: |_, _, _, _, _| Err(no_data()),
     batch: |me, p, a, _| Ok(smallvec![(call(me, p, &[a[0].value])?, a[0].dim)]),
 };
 

@@ -2,14 +2,14 @@
 
 use super::linear::{Batching, Linear};
 use super::pointwise::{Partial, PartialRule, Pointwise};
-use super::{Bilinear, General, View, batching, constant, shapes};
+use super::{Bilinear, Joint, View, batching, constant, shapes};
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
-use crate::core::{BatchArg, BatchInfo, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_into};
+use crate::core::{BatchArg, BatchInfo, Mask, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_into};
 use crate::dense::pointwise::{Elementwise, kernels};
 use crate::dense::{Array, copy, index, matmul as products, reduce};
 use smallvec::{SmallVec, smallvec};
@@ -254,7 +254,7 @@ fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchIn
 
 /// Concatenation of any number of tensors along a dimension; linear in each. Its parameters are the dimension and then
 /// the size of each part.
-pub static CAT: General = General {
+pub static CAT: Joint = Joint {
     name: "cat",
     infer: |p, a| {
         let (dtype, shape) = index::joined_form(a.iter().map(Meta::form), p.ints()[0] as usize)?;
@@ -264,19 +264,9 @@ pub static CAT: General = General {
         let arrays: SmallVec<[Array; 4]> = args.iter().map(|a| a.array().cloned()).collect::<Result<_>>()?;
         Ok(smallvec![index::cat(&arrays, p.ints()[0] as usize)?.into()])
     },
+    linear: Mask::MAX,
     saves: |_, _| Saves::default(),
-    jvp: |me, p, point, tangents| {
-        let mut all: SmallVec<[Tensor; 4]> = SmallVec::new();
-        for (i, t) in tangents.iter().enumerate() {
-            all.push(match t {
-                Some(t) => (*t).clone(),
-                None => zeros_like(point.input(i)?)?,
-            });
-        }
-        let refs: SmallVec<[&Tensor; 4]> = all.iter().collect();
-        Ok(smallvec![Some(call(me, p, &refs)?)])
-    },
-    vjp: |_, p, point, cotangents, _| {
+    transpose: |_, p, point, cotangents, _| {
         let [Some(g)] = cotangents else { return Ok(SmallVec::new()) };
         let (dim, sizes) = (p.ints()[0] as usize, &p.ints()[1..]);
         let mut start = 0;
@@ -405,7 +395,7 @@ pub fn swap_last(a: &Tensor) -> Result<Tensor> {
 }
 /// The adjoint of the trailing matrices: transposed and conjugated.
 pub fn adjoint(a: &Tensor) -> Result<Tensor> {
-    conj(&swap_last(a)?)
+    swap_last(&conj(a)?)
 }
 pub fn sum(a: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     call(Prim::Static(&SUM), &Params::Dims { dims: SmallVec::from_slice(dims), keep }, &[a])

@@ -1,4 +1,4 @@
-//! Operators whose rules are all their own: indexing, sorting, decompositions. Any number of arguments and outputs.
+//! Operators whose rules are both their own. Any number of arguments and outputs.
 
 use super::Infer;
 use crate::bail;

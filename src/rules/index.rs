@@ -1,7 +1,7 @@
 //! Operators that move elements by integer indices, and those that choose elements and say which.
 
 use super::basis::{self, zeros_like};
-use super::{General, batching, shapes};
+use super::{Joint, batching, shapes};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
 use crate::core::params::{fields, parameters};
@@ -14,7 +14,7 @@ use crate::dense::{Array, index as kernels};
 use smallvec::{SmallVec, smallvec};
 
 /// `out[i][j] = x[index[i][j]][j]` along a dimension.
-pub static GATHER: General = General {
+pub static GATHER: Joint = Joint {
     name: "gather",
     infer: |p, a| {
         let (x, index) = (shapes::first(a)?, shapes::argument(a, 1)?);
@@ -22,9 +22,9 @@ pub static GATHER: General = General {
         shapes::one(x.dtype, index.shape.clone())
     },
     eval: |p, a| Ok(smallvec![kernels::gather(a[0].array()?, p.dim(), a[1].array()?)?.into()]),
+    linear: 0b001,
     saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
-    jvp: |_, p, point, t| linear(t[0], |t| gather(t, p.dim(), point.input(1)?)),
-    vjp: |_, p, point, g, _| {
+    transpose: |_, p, point, g, _| {
         pull(g, |g| {
             let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
             Ok(smallvec![Some(scatter_add(&zeros, p.dim(), point.input(1)?, g)?), None])
@@ -34,13 +34,13 @@ pub static GATHER: General = General {
 };
 
 /// A copy of `x` with `out[index[i][j]][j] += src[i][j]`.
-pub static SCATTER_ADD: General = General {
+pub static SCATTER_ADD: Joint = Joint {
     name: "scatter_add",
     infer: |p, a| scattered("scatter_add", p, a),
     eval: |p, a| Ok(smallvec![kernels::scatter_add(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
+    linear: 0b101,
     saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
-    jvp: |_, p, point, t| both(point, t, |x, i, s| scatter_add(x, p.dim(), i, s)),
-    vjp: |_, p, point, g, needs| {
+    transpose: |_, p, point, g, needs| {
         pull(g, |g| {
             let src = if needs & 4 != 0 { Some(gather(g, p.dim(), point.input(1)?)?) } else { None };
             Ok(smallvec![Some(g.clone()), None, src])
@@ -50,13 +50,13 @@ pub static SCATTER_ADD: General = General {
 };
 
 /// A copy of `x` with `out[index[i][j]][j] = src[i][j]`.
-pub static SCATTER: General = General {
+pub static SCATTER: Joint = Joint {
     name: "scatter",
     infer: |p, a| scattered("scatter", p, a),
     eval: |p, a| Ok(smallvec![kernels::scatter(a[0].array()?, p.dim(), a[1].array()?, a[2].array()?)?.into()]),
+    linear: 0b101,
     saves: |_, _| Saves { inputs: 2, outputs: 0 },
-    jvp: |_, p, point, t| both(point, t, |x, i, s| scatter(x, p.dim(), i, s)),
-    vjp: |_, p, point, g, needs| {
+    transpose: |_, p, point, g, needs| {
         pull(g, |g| {
             let i = point.input(1)?;
             let x = if needs & 1 != 0 {
@@ -77,7 +77,7 @@ pub static SCATTER: General = General {
 };
 
 /// Rows of `x` (along dimension 0) at `index`: the result has the shape `index.shape + x.shape[1:]`.
-pub static TAKE_ROWS: General = General {
+pub static TAKE_ROWS: Joint = Joint {
     name: "index",
     infer: |_, a| {
         let index = &shapes::argument(a, 1)?.shape;
@@ -88,9 +88,9 @@ pub static TAKE_ROWS: General = General {
         let rows = kernels::select(x, 0, &i.reshape(&[i.numel()].into())?)?;
         Ok(smallvec![rows.reshape(&joined(i.shape(), &x.shape()[1..]))?.into()])
     },
+    linear: 0b001,
     saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
-    jvp: |_, _, point, t| linear(t[0], |t| take_rows(t, point.input(1)?)),
-    vjp: |_, _, point, g, _| {
+    transpose: |_, _, point, g, _| {
         pull(g, |g| {
             let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
             Ok(smallvec![Some(add_rows(&zeros, point.input(1)?, g)?), None])
@@ -100,16 +100,16 @@ pub static TAKE_ROWS: General = General {
 };
 
 /// A copy of `x` with rows of `src` added at `index`.
-pub static ADD_ROWS: General = General {
+pub static ADD_ROWS: Joint = Joint {
     name: "index_add",
     infer: shapes::same,
     eval: |_, a| {
         let (x, i, src) = flat_rows(a)?;
         Ok(smallvec![kernels::add_at(x, 0, &i, &src)?.into()])
     },
+    linear: 0b101,
     saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
-    jvp: |_, _, point, t| both(point, t, add_rows),
-    vjp: |_, _, point, g, needs| {
+    transpose: |_, _, point, g, needs| {
         pull(g, |g| {
             let src = if needs & 4 != 0 { Some(take_rows(g, point.input(1)?)?) } else { None };
             Ok(smallvec![Some(g.clone()), None, src])
@@ -119,16 +119,16 @@ pub static ADD_ROWS: General = General {
 };
 
 /// A copy of `x` with rows of `src` put at `index`; of several writes the last stays.
-pub static SET_ROWS: General = General {
+pub static SET_ROWS: Joint = Joint {
     name: "index_put",
     infer: shapes::same,
     eval: |_, a| {
         let (x, i, src) = flat_rows(a)?;
         Ok(smallvec![kernels::put_many(x, &[i], &src, false)?.into()])
     },
+    linear: 0b101,
     saves: |_, _| Saves { inputs: 2, outputs: 0 },
-    jvp: |_, _, point, t| both(point, t, set_rows),
-    vjp: |_, _, point, g, needs| {
+    transpose: |_, _, point, g, needs| {
         pull(g, |g| {
             let i = point.input(1)?;
             let zeros = |shape: &Shape| basis::full(shape, g.dtype(), 0.0);
@@ -199,25 +199,6 @@ fn flat_rows<'a>(a: &[&'a Tensor]) -> Result<(&'a Array, Array, Array)> {
     let (x, i, src) = (a[0].array()?, a[1].array()?, a[2].array()?);
     let n = i.numel();
     Ok((x, i.reshape(&[n].into())?, src.reshape(&joined(&[n], &x.shape()[1..]))?))
-}
-
-fn linear(t: Option<&Tensor>, f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tangents> {
-    Ok(smallvec![t.map(f).transpose()?])
-}
-
-/// The tangent of an operator that is linear in arguments 0 and 2 together.
-fn both(
-    point: &Point<'_>,
-    t: &[Option<&Tensor>],
-    f: impl Fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
-) -> Result<Tangents> {
-    let or_zero = |i: usize| -> Result<Tensor> {
-        match t[i] {
-            Some(t) => Ok(t.clone()),
-            None => zeros_like(point.input(i)?),
-        }
-    };
-    Ok(smallvec![Some(f(&or_zero(0)?, point.input(1)?, &or_zero(2)?)?)])
 }
 
 fn pull(g: &[Option<Tensor>], f: impl Fn(&Tensor) -> Result<Tangents>) -> Result<Tangents> {
@@ -360,24 +341,16 @@ impl Primitive for Choosing {
 }
 
 /// A copy of `x` with the elements of a slice replaced by `src`, of the slice's shape.
-pub static SET_SLICE: General = General {
+pub static SET_SLICE: Joint = Joint {
     name: "slice_scatter",
     infer: shapes::same,
     eval: |p, a| {
         let Params::Slice { dim, start, step, .. } = *p else { bail!(Internal, "slice_scatter(): parameters {p:?}") };
         Ok(smallvec![crate::dense::copy::with_slice(a[0].array()?, a[1].array()?, dim, start, step)?.into()])
     },
+    linear: 0b011,
     saves: |_, _| Saves::default(),
-    jvp: |me, p, point, t| {
-        let or_zero = |i: usize| -> Result<Tensor> {
-            match t[i] {
-                Some(t) => Ok(t.clone()),
-                None => zeros_like(point.input(i)?),
-            }
-        };
-        Ok(smallvec![Some(call(me, p, &[&or_zero(0)?, &or_zero(1)?])?)])
-    },
-    vjp: |me, p, _, g, needs| {
+    transpose: |me, p, _, g, needs| {
         pull(g, |g| {
             let part = call(Prim::Static(&basis::SLICE), p, &[g])?;
             let x = if needs & 1 != 0 { Some(call(me, p, &[g, &zeros_like(&part)?])?) } else { None };

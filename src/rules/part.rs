@@ -1,7 +1,7 @@
 //! Reading and writing a region of a value at every level: the two operators behind `as_strided`, and behind views that
 //! were written to.
 
-use super::{General, basis, batching, shapes};
+use super::{Joint, basis, batching, shapes};
 use crate::base::{Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
@@ -33,7 +33,7 @@ impl Part {
 }
 
 /// `read(base)`: the region's elements.
-static READ: General = General {
+static READ: Joint = Joint {
     name: "as_strided",
     infer: |p, a| {
         let part = p.get::<Part>();
@@ -43,12 +43,9 @@ static READ: General = General {
         let part = p.get::<Part>();
         Ok(smallvec![region::read(args[0].array()?, &part.region, part.lead)?.into()])
     },
+    linear: 0b01,
     saves: |_, _| Saves::default(),
-    jvp: |me, p, _, tangents| match tangents {
-        [Some(t)] => Ok(smallvec![Some(call(me, p, &[t])?)]),
-        _ => Ok(smallvec![None]),
-    },
-    vjp: |_, p, point, cotangents, _| {
+    transpose: |_, p, point, cotangents, _| {
         let [Some(g)] = cotangents else { return Ok(Tangents::new()) };
         let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
         let part = p.get::<Part>();
@@ -58,7 +55,7 @@ static READ: General = General {
 };
 
 /// `write(base, value)`: the base with the region's elements replaced.
-static WRITE: General = General {
+static WRITE: Joint = Joint {
     name: "CopySlices",
     infer: shapes::same,
     eval: |p, args| {
@@ -66,20 +63,9 @@ static WRITE: General = General {
         let (base, value) = (args[0].array()?, args[1].array()?);
         Ok(smallvec![region::write(base, &part.region, part.lead, value, part.donate)?.into()])
     },
+    linear: 0b11,
     saves: |_, _| Saves::default(),
-    jvp: |me, p, point, tangents| {
-        let zeros = |i: usize| basis::zeros_like(point.input(i)?);
-        match tangents {
-            [None, None] => Ok(smallvec![None]),
-            [base, value] => {
-                let base = base.map_or_else(|| zeros(0), |t| Ok(t.clone()))?;
-                let value = value.map_or_else(|| zeros(1), |t| Ok(t.clone()))?;
-                Ok(smallvec![Some(call(me, p, &[&base, &value])?)])
-            }
-            _ => Ok(smallvec![None]),
-        }
-    },
-    vjp: |me, p, _, cotangents, needs| write_vjp(me, p, cotangents, needs),
+    transpose: |me, p, _, cotangents, needs| write_vjp(me, p, cotangents, needs),
     batch,
 };
 

@@ -6,16 +6,16 @@
 
 use super::jvp::{Duals, check_dual};
 use crate::bail;
-use crate::base::Result;
-use crate::core::Tensor;
+use crate::base::{Result, Scalar};
 use crate::core::closed::strip_closed;
 use crate::core::level;
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
-use crate::core::trace::Recorder;
+use crate::core::trace::{Atoms, Recorder, Recording};
+use crate::core::{Params, Prim, Tensor};
 use crate::ir::{Output, Program};
-use crate::rules::basis;
+use crate::rules::{basis, constant};
 use std::sync::Arc;
 
 /// A linear map between lists of tensors, recorded once.
@@ -113,18 +113,25 @@ impl Linearizing {
     pub fn close(self, outputs: &[Tensor]) -> Result<(Vec<Tensor>, LinearMap)> {
         let mut values = Vec::with_capacity(outputs.len());
         let mut outs = Vec::with_capacity(outputs.len());
+        let mut recording = self.recorder.take();
         for y in outputs {
             let (primal, tangent) = self.duals.lower(y)?;
             let tangent = tangent.as_ref().map(|t| strip_closed(t, self.trace.id())).transpose()?;
             outs.push(match tangent.as_deref().and_then(|t| t.payload_at(self.trace.id())) {
                 Some(Payload::Traced { var, .. }) => Output::Var(*var),
-                _ => Output::Zero(Meta::of(&primal)),
+                _ => Output::Var(zeros(&mut recording, Meta::of(&primal))),
             });
             values.push(primal);
         }
-        let program = Program::new(self.recorder.take(), self.inputs.len(), outs, true);
+        let program = Program::new(recording, self.inputs.len(), outs, true);
         Ok((values, LinearMap { inputs: self.inputs, program }))
     }
+}
+
+/// A variable of zeros.
+fn zeros(recording: &mut Recording, meta: Meta) -> u32 {
+    let fill = Params::Fill { value: Scalar::Float(0.0), dtype: meta.dtype, shape: meta.shape.clone() };
+    recording.push(Prim::Static(&constant::FILL), &fill, Atoms::new(), std::iter::once(meta), None)[0]
 }
 
 /// The outputs of `f` at `primals`, and its derivative there: a linear map from input tangents to output tangents that

@@ -159,6 +159,7 @@ NUMPY: dict[str, Counterpart] = {
     "tensordot": lambda a, b, dims: np.tensordot(a, b, dims),
     "addmm": affine(np.matmul), "addmv": affine(np.matmul), "baddbmm": affine(np.matmul),
     "linalg.inv": np.linalg.inv, "linalg.det": np.linalg.det, "linalg.slogdet": np.linalg.slogdet,
+    "logdet": lambda a: np.linalg.slogdet(a)[1] + np.log(np.linalg.slogdet(a)[0]),
     "linalg.eigvalsh": np.linalg.eigvalsh, "linalg.svdvals": lambda a: np.linalg.svd(a, compute_uv=False),
     "linalg.diagonal": lambda a, offset=0: np.diagonal(a, offset, -2, -1), "diagonal": np.diagonal, "diag": np.diag,
     "masked_select": lambda x, m: np.broadcast_arrays(x, m)[0][np.broadcast_arrays(x, m)[1]],

@@ -79,7 +79,7 @@ def triangles(m: Maker) -> Iterator[Sample]:
         yield S(m(2, 3, 3, 2), m(2, 3, 2, 2), upper=upper).but(via={0: regular, 1: whole})
 
 
-@of("linalg.inv")
+@of("linalg.inv", "linalg.det", "linalg.slogdet", "logdet")
 def inverses(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3, 2)).but(via={0: regular})
 

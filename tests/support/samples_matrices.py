@@ -130,6 +130,12 @@ def square(m: Maker) -> Iterator[Sample]:
         yield S(m.regular(*shape) if shape[-1] else m(*shape))
 
 
+@of("logdet")
+def positive(m: Maker) -> Iterator[Sample]:
+    for shape in [(3, 3), (1, 1), (2, 2, 2), (0, 0)]:
+        yield S(m(*shape)).but(via={0: definite})
+
+
 @of("linalg.det")
 def singular(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3) * pb.tensor([[0.0], [1.0], [1.0]]))
