@@ -22,6 +22,8 @@ DYNAMIC = {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive
 SOMETIMES = {"where", "nn.functional.one_hot", "repeat_interleave", "tensor_split"}
 # The answer is data.
 READING = {"allclose", "equal", "is_nonzero", "Tensor.item"}
+# A tensor with data, from outside of the functions.
+HELD = pb.ones(3)
 DTYPES = [pb.float32, pb.float16, pb.bfloat16, pb.int64, pb.int32, pb.uint8, pb.bool, pb.complex64]
 
 
@@ -170,7 +172,7 @@ def test_errors_are_those_of_the_call() -> None:
         (lambda x: x.to("cpu"), NotImplementedError),
         (lambda x: x[x > 0], NotImplementedError),
         (lambda x: pb.nonzero(x), NotImplementedError),
-        (lambda x: pb.ones(3).copy_(x), NotImplementedError),
+        (lambda x: HELD.copy_(x), NotImplementedError),
         (lambda x: pickle.dumps(x), Exception),
     ],
 )
@@ -179,6 +181,27 @@ def test_who_asks_for_data(ask: Any, error: Any) -> None:
         ask(pb.empty(3, device="meta"))
     with pytest.raises(Exception, match="data|meta"):
         eval_shape(lambda x: ask(x) and x)(pb.ones(3))
+
+
+def test_what_is_made_inside_takes_no_memory() -> None:
+    n = 1 << 40
+    makers = [
+        pb.zeros,
+        pb.ones,
+        pb.arange,
+        lambda n: pb.full((n,), 2.0),
+        lambda n: pb.linspace(0, 1, n),
+        pb.empty,
+        pb.rand,
+    ]
+    for make in makers:
+        out = eval_shape(lambda x, make=make: make(n).mul(x).sum() + make(n).add_(1)[0])(pb.ones(()))
+        assert out.is_meta and out.shape == ()
+        assert not make(3).is_meta
+    assert eval_shape(lambda x: pb.eye(1 << 20) @ x)(pb.ones(1 << 20)).shape == (1 << 20,)
+    assert eval_shape(lambda x: pb.zeros(3).copy_(x))(pb.ones(3)).is_meta
+    # Numbers stay what they are: they decide sizes.
+    assert eval_shape(lambda x: x.expand(int(pb.tensor(4)), 3))(pb.ones(3)).shape == (4, 3)
 
 
 def test_tensors_of_device_meta() -> None:

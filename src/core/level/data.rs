@@ -34,8 +34,8 @@ pub fn is_without_data() -> bool {
     this(|t| t.base.get() == LevelId::ABSTRACT)
 }
 
-/// While it lives, random operators draw nothing and give values without data: a function runs for the shapes of its
-/// results, and leaves generators as they are.
+/// While it lives, makers of tensors give values without data, and random operators draw nothing: a function runs for the
+/// shapes of its results, and leaves generators as they are.
 #[must_use]
 pub struct Undrawn {
     before: bool,
