@@ -11,12 +11,11 @@ use crate::bail;
 use crate::base::{DType, Error, Result, Shape};
 use crate::core::node::Meta;
 use crate::core::origin::Line;
-use crate::core::params::{Field, Words, malformed, to_words};
+use crate::core::params::{Field, Parameters, Words, malformed, to_words};
 use crate::core::primitive::PrimBuf;
 use crate::core::trace::{Atom, Instruction};
 use crate::core::{Params, Primitive, Tensor};
 use crate::dense::Array;
-use crate::ops::parameters::TYPES;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -62,10 +61,6 @@ impl Program {
             match o {
                 Output::Var(v) => out.variable(*v),
                 Output::Const(t) => out.constant(t)?,
-                Output::Zero(m) => {
-                    out.word(2);
-                    out.meta(m);
-                }
             }
         }
         let sum = checksum(&out.0);
@@ -91,7 +86,6 @@ impl Program {
         let outputs = from.list(|from| match from.word()? {
             0 => from.known(&known).map(Output::Var),
             1 => from.array().map(|a| Output::Const(a.into())),
-            2 => from.meta().map(Output::Zero),
             _ => Err(malformed()),
         })?;
         if !from.rest.is_empty() {
@@ -146,7 +140,7 @@ impl Writer {
         let PrimBuf::Static(prim) = i.prim else {
             bail!(Runtime, "to_bytes(): the custom function {}{place} lives in this process alone", i.prim.operator());
         };
-        let words = to_words(&i.params, TYPES).map_err(|what| {
+        let words = to_words(&i.params, <dyn Parameters>::types()).map_err(|what| {
             Error::runtime(format!("to_bytes(): {}(){place} has what cannot be saved: {what}", i.prim.operator()))
         })?;
         // What could not be read back, such as results whose shapes depend on data, is not written.
@@ -248,7 +242,7 @@ impl<'a> Reader<'a> {
             bail!(Value, "the program has an operator '{name}', which this release of pullback does not have");
         };
         let words = self.list(Reader::word)?;
-        let mut words = Words::new(&words, TYPES);
+        let mut words = Words::new(&words, <dyn Parameters>::types());
         let params = Params::take(&mut words)?;
         if !words.is_empty() {
             return Err(malformed());

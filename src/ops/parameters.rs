@@ -2,7 +2,7 @@
 
 use super::nn::{loss, pad};
 use super::{diagonal, draw, sorting, windows};
-use crate::core::params::Type;
+use crate::core::params::{Parameters, Type};
 use crate::dense::{conv, window};
 use crate::rules;
 
@@ -20,6 +20,13 @@ pub static TYPES: &[Type] = &[
     Type::of::<window::Windows>(),
     Type::of::<windows::Windows>(),
 ];
+
+impl dyn Parameters {
+    /// The types of parameters that saved programs may have.
+    pub fn types() -> &'static [Type] {
+        TYPES
+    }
+}
 
 #[cfg(test)]
 mod tests {
