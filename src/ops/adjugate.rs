@@ -322,3 +322,7 @@ fn factors_tangents(u: &Tensor, s: &Tensor, vh: &Tensor, da: &Tensor) -> Result<
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&ADJUGATE, &TANGENT, &FACTORS];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

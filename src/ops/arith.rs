@@ -423,3 +423,7 @@ fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
         value => convert(value, dtype),
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[BINARY, TABLE], primitives: &[PRIMITIVES, &[&LERP]], ..crate::ops::Family::EMPTY };

@@ -106,6 +106,10 @@ fn bits(a: &Array, to: DType) -> Result<Array> {
     }
 }
 
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[&[&BITS]], ..crate::ops::Family::EMPTY };
+
 #[cfg(test)]
 mod tests {
     use super::*;

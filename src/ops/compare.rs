@@ -185,3 +185,10 @@ pub fn condition(c: &Tensor) -> Result<Tensor> {
         d => refuse!(Runtime, "expected condition to be a bool tensor, but got {d}"),
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[BITWISE, CLOSE, PREDICATES, TABLE],
+    primitives: &[BITWISE_PRIMITIVES, PREDICATE_PRIMITIVES, PRIMITIVES],
+    ..crate::ops::Family::EMPTY
+};

@@ -220,3 +220,7 @@ ops! { TABLE:
         super::compare::eq(&part(input, 1)?, 0.0)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

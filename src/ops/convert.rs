@@ -61,3 +61,7 @@ ops! { TABLE:
         basis::cast(input, other.dtype())
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[CONVERSIONS, TABLE], ..crate::ops::Family::EMPTY };

@@ -340,3 +340,6 @@ fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> 
 pub fn identity(dtype: DType, n: usize, m: usize) -> Result<Tensor> {
     constant::eye(dtype, n, m, 0)
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

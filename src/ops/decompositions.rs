@@ -237,3 +237,7 @@ undetermined! {
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
     &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &INV, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

@@ -160,3 +160,7 @@ pub(super) fn logarithm(a: &Tensor) -> Result<Tensor> {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&SLOGDET, &DET];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

@@ -212,3 +212,10 @@ ops! { TABLE:
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&DIAGONAL, &DIAGONAL_EMBED, &TRIANGLE];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[TABLE],
+    primitives: &[PRIMITIVES],
+    parameters: &[crate::core::params::Type::of::<Diagonal>()],
+};

@@ -210,3 +210,10 @@ fn draw(op: &str, d: Draw) -> Result<Tensor> {
 pub(super) fn law(op: &str, law: Law, dtype: DType, shape: Shape, g: Source<'_>) -> Result<Tensor> {
     draw(op, Draw { law, dtype, shape, generator: g.cloned() })
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    primitives: &[&[&RANDOM]],
+    parameters: &[crate::core::params::Type::of::<Draw>()],
+    ..crate::ops::Family::EMPTY
+};

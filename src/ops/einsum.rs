@@ -301,3 +301,6 @@ fn contracted(a: &Tensor, b: &Tensor, dims: &Value) -> Result<(Dims, Dims)> {
     }
     Ok((da, db))
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

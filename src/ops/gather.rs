@@ -356,3 +356,6 @@ fn inferred_classes(t: &Tensor) -> Result<usize> {
     let largest = crate::dense::reduce::amax(array, &(0..t.rank()).collect::<Vec<_>>(), false)?.item()?;
     Ok(largest.as_i64().max(-1).wrapping_add(1) as usize)
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

@@ -70,3 +70,7 @@ fn check(eigen: bool, h: &Array) -> Result<()> {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&FREE, &CHECK];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

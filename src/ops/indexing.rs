@@ -354,3 +354,7 @@ pub fn put_tensors(x: &Tensor, indices: &[Option<&Tensor>], value: &Tensor, accu
         None => fit(value, x.shape()),
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[&[&NONZERO]], ..crate::ops::Family::EMPTY };

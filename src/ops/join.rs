@@ -215,3 +215,6 @@ fn sections(x: &Tensor, d: usize, sizes: &[i64]) -> Result<Vec<Tensor>> {
     }
     pieces(x, d, sizes.iter().map(|&s| s as usize))
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

@@ -198,3 +198,6 @@ ops! { TABLE:
         call(Prim::Static(&DET), &Params::None, &[A])
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

@@ -228,3 +228,6 @@ ops! { TABLE:
         plus_product(input, product, [batch1, batch2], [beta, alpha])
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

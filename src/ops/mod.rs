@@ -48,69 +48,92 @@ pub use cost::Cost;
 pub use entry::{Entry, Flags, Param};
 pub use value::{Arg, Kind, Value};
 
-/// All families of the table. Adding a file of entries means adding its line here.
-static FAMILIES: &[&[Entry]] = &[
-    arith::BINARY,
-    arith::TABLE,
-    compare::BITWISE,
-    compare::CLOSE,
-    compare::PREDICATES,
-    compare::TABLE,
-    complex::TABLE,
-    convert::CONVERSIONS,
-    convert::TABLE,
-    creation::TABLE,
-    diagonal::TABLE,
-    einsum::TABLE,
-    gather::TABLE,
-    join::TABLE,
-    linalg::TABLE,
-    matmul::TABLE,
-    norms::TABLE,
-    norms::UNITS,
-    nn::activation::TABLE,
-    nn::activation::UNITS,
-    nn::attention::TABLE,
-    nn::conv::TABLE,
-    nn::loss::HELPERS,
-    nn::loss::LOGIT_UNITS,
-    nn::loss::TABLE,
-    nn::loss::UNITS,
-    nn::norm::TABLE,
-    nn::pad::TABLE,
-    nn::patches::TABLE,
-    nn::pool::AVG_TABLE,
-    nn::pool::MAX_TABLE,
-    nn::unpool::TABLE,
-    random::FILLS,
-    random::MORE_FILLS,
-    random::TABLE,
-    reduce::TABLE,
-    shape::TABLE,
-    softmax::TABLE,
-    sorting::TABLE,
-    unary::ACTIVATIONS,
-    unary::MORE,
-    unary::NEGATION,
-    unary::TABLE,
-    windows::TABLE,
+use crate::core::Primitive;
+use crate::core::params::Type;
+
+/// What a file of operators adds: tables of entries, the primitives that they run, and the types of parameters that these
+/// have and no other file adds.
+pub(crate) struct Family {
+    pub entries: &'static [&'static [Entry]],
+    pub primitives: &'static [&'static [&'static dyn Primitive]],
+    pub parameters: &'static [Type],
+}
+
+impl Family {
+    pub const EMPTY: Family = Family { entries: &[], primitives: &[], parameters: &[] };
+}
+
+/// A file of operators is declared above and has its line here; nothing else knows of it.
+static FILES: &[Family] = &[
+    adjugate::FAMILY,
+    arith::FAMILY,
+    bits::FAMILY,
+    compare::FAMILY,
+    complex::FAMILY,
+    convert::FAMILY,
+    creation::FAMILY,
+    decompositions::FAMILY,
+    determinant::FAMILY,
+    diagonal::FAMILY,
+    draw::FAMILY,
+    einsum::FAMILY,
+    gather::FAMILY,
+    gauge::FAMILY,
+    indexing::FAMILY,
+    join::FAMILY,
+    linalg::FAMILY,
+    matmul::FAMILY,
+    norms::FAMILY,
+    products::FAMILY,
+    random::FAMILY,
+    reduce::FAMILY,
+    shape::FAMILY,
+    singular::FAMILY,
+    softmax::FAMILY,
+    sorting::FAMILY,
+    unary::FAMILY,
+    windows::FAMILY,
 ];
+
+static FAMILIES: &[&[Family]] = &[&[primitives::BASIS], FILES, nn::FILES];
+
+fn families() -> impl Iterator<Item = &'static Family> {
+    FAMILIES.iter().flat_map(|f| f.iter())
+}
+
+/// Every entry, building blocks included.
+fn entries() -> impl Iterator<Item = &'static Entry> {
+    families().flat_map(|f| f.entries.iter()).flat_map(|t| t.iter())
+}
 
 /// Every public entry of the table, in a fixed order.
 pub fn table() -> impl Iterator<Item = &'static Entry> {
-    FAMILIES.iter().flat_map(|f| f.iter()).filter(|e| !e.flags.has(Flags::INTERNAL))
+    entries().filter(|e| !e.flags.has(Flags::INTERNAL))
+}
+
+const fn count_public(table: &[Entry]) -> usize {
+    let (mut n, mut i) = (0, 0);
+    while i < table.len() {
+        n += !table[i].flags.has(Flags::INTERNAL) as usize;
+        i += 1;
+    }
+    n
 }
 
 /// How many entries [`table`] gives.
 pub const COUNT: usize = {
-    let (mut n, mut family) = (0, 0);
-    while family < FAMILIES.len() {
-        let mut i = 0;
-        while i < FAMILIES[family].len() {
-            n += !FAMILIES[family][i].flags.has(Flags::INTERNAL) as usize;
-            i += 1;
+    let (mut n, mut part) = (0, 0);
+    while part < FAMILIES.len() {
+        let mut file = 0;
+        while file < FAMILIES[part].len() {
+            let mut t = 0;
+            while t < FAMILIES[part][file].entries.len() {
+                n += count_public(FAMILIES[part][file].entries[t]);
+                t += 1;
+            }
+            file += 1;
         }
-        family += 1;
+        part += 1;
     }
     n
 };

@@ -248,3 +248,7 @@ ops! { TABLE:
         vector(&d, p, &dims, false)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE, UNITS], primitives: &[PRIMITIVES, &[&NORM]], ..crate::ops::Family::EMPTY };

@@ -1,36 +1,24 @@
 //! The operator-specific parameters of all primitives, by their names in saved programs.
 
-use super::nn::{loss, pad};
-use super::{diagonal, draw, sorting, windows};
 use crate::core::params::{Parameters, Type};
-use crate::dense::{conv, window};
-use crate::rules;
+use std::sync::OnceLock;
 
-/// Adding a type of parameters means adding its line here.
-pub static TYPES: &[Type] = &[
-    Type::of::<conv::ConvParams>(),
-    Type::of::<diagonal::Diagonal>(),
-    Type::of::<draw::Draw>(),
-    Type::of::<loss::Named>(),
-    Type::of::<pad::Pads>(),
-    Type::of::<rules::basis::Unslice>(),
-    Type::of::<rules::index::Bounds>(),
-    Type::of::<rules::part::Part>(),
-    Type::of::<sorting::Along>(),
-    Type::of::<window::Windows>(),
-    Type::of::<windows::Windows>(),
-];
+/// The types of parameters that files of operators add.
+pub fn types() -> &'static [Type] {
+    static ALL: OnceLock<Vec<Type>> = OnceLock::new();
+    ALL.get_or_init(|| super::families().flat_map(|f| f.parameters).copied().collect())
+}
 
 impl dyn Parameters {
     /// The types of parameters that saved programs may have.
     pub fn types() -> &'static [Type] {
-        TYPES
+        types()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::TYPES;
+    use super::types;
     use crate::base::{DType, Scalar};
     use crate::core::Params;
     use crate::core::params::{Field, Words, fields, parameters, to_words};
@@ -55,12 +43,12 @@ mod tests {
     /// Parameters of every kind: what some words are read as.
     fn some_params(words: &[u64], kind: u64) -> Option<Params> {
         let mut all = vec![kind.min(10)];
-        if let Some(t) = (kind as usize).checked_sub(10).map(|i| TYPES[i].name) {
+        if let Some(t) = (kind as usize).checked_sub(10).map(|i| types()[i].name) {
             all.push(t.len() as u64);
             all.extend(t.bytes().map(u64::from));
         }
         all.extend_from_slice(words);
-        Params::take(&mut Words::new(&all, TYPES)).ok()
+        Params::take(&mut Words::new(&all, types())).ok()
     }
 
     #[test]
@@ -68,7 +56,7 @@ mod tests {
         let config = Config { cases: 20_000, failure_persistence: None, ..Config::default() };
         let rng = TestRng::from_seed(proptest::test_runner::RngAlgorithm::ChaCha, &[7; 32]);
         let mut runner = TestRunner::new_with_rng(config, rng);
-        let kinds = 10 + TYPES.len() as u64;
+        let kinds = 10 + types().len() as u64;
         let word = prop_oneof![8 => 0u64..4, 1 => any::<u64>()];
         let seen = std::cell::RefCell::new(vec![0; kinds as usize]);
         let input = (0..kinds, prop::collection::vec(word.clone(), 40), prop::collection::vec(word, 40));
@@ -76,15 +64,15 @@ mod tests {
             .run(&input, |(kind, words, others)| {
                 let Some(a) = some_params(&words, kind) else { return Ok(()) };
                 seen.borrow_mut()[kind as usize] += 1;
-                let written = to_words(&a, TYPES).expect("nothing here holds an object");
-                let mut reading = Words::new(&written, TYPES);
+                let written = to_words(&a, types()).expect("nothing here holds an object");
+                let mut reading = Words::new(&written, types());
                 let back = Params::take(&mut reading).expect("they were written so");
                 prop_assert!(reading.is_empty());
                 prop_assert!(same(&a, &back), "{:?} {:?}", a, back);
                 if let Some(b) = some_params(&others, kind) {
-                    prop_assert_eq!(same(&a, &b), written == to_words(&b, TYPES).expect("as above"));
+                    prop_assert_eq!(same(&a, &b), written == to_words(&b, types()).expect("as above"));
                 }
-                let cut = Params::take(&mut Words::new(&written[..written.len() - 1], TYPES));
+                let cut = Params::take(&mut Words::new(&written[..written.len() - 1], types()));
                 prop_assert!(cut.is_err());
                 Ok(())
             })
@@ -104,10 +92,10 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut names: Vec<_> = TYPES.iter().map(|t| t.name).collect();
+        let mut names: Vec<_> = types().iter().map(|t| t.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), TYPES.len());
+        assert_eq!(names.len(), types().len());
     }
 
     #[derive(Debug)]
@@ -121,6 +109,6 @@ mod tests {
     fn what_cannot_be_saved_says_so() {
         let strange = |x| Params::other(Strange { x });
         assert!(same(&strange(1.0), &strange(1.0)) && !same(&strange(1.0), &strange(2.0)));
-        assert_eq!(to_words(&strange(1.0), TYPES), Err("parameters of the type 'strange'".into()));
+        assert_eq!(to_words(&strange(1.0), types()), Err("parameters of the type 'strange'".into()));
     }
 }

@@ -3,64 +3,30 @@
 //! A name is that of the operator that messages speak of, and behind a colon which part of it the primitive computes where
 //! there are several, such as `gelu:slope`.
 
-use super::{
-    adjugate, arith, bits, compare, complex, decompositions, determinant, diagonal, draw, gauge, indexing, nn, norms,
-    products, random, reduce, shape, singular, softmax, sorting, unary, windows,
-};
+use crate::core::params::Type;
 use crate::core::{Primitive, stop};
 use crate::rules::{abstracted, basis, constant, index, part, pointwise};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// All families of primitives. Adding a file of primitives means adding its line here.
-static FAMILIES: &[&[&dyn Primitive]] = &[
-    basis::PRIMITIVES,
-    &[&abstracted::TO_META],
-    &[&constant::EYE, &constant::FILL],
-    index::PRIMITIVES,
-    part::PRIMITIVES,
-    &[&pointwise::LINKED],
-    stop::PRIMITIVES,
-    adjugate::PRIMITIVES,
-    arith::PRIMITIVES,
-    &[&arith::LERP],
-    &[&bits::BITS],
-    compare::BITWISE_PRIMITIVES,
-    compare::PREDICATE_PRIMITIVES,
-    compare::PRIMITIVES,
-    complex::PRIMITIVES,
-    decompositions::PRIMITIVES,
-    determinant::PRIMITIVES,
-    diagonal::PRIMITIVES,
-    &[&draw::RANDOM],
-    gauge::PRIMITIVES,
-    &[&indexing::NONZERO],
-    nn::activation::PRIMITIVES,
-    nn::convolution::PRIMITIVES,
-    nn::loss::HELPER_PRIMITIVES,
-    nn::loss::LOGIT_PRIMITIVES,
-    nn::loss::PRIMITIVES,
-    &[&nn::loss::CHECK_PROBABILITY],
-    nn::pad::PRIMITIVES,
-    nn::patches::PRIMITIVES,
-    nn::pool::PRIMITIVES,
-    norms::PRIMITIVES,
-    &[&norms::NORM],
-    &[&products::SCATTER_MULTIPLY],
-    &[&random::MULTINOMIAL],
-    reduce::PRIMITIVES,
-    &[&shape::DETACH],
-    &[&singular::SVD],
-    softmax::PRIMITIVES,
-    sorting::PRIMITIVES,
-    unary::ACTIVATION_PRIMITIVES,
-    unary::PRIMITIVES,
-    windows::PRIMITIVES,
-];
+/// What the basis that rules are written in adds.
+pub(super) const BASIS: super::Family = super::Family {
+    primitives: &[
+        basis::PRIMITIVES,
+        &[&abstracted::TO_META],
+        &[&constant::EYE, &constant::FILL],
+        index::PRIMITIVES,
+        part::PRIMITIVES,
+        &[&pointwise::LINKED],
+        stop::PRIMITIVES,
+    ],
+    parameters: &[Type::of::<basis::Unslice>(), Type::of::<index::Bounds>(), Type::of::<part::Part>()],
+    ..super::Family::EMPTY
+};
 
 /// Every primitive of the table, in a fixed order.
 pub fn all() -> impl Iterator<Item = &'static dyn Primitive> {
-    FAMILIES.iter().flat_map(|f| f.iter().copied())
+    super::families().flat_map(|f| f.primitives.iter()).flat_map(|list| list.iter().copied())
 }
 
 impl dyn Primitive {
@@ -108,7 +74,7 @@ mod tests {
     #[test]
     fn every_entry_names_a_primitive_of_the_list() {
         let mut named = 0;
-        for (entry, p) in crate::ops::FAMILIES.iter().flat_map(|f| f.iter()).filter_map(|e| Some((e, e.primitive?))) {
+        for (entry, p) in crate::ops::entries().filter_map(|e| Some((e, e.primitive?))) {
             let found = <dyn Primitive>::find(p.name());
             assert!(found.is_some_and(|f| std::ptr::addr_eq(f, p)), "{} runs {}", entry.name, p.name());
             named += 1;
@@ -177,7 +143,8 @@ mod tests {
                 visit(&path, lists, missing, count);
             } else if path.extension().is_some_and(|e| e == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let own = text.split("static PRIMITIVES: &[&dyn Primitive] =").nth(1).and_then(|t| t.split(';').next());
+                let after = |start: &str| text.split(start).nth(1).and_then(|t| t.split(';').next()).unwrap_or("");
+                let own = [after("static PRIMITIVES: &[&dyn Primitive] ="), after("const FAMILY: ")].concat();
                 for name in declared(&text) {
                     *count += 1;
                     let within = |list: &str, item: &str| {
@@ -185,7 +152,7 @@ mod tests {
                             .any(|w| w == item || w.strip_suffix(item).is_some_and(|rest| rest.ends_with("::")))
                     };
                     let stem = path.file_stem().unwrap().to_string_lossy();
-                    if !own.is_some_and(|l| within(l, name)) && !within(lists, &format!("{stem}::{name}")) {
+                    if !within(&own, name) && !within(lists, &format!("{stem}::{name}")) {
                         missing.push(format!("{}: {name}", path.display()));
                     }
                 }

@@ -111,3 +111,7 @@ pub(super) fn scatter_multiply(x: &Tensor, dim: usize, index: &Tensor, src: &Ten
     }
     mul(x, &factor)
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[&[&SCATTER_MULTIPLY]], ..crate::ops::Family::EMPTY };

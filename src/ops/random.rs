@@ -322,3 +322,10 @@ ops! { MORE_FILLS:
         law_like(Law::Integers { low, high }, input.dtype(), input, generator)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[FILLS, MORE_FILLS, TABLE],
+    primitives: &[&[&MULTINOMIAL]],
+    ..crate::ops::Family::EMPTY
+};

@@ -394,3 +394,7 @@ ops! { TABLE:
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
     &[&AMAX, &AMIN, &PROD, &LOGSUMEXP, &SPREAD, &ROOT_SPREAD, &ORIGIN, &ALL, &ANY, &TIED];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

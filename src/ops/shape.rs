@@ -344,3 +344,7 @@ ops! { TABLE:
         basis::select(input, dim, at)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[&[&DETACH]], ..crate::ops::Family::EMPTY };

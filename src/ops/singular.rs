@@ -68,3 +68,7 @@ pub(super) fn tangents(u: &Tensor, s: &Tensor, vh: &Tensor, da: &Tensor) -> Resu
     }
     Ok(smallvec![Some(du), Some(ds), Some(dvh)])
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { primitives: &[&[&SVD]], ..crate::ops::Family::EMPTY };

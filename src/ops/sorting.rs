@@ -395,3 +395,10 @@ fn rolled(x: &Tensor, dim: usize, shift: i64) -> Result<Tensor> {
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
     &[&SORT, &TOPK, &MAX, &MIN, &KTHVALUE, &CUMMAX, &CUMMIN, &ARGMAX, &ARGMIN, &CUMSUM];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[TABLE],
+    primitives: &[PRIMITIVES],
+    parameters: &[crate::core::params::Type::of::<Along>()],
+};

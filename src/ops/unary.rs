@@ -465,3 +465,10 @@ fn silu_slope(x: &Tensor) -> Result<Tensor> {
     let rest = mul(x, &sub(&number(x, 1.0), &s)?)?;
     mul(&s, &shift(&rest, 1.0)?)
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[ACTIVATIONS, MORE, NEGATION, TABLE],
+    primitives: &[ACTIVATION_PRIMITIVES, PRIMITIVES],
+    ..crate::ops::Family::EMPTY
+};

@@ -144,3 +144,7 @@ fn limited(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
     };
     below(&above(x, &limit(low)?)?, &limit(high)?)
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE, UNITS], primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

@@ -124,3 +124,6 @@ ops! { TABLE:
         matmul::matmul(&weights, &value).map_err(inside)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

@@ -302,3 +302,6 @@ ops! { TABLE:
         conv_transpose(3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

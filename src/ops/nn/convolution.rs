@@ -159,3 +159,10 @@ impl Folds {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&CONV, &CONV_INPUT_GRAD, &CONV_WEIGHT_GRAD];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    primitives: &[PRIMITIVES],
+    parameters: &[crate::core::params::Type::of::<crate::dense::conv::ConvParams>()],
+    ..crate::ops::Family::EMPTY
+};

@@ -388,3 +388,10 @@ ops! { TABLE:
         if mode == ReductionMode::BatchMean { scale(&out, 1.0 / members as f64) } else { Ok(out) }
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[HELPERS, LOGIT_UNITS, TABLE, UNITS],
+    primitives: &[HELPER_PRIMITIVES, LOGIT_PRIMITIVES, PRIMITIVES, &[&CHECK_PROBABILITY]],
+    parameters: &[crate::core::params::Type::of::<Named>()],
+};

@@ -11,3 +11,17 @@ pub mod patches;
 pub mod pool;
 pub mod sizes;
 pub mod unpool;
+
+/// As [`super::FILES`].
+pub(super) static FILES: &[super::Family] = &[
+    activation::FAMILY,
+    attention::FAMILY,
+    conv::FAMILY,
+    convolution::FAMILY,
+    loss::FAMILY,
+    norm::FAMILY,
+    pad::FAMILY,
+    patches::FAMILY,
+    pool::FAMILY,
+    unpool::FAMILY,
+];

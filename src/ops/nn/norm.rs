@@ -206,3 +206,6 @@ ops! { TABLE:
         Ok(crate::ops::value::Updated { out: b.out, updates })
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

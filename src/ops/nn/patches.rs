@@ -105,3 +105,7 @@ ops! { TABLE:
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&UNFOLD, &FOLD];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

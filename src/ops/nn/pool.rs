@@ -378,3 +378,10 @@ ops! { AVG_TABLE:
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&AVG_POOL, &AVG_POOL_GRAD, &MAX_POOL];
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[AVG_TABLE, MAX_TABLE],
+    primitives: &[PRIMITIVES],
+    parameters: &[crate::core::params::Type::of::<crate::dense::window::Windows>()],
+};

@@ -139,3 +139,6 @@ ops! { TABLE:
         max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, true)
     }
 }
+
+/// What this file adds to the table.
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };

@@ -76,15 +76,6 @@ impl<T: Fp, const F: bool, const E: bool> V<T, F, E> {
     fn map2(self, y: Self, x: T) -> Self {
         V { x, hard: self.hard | y.hard }
     }
-    /// A function computed in double precision, one element at a time.
-    #[inline(always)]
-    fn wide(self, f: impl Fn(f64) -> f64) -> Self {
-        self.map(T::of(f(self.x.to_f64())))
-    }
-    #[inline(always)]
-    fn wide2(self, y: Self, f: impl Fn(f64, f64) -> f64) -> Self {
-        self.map2(y, T::of(f(self.x.to_f64(), y.x.to_f64())))
-    }
 }
 
 /// Vectorised bodies, and the scalar functions of the careful mode.
@@ -127,6 +118,14 @@ macro_rules! via {
 }
 
 impl<T: Fp, const F: bool, const E: bool> Real for V<T, F, E> {
+    #[inline(always)]
+    fn wide(self, f: impl Fn(f64) -> f64) -> Self {
+        self.map(T::of(f(self.x.to_f64())))
+    }
+    #[inline(always)]
+    fn wide2(self, y: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+        self.map2(y, T::of(f(self.x.to_f64(), y.x.to_f64())))
+    }
     #[inline(always)]
     fn lit(self, x: f64) -> Self {
         Self::of(x)

@@ -26,6 +26,9 @@ pub trait Real:
     fn select(self, cond: bool, a: Self, b: Self) -> Self {
         super::select(cond, a, b)
     }
+    /// A function computed in double precision, one element at a time: for what has no vectorised body.
+    fn wide(self, f: impl Fn(f64) -> f64) -> Self;
+    fn wide2(self, y: Self, f: impl Fn(f64, f64) -> f64) -> Self;
     fn mul_add(self, b: Self, c: Self) -> Self;
     fn recip(self) -> Self;
     fn square(self) -> Self;

@@ -23,9 +23,6 @@ kernels! {
     SQRT(x) { float => x.sqrt(), complex => x.sqrt() }
     RSQRT(x) { float => x.rsqrt(), complex => x.rsqrt() }
     RECIPROCAL(x) { float => x.recip(), complex => x.recip() }
-    ERF(x) { float => x.erf() }
-    ERFC(x) { float => x.erfc() }
-    ERFINV(x) { float => x.erfinv() }
     SIGMOID(x) { float => x.sigmoid() }
     /// The derivative of the logistic function from its value.
     SIGMOID_SLOPE(y) { float => y * (y.lit(1.0) - y) }
@@ -34,9 +31,6 @@ kernels! {
     /// The derivative of the logistic function from its argument.
     SIGMOID_BELL(x) { float => x.sigmoid() * (-x).sigmoid() }
     LOG_SIGMOID(x) { float => x.log_sigmoid() }
-    LGAMMA(x) { float => x.lgamma() }
-    DIGAMMA(x) { float => x.digamma() }
-    TRIGAMMA(x) { float => x.trigamma() }
     ABS(x) -> real { float => x.abs(), int => x.abs(), complex => x.abs() }
     /// The norm of one element.
     NORM_OF_ONE(x) { float => x.abs() }
