@@ -40,6 +40,7 @@ pub mod signature;
 mod singular;
 pub mod softmax;
 pub mod sorting;
+pub mod special;
 pub mod unary;
 pub mod value;
 pub mod windows;
@@ -91,6 +92,7 @@ static FILES: &[Family] = &[
     singular::FAMILY,
     softmax::FAMILY,
     sorting::FAMILY,
+    special::FAMILY,
     unary::FAMILY,
     windows::FAMILY,
 ];

@@ -1,6 +1,6 @@
 //! Elementary functions of one argument. Integers are computed in the default float unless said otherwise.
 
-use super::arith::{divide_floats, polygamma_same};
+use super::arith::divide_floats;
 use super::compare::{eq, le, ne};
 use crate::base::{DType, Result};
 use crate::core::Tensor;
@@ -197,30 +197,6 @@ unary! { TABLE, PRIMITIVES:
     /// tensor([0.2500])
     reciprocal = "reciprocal" kernel RECIPROCAL [METHOD, INPLACE, INPLACE_FUNCTION] d[y] neg(&mul(y, y)?);
 
-    /// The error function of each element.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.erf(pullback.tensor([0.0]))
-    /// tensor([0.])
-    erf = "erf" | "special.erf" kernel ERF [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
-        d[x] scale(&exp(&neg(&mul(x, x)?)?)?, std::f64::consts::FRAC_2_SQRT_PI);
-
-    /// The complementary error function `1 - erf(x)`, accurate in the upper tail.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.erfc(pullback.tensor([0.0]))
-    /// tensor([1.])
-    erfc = "erfc" | "special.erfc" kernel ERFC [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL]
-        d[x] scale(&exp(&neg(&mul(x, x)?)?)?, -std::f64::consts::FRAC_2_SQRT_PI);
-
-    /// The inverse error function of each element; infinite at ±1 and NaN outside.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.erfinv(pullback.tensor([0.0]))
-    /// tensor([0.])
-    erfinv = "erfinv" | "special.erfinv" kernel ERFINV [METHOD, INPLACE, TRANSCENDENTAL]
-        d[y] scale(&exp(&mul(y, y)?)?, 1.0 / std::f64::consts::FRAC_2_SQRT_PI);
-
     /// The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
     ///
     /// >>> import pullback
@@ -249,25 +225,6 @@ unary! { TABLE, PRIMITIVES:
 
     /// `log(1 + exp(x))` of each element without overflow.
     softplus_unit = "softplus" kernel SOFTPLUS [INTERNAL] d[x] logistic(x);
-
-    /// Natural logarithm of the absolute value of the gamma function.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.lgamma(pullback.tensor([1.0]))
-    /// tensor([0.])
-    lgamma = "lgamma" | "special.gammaln" kernel LGAMMA [METHOD, INPLACE, TRANSCENDENTAL] d[x] digamma(x);
-
-    /// The logarithmic derivative of the gamma function.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.digamma(pullback.tensor([1.0]))
-    /// tensor([-0.5772])
-    digamma = "digamma" | "special.digamma" | "special.psi" kernel DIGAMMA [METHOD, INPLACE, TRANSCENDENTAL]
-        d[x] trigamma(x);
-
-    /// The derivative of digamma.
-    trigamma = "trigamma" kernel TRIGAMMA [INTERNAL]
-        d[x] polygamma_same(&number(x, 2.0), x);
 
     /// Absolute value of each element; integers stay integers.
     ///

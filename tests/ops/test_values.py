@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import pullback as pb
-from support import properties, samples, vectors
-from support.counterparts import NUMPY
+from support import counterparts, properties, samples, vectors
 
 TABLE = samples.table()
+samples.load()
+NUMPY = counterparts.NUMPY | samples.COUNTERPARTS
 # What they give is random, unwritten memory, no tensor, or of a dtype that NumPy lacks.
 ELSEWHERE = {"empty", "empty_like", "Tensor.new_empty", "result_type", "Tensor.bfloat16"}
 
@@ -20,8 +21,9 @@ def test_every_entry_is_compared() -> None:
     recorded = {*vectors.cases_by_operator("cases.jsonl"), *vectors.read_json("aliases.json")}
     random = {name for name, entry in TABLE.items() if entry["flags"]["random"]}
     left = {n for n, e in TABLE.items() if not {n, *e["aliases"]} & recorded} - random - ELSEWHERE - set(NUMPY)
-    assert not left, "add a counterpart to tests/support/counterparts.py, or reference vectors"
+    assert not left, "name a counterpart beside the samples, or add reference vectors"
     assert not set(NUMPY) - set(TABLE)
+    assert not set(counterparts.NUMPY) & set(samples.COUNTERPARTS)
 
 
 def to_numpy(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 import pullback as pb
 from pullback import _core
 
-FILES = ("pointwise", "complex", "reductions", "shapes", "indexing", "matrices", "layers", "sections", "sources")
+FILES = sorted(path.stem for path in Path(__file__).parent.glob("samples_*.py"))
 
 
 class Sample:
@@ -115,15 +116,19 @@ class Maker:
 
 Family = Callable[[Maker], Iterator[Sample]]
 FAMILIES: dict[str, list[Family]] = {}
+# What gives the same values on arrays of NumPy, for entries whose samples name it.
+COUNTERPARTS: dict[str, Callable[..., Any]] = {}
 S = Sample
 
 
-def of(*names: str) -> Callable[[Family], Family]:
-    """Registers a family for entries."""
+def of(*names: str, like: Callable[..., Any] | None = None) -> Callable[[Family], Family]:
+    """Registers a family for entries, and what their values are compared with."""
 
     def register(family: Family) -> Family:
         for name in names:
             FAMILIES.setdefault(name, []).append(family)
+            if like is not None:
+                COUNTERPARTS[name] = like
         return family
 
     return register
@@ -137,7 +142,7 @@ def table() -> dict[str, dict[str, Any]]:
 @functools.cache
 def load() -> dict[str, list[Family]]:
     for name in FILES:
-        importlib.import_module(f"support.samples_{name}")
+        importlib.import_module(f"support.{name}")
     return FAMILIES
 
 
