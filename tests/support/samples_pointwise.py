@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import scipy.special as sp
+
 import pullback as pb
 from support.samples import FAMILIES, Family, Maker, S, Sample, of
 
@@ -31,6 +33,8 @@ def unary(low: float | None, high: float | None) -> Family:
 
 for _name in PLAIN:
     of(_name)(unary(*INTERVALS.get(_name, (None, None))))
+for _name, _like in {"i0": sp.i0, "special.i0e": sp.i0e, "special.i1": sp.i1, "special.i1e": sp.i1e}.items():
+    of(_name, like=_like)(unary(None, None))
 
 
 @of("round")
