@@ -1,7 +1,7 @@
 //! Reductions over dimensions.
 
 use super::arith::divide_floats;
-use super::compare::{eq, logical_not};
+use super::compare::{eq, isnan, logical_not};
 use super::products;
 use super::promote::single;
 use super::unary::{exp, reciprocal};
@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
-use crate::ops::signature::{Reduced, reduced};
+use crate::ops::signature::{Ordered, Reduced, reduced};
 use crate::rules::basis::{self, cast, number, sub, where_};
 use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -291,6 +291,20 @@ ops! { TABLE:
     fn sum = "sum" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] of basis::SUM {
         basis::sum(&accumulated(input, dtype)?, &dim, keepdim)
+    }
+
+    /// Sum that takes NaN as zero, over the given dimensions, or over all.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.nansum(pullback.tensor([1.0, float("nan"), 2.0]))
+    /// tensor(3.)
+    fn nansum = "nansum" (input: &Tensor as Ordered, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false;
+        dtype: Option<DType> = None) -> Tensor [METHOD] {
+        let numbers = match input.dtype().is_float() {
+            true => where_(&isnan(input)?, &number(input, 0.0), input)?,
+            false => input.clone(),
+        };
+        basis::sum(&accumulated(&numbers, dtype)?, &dim, keepdim)
     }
 
     /// Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.

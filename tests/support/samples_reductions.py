@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 import pullback as pb
 from support.samples import Maker, S, Sample, of
@@ -29,6 +32,23 @@ def over_all(m: Maker) -> Iterator[Sample]:
 @of("sum", "mean")
 def with_dtype(m: Maker) -> Iterator[Sample]:
     yield S(m.ints(2, 3), 1, dtype=pb.float64)
+
+
+def nansum_like(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    axes = tuple(dim) if isinstance(dim, (list, tuple)) and dim else None if dim == () else dim
+    return np.nansum(x, axis=axes if np.ndim(x) else None, keepdims=keepdim)
+
+
+@of("nansum", like=nansum_like)
+def nansum(m: Maker) -> Iterator[Sample]:
+    for x in m.layouts(2, 3):
+        # NaN where the element is small, which it stays when it moves a little.
+        yield S(x, -1).but(via={0: lambda x: pb.where(x.abs() < 0.7, float("nan"), x)})
+    for shape in [(), (0,), (2, 3)]:
+        yield S(m(*shape))
+    yield S(m(2, 3, 2), (0, -1), keepdim=True)
+    yield S(m.ints(2, 3), 1, dtype=pb.float64)
+    yield S(m.ints(2, 3))
 
 
 @of("sum")
