@@ -6,10 +6,14 @@ use super::named;
 use super::singular::SVD;
 use super::value::Named;
 use crate::base::{Result, Shape};
+use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call, call_many};
+use crate::dense::linalg as kernels;
 use crate::ops::signature::{HERE, Matrices, Square};
 use crate::ops::value::setting::Driver;
 use crate::rules::basis::{self, adjoint, matmul, swap_last};
+use crate::rules::{General, batching, shapes};
+use smallvec::{SmallVec, smallvec};
 
 /// Both with the broadcast of their leading dimensions.
 fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
@@ -23,6 +27,39 @@ fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
         basis::expand(t, &shape)
     };
     Ok((grow(a)?, grow(b)?))
+}
+
+/// The exponential of matrices. Its derivative at A in the direction E is the upper right block of that of
+/// `[[A, E], [0, A]]`, so derivatives of any order are exponentials again.
+static MATRIX_EXP: General = General {
+    name: "linalg.matrix_exp",
+    infer: |p, a| {
+        kernels::shapes::of_square("linalg.matrix_exp", shapes::first(a)?.form())?;
+        shapes::same(p, a)
+    },
+    eval: |_, a| Ok(smallvec![kernels::matrix_exp(a[0].array()?)?.into()]),
+    saves: |_, _| Saves { inputs: 1, outputs: 0 },
+    jvp: |_, _, point, t| {
+        let [Some(e)] = t else { return Ok(smallvec![None]) };
+        Ok(smallvec![Some(exponential_slope(point.input(0)?, e)?)])
+    },
+    vjp: |_, _, point, g, _| {
+        let [Some(g)] = g else { return Ok(SmallVec::new()) };
+        Ok(smallvec![Some(exponential_slope(&adjoint(point.input(0)?)?, g)?)])
+    },
+    batch: batching::leading,
+};
+
+fn exponential(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&MATRIX_EXP), &Params::None, &[a])
+}
+
+fn exponential_slope(a: &Tensor, e: &Tensor) -> Result<Tensor> {
+    let (rows, cols, n) = (a.rank() - 2, a.rank() - 1, a.shape()[a.rank() - 1]);
+    let upper = basis::cat(&[a, e], cols)?;
+    let lower = basis::cat(&[&basis::zeros_like(a)?, a], cols)?;
+    let both = exponential(&basis::cat(&[&upper, &lower], rows)?)?;
+    basis::slice(&basis::slice(&both, rows, 0, n, 1)?, cols, n, n, 1)
 }
 
 ops! { TABLE:
@@ -197,7 +234,18 @@ ops! { TABLE:
     fn det = "linalg.det" | "det" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
         call(Prim::Static(&DET), &Params::None, &[A])
     }
+
+    /// The exponential `Σ Aᵏ / k!` of square matrices.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
+    /// tensor([[1., 0.],
+    ///         [0., 1.]])
+    fn matrix_exp = "linalg.matrix_exp" | "matrix_exp" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of MATRIX_EXP {
+        if A.shape()[A.rank() - 1] == 1 { super::unary::exp(A) } else { exponential(A) }
+    }
 }
 
 /// What this file adds to the table.
-pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[&[&MATRIX_EXP]], ..crate::ops::Family::EMPTY };

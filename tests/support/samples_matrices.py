@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import scipy.linalg
+
 import pullback as pb
 from support.samples import Maker, S, Sample, of
 
@@ -176,3 +178,15 @@ def svd(m: Maker) -> Iterator[Sample]:
 def reduced_svd(m: Maker) -> Iterator[Sample]:
     yield S(m.regular(3, 3)[:2], full_matrices=False)
     yield S(m.regular(3, 3)[:, :2], full_matrices=False)
+
+
+@of("linalg.matrix_exp", like=scipy.linalg.expm)
+def matrix_exp(m: Maker) -> Iterator[Sample]:
+    for shape in [(1, 1), (2, 2), (2, 3, 3), (2, 1, 2, 2)]:
+        yield S(m(*shape))
+    # Norms that each degree is for, and one that is scaled.
+    for size in (1e-4, 1e-2, 0.3, 4.0):
+        yield S(m(3, 3) * size)
+    yield S(m(0, 0))
+    yield S(m(0, 2, 2))
+    yield S(m(3, 3).t())

@@ -49,6 +49,8 @@ decompositions! {
     inv_ex = lu::inv_ex(a;) costs cost(a, 0, 4) => (Array, Array);
     /// The inverses.
     inv = lu::inv(a;) costs cost(a, 0, 4) => Array;
+    /// See [`super::exponential::matrix_exp`].
+    matrix_exp = exponential::matrix_exp(a;) costs cost(a, 0, 8) => Array;
     /// See [`super::qr::qr`].
     qr = qr::qr(a; complete: bool) costs cost(a, 0, 4) => (Array, Array);
     /// See [`super::svd::svd`].

@@ -11,6 +11,7 @@ mod checks;
 mod cholesky;
 mod detached;
 mod eigh;
+mod exponential;
 mod jacobi;
 mod lu;
 mod qr;
@@ -22,7 +23,8 @@ mod triangular;
 mod tridiagonal;
 
 pub use detached::{
-    cholesky, eigh, eigvalsh, inv, inv_ex, lu, lu_solve, qr, solve, solve_ex, solve_triangular, svd, svdvals,
+    cholesky, eigh, eigvalsh, inv, inv_ex, lu, lu_solve, matrix_exp, qr, solve, solve_ex, solve_triangular, svd,
+    svdvals,
 };
 pub use lu::{check_inverse, pivot_sign, pivots_to_permutation};
 
