@@ -4,6 +4,7 @@ pub mod activation;
 pub mod attention;
 pub mod conv;
 pub mod convolution;
+pub mod grid_sample;
 pub mod loss;
 pub mod norm;
 pub mod pad;
@@ -23,5 +24,6 @@ pub(super) static FILES: &[super::Family] = &[
     pad::FAMILY,
     patches::FAMILY,
     pool::FAMILY,
+    grid_sample::FAMILY,
     unpool::FAMILY,
 ];

@@ -7,6 +7,7 @@ pub mod composed;
 pub mod conv;
 pub mod copy;
 pub mod first_thread;
+pub mod grid_sample;
 pub mod index;
 pub mod isa;
 pub mod linalg;
