@@ -196,6 +196,8 @@ __all__ = [
     "half",
     "hsplit",
     "hypot",
+    "i0",
+    "i0_",
     "iinfo",
     "imag",
     "index_add",
@@ -258,6 +260,7 @@ __all__ = [
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_exp",
     "max",
     "max_pool1d",
     "max_pool1d_with_indices",
@@ -275,6 +278,7 @@ __all__ = [
     "multinomial",
     "multiply",
     "mv",
+    "nansum",
     "narrow",
     "ne",
     "neg",
@@ -924,6 +928,10 @@ class Tensor:
         """`sqrt(input² + other²)` without overflow."""
     def hypot_(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
+    def i0(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
+    def i0_(self) -> Tensor:
+        """The modified Bessel function of the first kind of order 0."""
     @builtins.property
     def imag(self) -> Tensor:
         """The imaginary parts, a view."""
@@ -1100,6 +1108,8 @@ class Tensor:
         """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
     def matmul(self, other: Tensor) -> Tensor:
         """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
+    def matrix_exp(self) -> Tensor:
+        """The exponential `Σ Aᵏ / k!` of square matrices."""
     def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
         """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`."""
     def maximum(self, other: _Operand) -> Tensor:
@@ -1131,6 +1141,8 @@ class Tensor:
     @builtins.property
     def name(self) -> Any:
         """None: dimensions have no names."""
+    def nansum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """Sum that takes NaN as zero, over the given dimensions, or over all."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """Elements `start .. start + length` of a dimension."""
     @builtins.property
@@ -2639,6 +2651,15 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     tensor(2.)
     """
 
+def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
+    """The exponential `Σ Aᵏ / k!` of square matrices.
+
+    >>> import pullback
+    >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
@@ -2717,118 +2738,6 @@ def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool =
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Any = None) -> Tensor:
     """The p-norm of the difference."""
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
-    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
-    tensor([[[2., 2., 2.]]])
-    """
-
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
-    """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
-    'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
-    pullback.Size([1, 1, 3, 3])
-    """
-
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
-    """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
-    'valid' or 'same'.
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
-    pullback.Size([1, 2, 2, 2, 2])
-    """
-
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
-    tensor([[[1., 1., 1., 1.]]])
-    """
-
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
-    pullback.Size([1, 3, 3, 3])
-    """
-
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
-    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
-
-    >>> import pullback
-    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
-    pullback.Size([1, 1, 3, 3, 3])
-    """
-
-def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
-    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
-
-    >>> import pullback
-    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
-    tensor([-1.,  1.])
-    """
-
-def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
-    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
-
-    >>> import pullback
-    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
-    tensor([1., 1.])
-    """
-
-def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Any = None) -> Tensor:
-    """Padding with a value."""
-
-def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
-    """The average of each window of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
-
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The average of each of `output_size` windows of the last dimension.
-
-    >>> import pullback
-    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[2., 1.]])
-    """
-
-def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """The largest element of each window of the last dimension; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
-    tensor([[3., 2.]])
-    """
-
-def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
-    pullback.Size([1, 2, 2])
-    """
-
-def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
-    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
-
-    >>> import pullback
-    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
-    pullback.Size([1, 2, 2, 2])
-    """
-
-def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
-    """`max_pool1d` with the positions of the maxima."""
-
 def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
     """Uniform random numbers in [0, 1).
 
@@ -2902,6 +2811,14 @@ def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False,
     >>> import pullback
     >>> pullback.sum(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=0)
     tensor([4., 6.])
+    """
+
+def nansum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+    """Sum that takes NaN as zero, over the given dimensions, or over all.
+
+    >>> import pullback
+    >>> pullback.nansum(pullback.tensor([1.0, float("nan"), 2.0]))
+    tensor(3.)
     """
 
 def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
@@ -3193,6 +3110,78 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> 
     >>> import pullback
     >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
+    """
+
+def erf_(input: Tensor) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erf(input: Tensor, *, out: Any = None) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erfc_(input: Tensor) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def erfc(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
+    """The inverse error function of each element; infinite at ±1 and NaN outside.
+
+    >>> import pullback
+    >>> pullback.erfinv(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
+    """Natural logarithm of the absolute value of the gamma function.
+
+    >>> import pullback
+    >>> pullback.lgamma(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def digamma(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """
+
+def i0_(input: Tensor) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    >>> import pullback
+    >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+
+def i0(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    >>> import pullback
+    >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
     """
 
 def square_(input: Tensor) -> Tensor:
@@ -3747,46 +3736,6 @@ def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.2500])
     """
 
-def erf_(input: Tensor) -> Tensor:
-    """The error function of each element.
-
-    >>> import pullback
-    >>> pullback.erf(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
-def erf(input: Tensor, *, out: Any = None) -> Tensor:
-    """The error function of each element.
-
-    >>> import pullback
-    >>> pullback.erf(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
-def erfc_(input: Tensor) -> Tensor:
-    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
-
-    >>> import pullback
-    >>> pullback.erfc(pullback.tensor([0.0]))
-    tensor([1.])
-    """
-
-def erfc(input: Tensor, *, out: Any = None) -> Tensor:
-    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
-
-    >>> import pullback
-    >>> pullback.erfc(pullback.tensor([0.0]))
-    tensor([1.])
-    """
-
-def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
-    """The inverse error function of each element; infinite at ±1 and NaN outside.
-
-    >>> import pullback
-    >>> pullback.erfinv(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
 def sigmoid_(input: Tensor) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
@@ -3801,22 +3750,6 @@ def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.sigmoid(pullback.tensor([0.0]))
     tensor([0.5000])
-    """
-
-def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
-    """Natural logarithm of the absolute value of the gamma function.
-
-    >>> import pullback
-    >>> pullback.lgamma(pullback.tensor([1.0]))
-    tensor([0.])
-    """
-
-def digamma(input: Tensor, *, out: Any = None) -> Tensor:
-    """The logarithmic derivative of the gamma function.
-
-    >>> import pullback
-    >>> pullback.digamma(pullback.tensor([1.0]))
-    tensor([-0.5772])
     """
 
 def abs_(input: Tensor) -> Tensor:
@@ -4031,3 +3964,115 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Any = No
     >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """
+
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
+    tensor([[[2., 2., 2.]]])
+    """
+
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
+    'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
+    pullback.Size([1, 1, 3, 3])
+    """
+
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+    """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
+    'valid' or 'same'.
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
+    pullback.Size([1, 2, 2, 2, 2])
+    """
+
+def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv1d`]: an input [N, C, W] and a weight [C, O/groups, K] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
+    tensor([[[1., 1., 1., 1.]]])
+    """
+
+def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv2d`]: an input [N, C, H, W] and a weight [C, O/groups, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
+    pullback.Size([1, 3, 3, 3])
+    """
+
+def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints = 0, output_padding: _Ints = 0, groups: builtins.int = 1, dilation: _Ints = 1) -> Tensor:
+    """The transpose of [`conv3d`]: an input [N, C, D, H, W] and a weight [C, O/groups, J, K, L] give [N, O, …].
+
+    >>> import pullback
+    >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
+    pullback.Size([1, 1, 3, 3, 3])
+    """
+
+def layer_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05, cudnn_enable: builtins.bool = True) -> Tensor:
+    """Zero mean and unit variance over the trailing dimensions, then `* weight + bias`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.layer_norm(pullback.tensor([1.0, 3.0]), (2,), eps=0.0)
+    tensor([-1.,  1.])
+    """
+
+def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
+    """Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
+
+    >>> import pullback
+    >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
+    tensor([1., 1.])
+    """
+
+def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Any = None) -> Tensor:
+    """Padding with a value."""
+
+def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
+    """The average of each window of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+    """The average of each of `output_size` windows of the last dimension.
+
+    >>> import pullback
+    >>> pullback.nn.functional.adaptive_avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[2., 1.]])
+    """
+
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last dimension; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
+    tensor([[3., 2.]])
+    """
+
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
+    pullback.Size([1, 2, 2])
+    """
+
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+    """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
+    pullback.Size([1, 2, 2, 2])
+    """
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+    """`max_pool1d` with the positions of the maxima."""

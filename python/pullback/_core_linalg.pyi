@@ -15,6 +15,7 @@ __all__ = [
     "eigvalsh",
     "inv",
     "matmul",
+    "matrix_exp",
     "matrix_norm",
     "norm",
     "qr",
@@ -105,6 +106,15 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     >>> import pullback
     >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     tensor(2.)
+    """
+
+def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
+    """The exponential `Σ Aᵏ / k!` of square matrices.
+
+    >>> import pullback
+    >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
     """
 
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:

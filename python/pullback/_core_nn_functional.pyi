@@ -32,6 +32,7 @@ __all__ = [
     "fold",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "hardtanh",
     "huber_loss",
@@ -94,6 +95,44 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     pullback.Size([5, 2])
+    """
+
+def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
+    """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.
+
+    >>> import pullback
+    >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
+    tensor([1., 1., 1.])
+    """
+
+def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
+    """As `pullback.softmax`."""
+
+def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
+    """As `pullback.log_softmax`."""
+
+def tanh(input: Tensor, *, out: Any = None) -> Tensor:
+    """Hyperbolic tangent of each element.
+
+    >>> import pullback
+    >>> pullback.tanh(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.sigmoid(pullback.tensor([0.0]))
+    tensor([0.5000])
+    """
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """`log(sigmoid(x))` of each element, accurate in both tails.
+
+    >>> import pullback
+    >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
+    tensor([-0.6931])
     """
 
 def relu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
@@ -393,6 +432,17 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: builtin
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
     """The largest element of each of `output_size` windows of the last three dimensions."""
 
+def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
+    """Samples of [N, C, H, W] at the points [N, Ho, Wo, 2] of a grid, or of [N, C, D, H, W] at [N, Do, Ho, Wo, 3]. A
+    point is (x, y) or (x, y, z), each from -1 to 1 where it lies in the input. `mode` is 'bilinear', 'nearest' or
+    'bicubic', and `padding_mode`, which says what lies outside, 'zeros', 'border' or 'reflection'.
+
+    >>> import pullback
+    >>> x = pullback.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+    >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
+    tensor([[[[2.5000]]]])
+    """
+
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
     """Zeros with the maxima of `max_pool1d` at their places."""
 
@@ -418,41 +468,3 @@ def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | N
 
 def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
     """`max_pool3d` with the positions of the maxima."""
-
-def dropout(input: Tensor, p: builtins.float = 0.5, training: builtins.bool = True, inplace: builtins.bool = False) -> Tensor:
-    """Each element zeroed with probability `p`, the others scaled by `1 / (1 - p)`; unchanged unless training.
-
-    >>> import pullback
-    >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
-    tensor([1., 1., 1.])
-    """
-
-def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
-    """As `pullback.softmax`."""
-
-def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
-    """As `pullback.log_softmax`."""
-
-def tanh(input: Tensor, *, out: Any = None) -> Tensor:
-    """Hyperbolic tangent of each element.
-
-    >>> import pullback
-    >>> pullback.tanh(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
-def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
-    """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.sigmoid(pullback.tensor([0.0]))
-    tensor([0.5000])
-    """
-
-def logsigmoid(input: Tensor) -> Tensor:
-    """`log(sigmoid(x))` of each element, accurate in both tails.
-
-    >>> import pullback
-    >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
-    tensor([-0.6931])
-    """

@@ -15,6 +15,10 @@ __all__ = [
     "expit",
     "expm1",
     "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log1p",
     "log_softmax",
     "logsumexp",
@@ -45,6 +49,86 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     >>> import pullback
     >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
+    """
+
+def erf(input: Tensor, *, out: Any = None) -> Tensor:
+    """The error function of each element.
+
+    >>> import pullback
+    >>> pullback.erf(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def erfc(input: Tensor, *, out: Any = None) -> Tensor:
+    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
+
+    >>> import pullback
+    >>> pullback.erfc(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
+    """The inverse error function of each element; infinite at ±1 and NaN outside.
+
+    >>> import pullback
+    >>> pullback.erfinv(pullback.tensor([0.0]))
+    tensor([0.])
+    """
+
+def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
+    """Natural logarithm of the absolute value of the gamma function.
+
+    >>> import pullback
+    >>> pullback.lgamma(pullback.tensor([1.0]))
+    tensor([0.])
+    """
+
+def digamma(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """
+
+def psi(input: Tensor, *, out: Any = None) -> Tensor:
+    """The logarithmic derivative of the gamma function.
+
+    >>> import pullback
+    >>> pullback.digamma(pullback.tensor([1.0]))
+    tensor([-0.5772])
+    """
+
+def i0(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0.
+
+    >>> import pullback
+    >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
+    tensor([1.0000, 1.2661])
+    """
+
+def i0e(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 0, times `exp(-|x|)`.
+
+    >>> import pullback
+    >>> pullback.special.i0e(pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def i1(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 1.
+
+    >>> import pullback
+    >>> pullback.special.i1(pullback.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.5652])
+    """
+
+def i1e(input: Tensor, *, out: Any = None) -> Tensor:
+    """The modified Bessel function of the first kind of order 1, times `exp(-|x|)`.
+
+    >>> import pullback
+    >>> pullback.special.i1e(pullback.tensor([0.0]))
+    tensor([0.])
     """
 
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
@@ -79,58 +163,10 @@ def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def erf(input: Tensor, *, out: Any = None) -> Tensor:
-    """The error function of each element.
-
-    >>> import pullback
-    >>> pullback.erf(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
-def erfc(input: Tensor, *, out: Any = None) -> Tensor:
-    """The complementary error function `1 - erf(x)`, accurate in the upper tail.
-
-    >>> import pullback
-    >>> pullback.erfc(pullback.tensor([0.0]))
-    tensor([1.])
-    """
-
-def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
-    """The inverse error function of each element; infinite at ±1 and NaN outside.
-
-    >>> import pullback
-    >>> pullback.erfinv(pullback.tensor([0.0]))
-    tensor([0.])
-    """
-
 def expit(input: Tensor, *, out: Any = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
     >>> pullback.sigmoid(pullback.tensor([0.0]))
     tensor([0.5000])
-    """
-
-def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
-    """Natural logarithm of the absolute value of the gamma function.
-
-    >>> import pullback
-    >>> pullback.lgamma(pullback.tensor([1.0]))
-    tensor([0.])
-    """
-
-def digamma(input: Tensor, *, out: Any = None) -> Tensor:
-    """The logarithmic derivative of the gamma function.
-
-    >>> import pullback
-    >>> pullback.digamma(pullback.tensor([1.0]))
-    tensor([-0.5772])
-    """
-
-def psi(input: Tensor, *, out: Any = None) -> Tensor:
-    """The logarithmic derivative of the gamma function.
-
-    >>> import pullback
-    >>> pullback.digamma(pullback.tensor([1.0]))
-    tensor([-0.5772])
     """

@@ -9,7 +9,7 @@ use crate::base::{DType, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::HERE;
+use crate::ops::signature::{HERE, Inexact};
 use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
@@ -314,7 +314,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
     /// tensor([2.5000])
-    fn lerp = "lerp" (input: &Tensor, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] of LERP {
+    fn lerp = "lerp" (input: &Tensor as Inexact, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] of LERP {
         if input.dtype() != end.dtype() {
             refuse!(Runtime, "expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
         }
@@ -322,9 +322,6 @@ ops! { TABLE:
             && w.dtype() != input.dtype()
         {
             refuse!(Runtime, "expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
-        }
-        if !input.dtype().is_differentiable() {
-            refuse!(NotImplemented, "not implemented for {} tensors; convert them to a float dtype", input.dtype());
         }
         if !input.dtype().is_half() {
             return interpolated(input, end, weight);

@@ -1,10 +1,14 @@
 //! How long a call will take, from the shapes of its arguments: whoever holds a lock of the host language gives it away
 //! for long calls.
 
-use super::entry::Flags;
+use super::entry::{Entry, Flags};
 use super::value::Value;
 use crate::base::Scalar;
-use crate::core::Tensor;
+use crate::core::primitive::operator_of;
+use crate::core::{Primitive, Tensor};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::OnceLock;
 
 /// What the time of an operator grows with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +74,22 @@ impl Cost {
     }
 }
 
+impl Cost {
+    /// Units of work for these tensors.
+    fn work(self, tensors: &[&Tensor]) -> f64 {
+        match self {
+            Cost::Sort => {
+                let n = spanned(tensors);
+                n * n.max(2.0).log2()
+            }
+            Cost::Product => product(tensors),
+            Cost::Cubic => tensors.iter().map(|t| cubic(t)).fold(0.0, f64::max),
+            Cost::Convolution => convolution(tensors),
+            _ => spanned(tensors),
+        }
+    }
+}
+
 impl Flags {
     /// The cost class of an entry: what its flags say, or else what its kind suggests.
     pub const fn cost(self) -> Cost {
@@ -105,16 +125,9 @@ impl Flags {
         values.iter().for_each(|v| collect(v, &mut tensors));
         let work = match cost {
             _ if self.has(Flags::CREATION) => asked(values).max(spanned(&tensors)),
-            Cost::Sort => {
-                let n = spanned(&tensors);
-                n * n.max(2.0).log2()
-            }
-            Cost::Product => product(&tensors),
-            Cost::Cubic => tensors.iter().map(|t| cubic(t)).fold(0.0, f64::max),
-            Cost::Convolution => convolution(&tensors),
             Cost::Window => spanned(&tensors) * window(values),
             _ if self.has(Flags::REPEATS) => spanned(&tensors) * window(values),
-            _ => spanned(&tensors),
+            _ => cost.work(&tensors),
         };
         work * cost.unit() >= LONG
     }
@@ -138,6 +151,35 @@ impl Flags {
             }
         }
         (most as f64).powi(power) * cost.unit() < LONG
+    }
+}
+
+/// Elements of the largest tensor below which no operator is long.
+const SMALL: usize = 512;
+
+/// Whether a rule of a primitive is long that reads these tensors, the arguments of the operator in front.
+#[inline]
+pub fn is_long_rule<'a>(p: &dyn Primitive, tensors: impl Iterator<Item = &'a Tensor> + Clone) -> bool {
+    tensors.clone().any(|t| t.stored() >= SMALL) && is_long_of_class(p, &tensors.collect::<SmallVec<[_; 8]>>())
+}
+
+#[inline(never)]
+fn is_long_of_class(p: &dyn Primitive, tensors: &[&Tensor]) -> bool {
+    let cost = of_primitive(p);
+    cost.work(tensors) * cost.unit() >= LONG
+}
+
+/// The class of the operator that a primitive is a part of.
+fn of_primitive(p: &dyn Primitive) -> Cost {
+    static CLASSES: OnceLock<FxHashMap<&'static str, Cost>> = OnceLock::new();
+    let classes = CLASSES.get_or_init(|| {
+        let names = |e: &'static Entry| [Some(e.name), e.primitive.map(|p| operator_of(p.name()))];
+        super::entries().flat_map(|e| names(e).into_iter().flatten().map(|name| (name, e.flags.cost()))).collect()
+    });
+    match classes.get(operator_of(p.name())) {
+        // A view's derivative moves elements.
+        None | Some(Cost::Free) => Cost::Cheap,
+        Some(&cost) => cost,
     }
 }
 

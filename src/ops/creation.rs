@@ -8,7 +8,7 @@ use crate::base::promote::default_float;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{LevelId, Meta, Tensor, level};
 use crate::dense::{Array, index};
-use crate::ops::signature::HERE;
+use crate::ops::signature::{HERE, RequiresGrad};
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{basis, constant};
 
@@ -119,7 +119,7 @@ ops! { TABLE:
     /// >>> pullback.full((2,), 3.0)
     /// tensor([3., 3.])
     fn full = "full" (size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let dtype = dtype.unwrap_or(fill_value.dtype(default_float()));
         filled_with(&sizes(HERE, size)?, dtype, fill_value)
@@ -131,7 +131,7 @@ ops! { TABLE:
     /// >>> pullback.zeros(2)
     /// tensor([0., 0.])
     fn zeros = "zeros" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
@@ -143,7 +143,7 @@ ops! { TABLE:
     /// >>> pullback.ones(2)
     /// tensor([1., 1.])
     fn ones = "ones" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(1))
@@ -155,7 +155,7 @@ ops! { TABLE:
     /// >>> pullback.empty(2, 3).shape
     /// pullback.Size([2, 3])
     fn empty = "empty" (size: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None,
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None,
         memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [VARIADIC, CREATION] {
         options!(layout, device, requires_grad, pin_memory, memory_format);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(default_float()), Scalar::Int(0))
@@ -167,7 +167,7 @@ ops! { TABLE:
     /// >>> pullback.zeros_like(pullback.tensor([1, 2]))
     /// tensor([0, 0])
     fn zeros_like = "zeros_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
@@ -178,14 +178,14 @@ ops! { TABLE:
     /// >>> pullback.ones_like(pullback.tensor([1, 2]))
     /// tensor([1, 1])
     fn ones_like = "ones_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(1))
     }
 
     /// As `zeros_like`: values that do not matter.
     fn empty_like = "empty_like" (input: &Tensor; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled(input.shape(), dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
@@ -196,7 +196,7 @@ ops! { TABLE:
     /// >>> pullback.full_like(pullback.tensor([1, 2]), 7)
     /// tensor([7, 7])
     fn full_like = "full_like" (input: &Tensor, fill_value: Scalar; dtype: Option<DType> = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, memory_format);
         filled_with(input.shape(), dtype.unwrap_or(input.dtype()), fill_value)
@@ -204,28 +204,28 @@ ops! { TABLE:
 
     /// Zeros of the same dtype in another shape.
     fn new_zeros = "Tensor.new_zeros" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// Ones of the same dtype in another shape.
     fn new_ones = "Tensor.new_ones" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(1))
     }
 
     /// As `new_zeros`: values that do not matter.
     fn new_empty = "Tensor.new_empty" (input: &Tensor, size: &[i64]; dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, CREATION] {
         options!(device, requires_grad);
         filled(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), Scalar::Int(0))
     }
 
     /// One value, of the same dtype, in another shape.
     fn new_full = "Tensor.new_full" (input: &Tensor, size: &[i64], fill_value: Scalar; dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
         options!(device, requires_grad);
         filled_with(&sizes(HERE, size)?, dtype.unwrap_or(input.dtype()), fill_value)
     }
@@ -237,7 +237,7 @@ ops! { TABLE:
     /// tensor([1, 3, 5])
     fn arange = "arange" (start: Scalar = Scalar::Int(0), end: Option<Scalar> = None, step: Scalar = Scalar::Int(1);
         dtype: Option<DType> = None, layout: Layout = Layout::None, device: Device = Device::None,
-        requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
+        requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let (start, end) = match end {
             Some(e) => (start, e),
@@ -253,7 +253,7 @@ ops! { TABLE:
     /// >>> pullback.linspace(0, 1, 3)
     /// tensor([0.0000, 0.5000, 1.0000])
     fn linspace = "linspace" (start: Operand<'_>, end: Operand<'_>, steps: i64; dtype: Option<DType> = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         if steps < 0 {
@@ -291,7 +291,7 @@ ops! { TABLE:
     /// tensor([[1., 0.],
     ///         [0., 1.]])
     fn eye = "eye" (n: i64, m: Option<i64> = None; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let m = m.unwrap_or(n);
         if n < 0 || m < 0 {
@@ -306,7 +306,7 @@ ops! { TABLE:
 
     /// A number as a 0-d tensor.
     fn scalar_tensor = "scalar_tensor" (s: Scalar; dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
         let dtype = dtype.unwrap_or(default_float());
         let s = fitting(HERE, "s", s, dtype)?;

@@ -1,14 +1,13 @@
 //! Diagonals and triangles.
 
 use crate::bail;
-use crate::base::shape::wrap_argument;
 use crate::base::size::Whole;
 use crate::base::{DType, Layout, Result, Shape};
 use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
-use crate::ops::signature::{Dim, HERE, Stacked};
+use crate::ops::signature::{Dim, HERE, NewDim, Stacked};
 use crate::rules::basis;
 use crate::rules::{Batching, Linear, shapes};
 
@@ -163,16 +162,11 @@ ops! { TABLE:
     /// >>> pullback.diag_embed(pullback.tensor([1, 2]))
     /// tensor([[1, 0],
     ///         [0, 2]])
-    fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [METHOD] of DIAGONAL_EMBED {
-        if input.rank() == 0 {
-            refuse!(Runtime, "input must have at least one dimension");
-        }
-        let rank = input.rank() + 1;
-        let (i, j) = (wrap_argument(HERE, "dim1", dim1, rank)?, wrap_argument(HERE, "dim2", dim2, rank)?);
-        if i == j {
+    fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 as NewDim = -2, dim2: i64 as NewDim = -1) -> Tensor [METHOD] of DIAGONAL_EMBED {
+        if dim1 == dim2 {
             refuse!(Runtime, "diagonal dimensions cannot be identical {dim1}, {dim2}");
         }
-        embed(input, offset, i, j)
+        embed(input, offset, dim1, dim2)
     }
 
     /// The sum of the main diagonal of a matrix.

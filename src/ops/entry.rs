@@ -14,6 +14,8 @@ pub struct Param {
     /// The default as written in Rust; `None` if the argument is required.
     pub default: Option<&'static str>,
     pub keyword_only: bool,
+    /// What it is declared to be beyond its type, such as `Dim`: a kind of [`super::signature`].
+    pub declared: Option<&'static str>,
 }
 
 impl Param {

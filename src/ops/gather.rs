@@ -4,11 +4,10 @@ use super::indexing;
 use super::products::scatter_multiply;
 use super::promote::fitting;
 use super::value::{Operand, Value};
-use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::index as kernels;
-use crate::ops::signature::{Dim, HERE, IndexTensor, IndexVector, inside};
+use crate::ops::signature::{Dim, HERE, IndexOrEmpty, IndexTensor, IndexVector, Integers, inside};
 use crate::rules::abstracted;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
@@ -25,9 +24,6 @@ struct Elementwise {
 }
 
 fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
-    if !idx.dtype().is_integer() {
-        refuse!(Runtime, "expected an integer dtype for argument 'index', but got {}", idx.dtype());
-    }
     let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
         refuse!(
@@ -113,7 +109,7 @@ ops! { TABLE:
     /// >>> pullback.gather(pullback.tensor([[1, 2], [3, 4]]), 1, pullback.tensor([[0, 0], [1, 0]]))
     /// tensor([[1, 1],
     ///         [4, 3]])
-    fn gather = "gather" (input: &Tensor, dim: i64 as Dim, index: &Tensor; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
+    fn gather = "gather" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
         if index.numel() == 0 {
             let zeros = basis::full(index.shape(), input.dtype(), 0)?;
@@ -128,7 +124,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
     /// tensor([0., 0., 5.])
-    fn scatter = "scatter" (input: &Tensor, dim: i64 as Dim, index: &Tensor, src: Option<Operand<'_>> = None;
+    fn scatter = "scatter" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: Option<Operand<'_>> = None;
         value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         match src.or(value) {
             Some(s) => scattered(input, dim, index, s, reduce),
@@ -141,7 +137,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
-    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
         scattered(input, dim, index, Operand::Tensor(src), Some("add"))
     }
 
@@ -211,8 +207,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.take_along_dim(pullback.tensor([[3, 1, 2]]), pullback.tensor([[1, 2, 0]]), 1)
     /// tensor([[1, 2, 3]])
-    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor as IndexTensor, dim: Option<i64> = None) -> Tensor [METHOD, SCATTERED] {
-        let Some(dim) = dim else {
+    fn take_along_dim = "take_along_dim" (input: &Tensor, indices: &Tensor as IndexTensor, dim: Option<i64> as Option<Dim> = None) -> Tensor [METHOD, SCATTERED] {
+        let Some(d) = dim else {
             let (x, i) = (super::shape::ravel(input)?, super::shape::ravel(indices)?);
             return gather(&x, 0, &i, false);
         };
@@ -220,7 +216,6 @@ ops! { TABLE:
             refuse!(Runtime, "input and indices should have the same number of dimensions, but got {} \
                 and {}", input.rank(), indices.rank());
         }
-        let d = wrap_dim(HERE, dim, input.rank())?;
         if input.rank() == 0 {
             return gather(input, 0, indices, false);
         }
@@ -292,17 +287,13 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
     /// tensor([[2.],
     ///         [1.]])
-    fn embedding = "nn.functional.embedding" (input: &Tensor, weight: &Tensor, padding_idx: Option<i64> = None,
+    fn embedding = "nn.functional.embedding" (input: &Tensor as Integers, weight: &Tensor, padding_idx: Option<i64> = None,
         max_norm: Option<f64> = None, norm_type: f64 = 2.0, scale_grad_by_freq: bool = false, sparse: bool = false)
         -> Tensor [SCATTERED, NO_OUT] {
         let _ = (norm_type, sparse);
         if max_norm.is_some() || scale_grad_by_freq {
             refuse!(NotImplemented, "max_norm and scale_grad_by_freq are not implemented; renormalise the \
                 weight or scale its gradient");
-        }
-        if !matches!(input.dtype(), DType::I64 | DType::I32) {
-            refuse!(Runtime, "expected tensor for argument 'indices' to have int32 or int64 dtype, but got {}",
-                input.dtype());
         }
         if weight.rank() != 2 {
             refuse!(Runtime, "'weight' must be 2-D, but it is {}-D", weight.rank());

@@ -4,11 +4,10 @@
 
 use super::value::Value;
 use crate::base::promote::{Promotion, Strength};
-use crate::base::shape::wrap_dim;
 use crate::base::size::Whole;
 use crate::base::{DType, Result};
 use crate::core::{Tensor, host};
-use crate::ops::signature::{Dim, HERE};
+use crate::ops::signature::{HERE, JoinDim, MemberDim, NewDim, SplitDim};
 use crate::rules::basis;
 
 /// The dtype of tensors together.
@@ -20,16 +19,11 @@ pub fn joint_dtype(tensors: &[&Tensor]) -> DType {
     p.result().unwrap_or(DType::F32)
 }
 
-fn concatenate(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
-    let Some(first) = tensors.first() else { refuse!(Value, "expected a non-empty list of Tensors") };
+fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
     let dtype = joint_dtype(tensors);
     // Empty 1-D tensors are skipped, as in PyTorch.
     let parts: Vec<&Tensor> = tensors.iter().filter(|t| t.shape()[..] != [0]).copied().collect();
-    let Some(like) = parts.first() else { return basis::cast(first, dtype) };
-    if like.rank() == 0 {
-        refuse!(Runtime, "zero-dimensional tensor cannot be concatenated");
-    }
-    let d = wrap_dim(HERE, dim, like.rank())?;
+    let Some(like) = parts.first() else { return basis::cast(tensors[0], dtype) };
     for (i, p) in parts.iter().enumerate() {
         host::turn(i)?;
         if p.rank() != like.rank() {
@@ -83,7 +77,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
     /// tensor([1, 2, 3])
-    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 = 0) -> Tensor [] of basis::CAT {
+    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 as JoinDim = 0) -> Tensor [] of basis::CAT {
         concatenate(&tensors, dim)
     }
 
@@ -112,9 +106,8 @@ ops! { TABLE:
     /// >>> pullback.stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
     /// tensor([[1, 2],
     ///         [3, 4]])
-    fn stack = "stack" (tensors: Vec<&Tensor>, dim: i64 = 0) -> Tensor [] {
-        let Some(first) = tensors.first() else { refuse!(Runtime, "expects a non-empty TensorList") };
-        let d = wrap_dim(HERE, dim, first.rank().saturating_add(1))?;
+    fn stack = "stack" (tensors: Vec<&Tensor>, dim: i64 as NewDim = 0) -> Tensor [] {
+        let first = tensors[0];
         for (i, t) in tensors.iter().enumerate() {
             if t.shape() != first.shape() {
                 refuse!(Runtime, "expects each tensor to be equal size, but got {} at entry 0 and {} at entry {i}",
@@ -123,10 +116,10 @@ ops! { TABLE:
         }
         let row = |(i, t): (usize, &&Tensor)| {
             host::turn(i)?;
-            super::shape::unsqueeze(t, d as i64)
+            basis::unsqueeze_dims(t, &[dim])
         };
         let rows: Vec<Tensor> = tensors.iter().enumerate().map(row).collect::<Result<_>>()?;
-        concatenate(&rows.iter().collect::<Vec<_>>(), d as i64)
+        concatenate(&rows.iter().collect::<Vec<_>>(), dim)
     }
 
     /// Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.
@@ -134,28 +127,26 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.split(pullback.arange(5), 2)
     /// (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    fn split = "split" (tensor: &Tensor, split_size_or_sections: &Value, dim: i64 = 0) -> Vec<Tensor> [METHOD, VIEW] {
-        let d = splittable(tensor, dim)?;
-        let total = tensor.shape()[d];
+    fn split = "split" (tensor: &Tensor, split_size_or_sections: &Value, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
+        let total = tensor.shape()[dim];
         match super::reduce::dims_of(split_size_or_sections)? {
             Some(s) if matches!(split_size_or_sections, Value::Tuple(_) | Value::List(_) | Value::Ints(_)) => {
-                sections(tensor, d, &s)
+                sections(tensor, dim, &s)
             }
             Some(s) if s.len() == 1 => {
                 if s[0] < 0 || (s[0] == 0 && total != 0) {
                     refuse!(Runtime, "expects split_size be positive, but got split_size={}", s[0]);
                 }
-                pieces(tensor, d, even(total, s[0].max(1) as usize)?)
+                pieces(tensor, dim, even(total, s[0].max(1) as usize)?)
             }
             _ => refuse!(Type, "argument 'split_size_or_sections' must be int or tuple of ints"),
         }
     }
 
     /// Pieces of the sizes listed along a dimension.
-    fn split_with_sizes = "split_with_sizes" (input: &Tensor, split_sizes: &[i64], dim: i64 = 0)
+    fn split_with_sizes = "split_with_sizes" (input: &Tensor, split_sizes: &[i64], dim: i64 as SplitDim = 0)
         -> Vec<Tensor> [METHOD, VIEW] {
-        let d = splittable(input, dim)?;
-        sections(input, d, split_sizes)
+        sections(input, dim, split_sizes)
     }
 
     /// At most `chunks` pieces of equal size (the last may be smaller) along a dimension.
@@ -163,17 +154,16 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.chunk(pullback.arange(5), 2)
     /// (tensor([0, 1, 2]), tensor([3, 4]))
-    fn chunk = "chunk" (input: &Tensor, chunks: i64, dim: i64 = 0) -> Vec<Tensor> [METHOD, VIEW] {
+    fn chunk = "chunk" (input: &Tensor, chunks: i64, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
         if chunks < 1 {
             refuse!(Runtime, "expects `chunks` to be greater than 0, got: {chunks}");
         }
-        let d = splittable(input, dim)?;
-        let total = input.shape()[d];
+        let total = input.shape()[dim];
         if total == 0 {
             super::check_pieces(HERE, chunks as usize)?;
-            return pieces(input, d, (0..chunks).map(|_| 0));
+            return pieces(input, dim, (0..chunks).map(|_| 0));
         }
-        pieces(input, d, even(total, total.div_ceil(chunks as usize))?)
+        pieces(input, dim, even(total, total.div_ceil(chunks as usize))?)
     }
 
     /// The members along a dimension, without it.
@@ -181,10 +171,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.unbind(pullback.tensor([[1, 2], [3, 4]]))
     /// (tensor([1, 2]), tensor([3, 4]))
-    fn unbind = "unbind" (input: &Tensor, dim: i64 as Dim = 0) -> Vec<Tensor> [METHOD, VIEW] {
-        if input.rank() == 0 {
-            refuse!(Index, "dimension specified as {dim} but tensor has no dimensions");
-        }
+    fn unbind = "unbind" (input: &Tensor, dim: i64 as MemberDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
         super::check_pieces(HERE, input.shape()[dim])?;
         let member = |i| {
             host::turn(i)?;
@@ -192,13 +179,6 @@ ops! { TABLE:
         };
         (0..input.shape()[dim]).map(member).collect()
     }
-}
-
-fn splittable(x: &Tensor, dim: i64) -> Result<usize> {
-    if x.rank() == 0 {
-        refuse!(Runtime, "expects at least a 1-dimensional tensor");
-    }
-    wrap_dim(HERE, dim, x.rank())
 }
 
 fn sections(x: &Tensor, d: usize, sizes: &[i64]) -> Result<Vec<Tensor>> {

@@ -48,8 +48,8 @@ macro_rules! ops {
                 aliases: &[$($alias),*],
                 primitive: $crate::__primitive!($($prim)?),
                 params: &[
-                    $($crate::__param!($p, $t, false $(, $d)?),)*
-                    $($($crate::__param!($kp, $kt, true $(, $kd)?),)+)?
+                    $($crate::__param!($p, $t, [$($k)?], false $(, $d)?),)*
+                    $($($crate::__param!($kp, $kt, [$($kk)?], true $(, $kd)?),)+)?
                 ],
                 returns: <$ret as $crate::ops::value::IntoValue>::RETURNS,
                 doc: &[$($doc),*],
@@ -130,7 +130,7 @@ macro_rules! __binary_method {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __param {
-    ($p:ident, $t:ty, $kwonly:literal $(, $d:expr)?) => {
+    ($p:ident, $t:ty, [$($k:ty)?], $kwonly:literal $(, $d:expr)?) => {
         $crate::ops::Param {
             name: {
                 const NAME: &str = stringify!($p);
@@ -140,6 +140,7 @@ macro_rules! __param {
             optional: <$t as $crate::ops::Arg<'_>>::OPTIONAL,
             default: $crate::__default!($($d)?),
             keyword_only: $kwonly,
+            declared: $crate::__declared_name!($($k)?),
         }
     };
 }
@@ -181,6 +182,17 @@ macro_rules! __primitive {
     };
     ($prim:path) => {
         Some(&$prim)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __declared_name {
+    () => {
+        None
+    };
+    ($k:ty) => {
+        Some(<$k as $crate::ops::signature::KindOf>::NAME)
     };
 }
 
@@ -298,7 +310,7 @@ macro_rules! __unary_entries {
                 name: $path,
                 aliases: &[$($alias),*],
                 primitive: Some(&$prim),
-                params: &[$crate::__param!(input, &$crate::core::Tensor, false)],
+                params: &[$crate::__param!(input, &$crate::core::Tensor, [], false)],
                 returns: "Tensor",
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
@@ -408,8 +420,8 @@ macro_rules! __binary_entries {
                 aliases: &[$($alias),*],
                 primitive: Some(&$prim),
                 params: &[
-                    $crate::__param!(input, $first, false),
-                    $crate::__param!(other, $crate::ops::value::Operand<'_>, false),
+                    $crate::__param!(input, $first, [], false),
+                    $crate::__param!(other, $crate::ops::value::Operand<'_>, [], false),
                 ],
                 returns: "Tensor",
                 doc: &[$($doc),*],

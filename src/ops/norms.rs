@@ -3,18 +3,17 @@
 use super::arith::{divide_floats, pow_same};
 use super::compare::{eq, ne};
 use super::promote::single;
-use super::reduce::{amax_over, amin_over, dims_of};
+use super::reduce::{amax_over, amin_over};
 use super::unary::{abs, sign};
 use super::value::Value;
 use crate::bail;
-use crate::base::shape::wrap_dims;
 use crate::base::{DType, Result, Scalar};
 use crate::core::params::Dims;
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::{Dimensions, HERE, Reduced, reduced};
+use crate::ops::signature::{Dimensions, Reduced, SomeDimensions};
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight, shapes};
 
@@ -180,21 +179,17 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
-    fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value = &Value::None,
+    fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
         keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
         let x = float(A, dtype)?;
         let order = order(ord)?;
-        let dims = match dims_of(dim)? {
-            Some(d) => Some(wrap_dims(HERE, &d, x.rank())?),
-            None => None,
-        };
-        if let Some(d) = &dims
+        if let Some(d) = &dim
             && d.len() > 2
         {
             refuse!(Runtime, "if dim is specified, it must be of length 1 or 2, got {}", d.len());
         }
         let all: Dims = (0..x.rank()).collect();
-        match (&order, dims) {
+        match (&order, dim) {
             (Order::Default, d) => euclidean(&x, &d.unwrap_or(all), keepdim),
             (_, None) if x.rank() == 2 => of_matrix(&x, &order, &all, keepdim),
             (Order::P(p), None) if x.rank() == 1 => vector(&x, *p, &all, keepdim),
@@ -230,14 +225,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
-    fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value = &Value::None, keepdim: bool = false,
+    fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value as Reduced = &Value::None, keepdim: bool = false,
         dtype: Option<DType> = None) -> Tensor [METHOD] {
         let x = float(input, dtype)?;
-        let dims = reduced(dims_of(dim)?.as_deref(), x.rank())?;
         match order(p)? {
-            Order::Default | Order::Name("fro") => euclidean(&x, &dims, keepdim),
-            Order::P(p) => vector(&x, p, &dims, keepdim),
-            name => of_matrix(&x, &name, &dims, keepdim),
+            Order::Default | Order::Name("fro") => euclidean(&x, &dim, keepdim),
+            Order::P(p) => vector(&x, p, &dim, keepdim),
+            name => of_matrix(&x, &name, &dim, keepdim),
         }
     }
 

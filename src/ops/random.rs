@@ -8,7 +8,9 @@ use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::random as kernels;
-use crate::ops::signature::{FloatDType, HERE, Probability, float_dtype, inside, probability};
+use crate::ops::signature::{
+    FloatDType, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, inside, probability,
+};
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{Opaque, OpaqueBatch, basis, shapes};
 use smallvec::smallvec;
@@ -84,8 +86,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.rand(2, 3).shape
     /// pullback.Size([2, 3])
-    fn rand = "rand" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+    fn rand = "rand" (size: &[i64]; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> as FloatDType = None,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, dtype, sizes(HERE, size)?, generator)
@@ -96,17 +98,17 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.randn(2, 3).shape
     /// pullback.Size([2, 3])
-    fn randn = "randn" (size: &[i64]; generator: Source<'_> = None, dtype: Option<DType> as FloatDType = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+    fn randn = "randn" (size: &[i64]; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> as FloatDType = None,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [VARIADIC, CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, dtype, sizes(HERE, size)?, generator)
     }
 
     /// Uniform random numbers in [0, 1) with the shape and dtype of another tensor.
-    fn rand_like = "rand_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
+    fn rand_like = "rand_like" (input: &Tensor; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
         layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None)
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, memory_format: MemoryFormat = MemoryFormat::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
@@ -114,9 +116,9 @@ ops! { TABLE:
     }
 
     /// Standard normal random numbers with the shape and dtype of another tensor.
-    fn randn_like = "randn_like" (input: &Tensor; generator: Source<'_> = None, dtype: Option<DType> = None,
+    fn randn_like = "randn_like" (input: &Tensor; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
         layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, memory_format: MemoryFormat = MemoryFormat::None)
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, memory_format: MemoryFormat = MemoryFormat::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
@@ -129,8 +131,8 @@ ops! { TABLE:
     /// >>> pullback.randint(10, (4,)).dtype
     /// pullback.int64
     fn randint = "randint" (low: &Value = &Value::None, high: &Value = &Value::None, size: &Value = &Value::None;
-        generator: Source<'_> = None, dtype: Option<DType> = None, layout: Layout = Layout::None,
-        device: Device = Device::None, requires_grad: bool = false, pin_memory: PinMemory = PinMemory::None)
+        generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None, layout: Layout = Layout::None,
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None)
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         let (low, high, size) = randint_bounds(low, high, size)?;
@@ -140,8 +142,8 @@ ops! { TABLE:
     /// Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     /// `randint_like(x, low, high)`.
     fn randint_like = "randint_like" (input: &Tensor, low: i64, high: Option<i64> = None;
-        generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+        generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let (low, high) = high.map_or((0, low), |h| (low, h));
@@ -153,8 +155,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.randperm(4).sort().values
     /// tensor([0, 1, 2, 3])
-    fn randperm = "randperm" (n: i64; generator: Source<'_> = None, dtype: Option<DType> = None,
-        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool = false,
+    fn randperm = "randperm" (n: i64; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
         if n < 0 {
@@ -169,8 +171,8 @@ ops! { TABLE:
     /// >>> pullback.normal(0.0, 1.0, (3,)).shape
     /// pullback.Size([3])
     fn normal = "normal" (mean: super::value::Operand<'_>, std: super::value::Operand<'_> = 1.0.into(),
-        size: Option<&[i64]> = None; generator: Source<'_> = None, dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool = false) -> Tensor [CREATION, RANDOM] {
+        size: Option<&[i64]> = None; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
+        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [CREATION, RANDOM] {
         use super::value::Operand::{Number, Tensor as T};
         ignore!(device, requires_grad);
         if let Number(s) = std
@@ -200,7 +202,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bernoulli(pullback.tensor([0.0, 1.0]))
     /// tensor([0., 1.])
-    fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> = None)
+    fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> as GivenGenerator = None)
         -> Tensor [METHOD, RANDOM] {
         if let Some(p) = p {
             return law_like(Law::Bernoulli { p }, input.dtype(), input, generator);
@@ -216,7 +218,7 @@ ops! { TABLE:
     /// >>> pullback.multinomial(pullback.tensor([0.0, 1.0]), 1)
     /// tensor([1])
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
-        generator: Source<'_> = None) -> Tensor [METHOD, RANDOM] of MULTINOMIAL {
+        generator: Source<'_> as GivenGenerator = None) -> Tensor [METHOD, RANDOM] of MULTINOMIAL {
         let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
         let _without_data = input.is_abstract().then(level::WithoutData::enter);
         // A call that fails leaves the generator alone, where the weights can be looked at.
@@ -234,7 +236,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
     /// tensor([1., 1., 1.])
-    fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false)
+    fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool as Inplace = false)
         -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT] {
         let _ = inplace;
         if !(0.0..=1.0).contains(&p) {
@@ -258,7 +260,7 @@ macro_rules! fills {
     ($($(#[doc = $doc:literal])* $name:ident = $path:literal ( $($p:ident : $t:ty = $d:expr),* ) $law:expr;)*) => {
         ops! { FILLS: $(
             $(#[doc = $doc])*
-            fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> = None)
+            fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> as GivenGenerator = None)
                 -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
                 law_like($law, input.dtype(), input, generator)
             }
@@ -284,7 +286,7 @@ fills! {
 ops! { MORE_FILLS:
     /// Fills with 0 and 1, the latter with probability `p`, a number or a tensor.
     fn bernoulli_fill = "Tensor.bernoulli" (input: &Tensor, p: super::value::Operand<'_> = 0.5.into();
-        generator: Source<'_> = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
+        generator: Source<'_> as GivenGenerator = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
         match p {
             super::value::Operand::Number(p) => {
                 probability("p", p.as_f64())?;
@@ -301,7 +303,7 @@ ops! { MORE_FILLS:
 
     /// Fills with random integers in [from, to): by default all that the dtype represents exactly.
     fn random_fill = "Tensor.random" (input: &Tensor, from_: Option<i64> = None, to: Option<i64> = None;
-        generator: Source<'_> = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
+        generator: Source<'_> as GivenGenerator = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
         let top = match input.dtype() {
             DType::Bool => 2,
             DType::U8 => 256,

@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
-use crate::ops::signature::{Ordered, Reduced, reduced};
+use crate::ops::signature::{Reduced, in_inexact, reduced};
 use crate::rules::basis::{self, cast, number, sub, where_};
 use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -169,17 +169,6 @@ fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     cast(input, dtype.unwrap_or(natural))
 }
 
-fn float_dtype(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
-    let d = dtype.unwrap_or(input.dtype());
-    if !d.is_differentiable() {
-        refuse!(
-            Runtime,
-            "could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}"
-        );
-    }
-    cast(input, d)
-}
-
 fn count(x: &Tensor, dims: &[usize]) -> usize {
     dims.iter().map(|&d| x.shape()[d]).product()
 }
@@ -298,8 +287,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nansum(pullback.tensor([1.0, float("nan"), 2.0]))
     /// tensor(3.)
-    fn nansum = "nansum" (input: &Tensor as Ordered, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false;
+    fn nansum = "nansum" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false;
         dtype: Option<DType> = None) -> Tensor [METHOD] {
+        if input.dtype().is_complex() {
+            refuse!(Runtime, "does not support {} tensors; sum their real and imaginary part", input.dtype());
+        }
         let numbers = match input.dtype().is_float() {
             true => where_(&isnan(input)?, &number(input, 0.0), input)?,
             false => input.clone(),
@@ -314,7 +306,7 @@ ops! { TABLE:
     /// tensor(2.)
     fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
         -> Tensor [METHOD] {
-        let x = float_dtype(input, dtype)?;
+        let x = in_inexact(input, dtype)?;
         mean_over(&x, &dim, keepdim)
     }
 

@@ -1,10 +1,10 @@
 //! Views: the same elements under another shape. Writes to them reach the tensor that they were made from.
 
-use crate::base::shape::{broadcast_all, wrap_dims};
+use crate::base::shape::broadcast_all;
 use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::ops::signature::{Dim, Dimensions, HERE, NewDim};
+use crate::ops::signature::{AllDimensions, Dim, Dimensions, HERE, NewDim};
 use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -93,18 +93,6 @@ pub fn broadcast(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
 
 fn as_i64(shape: &Shape) -> SmallVec<[i64; 6]> {
     shape.iter().map(|&d| d as i64).collect()
-}
-
-fn order(dims: &[i64], rank: usize) -> Result<Dims> {
-    if dims.len() != rank {
-        refuse!(
-            Runtime,
-            "number of dimensions in the tensor input does not match the length of the desired ordering of \
-             dimensions: input.dim() = {rank} is not equal to len(dims) = {}",
-            dims.len()
-        );
-    }
-    wrap_dims(HERE, dims, rank)
 }
 
 /// The error for a shape that needs a copy.
@@ -226,8 +214,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.permute(pullback.ones(2, 3), (1, 0)).shape
     /// pullback.Size([3, 2])
-    fn permute = "permute" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] of basis::PERMUTE {
-        basis::permute(input, &order(dims, input.rank())?)
+    fn permute = "permute" (input: &Tensor, dims: &[i64] as AllDimensions) -> Tensor [METHOD, VIEW, VARIADIC] of basis::PERMUTE {
+        basis::permute(input, &dims)
     }
 
     /// Two dimensions swapped.

@@ -4,11 +4,13 @@
 use super::entry::Flags;
 use super::value::{Operand, Value};
 use crate::base::promote::default_float;
-use crate::base::shape::{wrap_argument, wrap_dims};
+use crate::base::shape::{wrap_argument, wrap_arguments, wrap_dims};
 use crate::base::{DType, Error, Result, Scalar};
 use crate::core::Tensor;
-use crate::core::params::Dims;
+use crate::core::params::{Dims, Parameters};
+use crate::dense::random::Generator;
 use crate::rules::basis;
+use std::sync::Arc;
 
 /// Stands for the name of the operator in the text of an error, until the operator's own function puts it there.
 pub const HERE: &str = "<operator>";
@@ -70,8 +72,9 @@ impl Subject for &Tensor {
     }
 }
 impl Subject for Vec<&Tensor> {
+    /// The first, empty ones of one dimension aside: these may be joined with tensors of any rank.
     fn subject(&self) -> Option<&Tensor> {
-        self.first().copied()
+        self.iter().find(|t| t.shape()[..] != [0]).or(self.first()).copied()
     }
 }
 impl Subject for Operand<'_> {
@@ -82,11 +85,16 @@ impl Subject for Operand<'_> {
         }
     }
 }
-impl Subject for &[i64] {
-    fn subject(&self) -> Option<&Tensor> {
-        None
-    }
+macro_rules! no_subject {
+    ($($t:ty),*) => {$(
+        impl Subject for $t {
+            fn subject(&self) -> Option<&Tensor> {
+                None
+            }
+        }
+    )*};
 }
+no_subject!(&[i64], i64, Scalar, &Value);
 
 /// A kind of argument: what a caller gives, and what the body gets.
 pub trait Declared<Given> {
@@ -100,6 +108,29 @@ impl<G, K: Declared<G>> Declared<Option<G>> for Option<K> {
     fn check(given: Option<G>, at: Place<'_>) -> Result<Self::Checked> {
         given.map(|g| K::check(g, at)).transpose()
     }
+}
+
+/// The name of a kind, by which the list of entries tells what a parameter is declared to be.
+pub trait KindOf {
+    const NAME: &'static str;
+}
+impl<K: KindOf> KindOf for Option<K> {
+    const NAME: &'static str = K::NAME;
+}
+macro_rules! kinds {
+    ($($kind:ident)*) => {$(
+        impl KindOf for $kind {
+            const NAME: &'static str = stringify!($kind);
+        }
+    )*};
+}
+kinds! {
+    AllDimensions Dim DimOrOther Dimensions FilledMembers FloatDType Floats GivenGenerator IndexTensor IndexVector
+    Inplace JoinDim Integers IndexOrEmpty Matrices MemberDim NewDim OrBatchMean Ordered Inexact Probability Reduced
+    ReductionMode RequiresGrad SomeDimensions SplitDim Square Stacked
+}
+impl<const N: usize> KindOf for Ranked<N> {
+    const NAME: &'static str = "Ranked";
 }
 
 /// What a method takes for a parameter of an entry: the value itself, or what stands for it without doubt.
@@ -175,13 +206,151 @@ impl Declared<i64> for Dim {
     }
 }
 
+#[cold]
+fn no_tensors(kind: crate::base::Kind) -> Error {
+    refused(kind, format_args!("expected a non-empty list of Tensors; give one at least"))
+}
+
 /// The place of a dimension that the result has and the first tensor has not.
 pub enum NewDim {}
 impl Declared<i64> for NewDim {
     type Checked = usize;
     #[inline]
     fn check(dim: i64, at: Place<'_>) -> Result<usize> {
-        wrap_argument(HERE, at.name, dim, at.rank().saturating_add(1))
+        let Some(first) = at.subject else { return Err(no_tensors(crate::base::Kind::Runtime)) };
+        wrap_argument(HERE, at.name, dim, first.rank().saturating_add(1))
+    }
+}
+
+fn without_dimensions(kind: crate::base::Kind, at: Place<'_>) -> Error {
+    refused(
+        kind,
+        format_args!(
+            "argument '{}': expects at least a 1-dimensional tensor, but it has no dimensions; give it one with \
+             unsqueeze(0)",
+            at.name
+        ),
+    )
+}
+
+/// A dimension that a tensor is cut along: one without dimensions has none.
+pub enum SplitDim {}
+impl Declared<i64> for SplitDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        match at.subject.map(Tensor::rank) {
+            None => Err(no_tensors(crate::base::Kind::Value)),
+            Some(0) => Err(without_dimensions(crate::base::Kind::Runtime, at)),
+            Some(rank) => wrap_argument(HERE, at.name, dim, rank),
+        }
+    }
+}
+
+/// A dimension that tensors are joined along. Those of one dimension without elements, which join with all, have any.
+pub enum JoinDim {}
+impl Declared<i64> for JoinDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        if at.subject.is_some_and(|t| t.shape()[..] == [0]) { Ok(0) } else { SplitDim::check(dim, at) }
+    }
+}
+
+/// A dimension whose members are counted: one that a tensor without dimensions lacks.
+pub enum MemberDim {}
+impl Declared<i64> for MemberDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        let d = wrap_argument(HERE, at.name, dim, at.rank())?;
+        if at.rank() == 0 { Err(without_dimensions(crate::base::Kind::Index, at)) } else { Ok(d) }
+    }
+}
+/// Such dimensions, which may be named twice.
+impl Declared<&[i64]> for MemberDim {
+    type Checked = Dims;
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        dims.iter().map(|&d| <MemberDim as Declared<i64>>::check(d, at)).collect()
+    }
+}
+
+/// All dimensions of the first tensor, each once, in some order.
+pub enum AllDimensions {}
+impl Declared<&[i64]> for AllDimensions {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        if dims.len() != at.rank() {
+            refuse!(
+                Runtime,
+                "argument '{}': number of dimensions in the tensor input does not match the length of the desired \
+                 ordering of dimensions: input.dim() = {} is not equal to len({}) = {}; name each dimension once",
+                at.name,
+                at.rank(),
+                at.name,
+                dims.len()
+            );
+        }
+        wrap_arguments(HERE, at.name, dims, at.rank())
+    }
+}
+
+/// One dimension of the first tensor, another tensor, or neither: what `max` and `min` take.
+pub enum DimOrOther {}
+pub enum DimOrTensor<'a> {
+    Neither,
+    Dim(usize),
+    Other(&'a Tensor),
+}
+impl<'a> Declared<&'a Value> for DimOrOther {
+    type Checked = DimOrTensor<'a>;
+    fn check(v: &'a Value, at: Place<'_>) -> Result<DimOrTensor<'a>> {
+        match v {
+            Value::None | Value::Missing => Ok(DimOrTensor::Neither),
+            Value::Tensor(other) => Ok(DimOrTensor::Other(other)),
+            v => match super::reduce::dims_of(v)?.as_deref() {
+                Some(&[dim]) => Ok(DimOrTensor::Dim(wrap_argument(HERE, at.name, dim, at.rank())?)),
+                _ => refuse!(Type, "argument '{}' must be one int", at.name),
+            },
+        }
+    }
+}
+
+/// Different dimensions of the first tensor, or None, from a value of any kind.
+pub enum SomeDimensions {}
+impl Declared<&Value> for SomeDimensions {
+    type Checked = Option<Dims>;
+    fn check(v: &Value, at: Place<'_>) -> Result<Option<Dims>> {
+        super::reduce::dims_of(v)?.map(|d| wrap_arguments(HERE, at.name, &d, at.rank())).transpose()
+    }
+}
+
+/// What the host language does with the result: makes it a leaf that requires grad, or writes it into the first argument.
+pub enum RequiresGrad {}
+pub enum Inplace {}
+impl Declared<bool> for RequiresGrad {
+    type Checked = bool;
+    #[inline]
+    fn check(asked: bool, _: Place<'_>) -> Result<bool> {
+        Ok(asked)
+    }
+}
+impl Declared<bool> for Inplace {
+    type Checked = bool;
+    #[inline]
+    fn check(asked: bool, _: Place<'_>) -> Result<bool> {
+        Ok(asked)
+    }
+}
+
+/// The generator of a draw; the default one if none is given.
+pub enum GivenGenerator {}
+impl<'a> Declared<Option<&'a Arc<dyn Parameters>>> for GivenGenerator {
+    type Checked = Option<&'a Arc<dyn Parameters>>;
+    #[inline]
+    fn check(given: Option<&'a Arc<dyn Parameters>>, at: Place<'_>) -> Result<Self::Checked> {
+        if given.is_some_and(|g| !g.as_any().is::<Generator>()) {
+            refuse!(Type, "argument '{}' must be a Generator; make one with pullback.Generator()", at.name);
+        }
+        Ok(given)
     }
 }
 
@@ -191,7 +360,7 @@ impl Declared<&[i64]> for Dimensions {
     type Checked = Dims;
     #[inline]
     fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
-        wrap_dims(HERE, dims, at.rank())
+        wrap_arguments(HERE, at.name, dims, at.rank())
     }
 }
 
@@ -219,6 +388,13 @@ impl Declared<Option<i64>> for Reduced {
     }
 }
 
+impl Declared<&Value> for Reduced {
+    type Checked = Dims;
+    fn check(v: &Value, at: Place<'_>) -> Result<Dims> {
+        reduced(super::reduce::dims_of(v)?.as_deref(), at.rank())
+    }
+}
+
 /// Dimensions to reduce over: all of them if none are named. A tensor without dimensions may be asked for its first.
 pub fn reduced(dims: Option<&[i64]>, rank: usize) -> Result<Dims> {
     match dims {
@@ -234,6 +410,9 @@ pub fn reduced(dims: Option<&[i64]>, rank: usize) -> Result<Dims> {
 fn unsupported(dtype: DType, hint: &str) -> Error {
     refused(crate::base::Kind::NotImplemented, format_args!("not implemented for {dtype} tensors{hint}"))
 }
+fn to_floats(dtype: DType) -> &'static str {
+    if dtype.is_complex() { "; take its real and imaginary part" } else { "; convert it with .float() or .double()" }
+}
 
 /// A tensor of real floats.
 pub enum Floats {}
@@ -247,7 +426,41 @@ impl<'a> Declared<&'a Tensor> for Floats {
 /// The tensor, if it is one of real floats.
 #[inline]
 pub fn floats(x: &Tensor) -> Result<&Tensor> {
-    if x.dtype().is_float() { Ok(x) } else { Err(unsupported(x.dtype(), "")) }
+    if x.dtype().is_float() { Ok(x) } else { Err(unsupported(x.dtype(), to_floats(x.dtype()))) }
+}
+
+/// A tensor of floats or complex numbers.
+pub enum Inexact {}
+impl<'a> Declared<&'a Tensor> for Inexact {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+        let d = x.dtype();
+        if d.is_differentiable() { Ok(x) } else { Err(unsupported(d, to_floats(d))) }
+    }
+}
+
+/// The tensor in the dtype that was asked for; either is one of real floats.
+pub fn in_floats(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    let d = dtype.unwrap_or(x.dtype());
+    if !d.is_float() {
+        let hint = if d.is_complex() { to_floats(d) } else { "; give dtype, such as dtype=float32" };
+        return Err(unsupported(d, hint));
+    }
+    basis::cast(x, d)
+}
+
+/// The same where complex numbers are as good, and where PyTorch speaks of a wrong argument.
+pub fn in_inexact(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+    let d = dtype.unwrap_or(x.dtype());
+    if !d.is_differentiable() {
+        refuse!(
+            Runtime,
+            "could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}; give \
+             dtype, such as dtype=float32"
+        );
+    }
+    basis::cast(x, d)
 }
 
 /// A tensor whose elements have an order: any but complex ones.
@@ -313,7 +526,8 @@ impl<'a> Declared<&'a Tensor> for Square {
         if m != n {
             refuse!(
                 Runtime,
-                "{} must be batches of square matrices, but they are {m} by {n} matrices (shape {})",
+                "{} must be batches of square matrices, but they are {m} by {n} matrices (shape {}); give as many rows \
+                 as columns in the last two dimensions",
                 at.name,
                 a.shape()
             );
@@ -347,16 +561,49 @@ impl<'a, const N: usize> Declared<&'a Tensor> for Ranked<N> {
     }
 }
 
+#[cold]
+fn no_indices(kind: crate::base::Kind, want: &str, t: &Tensor, name: &str) -> Error {
+    let got = t.dtype();
+    refused(
+        kind,
+        format_args!("expected dtype {want} for argument '{name}', but got {got}; convert it with {name}.long()"),
+    )
+}
+
 /// Indices of elements: int64.
 pub enum IndexTensor {}
 impl<'a> Declared<&'a Tensor> for IndexTensor {
     type Checked = &'a Tensor;
     #[inline]
     fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
-        if t.dtype() != DType::I64 {
-            refuse!(Runtime, "expected dtype int64 for argument '{}', but got {}", at.name, t.dtype());
-        }
-        Ok(t)
+        index_tensor(at.name, t)
+    }
+}
+/// The tensor, if it is one of indices.
+pub fn index_tensor<'a>(name: &str, t: &'a Tensor) -> Result<&'a Tensor> {
+    if t.dtype() == DType::I64 { Ok(t) } else { Err(no_indices(crate::base::Kind::Runtime, "int64", t, name)) }
+}
+fn is_index(t: &Tensor) -> bool {
+    matches!(t.dtype(), DType::I64 | DType::I32)
+}
+
+/// Indices of elements: int32 or int64.
+pub enum Integers {}
+impl<'a> Declared<&'a Tensor> for Integers {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        if is_index(t) { Ok(t) } else { Err(no_indices(crate::base::Kind::Runtime, "int32 or int64", t, at.name)) }
+    }
+}
+
+/// The same; an empty one, which names nothing, may have any dtype.
+pub enum IndexOrEmpty {}
+impl<'a> Declared<&'a Tensor> for IndexOrEmpty {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        if t.numel() == 0 { Ok(t) } else { Integers::check(t, at) }
     }
 }
 
@@ -369,12 +616,24 @@ impl Declared<&Tensor> for IndexVector {
         if t.rank() > 1 {
             refuse!(Index, "{} is supposed to be a vector, but it has {} dimensions", at.name, t.rank());
         }
-        if !matches!(t.dtype(), DType::I64 | DType::I32) {
-            refuse!(Runtime, "expected dtype int32 or int64 for argument '{}', but got {}", at.name, t.dtype());
-        }
+        Integers::check(t, at)?;
         let indices = basis::reshape(&basis::cast(t, DType::I64)?, &[t.numel()].into())?;
         one_index_if_0d(at.rank(), &indices)?;
         Ok(indices)
+    }
+}
+/// The same for members that are filled, where PyTorch's error is another.
+pub enum FilledMembers {}
+impl Declared<&Tensor> for FilledMembers {
+    type Checked = Tensor;
+    fn check(t: &Tensor, at: Place<'_>) -> Result<Tensor> {
+        if !is_index(t) {
+            return Err(no_indices(crate::base::Kind::Index, "int32 or int64", t, at.name));
+        }
+        if t.rank() > 1 {
+            refuse!(Runtime, "{} has to be a vector/scalar, but it has {} dimensions", at.name, t.rank());
+        }
+        basis::reshape(t, &[t.numel()].into())
     }
 }
 /// An error unless a tensor without dimensions, which has one element, is asked for one.

@@ -5,8 +5,8 @@ use crate::base::{DType, Result};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::composed;
-use crate::ops::signature::Dim;
-use crate::rules::basis::{self, cast, mul, sub};
+use crate::ops::signature::{Dim, in_floats};
+use crate::rules::basis::{self, mul, sub};
 use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
@@ -76,10 +76,7 @@ fn batch_along(
 }
 
 fn along(prim: &'static General, input: &Tensor, dim: usize, dtype: Option<DType>) -> Result<Tensor> {
-    let x = cast(input, dtype.unwrap_or(input.dtype()))?;
-    if !x.dtype().is_float() {
-        refuse!(NotImplemented, "not implemented for {} tensors; give dtype", x.dtype());
-    }
+    let x = in_floats(input, dtype)?;
     call(Prim::Static(prim), &Params::Dim(dim), &[&x])
 }
 

@@ -5,12 +5,11 @@ use super::named::{self, NamedType};
 use super::reduce::amax_over;
 use super::value::{IntoValue, Named, Value};
 use crate::bail;
-use crate::base::shape::wrap_dim;
 use crate::base::{DType, Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::{Meta, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
-use crate::ops::signature::{Dim, Dimensions, HERE, Ordered};
+use crate::ops::signature::{Dim, DimOrOther, DimOrTensor, Dimensions, HERE, MemberDim, Ordered};
 use crate::rules::basis::{self, cast};
 use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch, shapes};
 use smallvec::smallvec;
@@ -160,12 +159,12 @@ struct Extreme {
 }
 
 impl Extreme {
-    fn run(&self, input: &Tensor, dim: &Value, keepdim: bool, other: Option<&Tensor>) -> Result<Value> {
+    fn run(&self, input: &Tensor, dim: DimOrTensor<'_>, keepdim: bool, other: Option<&Tensor>) -> Result<Value> {
         if let Some(other) = other {
             return (self.of_two)(input, other).map(Value::Tensor);
         }
         match dim {
-            Value::None | Value::Missing => {
+            DimOrTensor::Neither => {
                 if keepdim {
                     refuse!(
                         Type,
@@ -182,12 +181,9 @@ impl Extreme {
                 }
                 (self.over)(input, &(0..input.rank()).collect::<Vec<_>>(), false).map(Value::Tensor)
             }
-            Value::Tensor(other) => (self.of_two)(input, other).map(Value::Tensor),
-            v => {
-                let dims = super::reduce::dims_of(v)?;
-                let Some(&[d]) = dims.as_deref() else { refuse!(Type, "argument 'dim' must be one int") };
+            DimOrTensor::Other(other) => (self.of_two)(input, other).map(Value::Tensor),
+            DimOrTensor::Dim(d) => {
                 let a = Along { keep: keepdim || input.rank() == 0, ..Along::dim(0) };
-                let d = wrap_dim(HERE, d, input.rank())?;
                 nonempty(input, d)?;
                 Ok(pair(self.class, choose(self.prim, input, d, a)?).into_value())
             }
@@ -269,7 +265,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(3.)
-    fn max = "max" (input: &Tensor as Ordered, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+    fn max = "max" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
         Extreme { class: &named::MAX, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
@@ -280,7 +276,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1.)
-    fn min = "min" (input: &Tensor as Ordered, dim: &Value = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
+    fn min = "min" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
         -> Value [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
         Extreme { class: &named::MIN, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
@@ -355,7 +351,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
     /// tensor([3, 1, 2])
-    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
+    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] as MemberDim = &[]) -> Tensor [METHOD] {
         if dims.is_empty() {
             let &[shift] = shifts else {
                 refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
@@ -366,17 +362,7 @@ ops! { TABLE:
         if shifts.len() != dims.len() {
             refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
         }
-        if input.rank() == 0 {
-            refuse!(Index, "dimension specified as {} but tensor has no dimensions", dims[0]);
-        }
-        let mut x = input.clone();
-        for (&s, &d) in shifts.iter().zip(dims) {
-            let d = wrap_dim(HERE, d, input.rank())?;
-            if input.rank() > 0 {
-                x = rolled(&x, d, s)?;
-            }
-        }
-        Ok(x)
+        shifts.iter().zip(&dims).try_fold(input.clone(), |x, (&s, &d)| rolled(&x, d, s))
     }
 }
 

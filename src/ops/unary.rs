@@ -5,6 +5,7 @@ use super::compare::{eq, le, ne};
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::dense::pointwise::kernels::activation::{CUBIC, SQRT_2_OVER_PI};
+use crate::ops::signature::floats;
 use crate::rules::Partial;
 use crate::rules::basis::{self, add, cast, conj, mul, neg, number, product_where, scale, shift, sub, where_};
 use num_complex::Complex;
@@ -314,9 +315,7 @@ ops! { MORE:
         if decimals == 0 {
             return round_unit(input);
         }
-        if !input.dtype().is_float() {
-            refuse!(NotImplemented, "decimals are not implemented for {} tensors", input.dtype());
-        }
+        floats(input)?;
         if input.dtype().is_half() {
             return cast(&round(&cast(input, DType::F32)?, decimals)?, input.dtype());
         }

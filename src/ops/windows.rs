@@ -12,7 +12,7 @@ use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
 use crate::dense::region::Region;
-use crate::ops::signature::{Dim, HERE, inside, one_index_if_0d};
+use crate::ops::signature::{Dim, FilledMembers, HERE, IndexVector, inside};
 use crate::rules::index::{Bounds, check_index};
 use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part, shapes};
 use smallvec::smallvec;
@@ -357,7 +357,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
         let v = match value {
             Operand::Tensor(t) if t.rank() > 0 => refuse!(Runtime, "only supports a 0-dimensional value \
                 tensor, but got tensor with {} dimension(s).", t.rank()),
@@ -369,14 +369,7 @@ ops! { TABLE:
                 complex Scalar to non-complex type is not supported, got {z} for a tensor of {}", input.dtype()),
             Operand::Number(n) => super::promote::fitted(HERE, "value", n, input.dtype())?,
         };
-        if index.dtype() != DType::I64 && index.dtype() != DType::I32 {
-            refuse!(Index, "Expected dtype int64 for index, but got {}", index.dtype());
-        }
-        if index.rank() > 1 {
-            refuse!(Runtime, "Index has to be a vector/scalar, but it has {} dimensions", index.rank());
-        }
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
-        let index = basis::reshape(index, &[index.numel()].into())?;
         basis::reshape(&put_along(&x, dim, IndexItem::Tensor(index), &v)?, input.shape())
     }
 
@@ -385,13 +378,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
-    fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
+    fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
         check_dtypes(input, source)?;
-        if index.rank() > 1 || index.dtype() != DType::I64 {
-            refuse!(Index, "Expected a vector of dtype int64 for index, got {} of shape {}", index.dtype(),
-                index.shape());
-        }
-        one_index_if_0d(input.rank(), index)?;
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let want = x.shape().with(dim, index.numel());
         if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {
@@ -399,7 +387,7 @@ ops! { TABLE:
                 source.shape());
         }
         let bounds = Bounds { size: x.shape()[dim], dim, wrap: false };
-        let i = check_index(&basis::reshape(index, &[index.numel()].into())?, bounds).map_err(inside)?;
+        let i = check_index(&index, bounds).map_err(inside)?;
         let out = put_along(&x, dim, IndexItem::Tensor(i), &basis::reshape(source, &want)?)?;
         basis::reshape(&out, input.shape())
     }

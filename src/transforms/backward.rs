@@ -8,6 +8,7 @@ use crate::core::host::{self, Anomaly};
 use crate::core::level::{Below, GradMode};
 use crate::core::node::{Extra, Link, Node, NodeHook, NodeKind, Residual, Residuals as Saved, locked};
 use crate::core::{Edge, Mask, Params, Point, Prim, Tangents, Tensor};
+use crate::ops::cost::is_long_rule;
 use crate::ops::{compare, reduce};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -40,8 +41,6 @@ struct Residuals {
 
 /// After how many nodes a sweep asks whether to stop.
 const POLL: usize = 1024;
-/// Elements from which a rule runs beside other threads of the host language.
-const HEAVY: usize = 100_000;
 
 /// Runs the sweep from `roots` (outputs with their cotangents) over a tape that is still open, to the nodes of `within`
 /// only, if given; the others keep their residuals.
@@ -324,8 +323,7 @@ fn rule(
         }
     }
     let point = Point { inputs, outputs, node: Some(node), residuals, recording };
-    let sizes = cotangents.iter().flatten().chain(residuals.iter().map(Residual::opened));
-    if sizes.map(Tensor::stored).max() < Some(HEAVY) {
+    if !is_long_rule(&*prim, residuals.iter().map(Residual::opened).chain(cotangents.iter().flatten())) {
         return prim.vjp(prim, params, &point, cotangents, needs);
     }
     let grads = host::released(|| prim.vjp(prim, params, &point, cotangents, needs))?;

@@ -6,7 +6,7 @@ use crate::ops::arith::divide_floats;
 use crate::ops::compare::{ge, gt, le};
 use crate::ops::promote::fitted;
 use crate::ops::shape::detach;
-use crate::ops::signature::{Floats, HERE};
+use crate::ops::signature::{Floats, HERE, Inplace};
 use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
 use crate::rules::Partial;
 use crate::rules::basis::{self, mul, number, scale, shift, where_};
@@ -39,7 +39,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.relu(pullback.tensor([-1.0, 2.0]))
     /// tensor([0., 2.])
-    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] of crate::ops::unary::RELU {
+    fn relu = "nn.functional.relu" (input: &Tensor, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] of crate::ops::unary::RELU {
         let _ = inplace;
         relu_same(input)
     }
@@ -49,7 +49,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn silu = "nn.functional.silu" (input: &Tensor as Floats, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
+    fn silu = "nn.functional.silu" (input: &Tensor as Floats, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
         let _ = inplace;
         silu_unit(input)
     }
@@ -82,14 +82,14 @@ ops! { TABLE:
     }
 
     /// x where it is positive, `negative_slope * x` elsewhere.
-    fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor as Floats, negative_slope: f64 = 0.01, inplace: bool = false)
+    fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor as Floats, negative_slope: f64 = 0.01, inplace: bool as Inplace = false)
         -> Tensor [INPLACE_KEYWORD, NO_OUT] of LEAKY_RELU {
         let _ = inplace;
         leaky(input, &number(input, negative_slope))
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
-    fn elu = "nn.functional.elu" (input: &Tensor as Floats, alpha: f64 = 1.0, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
+    fn elu = "nn.functional.elu" (input: &Tensor as Floats, alpha: f64 = 1.0, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
         // The exponential must not overflow where it is not used.
         let is_low = le(input, 0.0)?;
@@ -99,7 +99,7 @@ ops! { TABLE:
 
     /// Each element limited to [min_val, max_val].
     fn hardtanh = "nn.functional.hardtanh" (input: &Tensor, min_val: f64 = -1.0, max_val: f64 = 1.0,
-        inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
+        inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         if min_val > max_val {
             refuse!(Value, "min_val cannot be greater than max_val, got {min_val} and {max_val}");
@@ -108,7 +108,7 @@ ops! { TABLE:
     }
 
     /// Each element limited to [0, 6].
-    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
+    fn relu6 = "nn.functional.relu6" (input: &Tensor, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         limited(input, 0.0, 6.0)
     }
@@ -119,7 +119,7 @@ ops! { TABLE:
     }
 
     /// `x tanh(softplus(x))` of each element.
-    fn mish = "nn.functional.mish" (input: &Tensor as Floats, inplace: bool = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::MISH {
+    fn mish = "nn.functional.mish" (input: &Tensor as Floats, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::MISH {
         let _ = inplace;
         mish_unit(input)
     }

@@ -9,9 +9,6 @@ use crate::rules::basis::{self, where_};
 /// Query, key and value have sizes that fit each other.
 fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
     matmul::same_dtype(&[query, key, value])?;
-    if !query.dtype().is_differentiable() {
-        refuse!(NotImplemented, "not implemented for {} tensors", query.dtype());
-    }
     if let Some(t) = [query, key, value].iter().find(|t| t.rank() < 2) {
         refuse!(Runtime, "expected query, key, and value to be at least 2 dimensional, but got {}D", t.rank());
     }

@@ -9,7 +9,7 @@ use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::{HERE, OrBatchMean, ReductionMode, floats};
+use crate::ops::signature::{HERE, OrBatchMean, ReductionMode, floats, index_tensor};
 use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
@@ -75,9 +75,7 @@ fn check_weight(weight: Option<&Tensor>, c: &Classes) -> Result<()> {
 fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
     let c = classes(logp)?;
     check_weight(weight, &c)?;
-    if target.dtype() != DType::I64 {
-        refuse!(Runtime, "expected target of dtype int64 (class indices), but got {}", target.dtype());
-    }
+    index_tensor("target", target)?;
     let want = logp.shape().without(c.dim);
     if target.shape() != &want {
         refuse!(

@@ -4,10 +4,10 @@
 
 use super::pool::{max_pool1d, max_pool2d, max_pool3d};
 use super::sizes::by_dim;
-use crate::base::{DType, Result, Shape};
+use crate::base::{Result, Shape};
 use crate::core::Tensor;
 use crate::ops::Value;
-use crate::ops::signature::HERE;
+use crate::ops::signature::{HERE, IndexTensor};
 use crate::rules::basis;
 use crate::rules::index::{Bounds, check_index, scatter};
 
@@ -65,9 +65,6 @@ fn unpool(
         let (one, two) = (rank.saturating_add(1), rank.saturating_add(2));
         refuse!(Runtime, "input should be a {one}D or {two}D tensor, but got {}", input.shape());
     };
-    if indices.dtype() != DType::I64 {
-        refuse!(Runtime, "elements in indices should be type int64 but got: {}", indices.dtype());
-    }
     if indices.shape() != input.shape() {
         refuse!(
             Runtime,
@@ -91,7 +88,7 @@ fn unpool(
 
 ops! { TABLE:
     /// Zeros with the maxima of `max_pool1d` at their places.
-    fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+    fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool(1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
@@ -104,13 +101,13 @@ ops! { TABLE:
     /// >>> F.max_unpool2d(y, i, 2)
     /// tensor([[[0., 0.],
     ///          [0., 3.]]])
-    fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+    fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool(2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }
 
     /// Zeros with the maxima of `max_pool3d` at their places.
-    fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor, kernel_size: &[i64],
+    fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
         stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
         unpool(3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
     }

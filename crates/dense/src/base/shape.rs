@@ -275,8 +275,14 @@ pub fn wrap_dim(op: &str, dim: i64, rank: usize) -> Result<usize> {
 pub fn wrap_argument(op: &str, argument: &str, dim: i64, rank: usize) -> Result<usize> {
     let r = rank.max(1);
     size::index(dim, r).ok_or_else(|| {
+        let there = match rank {
+            0 => "there are no dimensions, so only 0 and -1 name all of it".to_string(),
+            1 => "there is 1 dimension; name it 0 or -1".to_string(),
+            n => format!("there are {n} dimensions; count them from 0, or from the last, which is -1"),
+        };
         Error::index(format!(
-            "{op}(): argument '{argument}': Dimension out of range (expected to be in range of [-{r}, {}], but got {dim})",
+            "{op}(): argument '{argument}': Dimension out of range (expected to be in range of [-{r}, {}], but got \
+             {dim}): {there}",
             r.saturating_sub(1)
         ))
     })
@@ -284,9 +290,14 @@ pub fn wrap_argument(op: &str, argument: &str, dim: i64, rank: usize) -> Result<
 
 /// Dimensions given by the user, wrapped; a repeated one is an error.
 pub fn wrap_dims(op: &str, dims: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
+    wrap_arguments(op, "dim", dims, rank)
+}
+
+/// The same, of an argument with another name.
+pub fn wrap_arguments(op: &str, argument: &str, dims: &[i64], rank: usize) -> Result<SmallVec<[usize; 6]>> {
     let mut out: SmallVec<[usize; 6]> = SmallVec::new();
     for &d in dims {
-        let d = wrap_dim(op, d, rank)?;
+        let d = wrap_argument(op, argument, d, rank)?;
         if out.contains(&d) {
             return Err(Error::runtime(format!("{op}(): dim {d} appears multiple times in the list of dims")));
         }

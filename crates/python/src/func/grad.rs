@@ -14,9 +14,6 @@ use pullback::transforms::reverse::{self, Tape};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-/// Number of elements of an input from which a sweep releases the GIL.
-const RELEASE_ABOVE: usize = 100_000;
-
 pub struct Grad {
     pub argnums: Argnums,
     pub has_aux: bool,
@@ -99,9 +96,7 @@ impl Grad {
         // What is left of the graph hangs on `root`, and is freed while it is swept.
         drop((out, y));
         let leaves = tape.close();
-        let sweep = || reverse::pull_scalar(&leaves, &value, root);
-        let big = inputs.values.iter().any(|x| x.numel() >= RELEASE_ABOVE);
-        let grads = if big { py.detach(sweep)? } else { sweep()? };
+        let grads = reverse::pull_scalar(&leaves, &value, root)?;
         let grads = inputs.build(py, dense(grads, &inputs.values)?)?;
         self.finish(grads, value, aux)
     }

@@ -4,6 +4,7 @@ use crate::data::marshal;
 use crate::door::synonyms;
 use crate::types::options;
 use pullback::base::{Error, Result};
+use pullback::ops::signature::{Inplace, KindOf};
 use pullback::ops::value::Setting;
 use pullback::ops::{Cost, Entry, Flags, Kind, Value};
 use pyo3::ffi;
@@ -30,6 +31,8 @@ pub struct Bindable {
     pub limit: usize,
     /// Where the parameter `memory_format` is.
     pub memory_format: Option<usize>,
+    /// Where the parameter is that asks for the result to be written into the first argument.
+    pub inplace: Option<usize>,
 }
 
 impl Bindable {
@@ -40,6 +43,7 @@ impl Bindable {
             limit: entry.flags.cost().limit(),
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
+            inplace: entry.params.iter().position(|p| p.declared == Some(Inplace::NAME)),
             memory_format: entry.params.iter().position(|p| p.kind == Kind::Setting(Setting::MemoryFormat)),
         }
     }

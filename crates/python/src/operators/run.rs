@@ -97,14 +97,14 @@ fn callable_of(e: &'static Entry, form: Form) -> Callable {
 }
 
 /// Whether a flag of the call, such as `inplace`, is True.
-fn asked(b: &Bindable, slots: &Slots, name: &str) -> bool {
+fn asked(at: Option<usize>, slots: &Slots) -> bool {
     // SAFETY: `Py_True` is immortal; slots are only compared with it.
-    b.entry.params.iter().zip(slots).any(|(p, &s)| p.name == name && s == unsafe { ffi::Py_True() })
+    at.is_some_and(|i| slots[i] == unsafe { ffi::Py_True() })
 }
 
 /// The result as an object, after what the entry's flags ask for.
 fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out: Value) -> PyResult<Object> {
-    if b.entry.flags.has(Flags::INPLACE_KEYWORD) && asked(b, slots, "inplace") {
+    if b.entry.flags.has(Flags::INPLACE_KEYWORD) && asked(b.inplace, slots) {
         // SAFETY: slot 0 is the first argument, alive during the call.
         let first = unsafe { Bound::from_borrowed_ptr(py, slots[0]) };
         crate::operators::views::assign(b.entry, &first, values, out)?;
@@ -406,6 +406,7 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
             q.set_item("required", p.default.is_none())?;
             q.set_item("default", p.python_default())?;
             q.set_item("kwonly", p.keyword_only)?;
+            q.set_item("declared", p.declared)?;
             params.append(q)?;
         }
         d.set_item("params", params)?;

@@ -11,7 +11,8 @@ use crate::types::errors::PyResult;
 use pullback::base::{DType, Error};
 use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
-use pullback::ops::{Entry, Flags, Value, bits};
+use pullback::ops::signature::{KindOf, RequiresGrad};
+use pullback::ops::{Entry, Flags, Param, Value, bits};
 use pullback::skin::cell::Face;
 use pullback::skin::lens::{self};
 use pullback::skin::read;
@@ -68,8 +69,8 @@ pub unsafe fn finish(
 
 /// Whether a maker of tensors was called with `requires_grad=True`.
 fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
-    let asked = |(p, v): (&pullback::ops::Param, &Value)| p.name == "requires_grad" && matches!(v, Value::Bool(true));
-    entry.params.iter().zip(args).any(asked)
+    let asked = |(p, v): (&Param, &Value)| p.declared == Some(RequiresGrad::NAME) && matches!(v, Value::Bool(true));
+    entry.flags.has(Flags::CREATION) && entry.params.iter().zip(args).any(asked)
 }
 
 /// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout
