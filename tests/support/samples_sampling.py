@@ -34,8 +34,8 @@ def weights(x: float, size: int, mode: str, padding: str, align: bool) -> dict[i
     u = position(x, size, align)
     if mode == "bicubic":
         t, a = u - np.floor(u), -0.75
-        near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1  # noqa: E731
-        far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a  # noqa: E731
+        near = lambda d: ((a + 2) * d - (a + 3)) * d * d + 1
+        far = lambda d: ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
         terms = zip(np.floor(u) + np.arange(-1, 3), [far(t + 1), near(t), near(1 - t), far(2 - t)], strict=True)
         pairs = [(padded(i, size, padding, align), w) for i, w in terms]
     else:

@@ -14,6 +14,7 @@ use pullback::core::level::{GradMode, Snapshot};
 use pullback::core::residual::{self, Packed, SavedHooks};
 use pullback::core::tensor::Payload;
 use pullback::core::{LevelId, Tensor};
+use pullback::ops::Cost;
 use pullback::rules::basis;
 use pullback::skin::{history, tape};
 use pullback::transforms::task;
@@ -150,9 +151,6 @@ impl Levels {
 #[pyclass(frozen, name = "_Marks", module = "pullback.autograd.graph")]
 struct Marks(Vec<Tensor>);
 
-/// Above this many elements a mark is made without the GIL.
-const LARGE: usize = 1 << 16;
-
 #[pymethods]
 impl Marks {
     #[new]
@@ -193,7 +191,7 @@ impl Marks {
 }
 
 fn sum(py: Python<'_>, value: &Tensor) -> Option<i128> {
-    let sum = if value.stored() > LARGE { py.detach(|| fingerprint(value)) } else { fingerprint(value) };
+    let sum = if value.stored() >= Cost::Cheap.limit() { py.detach(|| fingerprint(value)) } else { fingerprint(value) };
     sum.map(i128::from)
 }
 

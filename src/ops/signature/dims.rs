@@ -1,0 +1,192 @@
+//! Kinds of dimensions.
+
+use super::{Declared, HERE, KindOf, Place, kinds, refused};
+use crate::base::shape::{wrap_argument, wrap_arguments, wrap_dims};
+use crate::base::{Error, Result};
+use crate::core::Tensor;
+use crate::core::params::Dims;
+use crate::ops::reduce::dims_of;
+use crate::ops::value::Value;
+
+kinds! {
+    AllDimensions Dim DimOrOther Dimensions JoinDim MemberDim NewDim Reduced SomeDimensions SplitDim
+}
+
+/// A dimension of the first tensor, which may count from the end.
+pub enum Dim {}
+impl Declared<i64> for Dim {
+    type Checked = usize;
+    #[inline]
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        wrap_argument(HERE, at.name, dim, at.rank())
+    }
+}
+
+#[cold]
+fn no_tensors(kind: crate::base::Kind) -> Error {
+    refused(kind, format_args!("expected a non-empty list of Tensors; give one at least"))
+}
+
+/// The place of a dimension that the result has and the first tensor has not.
+pub enum NewDim {}
+impl Declared<i64> for NewDim {
+    type Checked = usize;
+    #[inline]
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        let Some(first) = at.subject else { return Err(no_tensors(crate::base::Kind::Runtime)) };
+        wrap_argument(HERE, at.name, dim, first.rank().saturating_add(1))
+    }
+}
+
+fn without_dimensions(kind: crate::base::Kind, at: Place<'_>) -> Error {
+    refused(
+        kind,
+        format_args!(
+            "argument '{}': expects at least a 1-dimensional tensor, but it has no dimensions; give it one with \
+             unsqueeze(0)",
+            at.name
+        ),
+    )
+}
+
+/// A dimension that a tensor is cut along: one without dimensions has none.
+pub enum SplitDim {}
+impl Declared<i64> for SplitDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        match at.subject.map(Tensor::rank) {
+            None => Err(no_tensors(crate::base::Kind::Value)),
+            Some(0) => Err(without_dimensions(crate::base::Kind::Runtime, at)),
+            Some(rank) => wrap_argument(HERE, at.name, dim, rank),
+        }
+    }
+}
+
+/// A dimension that tensors are joined along. Those of one dimension without elements, which join with all, have any.
+pub enum JoinDim {}
+impl Declared<i64> for JoinDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        if at.subject.is_some_and(|t| t.shape()[..] == [0]) { Ok(0) } else { SplitDim::check(dim, at) }
+    }
+}
+
+/// A dimension whose members are counted: one that a tensor without dimensions lacks.
+pub enum MemberDim {}
+impl Declared<i64> for MemberDim {
+    type Checked = usize;
+    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+        let d = wrap_argument(HERE, at.name, dim, at.rank())?;
+        if at.rank() == 0 { Err(without_dimensions(crate::base::Kind::Index, at)) } else { Ok(d) }
+    }
+}
+/// Such dimensions, which may be named twice.
+impl Declared<&[i64]> for MemberDim {
+    type Checked = Dims;
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        dims.iter().map(|&d| <MemberDim as Declared<i64>>::check(d, at)).collect()
+    }
+}
+
+/// All dimensions of the first tensor, each once, in some order.
+pub enum AllDimensions {}
+impl Declared<&[i64]> for AllDimensions {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        if dims.len() != at.rank() {
+            refuse!(
+                Runtime,
+                "argument '{}': number of dimensions in the tensor input does not match the length of the desired \
+                 ordering of dimensions: input.dim() = {} is not equal to len({}) = {}; name each dimension once",
+                at.name,
+                at.rank(),
+                at.name,
+                dims.len()
+            );
+        }
+        wrap_arguments(HERE, at.name, dims, at.rank())
+    }
+}
+
+/// One dimension of the first tensor, another tensor, or neither: what `max` and `min` take.
+pub enum DimOrOther {}
+pub enum DimOrTensor<'a> {
+    Neither,
+    Dim(usize),
+    Other(&'a Tensor),
+}
+impl<'a> Declared<&'a Value> for DimOrOther {
+    type Checked = DimOrTensor<'a>;
+    fn check(v: &'a Value, at: Place<'_>) -> Result<DimOrTensor<'a>> {
+        match v {
+            Value::None | Value::Missing => Ok(DimOrTensor::Neither),
+            Value::Tensor(other) => Ok(DimOrTensor::Other(other)),
+            v => match dims_of(v)?.as_deref() {
+                Some(&[dim]) => Ok(DimOrTensor::Dim(wrap_argument(HERE, at.name, dim, at.rank())?)),
+                _ => refuse!(Type, "argument '{}' must be one int", at.name),
+            },
+        }
+    }
+}
+
+/// Different dimensions of the first tensor, or None, from a value of any kind.
+pub enum SomeDimensions {}
+impl Declared<&Value> for SomeDimensions {
+    type Checked = Option<Dims>;
+    fn check(v: &Value, at: Place<'_>) -> Result<Option<Dims>> {
+        dims_of(v)?.map(|d| wrap_arguments(HERE, at.name, &d, at.rank())).transpose()
+    }
+}
+
+/// Different dimensions of the first tensor.
+pub enum Dimensions {}
+impl Declared<&[i64]> for Dimensions {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        wrap_arguments(HERE, at.name, dims, at.rank())
+    }
+}
+
+/// The dimensions that a reduction runs over: all of the first tensor if none are named.
+pub enum Reduced {}
+impl Declared<&[i64]> for Reduced {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        reduced(Some(dims), at.rank())
+    }
+}
+impl Declared<Option<&[i64]>> for Reduced {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: Option<&[i64]>, at: Place<'_>) -> Result<Dims> {
+        reduced(dims, at.rank())
+    }
+}
+impl Declared<Option<i64>> for Reduced {
+    type Checked = Dims;
+    #[inline]
+    fn check(dim: Option<i64>, at: Place<'_>) -> Result<Dims> {
+        reduced(dim.as_ref().map(std::slice::from_ref), at.rank())
+    }
+}
+
+impl Declared<&Value> for Reduced {
+    type Checked = Dims;
+    fn check(v: &Value, at: Place<'_>) -> Result<Dims> {
+        reduced(dims_of(v)?.as_deref(), at.rank())
+    }
+}
+
+/// Dimensions to reduce over: all of them if none are named. A tensor without dimensions may be asked for its first.
+pub fn reduced(dims: Option<&[i64]>, rank: usize) -> Result<Dims> {
+    match dims {
+        None | Some([]) => Ok((0..rank).collect()),
+        Some(dims) => {
+            let dims = wrap_dims(HERE, dims, rank)?;
+            Ok(if rank == 0 { Dims::new() } else { dims })
+        }
+    }
+}
