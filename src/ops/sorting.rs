@@ -9,7 +9,7 @@ use crate::base::{DType, Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::{Meta, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
-use crate::ops::signature::{Dim, DimOrOther, DimOrTensor, Dimensions, HERE, MemberDim, Ordered};
+use crate::ops::signature::{Dim, DimOrOther, DimOrTensor, Dimensions, HERE, Ordered, member_dims};
 use crate::rules::basis::{self, cast};
 use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch, shapes};
 use smallvec::smallvec;
@@ -351,7 +351,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
     /// tensor([3, 1, 2])
-    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] as MemberDim = &[]) -> Tensor [METHOD] {
+    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
         if dims.is_empty() {
             let &[shift] = shifts else {
                 refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
@@ -362,6 +362,7 @@ ops! { TABLE:
         if shifts.len() != dims.len() {
             refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
         }
+        let dims = member_dims("dims", dims, input)?;
         shifts.iter().zip(&dims).try_fold(input.clone(), |x, (&s, &d)| rolled(&x, d, s))
     }
 }

@@ -80,12 +80,9 @@ impl Declared<i64> for MemberDim {
         if at.rank() == 0 { Err(without_dimensions(crate::base::Kind::Index, at)) } else { Ok(d) }
     }
 }
-/// Such dimensions, which may be named twice.
-impl Declared<&[i64]> for MemberDim {
-    type Checked = Dims;
-    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
-        dims.iter().map(|&d| <MemberDim as Declared<i64>>::check(d, at)).collect()
-    }
+/// Such dimensions of a tensor, which may be named twice: for what is to be checked after other arguments.
+pub fn member_dims(name: &'static str, dims: &[i64], x: &Tensor) -> Result<Dims> {
+    dims.iter().map(|&d| MemberDim::check(d, Place { name, subject: Some(x) })).collect()
 }
 
 /// All dimensions of the first tensor, each once, in some order.

@@ -155,7 +155,10 @@ impl Axis {
             (Mode::Linear, 0) => {
                 let first = u.floor();
                 put(self.element(first), first + T::one() - u);
-                put(self.element(first + T::one()), u - first);
+                // At an end that everything beyond it is moved to, the sample is the element there, whatever is beside it.
+                if !moves.is_zero() || u > first {
+                    put(self.element(first + T::one()), u - first);
+                }
             }
             // Where the position does not move the weights are constant, whatever the elements are.
             (Mode::Linear, 1) if !moves.is_zero() => {
