@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release --example per_sample_gradients
 
-use pullback::{DType, Randomness, Result, Tensor, grad_many, vmap_many};
+use pullback::{DType, Result, Tensor, grad, vmap};
 use std::time::Instant;
 
 const SAMPLES: usize = 64;
@@ -39,15 +39,14 @@ fn main() -> Result<()> {
     let targets = classes.index_select(0, &Tensor::from_slice([SAMPLES], &labels)?)?;
 
     let started = Instant::now();
-    let inputs = [samples.clone(), targets.clone()];
-    let of_one = |xs: &[Tensor]| Ok(grad_many(|p| loss(p, &xs[0], &xs[1]), &parameters)?.0);
-    let batched = vmap_many(of_one, &inputs, &[Some(0), Some(0)], Randomness::Error)?;
+    let of_one = |sample: &Tensor, target: &Tensor| grad(|p| loss(p, sample, target), &parameters);
+    let batched = vmap(|(sample, target)| of_one(sample, target), (&samples, &targets))?;
     let together = started.elapsed();
 
     let started = Instant::now();
     let mut deviation: f64 = 0.0;
     for i in 0..SAMPLES as i64 {
-        let alone = of_one(&[samples.select(0, i)?, targets.select(0, i)?])?;
+        let alone = of_one(&samples.select(0, i)?, &targets.select(0, i)?)?;
         for (all, one) in batched.iter().zip(&alone) {
             let difference = all.select(0, i)?.sub(one)?.abs()?.amax(&[], false)?;
             deviation = deviation.max(difference.to_scalar()?.as_f64());

@@ -32,11 +32,12 @@ pub mod transforms;
 pub use pullback_dense::{bail, base, dense, match_dtype, pointwise_kernel};
 
 pub use base::{DType, Element, Error, Kind, Result, Scalar, Shape};
-pub use core::{Randomness, Tensor};
-pub use function::{custom_jvp, custom_vjp};
-pub use ir::trace;
+pub use core::{Randomness, Tensor, Tensors};
+pub use function::{Gradients, custom_jvp, custom_vjp};
+pub use ir::{Traced, trace};
 pub use transforms::{
-    eval_shape, grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap, vmap_many,
+    JacobianOptions, LinearFunction, VmapOptions, eval_shape, grad, grad_and_value, hessian, jacfwd, jacfwd_with,
+    jacrev, jacrev_with, jvp, linearize, vjp, vmap, vmap_with,
 };
 
 /// Runs the Rust blocks of the README.

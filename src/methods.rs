@@ -11,7 +11,7 @@
 //! ```
 
 use crate::base::{DType, Element, Result, Scalar, Shape};
-use crate::core::Tensor;
+use crate::core::{Meta, Tensor};
 use crate::dense::Array;
 use crate::ops;
 use crate::ops::value::Operand;
@@ -67,6 +67,11 @@ impl Tensor {
     /// One value everywhere.
     pub fn full(shape: impl Into<Shape>, value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
         Array::full(dtype, shape.into(), value.into()).map(Tensor::from)
+    }
+    /// A tensor that has a shape and a dtype, and no data (PyTorch's device `meta`): operators and transforms give the
+    /// shapes and dtypes of their results.
+    pub fn meta(shape: impl Into<Shape>, dtype: DType) -> Tensor {
+        Tensor::without_data(Meta::new(dtype, shape))
     }
     /// Zeros of this tensor's shape and dtype.
     pub fn zeros_like(&self) -> Result<Tensor> {

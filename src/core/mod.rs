@@ -24,6 +24,7 @@ pub mod stop;
 pub mod symbolic;
 mod tape;
 pub mod tensor;
+pub mod tensors;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -39,3 +40,4 @@ pub use params::Params;
 pub use primitive::{BatchArg, BatchInfo, BatchOut, Mask, Outputs, Point, Prim, Primitive, Tangents};
 pub use set::Set;
 pub use tensor::Tensor;
+pub use tensors::Tensors;

@@ -1,6 +1,7 @@
 //! Functions whose derivatives are closures.
 
 use super::followers::Followers;
+use super::gradients::Gradients;
 use super::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules};
 use super::{Forward, Rule};
 use crate::bail;
@@ -8,43 +9,150 @@ use crate::base::Result;
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
-use crate::core::{Tangents, Tensor, watch};
+use crate::core::tensors::{list, rebuild};
+use crate::core::{Tangents, Tensor, Tensors, watch};
 use crate::rules::basis;
 use smallvec::SmallVec;
+use std::borrow::Borrow;
+use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-type Run = dyn Fn(&[Tensor]) -> Result<(Vec<Tensor>, Vec<Tensor>)> + Send + Sync;
-type Bwd = dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync;
-type Push = dyn Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>> + Send + Sync;
+type List = SmallVec<[Tensor; 4]>;
 
-enum Derivative {
-    Backward(Box<Bwd>),
-    Jvp(Box<Push>),
+/// What a user wrote, over lists, for one call of it.
+trait Written: Send + Sync + 'static {
+    fn name(&self) -> &str;
+    fn origin(&self) -> Origin;
+    /// The rule that there is; the other one is its transpose.
+    fn rule(&self) -> Rule;
+    /// Results and residuals.
+    fn run(&self, args: List) -> Result<(List, List)>;
+    /// Gradients, for these residuals and cotangents, or tangents, for these arguments and their tangents.
+    fn derivative(&self, known: List, along: List) -> Result<Tangents>;
 }
 
-/// A function and its rule.
-struct Closures {
+/// The parts of a function that all its calls share.
+struct Closures<F, D> {
     name: String,
     origin: Origin,
-    /// Results and residuals.
-    run: Box<Run>,
-    derivative: Derivative,
+    function: F,
+    derivative: D,
 }
 
-#[derive(Clone)]
-struct Call(Arc<Closures>);
+impl<F, D> Closures<F, D> {
+    #[track_caller]
+    fn new(what: &str, function: F, derivative: D) -> Arc<Closures<F, D>> {
+        let name = format!("{what} at {}", Location::caller());
+        Arc::new(Closures { origin: Origin::intern(name.clone()), name, function, derivative })
+    }
+}
 
-/// A function of tensors whose derivative `backward` gives.
+/// The arrangement of tensors, and how many there are.
+struct Arranged<T: Tensors>(T::Structure, usize);
+
+/// The tensors in the arrangement that a run of the forward has found.
+fn arranged<T: Tensors>(name: &str, found: Option<&Arranged<T>>, tensors: List) -> Result<T::Owned> {
+    match found {
+        Some(Arranged(structure, count)) if tensors.len() == *count => Ok(rebuild::<T>(structure, tensors)),
+        Some(Arranged(_, count)) => bail!(Internal, "{name}: got {} tensors for {count} of its forward", tensors.len()),
+        None => bail!(Internal, "{name}: its forward has not run"),
+    }
+}
+
+/// Gives the tensors as a list, and remembers their arrangement.
+fn taken<T: Tensors>(tensors: &T, found: &OnceLock<Arranged<T>>) -> List {
+    let all: List = list(tensors).into_iter().cloned().collect();
+    found.get_or_init(|| Arranged(tensors.structure(), all.len()));
+    all
+}
+
+/// A call of a function with a rule for reverse mode.
+struct Backward<V: Tensors + ?Sized, O: Tensors, R: Tensors, F, B> {
+    closures: Arc<Closures<F, B>>,
+    inputs: V::Structure,
+    outputs: OnceLock<Arranged<O>>,
+    residuals: OnceLock<Arranged<R>>,
+    signature: PhantomData<fn(&V)>,
+}
+
+impl<V, O, R, G, F, B> Written for Backward<V, O, R, F, B>
+where
+    V: Tensors<View = V> + ?Sized + 'static,
+    O: Tensors + 'static,
+    R: Tensors + 'static,
+    G: Gradients,
+    F: Fn(&V) -> Result<(O, R)> + Send + Sync + 'static,
+    B: Fn(&R::View, &O::View) -> Result<G> + Send + Sync + 'static,
+{
+    fn name(&self) -> &str {
+        &self.closures.name
+    }
+    fn origin(&self) -> Origin {
+        self.closures.origin
+    }
+    fn rule(&self) -> Rule {
+        Rule::Backward
+    }
+    fn run(&self, args: List) -> Result<(List, List)> {
+        let (outputs, residuals) = (self.closures.function)(rebuild::<V>(&self.inputs, args).borrow())?;
+        Ok((taken(&outputs, &self.outputs), taken(&residuals, &self.residuals)))
+    }
+    fn derivative(&self, residuals: List, cotangents: List) -> Result<Tangents> {
+        let residuals = arranged(self.name(), self.residuals.get(), residuals)?;
+        let cotangents = arranged(self.name(), self.outputs.get(), cotangents)?;
+        let mut grads = Tangents::new();
+        (self.closures.derivative)(residuals.borrow(), cotangents.borrow())?.put(&mut grads);
+        Ok(grads)
+    }
+}
+
+/// A call of a function with a rule for forward mode.
+struct Jvp<V: Tensors + ?Sized, O: Tensors, F, J> {
+    closures: Arc<Closures<F, J>>,
+    inputs: V::Structure,
+    outputs: OnceLock<Arranged<O>>,
+    signature: PhantomData<fn(&V)>,
+}
+
+impl<V, O, T, F, J> Written for Jvp<V, O, F, J>
+where
+    V: Tensors<View = V> + ?Sized + 'static,
+    O: Tensors + 'static,
+    T: Tensors<Owned = O::Owned>,
+    F: Fn(&V) -> Result<O> + Send + Sync + 'static,
+    J: Fn(&V, &V) -> Result<T> + Send + Sync + 'static,
+{
+    fn name(&self) -> &str {
+        &self.closures.name
+    }
+    fn origin(&self) -> Origin {
+        self.closures.origin
+    }
+    fn rule(&self) -> Rule {
+        Rule::Jvp
+    }
+    fn run(&self, args: List) -> Result<(List, List)> {
+        let outputs = (self.closures.function)(rebuild::<V>(&self.inputs, args).borrow())?;
+        Ok((taken(&outputs, &self.outputs), List::new()))
+    }
+    fn derivative(&self, primals: List, tangents: List) -> Result<Tangents> {
+        let (x, t) = (rebuild::<V>(&self.inputs, primals), rebuild::<V>(&self.inputs, tangents));
+        Ok(list(&(self.closures.derivative)(x.borrow(), t.borrow())?).into_iter().cloned().map(Some).collect())
+    }
+}
+
+/// A function whose derivative `backward` gives.
 ///
-/// `forward` returns the results and the *residuals*: what `backward` needs of them, of the arguments, or of what was
-/// computed on the way. `backward` takes the residuals and one cotangent for each result (zeros where nothing depends on
-/// it) and returns one gradient for each argument, `None` for those without. Both are written in operators, so the
-/// function may stand anywhere in other transforms, and has derivatives of any order. Forward mode uses the transpose of
-/// `backward`. What the closures capture is a constant.
+/// `forward` takes the inputs and returns the results and the *residuals*: what `backward` needs of the results, of the
+/// inputs, or of what was computed on the way. `backward` takes the residuals and one cotangent for each result (zeros
+/// where nothing depends on it) and returns one gradient for each input, `None` for those without. All of these are tensors
+/// in any arrangement ([`Tensors`]); only the type of the inputs has to be written. Both closures are written in operators,
+/// so the function may stand anywhere in other transforms, and has derivatives of any order. Forward mode uses the transpose
+/// of `backward`. What the closures capture is a constant.
 ///
 /// # Errors
-/// The returned function raises `Runtime` if `backward` returns another number of gradients than there are arguments, or
+/// The returned function raises `Runtime` if `backward` returns another number of gradients than there are inputs, or
 /// gradients of other shapes, and if `forward` uses a captured tensor that is being differentiated. Under forward mode it
 /// raises if `backward` is not linear in the cotangents.
 ///
@@ -53,39 +161,60 @@ struct Call(Arc<Closures>);
 ///
 /// // log(1 + exp(x)), whose derivative is written such that it does not overflow.
 /// let softplus = custom_vjp(
-///     |x| {
-///         let y = x[0].exp()?.log1p()?;
-///         Ok((vec![y], vec![x[0].clone()]))
-///     },
-///     |residuals, g| Ok(vec![Some(g[0].mul(&residuals[0].sigmoid()?)?)]),
+///     |x: &Tensor| Ok((x.exp()?.log1p()?, x.clone())),
+///     |x, g| g.mul(&x.sigmoid()?),
 /// );
-/// let f = |x: &Tensor| softplus(&[x.clone()])?[0].sum_all();
+/// let f = |x: &Tensor| softplus(x)?.sum_all();
 ///
 /// let x = Tensor::from_slice([2], &[0.0, 1000.0])?;
-/// assert_eq!(grad(&f, &x)?.to_vec::<f64>()?, [0.5, 1.0]);
-/// assert_eq!(hessian(&f, &x)?.to_vec::<f64>()?, [0.25, 0.0, 0.0, 0.0]);
-/// let rows = vmap(|row| grad(&f, row), &Tensor::stack(&[&x, &x], 0)?)?;
+/// assert_eq!(grad(f, &x)?.to_vec::<f64>()?, [0.5, 1.0]);
+/// assert_eq!(hessian(f, &x)?.to_vec::<f64>()?, [0.25, 0.0, 0.0, 0.0]);
+/// let rows = vmap(|row| grad(f, row), &Tensor::stack(&[&x, &x], 0)?)?;
 /// assert_eq!(rows.to_vec::<f64>()?, [0.5, 1.0, 0.5, 1.0]);
 /// let along = Tensor::from_slice([2], &[1.0, 2.0])?;
-/// let (_, tangent) = jvp(|x| softplus(x), &[x], &[along])?;
-/// assert_eq!(tangent[0].to_vec::<f64>()?, [0.5, 2.0]);
+/// let (_, tangent) = jvp(&softplus, &x, &along)?;
+/// assert_eq!(tangent.to_vec::<f64>()?, [0.5, 2.0]);
+///
+/// // Two inputs, of which the second has no gradient.
+/// let scaled = custom_vjp(
+///     |(x, by): &(Tensor, Tensor)| Ok((x.mul(by)?, by.clone())),
+///     |by, g| Ok((g.mul(by)?, None)),
+/// );
+/// let g = grad(|x| scaled(&(x.clone(), along.clone()))?.sum_all(), &x)?;
+/// assert_eq!(g.to_vec::<f64>()?, [1.0, 2.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
-pub fn custom_vjp<F, B>(forward: F, backward: B) -> impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Clone + Send + Sync
+pub fn custom_vjp<V, O, R, G>(
+    forward: impl Fn(&V) -> Result<(O, R)> + Send + Sync + 'static,
+    backward: impl Fn(&R::View, &O::View) -> Result<G> + Send + Sync + 'static,
+) -> impl Fn(&V) -> Result<O::Owned> + Clone + Send + Sync
 where
-    F: Fn(&[Tensor]) -> Result<(Vec<Tensor>, Vec<Tensor>)> + Send + Sync + 'static,
-    B: Fn(&[Tensor], &[Tensor]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    V: Tensors<View = V> + ?Sized + 'static,
+    O: Tensors + 'static,
+    R: Tensors + 'static,
+    G: Gradients,
 {
-    let name = format!("custom_vjp at {}", Location::caller());
-    callable(name, Box::new(forward), Derivative::Backward(Box::new(backward)))
+    let closures = Closures::new("custom_vjp", forward, backward);
+    move |args: &V| {
+        let values = list(args);
+        let followers = Followers::of(values.iter().copied());
+        if followers.is_nobody() {
+            return owned((closures.function)(args)?.0);
+        }
+        let (inputs, outputs, residuals) = (args.structure(), OnceLock::new(), OnceLock::new());
+        let (closures, signature) = (closures.clone(), PhantomData);
+        let call = Arc::new(Backward::<V, O, R, _, _> { closures, inputs, outputs, residuals, signature });
+        let results = apply(call.clone(), &values, followers)?;
+        arranged(call.name(), call.outputs.get(), results)
+    }
 }
 
-/// A function of tensors whose tangents `rule` gives.
+/// A function whose tangents `rule` gives.
 ///
-/// `rule` takes the arguments and one tangent for each of them (zeros where there is none), and returns one tangent for
-/// each result. It must be linear in the tangents and is written in operators: reverse mode is its transpose, and
-/// derivatives of higher order are those of the rule.
+/// `rule` takes the inputs and one tangent for each of them (zeros where there is none), and returns one tangent for
+/// each result; all of these in any arrangement ([`Tensors`]). It must be linear in the tangents and is written in
+/// operators: reverse mode is its transpose, and derivatives of higher order are those of the rule.
 ///
 /// # Errors
 /// The returned function raises `Runtime` if `rule` returns another number of tangents than there are results, or
@@ -96,47 +225,60 @@ where
 /// use pullback::{Tensor, custom_jvp, grad, jacfwd, vmap};
 ///
 /// let cube = custom_jvp(
-///     |x| Ok(vec![x[0].mul(&x[0])?.mul(&x[0])?]),
-///     |x, t| Ok(vec![t[0].mul(&x[0])?.mul(&x[0])?.mul(3.0)?]),
+///     |x: &Tensor| x.mul(x)?.mul(x),
+///     |x, t| t.mul(x)?.mul(x)?.mul(3.0),
 /// );
-/// let f = |x: &Tensor| cube(&[x.clone()])?[0].sum_all();
+/// let f = |x: &Tensor| cube(x)?.sum_all();
 ///
 /// let x = Tensor::from_slice([2], &[1.0, 2.0])?;
-/// assert_eq!(grad(&f, &x)?.to_vec::<f64>()?, [3.0, 12.0]);
-/// assert_eq!(jacfwd(|x| grad(&f, x), &x)?.to_vec::<f64>()?, [6.0, 0.0, 0.0, 12.0]);
-/// assert_eq!(vmap(|x| grad(&f, x), &x)?.to_vec::<f64>()?, [3.0, 12.0]);
+/// assert_eq!(grad(f, &x)?.to_vec::<f64>()?, [3.0, 12.0]);
+/// assert_eq!(jacfwd(|x| grad(f, x), &x)?.to_vec::<f64>()?, [6.0, 0.0, 0.0, 12.0]);
+/// assert_eq!(vmap(|x| grad(f, x), &x)?.to_vec::<f64>()?, [3.0, 12.0]);
 /// # Ok::<(), pullback::Error>(())
 /// ```
 #[track_caller]
-pub fn custom_jvp<F, J>(function: F, rule: J) -> impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Clone + Send + Sync
+pub fn custom_jvp<V, O, T>(
+    function: impl Fn(&V) -> Result<O> + Send + Sync + 'static,
+    rule: impl Fn(&V, &V) -> Result<T> + Send + Sync + 'static,
+) -> impl Fn(&V) -> Result<O::Owned> + Clone + Send + Sync
 where
-    F: Fn(&[Tensor]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
-    J: Fn(&[Tensor], &[Tensor]) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    V: Tensors<View = V> + ?Sized + 'static,
+    O: Tensors + 'static,
+    T: Tensors<Owned = O::Owned>,
 {
-    let name = format!("custom_jvp at {}", Location::caller());
-    callable(name, Box::new(move |x| Ok((function(x)?, Vec::new()))), Derivative::Jvp(Box::new(rule)))
-}
-
-fn callable(
-    name: String,
-    run: Box<Run>,
-    derivative: Derivative,
-) -> impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + Clone + Send + Sync {
-    let call = Call(Arc::new(Closures { origin: Origin::intern(name.clone()), name, run, derivative }));
-    move |args| {
-        let followers = Followers::of(args);
+    let closures = Closures::new("custom_jvp", function, rule);
+    move |args: &V| {
+        let values = list(args);
+        let followers = Followers::of(values.iter().copied());
         if followers.is_nobody() {
-            return Ok((call.0.run)(args)?.0);
+            return owned((closures.function)(args)?);
         }
-        let (_, mut run) = apply_rules(call.clone(), args, followers)?;
-        let results = run.results() - run.unseen;
-        run.outputs.truncate(results);
-        Ok(run.outputs.into_vec())
+        let (inputs, outputs, signature) = (args.structure(), OnceLock::new(), PhantomData);
+        let call = Arc::new(Jvp::<V, O, _, _> { closures: closures.clone(), inputs, outputs, signature });
+        let results = apply(call.clone(), &values, followers)?;
+        arranged(call.name(), call.outputs.get(), results)
     }
 }
 
+/// Results in the arrangement of those that the function returned itself.
+fn owned<O: Tensors>(results: O) -> Result<O::Owned> {
+    let structure = results.structure();
+    Ok(rebuild::<O>(&structure, list(&results).into_iter().cloned()))
+}
+
+#[derive(Clone)]
+struct Call(Arc<dyn Written>);
+
+fn apply(call: Arc<dyn Written>, args: &[&Tensor], followers: Followers) -> Result<List> {
+    let args: List = args.iter().map(|&a| a.clone()).collect();
+    let (_, mut run) = apply_rules(Call(call), &args, followers)?;
+    let results = run.results() - run.unseen;
+    run.outputs.truncate(results);
+    Ok(run.outputs.into_iter().collect())
+}
+
 /// The arguments such that no two are one value: residuals are told by what they are.
-fn apart(args: &[Tensor]) -> SmallVec<[Tensor; 4]> {
+fn apart(args: &[Tensor]) -> List {
     let again = |(i, a): (usize, &Tensor)| match args[..i].iter().any(|b| b.same(a)) {
         true => match (a.payload(), a.dense()) {
             (Some(Payload::Batched { value, dim }), _) => Tensor::batched(a.level(), value.clone(), *dim),
@@ -162,11 +304,11 @@ fn zeros_of(m: &Meta) -> Result<Tensor> {
 
 impl Rules for Call {
     fn name(&self) -> &str {
-        &self.0.name
+        self.0.name()
     }
 
     fn origin(&self) -> Origin {
-        self.0.origin
+        self.0.origin()
     }
 
     fn title(&self, part: Part) -> &'static str {
@@ -186,15 +328,12 @@ impl Rules for Call {
     }
 
     fn has(&self, rule: Rule) -> bool {
-        matches!(
-            (&self.0.derivative, rule),
-            (Derivative::Backward(_), Rule::Backward) | (Derivative::Jvp(_), Rule::Jvp)
-        )
+        self.0.rule() == rule
     }
 
     fn run(&self, part: Part, args: &[Tensor], _: Turn) -> Result<Primal> {
         let args = apart(args);
-        let (mut outputs, given) = (self.0.run)(&args)?;
+        let (mut outputs, given) = self.0.run(args.clone())?;
         let count = outputs.len();
         let mut residuals = SmallVec::new();
         if part == Part::Fwd {
@@ -215,42 +354,43 @@ impl Rules for Call {
     }
 
     fn backward(&self, at: &At<'_>, cotangents: &[Option<Tensor>]) -> Result<Tangents> {
-        let Derivative::Backward(rule) = &self.0.derivative else { bail!(Internal, "{}: no backward", self.0.name) };
-        let residuals: Vec<Tensor> = at.residuals().iter().map(|&k| at.saved()[k].clone()).collect();
+        let residuals = at.residuals().iter().map(|&k| at.saved()[k].clone()).collect();
         let dense = |(c, m): (&Option<Tensor>, &Meta)| c.clone().map_or_else(|| zeros_of(m), Ok);
-        let cotangents = cotangents.iter().zip(at.outputs()).map(dense).collect::<Result<Vec<Tensor>>>()?;
-        let grads = rule(&residuals, &cotangents)?;
+        let cotangents = cotangents.iter().zip(at.outputs()).map(dense).collect::<Result<List>>()?;
+        let grads = self.0.derivative(residuals, cotangents)?;
         if grads.len() != at.inputs().len() {
             bail!(
                 Runtime,
                 "{}: {} returned {} gradients, expected one for each of {} arguments; give None for those without{}",
-                self.0.name,
+                self.0.name(),
                 self.title(Part::Bwd),
                 grads.len(),
                 at.inputs().len(),
                 at_here()
             );
         }
-        Ok(grads.into_iter().collect())
+        Ok(grads)
     }
 
     fn jvp(&self, at: &At<'_>, tangents: &[Option<Tensor>]) -> Result<Tangents> {
-        let Derivative::Jvp(rule) = &self.0.derivative else { bail!(Internal, "{}: no jvp", self.0.name) };
-        let primals: Vec<Tensor> = at.inputs().iter().flatten().map(|&k| at.saved()[k].clone()).collect();
+        let primals: List = at.inputs().iter().flatten().map(|&k| at.saved()[k].clone()).collect();
+        if primals.len() != tangents.len() {
+            bail!(Internal, "{}: {} of its {} arguments are saved", self.0.name(), primals.len(), tangents.len());
+        }
         let dense = |(t, x): (&Option<Tensor>, &Tensor)| t.clone().map_or_else(|| basis::zeros_like(x), Ok);
-        let tangents = tangents.iter().zip(&primals).map(dense).collect::<Result<Vec<Tensor>>>()?;
-        let found = rule(&primals, &tangents)?;
+        let tangents = tangents.iter().zip(&primals).map(dense).collect::<Result<List>>()?;
+        let found = self.0.derivative(primals, tangents)?;
         if found.len() != at.outputs().len() {
             bail!(
                 Runtime,
                 "{}: {} returned {} tangents, expected one for each of {} results{}",
-                self.0.name,
+                self.0.name(),
                 self.title(Part::Jvp),
                 found.len(),
                 at.outputs().len(),
                 at_here()
             );
         }
-        Ok(found.into_iter().map(Some).collect())
+        Ok(found)
     }
 }

@@ -6,8 +6,8 @@ use crate::core::{BatchInfo, LevelId, Set, Tangents};
 use crate::ops::random::rand_like;
 use crate::ops::value::setting::{Device, Layout, MemoryFormat};
 use crate::{
-    DType, Kind, Randomness, Result, Tensor, bail, grad, hessian, jacfwd, jacrev, jvp, linearize, trace, vjp, vmap,
-    vmap_many,
+    DType, Kind, Result, Tensor, VmapOptions, bail, grad, hessian, jacfwd, jacrev, jvp, linearize, trace, vjp, vmap,
+    vmap_with,
 };
 use smallvec::smallvec;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -36,7 +36,7 @@ fn nobody_draws() -> MutexGuard<'static, ()> {
 
 fn tangent(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
     let along = x.ones_like()?;
-    Ok(jvp(|x| Ok(vec![f(&x[0])?]), std::slice::from_ref(x), &[along])?.1.remove(0))
+    Ok(jvp(f, x, along)?.1)
 }
 
 /// How x³ gives its derivative.
@@ -283,9 +283,9 @@ fn a_batching_rule_is_used_and_checked() {
     let (rows, w) = (Tensor::ones([2, 3], DType::F64).unwrap(), vector(&X));
     let over = |f: Dot| {
         let f = dot(f);
-        vmap_many(|x| Ok(vec![f(&x[0], &x[1])?]), &[rows.clone(), w.clone()], &[Some(0), None], Randomness::Error)
+        vmap_with(|(row, w)| f(row, w), (&rows, &w), &VmapOptions::default().in_dims([Some(0), None]))
     };
-    close(&over(Dot { dirty: false, vmap: Some(0) }).unwrap()[0], &[1.0, 1.0]);
+    close(&over(Dot { dirty: false, vmap: Some(0) }).unwrap(), &[1.0, 1.0]);
     let e = over(Dot { dirty: false, vmap: Some(1) }).unwrap_err();
     assert!(e.message().starts_with("Dot.vmap: output 0 of shape [2] has no batch of size 2 at dimension 1"), "{e}");
 }
@@ -404,29 +404,28 @@ fn a_traced_function_stays_one_operator_with_its_rules() {
     let _alone = nobody_draws();
     let x = vector(&X);
     let cube = Cube::new(Way::Constant);
-    let program = trace(|x| Ok(vec![cube.call(&x[0])?.sin()?.sum_all()?]), std::slice::from_ref(&x)).unwrap();
+    let program = trace(|x| cube.call(x)?.sin()?.sum_all(), &x).unwrap();
     assert_eq!(program.to_string().matches("Cube").count(), 1);
     cube.counts();
-    let run = |x: &Tensor| Ok(program.call(std::slice::from_ref(x))?.remove(0));
+    let run = |x: &Tensor| program.call(x);
     let want = X.map(|x: f64| 3.0 * x * x * (x * x * x).cos());
     close(&grad(run, &x).unwrap(), &want);
     assert_eq!(cube.counts(), (1, 1));
     let rows = Tensor::stack(&[&x, &x], 0).unwrap();
     close(&vmap(|row| grad(run, row), &rows).unwrap(), &[want, want].concat());
-    let push = linearize(|x| Ok(vec![cube.call(&x[0])?]), std::slice::from_ref(&x)).unwrap().1;
-    close(&push(&[x.ones_like().unwrap()]).unwrap()[0], &X.map(|x| 3.0 * x * x));
+    let push = linearize(|x| cube.call(x), &x).unwrap().1;
+    close(&push(&x.ones_like().unwrap()).unwrap(), &X.map(|x| 3.0 * x * x));
 }
 
 /// exp(x) sin(x) with a residual that its forward computes.
 fn wave() -> impl Fn(&Tensor) -> Result<Tensor> {
-    let f = custom_vjp(
-        |x| {
-            let (e, s) = (x[0].exp()?, x[0].sin()?);
-            Ok((vec![e.mul(&s)?], vec![e, x[0].clone()]))
+    custom_vjp(
+        |x: &Tensor| {
+            let (e, s) = (x.exp()?, x.sin()?);
+            Ok((e.mul(&s)?, (e, x.clone())))
         },
-        |r, g| Ok(vec![Some(g[0].mul(&r[0])?.mul(&r[1].sin()?.add(&r[1].cos()?)?)?)]),
-    );
-    move |x| Ok(f(std::slice::from_ref(x))?.remove(0))
+        |(e, x), g| g.mul(e)?.mul(&x.sin()?.add(&x.cos()?)?),
+    )
 }
 
 #[test]
@@ -448,23 +447,20 @@ fn closures_have_derivatives_of_all_orders() {
     close(&vmap(|x| grad(|x| grad(&f, x), x), &x).unwrap(), &second);
     close(&vmap(|x| grad(|x| grad(|x| grad(&f, x), x), x), &x).unwrap(), &third);
     close(&jacfwd(|x| grad(|x| grad(total, x)?.sum_all(), x), &x).unwrap().sum(&[0], false).unwrap(), &third);
-    let (_, pull) = vjp(|x| Ok(vec![f(&x[0])?]), std::slice::from_ref(&x)).unwrap();
-    close(&pull(&[x.ones_like().unwrap()]).unwrap()[0], &first);
+    let (_, pull) = vjp(&f, &x).unwrap();
+    close(&pull(&x.ones_like().unwrap()).unwrap(), &first);
 }
 
 #[test]
 fn a_tangent_rule_serves_both_modes() {
     let f = custom_jvp(
-        |x| Ok(vec![x[0].mul(&x[1])?, x[0].sin()?]),
-        |x, t| {
-            let product = t[0].mul(&x[1])?.add(&x[0].mul(&t[1])?)?;
-            Ok(vec![product, t[0].mul(&x[0].cos()?)?])
-        },
+        |[x, y]: &[Tensor; 2]| Ok((x.mul(y)?, x.sin()?)),
+        |[x, y], [t, u]| Ok((t.mul(y)?.add(&x.mul(u)?)?, t.mul(&x.cos()?)?)),
     );
     let (x, y) = (vector(&X), vector(&[2.0, 3.0, -1.0]));
     let total = |x: &Tensor| {
         let out = f(&[x.clone(), y.clone()])?;
-        out[0].mul(&out[1])?.sum_all()
+        out.0.mul(&out.1)?.sum_all()
     };
     let at = [2.0, 3.0, -1.0];
     let first: Vec<f64> = X.iter().zip(at).map(|(x, y)| y * (x.sin() + x * x.cos())).collect();
@@ -478,7 +474,7 @@ fn a_tangent_rule_serves_both_modes() {
 #[test]
 fn residuals_of_equal_arguments_are_told_apart() {
     let f = custom_vjp(
-        |x| Ok((vec![x[0].mul(&x[1])?], x.to_vec())),
+        |x: &[Tensor]| Ok((vec![x[0].mul(&x[1])?], x.to_vec())),
         |r, g| Ok(vec![Some(g[0].mul(&r[1])?), Some(g[0].mul(&r[0])?)]),
     );
     let x = vector(&X);
@@ -493,8 +489,8 @@ fn residuals_of_equal_arguments_are_told_apart() {
 #[test]
 fn wrong_closures_raise() {
     let x = vector(&X);
-    let of = |back: fn(&[Tensor], &[Tensor]) -> Result<Vec<Option<Tensor>>>| {
-        let f = custom_vjp(|x| Ok((vec![x[0].mul(2.0)?], Vec::new())), back);
+    let of = |back: fn(&(), &[Tensor]) -> Result<Vec<Option<Tensor>>>| {
+        let f = custom_vjp(|x: &[Tensor]| Ok((vec![x[0].mul(2.0)?], ())), back);
         move |x: &Tensor| Ok(f(std::slice::from_ref(x))?.remove(0))
     };
     let message = |result: Result<Tensor>| result.unwrap_err().message().to_string();
@@ -507,10 +503,10 @@ fn wrong_closures_raise() {
     assert!(e.contains("stop"), "{e}");
     let e = message(tangent(of(|_, g| Ok(vec![Some(g[0].mul(&g[0])?)])), &x));
     assert!(e.contains("the backward closure is not linear in the gradients") && e.contains("custom_jvp()"), "{e}");
-    let f = custom_jvp(|x| Ok(vec![x[0].mul(2.0)?]), |_, _| Ok(Vec::new()));
+    let f = custom_jvp(|x: &[Tensor]| Ok(vec![x[0].mul(2.0)?]), |_, _| Ok(Vec::<Tensor>::new()));
     let e = message(tangent(|x| Ok(f(std::slice::from_ref(x))?.remove(0)), &x));
     assert!(e.contains("returned 0 tangents, expected one for each of 1 results"), "{e}");
-    let f = custom_jvp(|x| Ok(vec![x[0].mul(2.0)?]), |_, t| Ok(vec![t[0].mul(&t[0])?]));
+    let f = custom_jvp(|x: &[Tensor]| Ok(vec![x[0].mul(2.0)?]), |_, t| Ok(vec![t[0].mul(&t[0])?]));
     let e = message(grad(|x| f(std::slice::from_ref(x))?[0].sum_all(), &x));
     assert!(e.contains("the closure of tangents is not linear in the tangents") && e.contains("custom_vjp()"), "{e}");
     assert_eq!(level::height(), 0);
@@ -521,15 +517,15 @@ fn what_a_forward_captures_must_be_an_argument() {
     let x = vector(&X);
     let scaled = |w: &Tensor| {
         let w = w.clone();
-        custom_vjp(move |x| Ok((vec![x[0].mul(&w)?], Vec::new())), |_, g| Ok(vec![Some(g[0].clone())]))
+        custom_vjp(move |x: &Tensor| Ok((x.mul(&w)?, ())), |_, g| Ok(g.clone()))
     };
-    let sum = |w: &Tensor| scaled(w)(&[w.mul(2.0)?])?[0].sum_all();
+    let sum = |w: &Tensor| scaled(w)(&w.mul(2.0)?)?.sum_all();
     close(&sum(&x).unwrap(), &[2.0 * X.iter().map(|x| x * x).sum::<f64>()]);
     let e = grad(sum, &x).unwrap_err();
     assert!(e.message().contains("the forward closure: mul() uses a captured tensor that requires grad"), "{e}");
     let given = |w: &Tensor| {
         let w = w.clone();
-        let f = custom_vjp(move |_| Ok((vec![w.clone()], Vec::new())), |_, g| Ok(vec![Some(g[0].clone())]));
+        let f = custom_vjp(move |_: &[Tensor]| Ok((vec![w.clone()], ())), |_, g| Ok(vec![Some(g[0].clone())]));
         f(&[x.mul(2.0)?, x.clone()][..1])
     };
     let plain = given(&x).unwrap();
@@ -540,14 +536,14 @@ fn what_a_forward_captures_must_be_an_argument() {
 fn another_run_draws_the_same_numbers() {
     let _alone = nobody_draws();
     let f = custom_vjp(
-        |x| {
-            let noise = rand_like(&x[0], None, None, Layout::None, Device::None, false, MemoryFormat::None)?;
-            let slope = noise.mul(&x[0])?;
-            Ok((vec![slope.mul(&x[0])?.mul(0.5)?], vec![slope]))
+        |x: &Tensor| {
+            let noise = rand_like(x, None, None, Layout::None, Device::None, false, MemoryFormat::None)?;
+            let slope = noise.mul(x)?;
+            Ok((slope.mul(x)?.mul(0.5)?, slope))
         },
-        |r, g| Ok(vec![Some(g[0].mul(&r[0])?)]),
+        |slope, g| g.mul(slope),
     );
-    let total = |x: &Tensor| f(std::slice::from_ref(x))?[0].sum_all();
+    let total = |x: &Tensor| f(x)?.sum_all();
     // The derivative of what `slope` is: the noise, which its second run draws again.
     let g = grad(|x| grad(total, x)?.sum_all(), &vector(&X)).unwrap().to_vec::<f64>().unwrap();
     assert!(g.iter().all(|g| (0.0..1.0).contains(g)) && g[0] != g[1], "{g:?}");

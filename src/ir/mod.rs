@@ -9,10 +9,12 @@ mod format;
 pub mod passes;
 mod print;
 mod program;
+mod traced;
 mod tracing;
 
 #[cfg(test)]
 mod tests;
 
 pub use program::{Output, Program};
-pub use tracing::{Tracing, trace};
+pub use traced::{Traced, trace};
+pub use tracing::Tracing;

@@ -80,24 +80,3 @@ impl Tracing {
         Ok(Program::new(self.recorder.take(), inputs, outs, pruned))
     }
 }
-
-/// Runs `f` once and returns what it did as a straight-line program, which takes tensors of the same shapes and dtypes.
-///
-/// # Errors
-/// Those of `f`; `Runtime` where `f` reads data of its arguments.
-///
-/// ```
-/// use pullback::{Tensor, grad, trace};
-/// let x = Tensor::from_slice([2], &[1.0, 3.0])?;
-/// let program = trace(|x| Ok(vec![x[0].mul(&x[0])?.sum_all()?]), &[x.clone()])?;
-/// assert_eq!(program.operators().collect::<Vec<_>>(), ["mul", "sum"]);
-/// let g = grad(|x| Ok(program.call(&[x.clone()])?.remove(0)), &x)?;
-/// assert_eq!(g.to_vec::<f64>()?, [2.0, 6.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn trace(f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>, args: &[Tensor]) -> Result<Program> {
-    let (run, lifted) = Tracing::open(args, Origin::UNKNOWN)?;
-    let outputs = f(&lifted)?;
-    drop(lifted);
-    run.close(&outputs)
-}

@@ -84,38 +84,3 @@ pub fn check_dual(part: &str, x: &Tensor) -> Result<()> {
     }
     Ok(())
 }
-
-/// The outputs of `f` and their directional derivatives.
-///
-/// # Errors
-/// `Value` if an input is not of a floating point or complex dtype; `Runtime` if the shape of a tangent differs from
-/// its primal's.
-///
-/// ```
-/// use pullback::{Tensor, jvp};
-/// let x = Tensor::from_slice([2], &[1.0, 2.0])?;
-/// let t = Tensor::from_slice([2], &[1.0, 0.0])?;
-/// let (y, dy) = jvp(|x| Ok(vec![x[0].mul(&x[0])?]), &[x], &[t])?;
-/// assert_eq!(dy[0].to_vec::<f64>()?, [2.0, 0.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn jvp(
-    f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
-    primals: &[Tensor],
-    tangents: &[Tensor],
-) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
-    if primals.len() != tangents.len() {
-        bail!(Runtime, "jvp(): got {} primals and {} tangents", primals.len(), tangents.len());
-    }
-    let duals = Duals::open(Origin::UNKNOWN)?;
-    let lifted: Vec<Tensor> = primals.iter().zip(tangents).map(|(p, t)| duals.lift(p, t)).collect::<Result<_>>()?;
-    let outputs = f(&lifted)?;
-    drop(lifted);
-    let mut result = (Vec::new(), Vec::new());
-    for y in &outputs {
-        let (p, t) = duals.lower(y)?;
-        result.1.push(t.map_or_else(|| basis::zeros_like(&p), Ok)?);
-        result.0.push(p);
-    }
-    Ok(result)
-}

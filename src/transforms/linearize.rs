@@ -133,31 +133,3 @@ fn zeros(recording: &mut Recording, meta: Meta) -> u32 {
     let fill = Params::Fill { value: Scalar::Float(0.0), dtype: meta.dtype, shape: meta.shape.clone() };
     recording.push(Prim::Static(&constant::FILL), &fill, Atoms::new(), std::iter::once(meta), None)[0]
 }
-
-/// The outputs of `f` at `primals`, and its derivative there: a linear map from input tangents to output tangents that
-/// can be called any number of times without running `f` again.
-///
-/// # Errors
-/// `Value` if an input is not of a floating point or complex dtype.
-///
-/// ```
-/// use pullback::{Tensor, linearize};
-/// let x = Tensor::from_slice([2], &[1.0, 3.0])?;
-/// let (y, push) = linearize(|x| Ok(vec![x[0].mul(&x[0])?]), &[x])?;
-/// assert_eq!(y[0].to_vec::<f64>()?, [1.0, 9.0]);
-/// assert_eq!(push(&[Tensor::from_slice([2], &[1.0, 10.0])?])?[0].to_vec::<f64>()?, [2.0, 60.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn linearize<F>(
-    f: F,
-    primals: &[Tensor],
-) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + use<F>)>
-where
-    F: Fn(&[Tensor]) -> Result<Vec<Tensor>>,
-{
-    let (run, lifted) = Linearizing::open(primals, Origin::UNKNOWN)?;
-    let outputs = f(&lifted)?;
-    drop(lifted);
-    let (values, map) = run.close(&outputs)?;
-    Ok((values, move |tangents: &[Tensor]| map.call(tangents)))
-}

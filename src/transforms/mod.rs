@@ -1,12 +1,13 @@
-//! L6: the transforms, one file each, over functions of lists of tensors.
+//! L6: the transforms. What each does on its level is a file, over lists of tensors; what users call is `functions`.
 
 pub mod backward;
-pub mod eval_shape;
 pub mod forward_ad;
 mod front;
+mod functions;
 pub mod jacobian;
 pub mod jvp;
 pub mod linearize;
+mod options;
 pub mod reverse;
 pub mod task;
 pub mod vmap;
@@ -14,9 +15,9 @@ pub mod vmap;
 #[cfg(test)]
 mod tests;
 
-pub use eval_shape::eval_shape;
-pub use jacobian::{hessian, jacfwd, jacrev};
-pub use jvp::jvp;
-pub use linearize::linearize;
-pub use reverse::{grad, grad_and_value, grad_many, vjp};
-pub use vmap::{vmap, vmap_many};
+pub use functions::{
+    LinearFunction, eval_shape, grad, grad_and_value, hessian, jacfwd, jacfwd_with, jacrev, jacrev_with, jvp,
+    linearize, vjp, vmap, vmap_with,
+};
+pub use jacobian::JacobianOptions;
+pub use options::VmapOptions;

@@ -128,105 +128,12 @@ impl Pullback {
     }
 }
 
-/// The gradients of a scalar function of several tensors, and its value.
-///
-/// # Errors
-/// `Runtime` if `f` does not return a 0-d tensor, or an input is not of a floating point or complex dtype.
-///
-/// ```
-/// use pullback::{Tensor, grad_many};
-/// let (a, b) = (Tensor::from_slice([2], &[1.0, 2.0])?, Tensor::from_slice([2], &[3.0, 4.0])?);
-/// let (grads, value) = grad_many(|x| x[0].mul(&x[1])?.sum_all(), &[a, b])?;
-/// assert_eq!(value.to_vec::<f64>()?, [11.0]);
-/// assert_eq!(grads[1].to_vec::<f64>()?, [1.0, 2.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn grad_many(f: impl Fn(&[Tensor]) -> Result<Tensor>, xs: &[Tensor]) -> Result<(Vec<Tensor>, Tensor)> {
-    xs.iter().try_for_each(|x| check_differentiable("grad", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN)?;
-    let leaves: SmallVec<[Tensor; 2]> = xs.iter().map(|x| tape.leaf(x)).collect();
-    let y = f(&leaves)?;
-    drop(leaves);
-    check_scalar("grad", &y)?;
-    let (value, edge) = tape.detach(&y)?;
-    drop(y);
-    let leaves = tape.close();
-    let grads = pull_scalar(&leaves, &value, edge)?;
-    let grads = grads.into_iter().zip(xs).map(|(g, x)| g.map_or_else(|| basis::zeros_like(x), Ok));
-    Ok((grads.collect::<Result<_>>()?, value))
-}
-
 /// Gradients of a scalar value that hangs on `edge` of a closed tape.
 pub fn pull_scalar(leaves: &[Arc<Node>], value: &Tensor, edge: Option<Edge>) -> Result<Tangents> {
     match edge {
         Some(edge) => pull(leaves, [(edge, basis::ones_like(value)?)], false),
         None => Ok(Tangents::from_elem(None, leaves.len())),
     }
-}
-
-/// The gradient of a scalar function, and its value.
-///
-/// # Errors
-/// `Runtime` if `f` does not return a 0-d tensor, or `x` is not of a floating point or complex dtype.
-///
-/// ```
-/// use pullback::{Tensor, grad_and_value};
-/// let x = Tensor::from_slice([2], &[1.0, 2.0])?;
-/// let (g, y) = grad_and_value(|x| x.mul(x)?.sum_all(), &x)?;
-/// assert_eq!(y.to_vec::<f64>()?, [5.0]);
-/// assert_eq!(g.to_vec::<f64>()?, [2.0, 4.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn grad_and_value(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<(Tensor, Tensor)> {
-    let (mut grads, value) = grad_many(|xs| f(&xs[0]), std::slice::from_ref(x))?;
-    Ok((grads.swap_remove(0), value))
-}
-
-/// The gradient of a scalar function at `x`.
-///
-/// ```
-/// use pullback::{Tensor, grad};
-/// let x = Tensor::from_slice([1], &[3.0])?;
-/// let g = grad(|x| x.mul(x)?.sum_all(), &x)?;
-/// assert_eq!(g.to_vec::<f64>()?, [6.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn grad(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
-    Ok(grad_and_value(f, x)?.0)
-}
-
-/// The outputs of `f`, and the map from output cotangents to input cotangents, which can be called any number of times,
-/// also inside of other transforms.
-///
-/// # Errors
-/// `Runtime` if an input or an output is not of a floating point or complex dtype.
-///
-/// ```
-/// use pullback::{Tensor, vjp};
-/// let x = Tensor::from_slice([2], &[1.0, 2.0])?;
-/// let (y, pullback) = vjp(|x| Ok(vec![x[0].mul(&x[0])?]), &[x])?;
-/// let g = pullback(&[Tensor::from_slice([2], &[1.0, 10.0])?])?;
-/// assert_eq!(g[0].to_vec::<f64>()?, [2.0, 40.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn vjp<F>(f: F, xs: &[Tensor]) -> Result<(Vec<Tensor>, impl Fn(&[Tensor]) -> Result<Vec<Tensor>> + use<F>)>
-where
-    F: Fn(&[Tensor]) -> Result<Vec<Tensor>>,
-{
-    xs.iter().try_for_each(|x| check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN)?;
-    let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
-    let outputs = f(&leaves)?;
-    drop(leaves);
-    outputs.iter().try_for_each(|y| check_output("vjp", y))?;
-    let detached = outputs.iter().map(|y| tape.detach(y)).collect::<Result<Vec<_>>>()?;
-    drop(outputs);
-    let (values, pullback) = Pullback::new(tape.close(), detached);
-    let apply = move |cotangents: &[Tensor]| {
-        let cotangents: Vec<Option<Tensor>> = cotangents.iter().cloned().map(Some).collect();
-        pullback.call(&cotangents, true)
-    };
-    Ok((values, apply))
 }
 
 /// An error unless the dtype can carry derivatives.

@@ -70,67 +70,6 @@ impl Drop for Batch {
     }
 }
 
-/// `f` over the members along dimension 0 of `x`, the results stacked along dimension 0.
-///
-/// # Errors
-/// `Value` if `x` is 0-d.
-///
-/// ```
-/// use pullback::{Tensor, vmap};
-/// let x = Tensor::from_slice([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let y = vmap(|row| row.sum_all(), &x)?;
-/// assert_eq!(y.to_vec::<f64>()?, [6.0, 15.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn vmap(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> {
-    let mut out = vmap_many(|xs| Ok(vec![f(&xs[0])?]), std::slice::from_ref(x), &[Some(0)], Randomness::Error)?;
-    Ok(out.swap_remove(0))
-}
-
-/// `f` over the members along the dimensions `in_dims` (`None`: the whole tensor for each member), the results stacked
-/// along dimension 0.
-///
-/// # Errors
-/// `Value` if nothing is mapped over, a dimension is out of range, or the sizes of the mapped dimensions differ.
-///
-/// ```
-/// use pullback::{Randomness, Tensor, vmap_many};
-/// let x = Tensor::from_slice([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let w = Tensor::from_slice([2], &[1.0, 10.0])?;
-/// let y = vmap_many(|v| Ok(vec![v[0].mul(&v[1])?.sum_all()?]), &[x, w], &[Some(1), None], Randomness::Error)?;
-/// assert_eq!(y[0].to_vec::<f64>()?, [41.0, 52.0, 63.0]);
-/// # Ok::<(), pullback::Error>(())
-/// ```
-pub fn vmap_many(
-    f: impl Fn(&[Tensor]) -> Result<Vec<Tensor>>,
-    xs: &[Tensor],
-    in_dims: &[Option<usize>],
-    randomness: Randomness,
-) -> Result<Vec<Tensor>> {
-    if xs.len() != in_dims.len() {
-        bail!(Value, "vmap(): got {} inputs and {} in_dims", xs.len(), in_dims.len());
-    }
-    let mut sizes = Vec::new();
-    for (x, dim) in xs.iter().zip(in_dims) {
-        let Some(dim) = *dim else { continue };
-        match x.shape().get(dim) {
-            Some(&n) => sizes.push(n),
-            None => bail!(
-                Value,
-                "vmap(): got in_dim={dim} for an input of {} dimensions, expected in_dim to satisfy in_dim < {}",
-                x.rank(),
-                x.rank()
-            ),
-        }
-    }
-    let batch = Batch::open(common_size(&sizes)?, randomness, Origin::UNKNOWN)?;
-    let lift = |(x, dim): (&Tensor, &Option<usize>)| dim.map_or_else(|| x.clone(), |d| batch.lift(x, d));
-    let lifted: Vec<Tensor> = xs.iter().zip(in_dims).map(lift).collect();
-    let outputs = f(&lifted)?;
-    drop(lifted);
-    outputs.iter().map(|y| batch.lower(y, 0)).collect()
-}
-
 /// The size of the batch, given those of all mapped dimensions.
 ///
 /// # Errors

@@ -86,11 +86,10 @@ impl Program {
     /// ```
     /// use pullback::{Tensor, trace};
     /// let x = Tensor::from_slice([2], &[1.0, 3.0])?;
-    /// let f = |x: &[Tensor]| Ok(vec![x[0].sin()?.mul(&x[0].sin()?)?]);
-    /// let program = trace(f, &[x.clone()])?;
+    /// let program = trace(|x| x.sin()?.mul(&x.sin()?), &x)?;
     /// let simplified = program.simplified();
     /// assert_eq!((program.len(), simplified.len()), (3, 2));
-    /// assert_eq!(simplified.call(&[x.clone()])?[0].to_vec::<f64>()?, program.call(&[x])?[0].to_vec::<f64>()?);
+    /// assert_eq!(simplified.call(&x)?.to_vec::<f64>()?, program.call(&x)?.to_vec::<f64>()?);
     /// # Ok::<(), pullback::Error>(())
     /// ```
     #[must_use]

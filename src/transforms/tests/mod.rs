@@ -1,13 +1,15 @@
 //! Compositions against written-out derivatives, modes, escapes, and the state that errors leave.
 
+mod eval_shape;
+
 use super::jacobian::{JacobianOptions, Jacobians, Returned, jacfwd_many, jacrev_many};
 use super::vmap::Batch;
 use crate::core::level::{self, GradMode, Randomness};
 use crate::core::origin::Origin;
 use crate::rules::basis;
 use crate::{
-    Kind, Result, Tensor, bail, grad, grad_and_value, grad_many, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap,
-    vmap_many,
+    Kind, Result, Tensor, VmapOptions, bail, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap,
+    vmap_with,
 };
 use std::cell::RefCell;
 
@@ -40,17 +42,11 @@ fn step<'a>(name: &str, f: F<'a>) -> F<'a> {
     match name {
         "grad" => Box::new(move |x| grad(|u| f(u)?.sum_all(), x)),
         "vjp" => Box::new(move |x| {
-            let (y, pull) = vjp(|u| Ok(vec![f(&u[0])?]), std::slice::from_ref(x))?;
-            Ok(pull(&[y[0].ones_like()?])?.remove(0))
+            let (y, pull) = vjp(&f, x)?;
+            pull(&y.ones_like()?)
         }),
-        "jvp" => Box::new(move |x| {
-            let along = [x.ones_like()?];
-            Ok(jvp(|u| Ok(vec![f(&u[0])?]), std::slice::from_ref(x), &along)?.1.remove(0))
-        }),
-        "linearize" => Box::new(move |x| {
-            let push = linearize(|u| Ok(vec![f(&u[0])?]), std::slice::from_ref(x))?.1;
-            Ok(push(&[x.ones_like()?])?.remove(0))
-        }),
+        "jvp" => Box::new(move |x| Ok(jvp(&f, x, x.ones_like()?)?.1)),
+        "linearize" => Box::new(move |x| linearize(&f, x)?.1(&x.ones_like()?)),
         "jacrev" => Box::new(move |x| jacrev(|u| f(u), x)?.sum(&[0], false)),
         "jacfwd" => Box::new(move |x| jacfwd(|u| f(u), x)?.sum(&[1], false)),
         "hessian" => Box::new(move |x| hessian(|u| f(u)?.sum_all(), x)?.sum(&[0], false)),
@@ -102,9 +98,8 @@ fn six_of_a_kind() {
 
 #[test]
 fn perturbations_are_not_confused() {
-    let along = |f: &dyn Fn(&Tensor) -> Result<Tensor>, x: f64| -> Result<Tensor> {
-        Ok(jvp(|v| Ok(vec![f(&v[0])?]), &[scalar(x)], &[scalar(1.0)])?.1.remove(0))
-    };
+    let along =
+        |f: &dyn Fn(&Tensor) -> Result<Tensor>, x: f64| -> Result<Tensor> { Ok(jvp(f, scalar(x), scalar(1.0))?.1) };
     let g = grad(|u| along(&|v| u.mul(v), 3.0), &scalar(2.0)).unwrap();
     close(&values(&g), &[1.0]);
     let g = grad(|u| u.mul(&grad(|v| u.add(v), &scalar(1.0))?), &scalar(1.0)).unwrap();
@@ -164,23 +159,22 @@ fn a_pullback_serves_again_and_below_other_transforms() {
 #[test]
 fn a_linear_map_serves_again_and_keeps_only_what_is_linear() {
     let x = vector(&X);
-    let (y, push) = linearize(|u| Ok(vec![u[0].sin()?.mul(&u[0])?, u[0].exp()?.exp()?]), &[x.clone()]).unwrap();
-    close(&values(&y[0]), &X.map(|x| x.sin() * x));
+    let (y, push) = linearize(|u| Ok((u.sin()?.mul(u)?, u.exp()?.exp()?)), &x).unwrap();
+    close(&values(&y.0), &X.map(|x| x.sin() * x));
     let slope = X.map(|x| x.cos() * x + x.sin());
     for scale in [1.0, -2.5] {
-        let t = [x.ones_like().unwrap().mul(scale).unwrap()];
-        close(&values(&push(&t).unwrap()[0]), &slope.map(|s| scale * s));
+        let t = x.ones_like().unwrap().mul(scale).unwrap();
+        close(&values(&push(&t).unwrap().0), &slope.map(|s| scale * s));
     }
     let eye = Tensor::eye(3, crate::DType::F64).unwrap();
-    let rows = vmap(|t| Ok(push(std::slice::from_ref(t))?.remove(0)), &eye).unwrap();
+    let rows = vmap(|t| Ok(push(t)?.0), &eye).unwrap();
     close(&values(&rows.sum(&[0], false).unwrap()), &slope);
-    let g = grad(|t| push(std::slice::from_ref(t))?[0].sum_all(), &x).unwrap();
+    let g = grad(|t| push(t)?.0.sum_all(), &x).unwrap();
     close(&values(&g), &slope);
     for (wrong, term) in [(vector(&[1.0]), "shape"), (x.to_dtype(crate::DType::F32).unwrap(), "dtype")] {
-        let e = push(&[wrong]).unwrap_err();
+        let e = push(&wrong).map(drop).unwrap_err();
         assert!(e.kind() == Kind::Runtime && e.message().contains(term), "{e}");
     }
-    assert!(push(&[]).is_err());
 }
 
 #[test]
@@ -189,8 +183,8 @@ fn what_does_not_depend_on_the_input_has_a_zero_derivative() {
     close(&values(&grad(|_| c.sum_all(), &x).unwrap()), &[0.0; 3]);
     assert_eq!(jacrev(|_| Ok(c.clone()), &x).unwrap().shape()[..], [2, 3]);
     assert_eq!(jacfwd(|_| Ok(c.clone()), &x).unwrap().shape()[..], [2, 3]);
-    let push = linearize(|_| Ok(vec![c.clone()]), &[x.clone()]).unwrap().1;
-    close(&values(&push(&[x.clone()]).unwrap()[0]), &[0.0; 2]);
+    let push = linearize(|_| Ok(c.clone()), &x).unwrap().1;
+    close(&values(&push(&x).unwrap()), &[0.0; 2]);
     assert_eq!(vmap(|_| Ok(c.clone()), &x).unwrap().shape()[..], [3, 2]);
 }
 
@@ -244,7 +238,7 @@ fn a_wide_sum_of_many_branches() {
 fn many_inputs() {
     let xs: Vec<Tensor> = (0..100).map(|i| scalar(f64::from(i))).collect();
     let f = |x: &[Tensor]| x.iter().try_fold(scalar(0.0), |sum, x| sum.add(&x.square()?));
-    let (grads, value) = grad_many(f, &xs).unwrap();
+    let (grads, value) = grad_and_value(f, &xs).unwrap();
     close(&values(&value), &[(0..100).map(|i| f64::from(i * i)).sum()]);
     close(
         &grads.iter().flat_map(values).collect::<Vec<_>>(),
@@ -311,12 +305,16 @@ fn wrong_arguments() {
     case(jacrev(|x| x.eq(1.0), &x), Kind::Runtime, "floating-point");
     case(jacfwd(|x| x.sum_all(), &n), Kind::Value, "floating point");
     case(vmap(|x| Ok(x.clone()), &scalar(1.0)), Kind::Value, "in_dim");
-    let two = |sizes: [&Tensor; 2], dims: [Option<usize>; 2]| {
-        let xs = sizes.map(Clone::clone);
-        vmap_many(|x| Ok(x.to_vec()), &xs, &dims, Randomness::Error).map(|mut y| y.remove(0))
+    let two = |inputs: [&Tensor; 2], dims: [Option<i64>; 2]| {
+        vmap_with(|[x, _]| Ok(x.clone()), inputs, &VmapOptions::default().in_dims(dims))
     };
     case(two([&x, &n], [Some(0), Some(0)]), Kind::Value, "same size in the mapped dimension, got sizes [3, 2]");
     case(two([&x, &n], [None, None]), Kind::Value, "at least one Tensor");
+    case(two([&x, &n], [Some(1), None]), Kind::Value, "got in_dim=1 for an input of 1 dimensions");
+    let one = VmapOptions::default();
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().in_dims([])), Kind::Value, "1 inputs and 0 in_dims");
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().out_dims([0, 0])), Kind::Value, "1 outputs and 2 out_dims");
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.out_dims([1])), Kind::Value, "got out_dim=1 for an output of 1");
     let short = |t: Tensor| jvp(|x| Ok(x.to_vec()), &[vector(&X)], &[t]).map(|mut y| y.0.remove(0));
     case(short(vector(&[1.0])), Kind::Runtime, "different size");
     case(short(Tensor::from_slice([3], &[1_i64, 2, 3]).unwrap()), Kind::Value, "floating point");
@@ -374,4 +372,47 @@ fn value_and_gradient_come_together() {
     let (g, y) = grad_and_value(|x| x.square()?.sum_all(), &vector(&X)).unwrap();
     close(&values(&g), &X.map(|x| 2.0 * x));
     close(&values(&y), &[X.iter().map(|x| x * x).sum()]);
+}
+
+crate::tensors! {
+    /// The parameters of a line, and of others.
+    #[derive(Clone)]
+    struct Model {
+        slope: Tensor,
+        others: Vec<Tensor>,
+    }
+}
+
+#[test]
+fn inputs_and_outputs_in_any_arrangement() {
+    let (a, b) = (vector(&X), vector(&[2.0, -1.0, 0.5]));
+    let model = Model { slope: a.clone(), others: vec![b.clone(), b.clone()] };
+    let f = |m: &Model| m.slope.mul(&m.others[0])?.add(&m.others[1])?.sum_all();
+    let g = grad(f, &model).unwrap();
+    let by_parts =
+        grad(|(a, others)| f(&Model { slope: a.clone(), others: others.clone() }), (&a, &model.others)).unwrap();
+    for (got, want) in [(&g.slope, &b), (&g.others[0], &a), (&by_parts.0, &b), (&by_parts.1[0], &a)] {
+        close(&values(got), &values(want));
+    }
+    close(&values(&g.others[1]), &[1.0; 3]);
+    let (y, pull) = vjp(|m: &Model| Ok([m.slope.mul(&m.others[0])?, m.others[1].clone()]), &model).unwrap();
+    let back = pull(&y).unwrap();
+    close(&values(&back.others[0]), &values(&y[0].mul(&a).unwrap()));
+    let (_, tangent) = jvp(|m: &Model| Ok((m.slope.mul(&m.others[0])?, ())), &model, back).unwrap();
+    assert_eq!(tangent.0.shape(), a.shape());
+    let blocks = jacrev(|m: &Model| Ok(vec![f(m)?, m.slope.sum_all()?]), &model).unwrap();
+    close(&values(&blocks[1].slope), &[1.0; 3]);
+    close(&values(&blocks[1].others[0]), &[0.0; 3]);
+    let ((_, across), others) = hessian(|(a, b)| a.mul(b)?.sum_all(), (&a, &b)).unwrap();
+    close(&values(&across), &values(&Tensor::eye(3, crate::DType::F64).unwrap()));
+    close(&values(&others.0), &values(&across));
+    let columns = Tensor::stack(&[&a, &b], 1).unwrap();
+    let options = VmapOptions::default().in_dims([Some(-1), None]).out_dims([-1, 0]);
+    let (scaled, sums) = vmap_with(|(x, w)| Ok((x.mul(w)?, x.sum_all()?)), (&columns, &a), &options).unwrap();
+    assert_eq!((&scaled.shape()[..], &sums.shape()[..]), (&[3, 2][..], &[2][..]));
+    close(&values(&scaled.select(1, 1).unwrap()), &values(&a.mul(&b).unwrap()));
+    let program = crate::trace(|m: &Model| Ok((f(m)?, [m.slope.clone()])), &model).unwrap();
+    let (total, [same]) = program.call(&model).unwrap();
+    close(&values(&total), &values(&f(&model).unwrap()));
+    close(&values(&same), &X);
 }
