@@ -77,6 +77,7 @@ lint: tools-present $(VENV)/.dev $(VENV)/.wheel
 	$(BIN)/python tools/glibc_needs.py target/wheels
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/sizes.py
+	$(BIN)/python tools/rust_api.py --check
 
 # ---------------------------------------------------------------- measurements
 # Runs beside PyTorch if `make peers` was run before; otherwise its columns stay empty.

@@ -88,3 +88,8 @@ fn main() -> Result<()> {
     assert!(deviation(&end, &[1.0; 10]) < 1e-9, "Newton's method ended at {end:?}");
     Ok(())
 }
+
+#[test]
+fn it_runs() -> Result<()> {
+    main()
+}

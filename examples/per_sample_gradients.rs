@@ -67,3 +67,8 @@ fn main() -> Result<()> {
     assert_eq!(batched[0].shape()[..], [SAMPLES, LAYERS[0], LAYERS[1]]);
     Ok(())
 }
+
+#[test]
+fn it_runs() -> Result<()> {
+    main()
+}

@@ -3,19 +3,19 @@
 //!
 //! ```
 //! use pullback::Tensor;
-//! let x = Tensor::from_slice([2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let x = Tensor::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
 //! let centred = x.sub(&x.mean(&[1], true)?)?;
 //! assert_eq!(centred.square()?.sum(&[1], false)?.to_vec::<f64>()?, [2.0, 2.0]);
 //! assert_eq!(x.add(0.5)?.amax(&[], false)?.to_scalar()?.as_f64(), 6.5);
 //! # Ok::<(), pullback::Error>(())
 //! ```
 
-use crate::base::{DType, Element, Result, Scalar, Shape};
+use crate::base::{DType, Element, Result, Scalar};
 use crate::core::{Meta, Tensor};
-use crate::dense::Array;
 use crate::ops;
 use crate::ops::value::Operand;
 use crate::rules::basis;
+use crate::skin::print;
 
 impl Tensor {
     /// The sum of all elements, 0-d.
@@ -48,7 +48,16 @@ impl Tensor {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.array()?.to_vec()
     }
-    /// The only element.
+    /// The only element, converted to `T`.
+    ///
+    /// # Errors
+    /// `Runtime` if there is more than one, or the tensor is a value of a live transform.
+    pub fn item<T: Element>(&self) -> Result<T> {
+        let array = self.array()?;
+        array.item()?;
+        array.to_vec::<T>()?.pop().ok_or_else(|| crate::Error::internal("item(): no element"))
+    }
+    /// The only element, as a number of its own type.
     ///
     /// # Errors
     /// `Runtime` if there is more than one, or the tensor is a value of a live transform.
@@ -56,23 +65,6 @@ impl Tensor {
         self.array()?.item()
     }
 
-    /// Zeros.
-    pub fn zeros(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
-        Array::zeros(dtype, shape.into()).map(Tensor::from)
-    }
-    /// Ones.
-    pub fn ones(shape: impl Into<Shape>, dtype: DType) -> Result<Tensor> {
-        Tensor::full(shape, 1.0, dtype)
-    }
-    /// One value everywhere.
-    pub fn full(shape: impl Into<Shape>, value: impl Into<Scalar>, dtype: DType) -> Result<Tensor> {
-        Array::full(dtype, shape.into(), value.into()).map(Tensor::from)
-    }
-    /// A tensor that has a shape and a dtype, and no data (PyTorch's device `meta`): operators and transforms give the
-    /// shapes and dtypes of their results.
-    pub fn meta(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        Tensor::without_data(Meta::new(dtype, shape))
-    }
     /// Zeros of this tensor's shape and dtype.
     pub fn zeros_like(&self) -> Result<Tensor> {
         basis::zeros_like(self)
@@ -80,10 +72,6 @@ impl Tensor {
     /// Ones of this tensor's shape and dtype.
     pub fn ones_like(&self) -> Result<Tensor> {
         basis::ones_like(self)
-    }
-    /// The identity matrix.
-    pub fn eye(n: usize, dtype: DType) -> Result<Tensor> {
-        Array::unit_rows(dtype, n, n, 0, 0, n).map(Tensor::from)
     }
     /// Tensors of equal rank joined along `dim`.
     pub fn cat(tensors: &[&Tensor], dim: i64) -> Result<Tensor> {
@@ -96,5 +84,15 @@ impl Tensor {
     /// Sums of products by an equation such as `"ij,jk->ik"`.
     pub fn einsum(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
         ops::einsum::einsum(equation, operands.to_vec())
+    }
+}
+
+impl std::fmt::Display for Tensor {
+    /// The elements as PyTorch prints them; of a value of a live transform its dtype and shape.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.dense().map(|a| print::describe(a, "tensor", &[], "")) {
+            Some(Ok(text)) => f.write_str(&text),
+            _ => write!(f, "tensor of {}", Meta::of(self)),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Tensors from and to arrays of the crate `ndarray` and slices. All conversions copy.
+//! Tensors from and to arrays of the crate `ndarray`. All conversions copy.
 //!
 //! ```
 //! use ndarray::{ArrayD, array};
@@ -6,7 +6,6 @@
 //! let t = Tensor::try_from(&array![[1.0, 2.0], [3.0, 4.0]])?;
 //! let a: ArrayD<f64> = (&t.mul(2.0)?).try_into()?;
 //! assert_eq!(a, array![[2.0, 4.0], [6.0, 8.0]].into_dyn());
-//! assert_eq!(Tensor::try_from(&[1, 2, 3][..])?.shape().to_vec(), [3]);
 //! # Ok::<(), pullback::Error>(())
 //! ```
 
@@ -44,13 +43,6 @@ impl<T: Element> TryFrom<&Tensor> for ArrayD<T> {
     type Error = Error;
     fn try_from(t: &Tensor) -> Result<ArrayD<T>> {
         t.to_ndarray()
-    }
-}
-
-impl<T: Element> TryFrom<&[T]> for Tensor {
-    type Error = Error;
-    fn try_from(elements: &[T]) -> Result<Tensor> {
-        Tensor::from_slice([elements.len()], elements)
     }
 }
 

@@ -106,9 +106,8 @@ def written(items: list[Item]) -> str:
     lines = [
         "# What Rust users see",
         "",
-        f"The {total} public items of the crate `pullback`: {len(items)} of their own, and {total - len(items)} methods, "
-        "fields and",
-        "variants. `python tools/rust_api.py` writes this list; what is not in it may change at any time.",
+        f"The {total} public items of the crate `pullback`: {len(items)} alone, and {total - len(items)} methods,",
+        "fields and variants. `python tools/rust_api.py` writes this list; what is not in it may change at any time.",
     ]
     for kind, title in KINDS.items():
         found = sorted((i for i in items if i.kind == kind), key=lambda i: (i.path.count("::"), i.path))

@@ -9,18 +9,23 @@ use smallvec::SmallVec;
 /// Dtype and shape of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Meta {
+    /// The type of the elements.
     pub dtype: DType,
+    /// The sizes of the dimensions.
     pub shape: Shape,
 }
 
 impl Meta {
+    /// Those of a tensor.
     pub fn of(t: &Tensor) -> Meta {
         Meta { dtype: t.dtype(), shape: t.shape().clone() }
     }
+    /// Of this dtype and shape.
     pub fn new(dtype: DType, shape: impl Into<Shape>) -> Meta {
         Meta { dtype, shape: shape.into() }
     }
     /// As kernels ask for it.
+    #[doc(hidden)]
     pub fn form(&self) -> Form<'_> {
         (self.dtype, &self.shape)
     }

@@ -6,6 +6,7 @@ pub mod closed;
 pub mod custom;
 mod few;
 pub mod forward;
+mod gradients;
 pub mod host;
 pub mod kept;
 pub mod level;
@@ -33,6 +34,7 @@ pub mod watch;
 
 pub use call::{call, call_into, call_many};
 pub use custom::Forward;
+pub use gradients::Gradients;
 pub use level::{LevelId, Randomness};
 pub use meta::{Inferred, Meta};
 pub use node::{Edge, Node};

@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// A set of arguments or outputs, by bit. Positions from 63 on share the last bit: rules of operators with more arguments
 /// look at the edges of their node. Custom functions have [`Set`](super::Set)s.
 pub type Mask = u64;
+/// The outputs of an operator.
 pub type Outputs = SmallVec<[Tensor; 2]>;
 /// Tangents or cotangents; `None` is zero and stays symbolic.
 pub type Tangents = SmallVec<[Option<Tensor>; 2]>;
@@ -20,14 +21,18 @@ pub type Tangents = SmallVec<[Option<Tensor>; 2]>;
 /// Which values a rule reads: bits of inputs and of outputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Saves {
+    /// A bit for each input.
     pub inputs: Mask,
+    /// A bit for each output.
     pub outputs: Mask,
 }
 
 /// An operator of the table, or one made at run time.
 #[derive(Clone, Copy)]
 pub enum Prim<'a> {
+    /// One of the table, or registered.
     Static(&'static dyn Primitive),
+    /// One that was made at run time.
     Shared(&'a Arc<dyn Primitive>),
 }
 
@@ -56,6 +61,7 @@ impl Prim<'_> {
             Prim::Shared(p) => p.name(),
         }
     }
+    #[doc(hidden)]
     pub fn to_owned(self) -> PrimBuf {
         match self {
             Prim::Static(p) => PrimBuf::Static(p),
@@ -96,7 +102,9 @@ impl PrimBuf {
 
 /// An argument of a batching rule: the value below the level, and where its batch dimension is.
 pub struct BatchArg<'a> {
+    /// The value of all members.
     pub value: &'a Tensor,
+    /// Its batch dimension; `None` if all members have the same value.
     pub dim: Option<usize>,
 }
 
@@ -117,8 +125,11 @@ impl BatchArg<'_> {
 /// What a batching rule knows of its level.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchInfo {
+    #[doc(hidden)]
     pub level: LevelId,
+    /// How many members there are.
     pub size: usize,
+    /// What random operators do.
     pub randomness: Randomness,
 }
 
@@ -127,10 +138,14 @@ pub type BatchOut = SmallVec<[(Tensor, Option<usize>); 2]>;
 
 /// The point that a derivative is taken at: the values that the rule asked for.
 pub struct Point<'a> {
+    /// The inputs that the rule has declared.
     pub inputs: &'a [Option<&'a Tensor>],
+    /// The outputs that the rule has declared.
     pub outputs: &'a [Option<&'a Tensor>],
+    #[doc(hidden)]
     pub node: Option<&'a std::sync::Arc<Node>>,
     /// All residuals in the order in which they were saved, opened, for custom functions.
+    #[doc(hidden)]
     pub residuals: &'a [super::node::Residual],
     /// Whether a reverse sweep records itself: residuals then carry their nodes.
     pub recording: bool,
@@ -212,6 +227,7 @@ pub trait Primitive: Send + Sync + 'static {
 
     /// What computes each element of the result from the elements of the arguments at its place, for programs of the
     /// tile engine; `None` for operators that are not pointwise.
+    #[doc(hidden)]
     fn elementwise(&self, _params: &Params) -> Option<Elementwise<'_>> {
         None
     }
@@ -230,6 +246,7 @@ pub trait Primitive: Send + Sync + 'static {
     }
 
     /// The call as a step of a recorded program.
+    #[doc(hidden)]
     fn replay(&self, me: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
         super::call::call_many(me, params, args)
     }
@@ -257,12 +274,15 @@ pub trait Primitive: Send + Sync + 'static {
     fn batch(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut>;
 
     /// Shows a walk what the primitive holds of the host language.
+    #[doc(hidden)]
     fn reach(&self, _: &mut super::reach::Reach<'_>) {}
 
     /// Shows a walk what the context of one of its nodes holds.
+    #[doc(hidden)]
     fn reach_context(&self, _: &super::kept::Context, _: &mut super::reach::Reach<'_>) {}
 
     /// Custom functions take over what the interpreters do for table operators.
+    #[doc(hidden)]
     fn custom(&self) -> Option<&dyn super::custom::Custom> {
         None
     }

@@ -10,8 +10,10 @@ pub struct Set {
 }
 
 impl Set {
+    /// The empty set.
     pub const NONE: Set = Set { low: 0, high: None };
 
+    /// Whether it holds a position.
     #[inline]
     pub fn has(&self, i: usize) -> bool {
         match i {
@@ -20,6 +22,7 @@ impl Set {
         }
     }
 
+    /// Adds a position.
     #[inline]
     pub fn add(&mut self, i: usize) {
         match i {
@@ -35,11 +38,13 @@ impl Set {
         &mut self.high.insert(words.into_boxed_slice())[k]
     }
 
+    /// Whether it holds no position.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.low == 0 && self.high.is_none()
     }
 
+    /// Adds the positions of another set.
     pub fn join(&mut self, other: &Set) {
         self.low |= other.low;
         for (k, w) in other.high.iter().flat_map(|h| h.iter()).enumerate() {
@@ -48,6 +53,7 @@ impl Set {
     }
 
     /// The positions of a mask, whose last bit stands for all of `0..n` from 63 on: `has` tells these apart.
+    #[doc(hidden)]
     #[inline]
     pub fn of_mask(mask: Mask, n: usize, has: impl Fn(usize) -> bool) -> Set {
         if n < 64 {

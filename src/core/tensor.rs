@@ -90,12 +90,14 @@ impl Other {
 
 impl Tensor {
     #[inline]
+    #[doc(hidden)]
     pub fn wrap(level: LevelId, dtype: DType, shape: Shape, payload: Payload) -> Tensor {
         Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content: Content::One(payload) })))
     }
 
     /// A batched value; dimension `dim` of `value` is the batch.
     #[inline]
+    #[doc(hidden)]
     pub fn batched(level: LevelId, value: Tensor, dim: usize) -> Tensor {
         if dim == 0
             && let Some((nest, base)) = value.nest()
@@ -107,6 +109,7 @@ impl Tensor {
 
     /// A value of all levels of a nest; the leading dimensions of `base` are the batches, the outermost first.
     #[inline]
+    #[doc(hidden)]
     pub fn nested(nest: Arc<Nest>, base: Tensor) -> Tensor {
         let (level, dtype) = (nest.level(), base.dtype());
         let shape = Shape::new(&base.shape()[nest.depth()..]);
@@ -116,6 +119,7 @@ impl Tensor {
 
     /// The nest of batch levels that this is a value of, each with its batch in front, and the value below all of them.
     #[inline]
+    #[doc(hidden)]
     pub fn nest(&self) -> Option<(NestRef<'_>, &Tensor)> {
         match &*self.0 {
             Repr::Other(Other { content: Content::Nest(n), .. }) => Some((NestRef::Nest(n.nest()), n.base())),
@@ -127,20 +131,24 @@ impl Tensor {
     }
 
     #[inline]
+    #[doc(hidden)]
     pub fn dual(level: LevelId, primal: Tensor, tangent: Tensor) -> Tensor {
         Tensor::wrap(level, primal.dtype(), primal.shape().clone(), Payload::Dual { primal, tangent })
     }
 
     #[inline]
+    #[doc(hidden)]
     pub fn taped(level: LevelId, value: Tensor, node: Arc<Node>, slot: u32) -> Tensor {
         Tensor::wrap(level, value.dtype(), value.shape().clone(), Payload::Taped { value, node, slot })
     }
 
+    #[doc(hidden)]
     pub fn traced(level: LevelId, value: Tensor, var: u32) -> Tensor {
         Tensor::wrap(level, value.dtype(), value.shape().clone(), Payload::Traced { value, var })
     }
 
     /// A tensor that has a dtype and a shape, and no data: operators tell the dtypes and shapes of their results.
+    #[doc(hidden)]
     pub fn without_data(meta: Meta) -> Tensor {
         let Meta { dtype, shape } = meta;
         Tensor(Arc::new(Repr::Other(Other { level: LevelId::ABSTRACT, dtype, shape, content: Content::Abstract })))
@@ -160,6 +168,10 @@ impl Tensor {
         t
     }
 
+    /// A tensor of this shape with these elements, in row-major order.
+    ///
+    /// # Errors
+    /// `Runtime` unless there are as many elements as the shape has.
     pub fn from_slice<T: Element>(shape: impl Into<Shape>, values: &[T]) -> Result<Tensor> {
         Array::from_slice(shape, values).map(Tensor::from)
     }
@@ -170,6 +182,7 @@ impl Tensor {
         Array::scalar(dtype, value.into()).into()
     }
 
+    /// The type of the elements.
     #[inline]
     pub fn dtype(&self) -> DType {
         match &*self.0 {
@@ -177,6 +190,7 @@ impl Tensor {
             Repr::Other(o) => o.dtype,
         }
     }
+    /// The sizes of the dimensions.
     #[inline]
     pub fn shape(&self) -> &Shape {
         match &*self.0 {
@@ -184,16 +198,19 @@ impl Tensor {
             Repr::Other(o) => &o.shape,
         }
     }
+    /// How many dimensions there are.
     #[inline]
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
+    /// How many elements there are.
     #[inline]
     pub fn numel(&self) -> usize {
         self.shape().numel()
     }
     /// The level that this value belongs to; `LevelId::DENSE` for arrays.
     #[inline]
+    #[doc(hidden)]
     pub fn level(&self) -> LevelId {
         match &*self.0 {
             Repr::Dense(_) => LevelId::DENSE,
@@ -202,6 +219,7 @@ impl Tensor {
     }
     /// The wrapper's payload, `None` for dense tensors.
     #[inline]
+    #[doc(hidden)]
     pub fn payload(&self) -> Option<&Payload> {
         match &*self.0 {
             Repr::Dense(_) => None,
@@ -210,6 +228,7 @@ impl Tensor {
     }
     /// The payload if this is a value of `level`.
     #[inline]
+    #[doc(hidden)]
     pub fn payload_at(&self, level: LevelId) -> Option<&Payload> {
         match &*self.0 {
             Repr::Other(o) if o.level == level => o.payload(),
@@ -218,6 +237,7 @@ impl Tensor {
     }
     /// The array of a dense tensor.
     #[inline]
+    #[doc(hidden)]
     pub fn dense(&self) -> Option<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Some(a),
@@ -229,6 +249,7 @@ impl Tensor {
     }
     /// The constant, if its elements need not be in memory.
     #[inline]
+    #[doc(hidden)]
     pub fn symbolic(&self) -> Option<&Symbolic> {
         match &*self.0 {
             Repr::Other(Other { content: Content::Constant(s), .. }) => Some(s),
@@ -237,6 +258,7 @@ impl Tensor {
     }
     /// The array; an internal error for wrapped values, whose data no rule may read.
     #[inline]
+    #[doc(hidden)]
     pub fn array(&self) -> Result<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Ok(a),
@@ -244,6 +266,7 @@ impl Tensor {
         }
     }
     /// The array for changing it, if this handle is the only one.
+    #[doc(hidden)]
     pub fn array_mut(&mut self) -> Option<&mut Array> {
         match Arc::get_mut(&mut self.0)? {
             Repr::Dense(a) => Some(a),
@@ -270,6 +293,7 @@ impl Tensor {
 
     /// The value one level below this wrapper (the batch of a batched value, the primal of a dual number).
     #[inline]
+    #[doc(hidden)]
     pub fn below(&self) -> Option<&Tensor> {
         match self.payload()? {
             Payload::Batched { value, .. } | Payload::Taped { value, .. } | Payload::Traced { value, .. } => {
@@ -281,12 +305,14 @@ impl Tensor {
 
     /// The array below all wrappers.
     #[inline]
+    #[doc(hidden)]
     pub fn innermost(&self) -> Option<&Array> {
         self.bottom().dense()
     }
 
     /// The array of a dense tensor that is in memory already.
     #[inline(always)]
+    #[doc(hidden)]
     pub fn in_memory(&self) -> Option<&Array> {
         match &*self.0 {
             Repr::Dense(a) => Some(a),
@@ -296,6 +322,7 @@ impl Tensor {
 
     /// How many elements there are in memory: those of all members of a batch.
     #[inline(always)]
+    #[doc(hidden)]
     pub fn stored(&self) -> usize {
         self.in_memory().map_or_else(|| self.stored_elsewhere(), Array::numel)
     }
@@ -310,6 +337,7 @@ impl Tensor {
 
     /// Whether both handles are the same value.
     #[inline]
+    #[doc(hidden)]
     pub fn same(&self, other: &Tensor) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -324,6 +352,7 @@ impl Tensor {
 
     /// Whether this handle is the only one, down to the arrays: nobody else can see what happens to the memory. Never
     /// true of values under a trace, whose program holds them.
+    #[doc(hidden)]
     pub fn is_exclusive(&self) -> bool {
         self.has_only(1, 0)
     }
@@ -361,6 +390,7 @@ impl Tensor {
     /// Whether there is no node and no program in it at any level, so that dropping it frees memory and nothing else.
     /// Says no where that takes long to find out.
     #[inline]
+    #[doc(hidden)]
     pub fn is_bare(&self) -> bool {
         self.is_bare_within(8)
     }
@@ -374,6 +404,7 @@ impl Tensor {
     }
 
     /// Whether neither a derivative nor a program passes through it: an array, perhaps under batches.
+    #[doc(hidden)]
     pub fn is_constant(&self) -> bool {
         let mut t = self;
         while let Some(payload) = t.payload() {
@@ -384,6 +415,7 @@ impl Tensor {
     }
 
     /// The node that recorded this value at `level`.
+    #[doc(hidden)]
     pub fn node_at(&self, level: LevelId) -> Option<(&Arc<Node>, u32)> {
         match self.payload_at(level)? {
             Payload::Taped { node, slot, .. } => Some((node, *slot)),

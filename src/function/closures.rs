@@ -1,7 +1,6 @@
 //! Functions whose derivatives are closures.
 
 use super::followers::Followers;
-use super::gradients::Gradients;
 use super::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules};
 use super::{Forward, Rule};
 use crate::bail;
@@ -10,7 +9,7 @@ use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::tensors::{list, rebuild};
-use crate::core::{Tangents, Tensor, Tensors, watch};
+use crate::core::{Gradients, Tangents, Tensor, Tensors, watch};
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::borrow::Borrow;

@@ -21,6 +21,7 @@ pub enum Source<'a> {
     /// That of a function which has none for this mode.
     Function(&'a dyn Function, Rule),
     /// One that has a name of its own; `fix` says what to write for the other mode.
+    #[doc(hidden)]
     Named { function: &'a str, rule: &'a str, derived: Rule, fix: &'a str },
 }
 

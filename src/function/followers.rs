@@ -39,6 +39,7 @@ fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
 }
 
 impl Followers {
+    /// What follows these values.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a Tensor>) -> Followers {
         let (mut tapes, mut duals) = (Levels::new(), Levels::new());
         values.into_iter().filter(|t| t.level() != LevelId::DENSE).for_each(|t| collect(t, &mut tapes, &mut duals));

@@ -12,53 +12,68 @@
 
 mod agree;
 mod alias;
+#[doc(hidden)]
 pub mod batched;
 mod closures;
+#[doc(hidden)]
 pub mod custom;
 mod derived;
 mod draws;
 mod followers;
-mod gradients;
 mod hidden;
 mod history;
 mod kept;
 mod linearity;
 mod lost;
+#[doc(hidden)]
 pub mod operator;
+#[doc(hidden)]
 pub mod rules;
 #[cfg(test)]
 mod tests;
 
 use crate::bail;
 use crate::base::{Result, Shape};
+use crate::core::Tensor;
 use crate::core::node::Meta;
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
-use crate::core::{BatchInfo, Outputs, Set, Tangents, Tensor};
 
 pub use crate::core::Forward;
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+#[doc(hidden)]
 pub use agree::agree;
+#[doc(hidden)]
 pub use alias::alias;
 pub use closures::{custom_jvp, custom_vjp};
-pub use custom::{apply, apply_all};
+pub use custom::apply;
+#[doc(hidden)]
+pub use custom::apply_all;
+#[doc(hidden)]
 pub use derived::{Source, transposed};
+#[doc(hidden)]
 pub use followers::Followers;
-pub use gradients::Gradients;
+#[doc(hidden)]
 pub use history::History;
+#[doc(hidden)]
 pub use kept::kept;
+#[doc(hidden)]
 pub use linearity::{is_tried, pass_on};
+#[doc(hidden)]
 pub use lost::lost;
 
 pub use crate::core::kept::Context;
+pub use crate::core::{BatchInfo, Outputs, Set, Tangents};
+/// A short list of tensors.
 pub type Values = SmallVec<[Tensor; 4]>;
 
 /// What `setup` leaves for the rules.
 pub struct Setup {
+    /// What else the rules need, as a value of any type.
     pub context: Context,
     /// The tensors that the rules need, values of the level that `setup` ran at.
     pub saved: Values,
@@ -67,6 +82,7 @@ pub struct Setup {
     /// Whether missing (co)tangents are given to the rules as zeros.
     pub materialize: bool,
     /// In a backward, where the saved tensors hang on the tape that is swept.
+    #[doc(hidden)]
     pub history: Option<History>,
 }
 
@@ -86,11 +102,14 @@ impl Setup {
 /// A rule that a function may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
+    /// For reverse mode.
     Backward,
+    /// For forward mode.
     Jvp,
 }
 
 /// What errors call the rules of a function that is no class with methods.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Wording {
     /// The rule for reverse mode.
@@ -104,8 +123,7 @@ pub struct Wording {
 /// A function with rules of its own.
 ///
 /// ```
-/// use pullback::function::{Function, Setup, apply};
-/// use pullback::core::{Forward, Set, Tangents};
+/// use pullback::function::{Forward, Function, Set, Setup, Tangents, apply};
 /// use pullback::{Result, Tensor, grad};
 /// use std::sync::Arc;
 ///
@@ -133,6 +151,7 @@ pub struct Wording {
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub trait Function: Send + Sync + 'static {
+    /// What messages call it.
     fn name(&self) -> &str;
 
     /// The outputs, and what is true of them. Gets dense tensors, or batched ones under a generated batching rule.
@@ -164,6 +183,7 @@ pub trait Function: Send + Sync + 'static {
     }
 
     /// What they call the rules, if it is no class with methods.
+    #[doc(hidden)]
     fn wording(&self) -> Option<&'static Wording> {
         None
     }
@@ -188,14 +208,17 @@ pub trait Function: Send + Sync + 'static {
     }
 
     /// Shows a walk what the function holds of the host language.
+    #[doc(hidden)]
     fn reach(&self, _: &mut Reach<'_>) {}
 
     /// Shows a walk what a context of this function holds.
+    #[doc(hidden)]
     fn reach_context(&self, _: &Context, _: &mut Reach<'_>) {}
 }
 
 /// What a batching rule gives.
 pub struct Mapped {
+    /// The outputs, each for all members at once.
     pub forward: Forward,
     /// For each output where its batch is.
     pub dims: SmallVec<[Option<usize>; 4]>,

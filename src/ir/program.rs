@@ -54,6 +54,7 @@ pub struct Program {
 impl Program {
     /// The program of a recording whose first `inputs` variables are its arguments. With `pruned`, steps that no output
     /// needs are left out.
+    #[doc(hidden)]
     pub fn new(recording: Recording, inputs: usize, outputs: Vec<Output>, pruned: bool) -> Program {
         let Recording { instructions, vars, captures, .. } = recording;
         let mut body = Body { inputs, captures, instructions, vars, outputs };
@@ -113,6 +114,7 @@ impl Program {
     pub fn len(&self) -> usize {
         self.steps.len()
     }
+    /// Whether a call runs no operator.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -132,6 +134,7 @@ impl Program {
     }
 
     /// The outputs for arguments that fit.
+    #[doc(hidden)]
     pub fn run(&self, args: &[Tensor]) -> Result<Vec<Tensor>> {
         let mut values: Vec<Option<Tensor>> = args.iter().cloned().map(Some).collect();
         values.resize(self.vars.len(), None);

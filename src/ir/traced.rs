@@ -43,6 +43,13 @@ impl<I: ?Sized, O: Tensors> Deref for Traced<I, O> {
     }
 }
 
+impl<I: ?Sized, O: Tensors> From<Traced<I, O>> for Program {
+    /// The program over lists of tensors, as it can be saved.
+    fn from(traced: Traced<I, O>) -> Program {
+        traced.program
+    }
+}
+
 impl<I: ?Sized, O: Tensors> Display for Traced<I, O> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.program, f)

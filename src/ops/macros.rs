@@ -13,6 +13,7 @@
 /// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
 /// that checks and converts its arguments and runs this primitive. A parameter may declare what it must be: `dim: i64 as
 /// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]).
+#[doc(hidden)]
 #[macro_export]
 macro_rules! ops {
     ($table:ident : $(
@@ -77,7 +78,6 @@ macro_rules! __method {
     ) => {
         impl $crate::core::Tensor {
             #[doc = $title]
-            #[doc = concat!("\n\nThe function [`", stringify!($name), "`](self::", stringify!($name), ").")]
             #[inline]
             #[allow(clippy::too_many_arguments, clippy::needless_lifetimes)]
             pub fn $name<'a>(
@@ -112,7 +112,6 @@ macro_rules! __binary_method {
     ( [METHOD $($flag:ident)*] [$title:literal $($doc:literal)*] $name:ident ) => {
         impl $crate::core::Tensor {
             #[doc = $title]
-            #[doc = concat!("\n\nThe function [`", stringify!($name), "`](self::", stringify!($name), ").")]
             #[inline]
             pub fn $name<'a>(
                 &'a self,
@@ -167,6 +166,7 @@ macro_rules! __declared {
 
 /// `refuse!(Value, "argument 'dim' …")` returns an error of that kind from the body of an operator, whose name is put
 /// before the text.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! refuse {
     ($kind:ident, $($arg:tt)*) => {
@@ -263,6 +263,7 @@ pub fn missing(op: &str, name: &'static str) -> crate::base::Error {
 ///     sin = "sin" | "special.sin" kernel SIN [METHOD] d[x] cos(x);
 /// }
 /// ```
+#[doc(hidden)]
 #[macro_export]
 macro_rules! unary {
     ($table:ident, $primitives:ident : $(
@@ -368,6 +369,7 @@ pub const fn output_bit(name: &str) -> u64 {
 
 /// Declares binary pointwise operators over tensors and numbers. One derivative per argument:
 /// `da[b] b, db[a] a`.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! binary {
     ($table:ident, $primitives:ident : $(
@@ -454,6 +456,7 @@ macro_rules! __partial {
 }
 
 /// Declares unary pointwise operators whose results are constants for every derivative, such as predicates.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! predicate {
     ($table:ident, $primitives:ident : $(
@@ -469,6 +472,7 @@ macro_rules! predicate {
 }
 
 /// Declares comparisons and logical operators of two tensors or numbers: results are bool, without a derivative.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! compare {
     ($table:ident, $primitives:ident : $(

@@ -3,11 +3,13 @@
 //! A name is that of the operator that messages speak of, and behind a colon which part of it the primitive computes where
 //! there are several, such as `gelu:slope`.
 
+use crate::bail;
+use crate::base::Result;
 use crate::core::params::Type;
 use crate::core::{Primitive, stop};
 use crate::rules::{abstracted, basis, constant, index, part, pointwise};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// What the basis that rules are written in adds.
 pub(super) const BASIS: super::Family = super::Family {
@@ -30,17 +32,44 @@ pub fn all() -> impl Iterator<Item = &'static dyn Primitive> {
 }
 
 impl dyn Primitive {
-    /// The primitive of this name. Custom functions, which are made at run time, are not among them.
+    /// The primitive of this name, of the library or [`register`]ed. Custom functions, which are made at run time, are not
+    /// among them.
     ///
     /// ```
-    /// use pullback::core::Primitive;
+    /// use pullback::primitive::Primitive;
     /// let sin = <dyn Primitive>::find("sin").unwrap();
     /// assert_eq!(sin.name(), "sin");
     /// assert!(<dyn Primitive>::find("sine").is_none());
     /// ```
     pub fn find(name: &str) -> Option<&'static dyn Primitive> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static dyn Primitive>> = OnceLock::new();
-        BY_NAME.get_or_init(|| all().map(|p| (p.name(), p)).collect()).get(name).copied()
+        let own = BY_NAME.get_or_init(|| all().map(|p| (p.name(), p)).collect()).get(name).copied();
+        own.or_else(|| registered().iter().copied().find(|p| p.name() == name))
+    }
+}
+
+/// Primitives of other crates.
+static REGISTERED: Mutex<Vec<&'static dyn Primitive>> = Mutex::new(Vec::new());
+
+fn registered() -> MutexGuard<'static, Vec<&'static dyn Primitive>> {
+    REGISTERED.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// Adds a primitive of another crate to those that are found by name. The same one may be registered again.
+///
+/// # Errors
+/// `Value` if another primitive has this name.
+pub fn register(primitive: &'static dyn Primitive) -> Result<()> {
+    let name = primitive.name();
+    match <dyn Primitive>::find(name) {
+        Some(other) if std::ptr::addr_eq(other, primitive) => Ok(()),
+        Some(_) => {
+            bail!(Value, "register(): there is a primitive of the name '{name}'; choose one with a prefix of your own")
+        }
+        None => {
+            registered().push(primitive);
+            Ok(())
+        }
     }
 }
 

@@ -189,7 +189,9 @@ fn wrong(want: Kind, got: &Value) -> Error {
 /// A tensor or a number.
 #[derive(Debug, Clone, Copy)]
 pub enum Operand<'a> {
+    /// A tensor.
     Tensor(&'a Tensor),
+    /// A number.
     Number(Scalar),
 }
 

@@ -35,12 +35,15 @@ pub struct Jacobians {
     pub aux: Vec<Tensor>,
 }
 
-/// How Jacobians run.
+/// How [`jacrev_with`](crate::jacrev_with) and [`jacfwd_with`](crate::jacfwd_with) run.
 #[derive(Debug, Clone, Copy)]
 pub struct JacobianOptions {
     /// Rows or columns at a time; all of them if `None`.
+    #[doc(hidden)]
     pub chunk_size: Option<usize>,
+    #[doc(hidden)]
     pub randomness: Randomness,
+    #[doc(hidden)]
     pub origin: Origin,
 }
 

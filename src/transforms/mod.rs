@@ -3,7 +3,7 @@
 pub mod backward;
 pub mod forward_ad;
 mod front;
-mod functions;
+pub mod functions;
 pub mod jacobian;
 pub mod jvp;
 pub mod linearize;

@@ -86,9 +86,24 @@ impl Birth {
     }
 }
 
-/// Grad mode that is put back when dropped.
+/// Whether operators of this thread are recorded for reverse mode, until this is dropped: PyTorch's `no_grad`.
+///
+/// ```
+/// use pullback::prelude::*;
+/// let f = |x: &Tensor| {
+///     let constant = {
+///         let _no_grad = GradMode::set(false);
+///         x.mul(x)?
+///     };
+///     constant.mul(x)?.sum_all()
+/// };
+/// assert_eq!(grad(f, &Tensor::from([3.0]))?.to_vec::<f64>()?, [9.0]);
+/// # Ok::<(), pullback::Error>(())
+/// ```
 pub struct GradMode(bool);
 impl GradMode {
+    /// Sets the mode; dropping the result puts the old one back.
+    #[must_use]
     pub fn set(on: bool) -> GradMode {
         GradMode(this(|t| t.grad.replace(on)))
     }

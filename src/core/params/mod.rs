@@ -22,13 +22,16 @@ pub type Dims = SmallVec<[usize; 6]>;
 /// Parameters by shape, not by operator. Anything else is an [`Params::Other`].
 #[derive(Clone, Debug, Default)]
 pub enum Params {
+    /// There are none.
     #[default]
     None,
     /// A target shape (expand, reshape, fill).
     Shape(Shape),
     /// Dimensions to work along, and whether to keep them.
     Dims {
+        /// The dimensions.
         dims: Dims,
+        /// Whether they stay, with size 1.
         keep: bool,
     },
     /// A permutation: dimension i of the result is dimension `order[i]` of the input.
@@ -37,22 +40,32 @@ pub enum Params {
     Dim(usize),
     /// `start + step * i`, i in 0..len, along a dimension.
     Slice {
+        /// The dimension.
         dim: usize,
+        /// The first position.
         start: usize,
+        /// How many positions.
         len: usize,
+        /// From each to the next.
         step: isize,
     },
     /// A dtype to convert to.
     DType(DType),
     /// A value, a dtype and a shape (creation).
     Fill {
+        /// The value of each element.
         value: Scalar,
+        /// The dtype of the result.
         dtype: DType,
+        /// The shape of the result.
         shape: Shape,
     },
+    /// Integers.
     Ints(Ints),
+    /// A number.
     Float(f64),
-    /// Operator-specific parameters; see [`Params::other`].
+    /// Operator-specific parameters.
+    #[doc(hidden)]
     Other(Arc<dyn Parameters>),
 }
 
@@ -78,11 +91,13 @@ impl Parameters for Generator {
 }
 
 impl Params {
+    #[doc(hidden)]
     pub fn other(p: impl Parameters) -> Params {
         Params::Other(Arc::new(p))
     }
 
     /// The operator-specific parameters of type `T`.
+    #[doc(hidden)]
     ///
     /// # Panics
     /// If the entry that made them gave another type: a mistake in the operator table.
@@ -108,6 +123,7 @@ impl Params {
             _ => return None,
         })
     }
+    /// The shape of `Shape` or `Fill`.
     #[inline]
     pub fn shape(&self) -> &Shape {
         match self {
@@ -115,6 +131,7 @@ impl Params {
             _ => mismatch(self, "Shape"),
         }
     }
+    /// The dimensions of `Dims`, and whether they stay.
     #[inline]
     pub fn dims(&self) -> (&[usize], bool) {
         match self {
@@ -122,6 +139,7 @@ impl Params {
             _ => mismatch(self, "Dims"),
         }
     }
+    /// The permutation of `Order`.
     #[inline]
     pub fn order(&self) -> &[usize] {
         match self {
@@ -129,6 +147,7 @@ impl Params {
             _ => mismatch(self, "Order"),
         }
     }
+    /// The dimension of `Dim` or `Slice`.
     #[inline]
     pub fn dim(&self) -> usize {
         match self {
@@ -136,18 +155,21 @@ impl Params {
             _ => mismatch(self, "Dim"),
         }
     }
+    /// The dtype of `DType` or `Fill`.
     pub fn dtype(&self) -> DType {
         match self {
             Params::DType(d) | Params::Fill { dtype: d, .. } => *d,
             _ => mismatch(self, "DType"),
         }
     }
+    /// The integers of `Ints`.
     pub fn ints(&self) -> &[i64] {
         match self {
             Params::Ints(v) => v,
             _ => mismatch(self, "Ints"),
         }
     }
+    /// The number of `Float`.
     pub fn float(&self) -> f64 {
         match self {
             Params::Float(x) => *x,

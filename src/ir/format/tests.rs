@@ -21,7 +21,7 @@ fn programs() -> Vec<(Program, Vec<Tensor>)> {
     let mut all = Vec::new();
     let mut add = |f: &dyn Fn(&[Tensor]) -> Result<Vec<Tensor>>, args: &[&Tensor]| {
         let args: Vec<Tensor> = args.iter().map(|&a| a.clone()).collect();
-        all.push((trace(f, &args).unwrap(), args));
+        all.push((Program::from(trace(f, &args).unwrap()), args));
     };
     add(&|x| Ok(vec![x[0].sin()?.mul(&x[0])?.sum_all()?, x[0].clone(), table.clone()]), &[&v]);
     add(&|x| Ok(vec![x[0].matmul(&x[1])?, x[0].transpose(0, 1)?.reshape(&[9])?]), &[&m, &v]);

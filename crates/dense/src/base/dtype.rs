@@ -8,21 +8,34 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum DType {
+    /// `bool`, one byte each.
     Bool,
+    /// `u8`
     U8,
+    /// `i8`
     I8,
+    /// `i16`
     I16,
+    /// `i32`
     I32,
+    /// `i64`
     I64,
+    /// Half precision: `half::f16`.
     F16,
+    /// Half precision with the range of `f32`: `half::bf16`.
     BF16,
+    /// `f32`
     F32,
+    /// `f64`
     F64,
+    /// `Complex<f32>`
     C64,
+    /// `Complex<f64>`
     C128,
 }
 
 /// Rank of a dtype in promotion: a higher category wins whatever the widths.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     Bool,
@@ -32,6 +45,7 @@ pub enum Category {
 }
 
 impl DType {
+    /// All of them, in the order of promotion.
     pub const ALL: [DType; 12] = [
         DType::Bool,
         DType::U8,
@@ -78,6 +92,7 @@ impl DType {
         DType::ALL.into_iter().find(|d| d.name() == name)
     }
 
+    #[doc(hidden)]
     #[inline]
     pub const fn category(self) -> Category {
         match self {
@@ -88,10 +103,12 @@ impl DType {
         }
     }
 
+    /// Whether the elements are real floats.
     #[inline]
     pub const fn is_float(self) -> bool {
         matches!(self.category(), Category::Float)
     }
+    /// Whether the elements are complex.
     #[inline]
     pub const fn is_complex(self) -> bool {
         matches!(self.category(), Category::Complex)
@@ -101,6 +118,7 @@ impl DType {
     pub const fn is_integer(self) -> bool {
         matches!(self.category(), Category::Integer)
     }
+    /// Whether the elements are floats of 16 bits.
     #[inline]
     pub const fn is_half(self) -> bool {
         matches!(self, DType::F16 | DType::BF16)
@@ -110,6 +128,7 @@ impl DType {
     pub const fn is_differentiable(self) -> bool {
         matches!(self.category(), Category::Float | Category::Complex)
     }
+    /// Whether there are negative elements.
     #[inline]
     pub const fn is_signed(self) -> bool {
         !matches!(self, DType::Bool | DType::U8)
@@ -159,8 +178,11 @@ impl fmt::Display for DType {
 /// The type has the size of its dtype's elements and an alignment of at most 16, no padding, and is valid as whatever is
 /// stored for that dtype; zero bytes among them.
 pub unsafe trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + 'static {
+    /// The dtype of such elements.
     const DTYPE: DType;
+    /// Zero, or false.
     fn zero() -> Self;
+    /// One, or true.
     fn one() -> Self;
 }
 
@@ -192,6 +214,7 @@ element! {
 
 /// Runs a generic body with `$T` bound to the storage type of a dtype, for the listed groups:
 /// `match_dtype!(d, T => body)` for all, `match_dtype!(d, real T => body, else other)` for a part.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! match_dtype {
     ($d:expr, $T:ident => $body:expr) => {

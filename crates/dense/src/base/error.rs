@@ -1,10 +1,11 @@
-//! One error type for the whole crate; `py` maps each [`Kind`] to a Python class in one place.
+//! One error type for all crates; the Python module maps each [`Kind`] to a class in one place.
 
 use std::any::Any;
 use std::fmt;
 
 /// What went wrong, as a class that callers can match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// The operation cannot be carried out (shapes, levels, freed graphs, memory).
     Runtime,
@@ -37,58 +38,72 @@ struct Inner {
 /// The error of every fallible function of this crate. One pointer wide, so that results stay small.
 pub struct Error(Box<Inner>);
 
-pub type Result<T> = std::result::Result<T, Error>;
+/// What functions that can fail return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// An error of this kind.
     #[cold]
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner { kind, message: message.into(), foreign: None }))
     }
+    /// An error of the kind [`Kind::Runtime`].
     #[cold]
     pub fn runtime(message: impl Into<String>) -> Self {
         Self::new(Kind::Runtime, message)
     }
+    /// An error of the kind [`Kind::Value`].
     #[cold]
     pub fn value(message: impl Into<String>) -> Self {
         Self::new(Kind::Value, message)
     }
+    /// An error of the kind [`Kind::Type`].
     #[cold]
     pub fn type_(message: impl Into<String>) -> Self {
         Self::new(Kind::Type, message)
     }
+    /// An error of the kind [`Kind::Index`].
     #[cold]
     pub fn index(message: impl Into<String>) -> Self {
         Self::new(Kind::Index, message)
     }
+    /// An error of the kind [`Kind::NotImplemented`].
     #[cold]
     pub fn not_implemented(message: impl Into<String>) -> Self {
         Self::new(Kind::NotImplemented, message)
     }
+    /// An error of the kind [`Kind::Overflow`].
     #[cold]
     pub fn overflow(message: impl Into<String>) -> Self {
         Self::new(Kind::Overflow, message)
     }
+    /// An error of the kind [`Kind::LinAlg`].
     #[cold]
     pub fn linalg(message: impl Into<String>) -> Self {
         Self::new(Kind::LinAlg, message)
     }
+    /// An error of the kind [`Kind::Internal`].
     #[cold]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Kind::Internal, message)
     }
     /// Carries an exception of another language; [`Error::into_foreign`] gives it back.
+    #[doc(hidden)]
     #[cold]
     pub fn foreign(message: impl Into<String>, payload: Box<dyn Any + Send + Sync>) -> Self {
         Error(Box::new(Inner { kind: Kind::Foreign, message: message.into(), foreign: Some(payload) }))
     }
 
+    /// What went wrong, as a class.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
+    /// What went wrong, in words.
     pub fn message(&self) -> &str {
         &self.0.message
     }
     /// The carried exception, or the error itself if it carries none.
+    #[doc(hidden)]
     pub fn into_foreign(self) -> std::result::Result<Box<dyn Any + Send + Sync>, Error> {
         let mut inner = self.0;
         match inner.foreign.take() {
@@ -97,15 +112,18 @@ impl Error {
         }
     }
     /// Whether this is an exception of another language that is no ordinary error: a wish to stop, or the program's own.
+    #[doc(hidden)]
     pub fn has_no_text(&self) -> bool {
         self.0.kind == Kind::Foreign && self.0.message.is_empty()
     }
     /// The error that `f` makes of this one's text, or this one if it has none.
+    #[doc(hidden)]
     #[cold]
     pub fn quoted(self, f: impl FnOnce(&str) -> Error) -> Error {
         if self.has_no_text() { self } else { f(&self.0.message) }
     }
     /// The error of the operator `inner` as one of `outer`, which is made of it.
+    #[doc(hidden)]
     pub fn of(mut self, inner: &str, outer: &str) -> Self {
         if let Some(rest) = self.0.message.strip_prefix(inner).and_then(|m| m.strip_prefix("(): ")) {
             self.0.message = format!("{outer}(): {rest}");
@@ -113,6 +131,7 @@ impl Error {
         self
     }
     /// The same error with one part of its text in place of another; foreign errors stay as they are.
+    #[doc(hidden)]
     pub fn replacing(mut self, part: &str, by: &str) -> Self {
         if self.0.kind != Kind::Foreign && self.0.message.contains(part) {
             self.0.message = self.0.message.replace(part, by);
@@ -120,6 +139,7 @@ impl Error {
         self
     }
     /// The same error with `prefix: ` before its message; foreign errors stay as they are.
+    #[doc(hidden)]
     pub fn context(mut self, prefix: &str) -> Self {
         if self.0.kind != Kind::Foreign {
             self.0.message = format!("{prefix}: {}", self.0.message);
@@ -143,6 +163,7 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {}
 
 /// `bail!(Value, "op(): argument 'dim' …")` returns an error of that kind.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! bail {
     ($kind:ident, $($arg:tt)*) => {

@@ -7,13 +7,17 @@ use num_complex::Complex;
 /// A Python or Rust number. Floats are equal if their bits are, so that nan equals itself and 0.0 does not equal -0.0.
 #[derive(Debug, Clone, Copy)]
 pub enum Scalar {
+    /// A bool.
     Bool(bool),
+    /// An integer.
     Int(i64),
     /// An integer above those of [`Scalar::Int`] that fits into 64 bits.
     Unsigned(u64),
     /// An integer beyond 64 bits, as the nearest float.
     Huge(f64),
+    /// A float.
     Float(f64),
+    /// A complex number.
     Complex(Complex<f64>),
 }
 
@@ -61,6 +65,7 @@ impl std::fmt::Display for Scalar {
 }
 
 impl Scalar {
+    #[doc(hidden)]
     pub const fn category(self) -> Category {
         match self {
             Scalar::Bool(_) => Category::Bool,
@@ -103,6 +108,7 @@ impl Scalar {
         }
     }
 
+    /// The number as a complex one.
     pub fn as_complex(self) -> Complex<f64> {
         match self {
             Scalar::Complex(z) => z,
@@ -110,12 +116,14 @@ impl Scalar {
         }
     }
 
+    /// Whether it is zero.
     pub fn is_zero(self) -> bool {
         self.as_complex() == Complex::new(0.0, 0.0)
     }
 
     /// Whether a conversion to the dtype is no overflow: infinities and NaN need a float, imaginary parts a complex
     /// dtype, and everything is true or false. Negative integers may stand for the unsigned one with the same bits.
+    #[doc(hidden)]
     pub fn fits(self, dtype: DType) -> bool {
         match self {
             Scalar::Int(i) if dtype == DType::U8 => (-255..=255).contains(&i),
@@ -124,6 +132,7 @@ impl Scalar {
     }
 
     /// Whether the dtype has this number, but for rounding.
+    #[doc(hidden)]
     pub fn is_held(self, dtype: DType) -> bool {
         let real = |x: f64| match (integer_range(dtype), dtype.largest()) {
             // 2^63 itself, which the largest i64 rounds to, is out of range.
@@ -149,6 +158,7 @@ impl Scalar {
     /// The error of a conversion that [`Scalar::fits`] or [`Scalar::is_held`] refuses.
     #[cold]
     #[inline(never)]
+    #[doc(hidden)]
     pub fn overflow(self, context: &str, dtype: DType) -> Error {
         let text = format!("{context}: value {self} cannot be converted to {dtype} without overflow");
         match self {

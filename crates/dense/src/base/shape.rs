@@ -37,14 +37,17 @@ impl Clone for Shape {
 }
 
 impl Shape {
+    /// The shape of these sizes.
     #[inline]
     pub fn new(dims: &[usize]) -> Self {
         Shape(SmallVec::from_slice(dims))
     }
+    /// That of a 0-d tensor.
     #[inline]
     pub fn scalar() -> Self {
         Shape(SmallVec::new())
     }
+    /// How many dimensions there are.
     #[inline]
     pub fn rank(&self) -> usize {
         self.0.len()
@@ -53,6 +56,7 @@ impl Shape {
     ///
     /// # Errors
     /// `Runtime` for negative sizes, and for more elements than memory can address.
+    #[doc(hidden)]
     pub fn of_sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
         if let Some(s) = sizes.iter().find(|&&s| s < 0) {
             let text = format!("{op}(): trying to create tensor with negative dimension {s}: {sizes:?}");
@@ -64,6 +68,7 @@ impl Shape {
     ///
     /// # Errors
     /// `Runtime` if its elements, or those of a part of its dimensions, cannot be counted.
+    #[doc(hidden)]
     #[inline]
     pub fn checked(self, op: &str) -> Result<Shape> {
         if size::volume(&self).is_some() { Ok(self) } else { Err(self.too_large(op)) }
@@ -79,23 +84,29 @@ impl Shape {
         self.0.iter().product()
     }
     /// Number of elements of a shape that no tensor may have yet, `None` if none may.
+    #[doc(hidden)]
     pub fn checked_numel(&self) -> Option<usize> {
         size::elements(&self.0)
     }
     /// Number of bytes of elements of this many each, `None` if memory cannot address them.
+    #[doc(hidden)]
     pub fn checked_bytes(&self, each: usize) -> Option<usize> {
         self.checked_numel().and_then(|n| n.checked_mul(each)).filter(|&n| n <= size::LARGEST)
     }
+    /// Adds a dimension behind the others.
     pub fn push(&mut self, dim: usize) {
         self.0.push(dim);
     }
+    /// Adds a dimension before dimension `at`.
     pub fn insert(&mut self, at: usize, dim: usize) {
         self.0.insert(at, dim);
     }
+    /// Takes dimension `at` away; gives its size.
     pub fn remove(&mut self, at: usize) -> usize {
         self.0.remove(at)
     }
     /// The shape with `dim` put before the first dimension.
+    #[doc(hidden)]
     pub fn prepend(&self, dim: usize) -> Shape {
         let mut v = SmallVec::with_capacity(self.0.len().saturating_add(1));
         v.push(dim);
@@ -103,12 +114,14 @@ impl Shape {
         Shape(v)
     }
     /// The shape with `dim` added after the last dimension.
+    #[doc(hidden)]
     pub fn append(&self, dim: usize) -> Shape {
         let mut s = self.clone();
         s.push(dim);
         s
     }
     /// The shape without dimension `at`.
+    #[doc(hidden)]
     pub fn without(&self, at: usize) -> Shape {
         debug_assert!(at < self.rank());
         let mut s = SmallVec::new();
@@ -120,16 +133,19 @@ impl Shape {
         Shape(s)
     }
     /// The shape with dimension `at` replaced.
+    #[doc(hidden)]
     pub fn with(&self, at: usize, dim: usize) -> Shape {
         let mut s = self.clone();
         s[at] = dim;
         s
     }
     /// Whether a tensor of this shape can be broadcast to `wide`.
+    #[doc(hidden)]
     pub fn expands_to(&self, wide: &Shape) -> bool {
         self.rank() <= wide.rank() && self.iter().rev().zip(wide.iter().rev()).all(|(&d, &w)| d == w || d == 1)
     }
     /// An error if the elements cannot have this shape instead: `Runtime` for one whose sizes are too large.
+    #[doc(hidden)]
     pub fn check_reshape(&self, shape: &Shape) -> Result<()> {
         match shape.checked_numel() {
             Some(n) if n == self.numel() => Ok(()),
@@ -138,6 +154,7 @@ impl Shape {
         }
     }
     /// A `Runtime` error if it does not broadcast to this shape, or that one has too many elements to be counted.
+    #[doc(hidden)]
     pub fn check_expand(&self, shape: &Shape) -> Result<()> {
         if !self.expands_to(shape) {
             let text = format!("expand(): a tensor of shape {self} cannot be expanded to shape {shape}");
@@ -149,6 +166,7 @@ impl Shape {
         }
     }
     /// Row-major strides. Those of a tensor's shape fit: they are parts of its counted number of elements.
+    #[doc(hidden)]
     #[inline]
     pub fn contiguous_strides(&self) -> Strides {
         let mut strides: Strides = SmallVec::from_elem(1, self.rank());
@@ -189,6 +207,11 @@ impl std::hash::Hash for Shape {
 }
 impl PartialEq<[usize]> for Shape {
     fn eq(&self, other: &[usize]) -> bool {
+        self.0[..] == *other
+    }
+}
+impl<const N: usize> PartialEq<[usize; N]> for Shape {
+    fn eq(&self, other: &[usize; N]) -> bool {
         self.0[..] == *other
     }
 }

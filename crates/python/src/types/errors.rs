@@ -110,7 +110,7 @@ pub fn exception(error: Error) -> PyErr {
         Kind::Overflow => PyOverflowError::new_err(message),
         Kind::LinAlg => LinAlgError::new_err(message),
         Kind::Recursion => PyRecursionError::new_err(message),
-        Kind::Internal => InternalError::new_err(message),
+        _ => InternalError::new_err(message),
     }
 }
 

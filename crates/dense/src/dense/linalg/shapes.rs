@@ -21,7 +21,7 @@ pub fn of_square(op: &str, a: Form<'_>) -> Result<Shape> {
     Ok(lead(a.1))
 }
 
-/// Of [`super::qr`]: q and r.
+/// Of `qr`: q and r.
 pub fn qr(a: Form<'_>, complete: bool) -> Result<[Shape; 2]> {
     check("linalg.qr", a)?;
     let (lead, (m, n)) = (lead(a.1), sizes(a.1));
@@ -29,7 +29,7 @@ pub fn qr(a: Form<'_>, complete: bool) -> Result<[Shape; 2]> {
     Ok([with(&lead, &[m, k]), with(&lead, &[k, n])])
 }
 
-/// Of [`super::svd`]: u, s and vh.
+/// Of `svd`: u, s and vh.
 pub fn svd(a: Form<'_>, full: bool) -> Result<[Shape; 3]> {
     check("linalg.svd", a)?;
     let (lead, (m, n)) = (lead(a.1), sizes(a.1));

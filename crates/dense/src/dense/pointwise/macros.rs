@@ -16,6 +16,7 @@
 /// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values.
 /// `-> bool` makes a predicate, `-> real` gives the real dtype of a complex one (floats stay), `-> complex` the complex
 /// dtype of a float one. The name in error messages is the lower-cased identifier.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! pointwise_kernel {
     ($(#[$meta:meta])* $vis:vis $name:ident $args:tt { $($group:ident => $body:expr),+ $(,)? }) => {

@@ -1,6 +1,6 @@
 //! What the backward of a custom function returns.
 
-use crate::core::{Tangents, Tensor};
+use super::{Tangents, Tensor};
 
 /// One gradient for each input of a custom function: tensors in any arrangement, `None` for an input without one.
 pub trait Gradients {
