@@ -116,6 +116,36 @@ def gradcheck(
     return True
 
 
+def _recorded(func: Function, varied: list[int], n: int) -> Function:
+    """The gradients of `func` by `n` inputs and cotangents behind them, through the graph."""
+
+    def recorded(*values: Any) -> tuple[Any, ...]:
+        args, vs = list(values[:n]), values[n:]
+        for i in varied:
+            args[i] = args[i].view_as(args[i])  # a value of the graph, whatever the caller passed
+        grads = gradients(differentiable(func(*args)), [args[i] for i in varied], vs, create_graph=True)
+        return tuple(g for g in grads if g is not None)
+
+    return recorded
+
+
+def _functional(func: Function, varied: list[int], n: int) -> Function:
+    """The same through `vjp`."""
+
+    def functional(*values: Any) -> tuple[Any, ...]:
+        args, vs = list(values[:n]), values[n:]
+
+        def of_varied(*xs: Any) -> tuple[Any, ...]:
+            for i, x in zip(varied, xs, strict=True):
+                args[i] = x
+            return tuple(y for y in differentiable(func(*args), everything=True) if y.requires_grad)
+
+        _, pull = pb.func.vjp(of_varied, *[args[i] for i in varied])
+        return tuple(pull(tuple(vs)))
+
+    return functional
+
+
 def gradgradcheck(
     func: Function,
     inputs: Any,
@@ -161,23 +191,7 @@ def gradgradcheck(
     cotangents = _cotangents(outputs, grad_outputs, gen_non_contig_grad_outputs)
     n = len(arguments)
 
-    def recorded(*values: Any) -> tuple[Any, ...]:
-        args, vs = list(values[:n]), values[n:]
-        for i in varied:
-            args[i] = args[i].view_as(args[i])  # a value of the graph, whatever the caller passed
-        grads = gradients(differentiable(func(*args)), [args[i] for i in varied], vs, create_graph=True)
-        return tuple(g for g in grads if g is not None)
-
-    def functional(*values: Any) -> tuple[Any, ...]:
-        args, vs = list(values[:n]), values[n:]
-
-        def of_varied(*xs: Any) -> tuple[Any, ...]:
-            for i, x in zip(varied, xs, strict=True):
-                args[i] = x
-            return tuple(y for y in differentiable(func(*args), everything=True) if y.requires_grad)
-
-        _, pull = pb.func.vjp(of_varied, *[args[i] for i in varied])
-        return tuple(pull(tuple(vs)))
+    recorded, functional = _recorded(func, varied, n), _functional(func, varied, n)
 
     def check(gradient: Function, **modes: bool) -> bool:
         return gradcheck(
