@@ -62,6 +62,36 @@ def test_subclasses_keep_their_memory() -> None:
         assert [x.item() for x in (slim, named, plain)] == [1.0, 2.0, 3.0]
 
 
+def test_the_collector_may_run_while_objects_of_subclasses_are_made() -> None:
+    code = """
+        import gc
+        import pullback as torch
+
+        class Named(torch.Tensor): ...
+        class Thrice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.factor = 3
+                return x * 3
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.factor
+
+        x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+        kept = []
+        gc.set_threshold(1, 1, 1)
+        for i in range(300):
+            # Dicts that are kept: the interpreter's own store of them is empty.
+            kept += [Named([1.0, 2.0]), x.as_subclass(Named), Named.__new__(Named), {i: i}]
+            y = Thrice.apply(w)
+            kept += [y, y.grad_fn, y.sin().grad_fn, y.sum().grad_fn.next_functions]
+        print("well")
+    """
+    code = textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+
+
 def test_cycles_through_tensors_are_collected() -> None:
     class Holder:
         tensor: torch.Tensor

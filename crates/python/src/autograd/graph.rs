@@ -4,6 +4,7 @@ use crate::autograd::hooks::Removable;
 use crate::autograd::saving;
 use crate::data::marshal;
 use crate::door::descriptors::Out;
+use crate::process::object;
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::Accumulator;
 use crate::tensor::upward;
@@ -185,7 +186,7 @@ impl PyNode {
         }
     }
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
-        node_reach(self, visit)
+        if object::is_null(&self.0) { Ok(()) } else { node_reach(self, visit) }
     }
     fn __repr__(slf: &Bound<'_, Self>) -> String {
         format!("<{} object at {:p}>", slf.get().0.class(), slf.as_ptr())

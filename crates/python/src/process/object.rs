@@ -141,6 +141,13 @@ pub fn has_dict<T: Pooled>(object: &Bound<'_, T>) -> bool {
     unsafe { !object.as_ptr().byte_add(T::class().dict.load(Relaxed)).cast::<Object>().read().is_null() }
 }
 
+/// Whether a pointer in an object is still zero: the interpreter makes the dict of an object before pyo3 writes its
+/// contents, and the collector may look at the object in between.
+pub fn is_null<T>(pointer: &std::sync::Arc<T>) -> bool {
+    // SAFETY: the first word of a pointer is an address, of which zero is none; it is read as a number.
+    unsafe { std::ptr::from_ref(pointer).cast::<usize>().read_volatile() == 0 }
+}
+
 /// Frees an object of the class or of a subclass: called by the interpreter when nobody refers to it any more.
 unsafe extern "C" fn free<T: Pooled>(object: Object) {
     let known = T::class();

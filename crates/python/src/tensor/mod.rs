@@ -34,6 +34,8 @@ pub struct PyTensor {
     gradient: UnsafeCell<Option<Arc<GradBox>>>,
     /// Made in inference mode.
     inference: bool,
+    /// True. An object of a subclass is zeros while the interpreter makes its dict, when the collector may look at it.
+    made: bool,
 }
 
 // SAFETY: the fields are only touched with the GIL held (`gil_used = true`), and never across a call that may run
@@ -45,6 +47,9 @@ unsafe impl Sync for PyTensor {}
 impl PyTensor {
     /// For the garbage collector.
     pub fn traverse(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        if !self.made {
+            return Ok(());
+        }
         let mut visitor = Visitor::new(visit);
         // SAFETY: the collector runs with the GIL held, outside of `with`.
         let (slot, lifted, gradient) = unsafe { (&*self.slot.get(), &*self.lifted.get(), &*self.gradient.get()) };
@@ -107,7 +112,7 @@ impl PyTensor {
     #[inline]
     fn of_slot(slot: Slot, inference: bool) -> PyTensor {
         let (lifted, gradient) = (UnsafeCell::new(None), UnsafeCell::new(None));
-        PyTensor { slot: UnsafeCell::new(slot), lifted, gradient, inference }
+        PyTensor { slot: UnsafeCell::new(slot), lifted, gradient, inference, made: true }
     }
 
     /// Whether the tensor was made in inference mode.
