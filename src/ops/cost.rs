@@ -154,8 +154,8 @@ impl Flags {
     }
 }
 
-/// Elements of the largest tensor below which no operator is long.
-const SMALL: usize = 512;
+/// Elements of the largest tensor below which no operator is long: not even a decomposition of a square matrix.
+const SMALL: usize = 700;
 
 /// Whether a rule of a primitive is long that reads these tensors, the arguments of the operator in front.
 #[inline]

@@ -276,7 +276,7 @@ fn values_that_escape() {
         *held.borrow_mut() = Some(v.mul(2.0)?);
         v.sum_all()
     };
-    vmap(keep, &Tensor::stack(&[&x, &x], 0).unwrap()).unwrap();
+    vmap(keep, Tensor::stack(&[&x, &x], 0).unwrap()).unwrap();
     let e = held.take().unwrap().add(1.0).unwrap_err();
     assert!(e.message().contains("vmap") && e.message().contains("escaped"), "{e}");
     // A value that left grad or jvp otherwise than as the result is its plain value.
@@ -288,7 +288,7 @@ fn values_that_escape() {
             grad(keep, row)?;
             Ok(held.borrow().clone().unwrap())
         },
-        &Tensor::stack(&[&x, &x], 0).unwrap(),
+        Tensor::stack(&[&x, &x], 0).unwrap(),
     );
     close(&values(&y.unwrap()), &[X, X].concat().iter().map(|x| 2.0 * x).collect::<Vec<_>>());
 }
@@ -304,7 +304,7 @@ fn wrong_arguments() {
     case(grad(|x| x.sum_all(), &n), Kind::Runtime, "floating point");
     case(jacrev(|x| x.eq(1.0), &x), Kind::Runtime, "floating-point");
     case(jacfwd(|x| x.sum_all(), &n), Kind::Value, "floating point");
-    case(vmap(|x| Ok(x.clone()), &scalar(1.0)), Kind::Value, "in_dim");
+    case(vmap(|x| Ok(x.clone()), scalar(1.0)), Kind::Value, "in_dim");
     let two = |inputs: [&Tensor; 2], dims: [Option<i64>; 2]| {
         vmap_with(|[x, _]| Ok(x.clone()), inputs, &VmapOptions::default().in_dims(dims))
     };

@@ -6,6 +6,7 @@ use super::strided::by_width;
 use super::{copy, threads};
 use crate::base::{DType, Element, Error, Form, Layout, Result, Scalar, Shape, Strides};
 use crate::{bail, match_dtype};
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -536,22 +537,20 @@ impl Array {
         }
     }
 
-    /// The array with its elements in the memory of this one, if nobody else holds that: `fill` writes them.
-    ///
-    /// # Errors
-    /// This array, untouched, if its memory cannot be taken.
+    /// The array with its elements in the memory of this one, if nobody else holds that: `fill` writes them. This array,
+    /// untouched, to go on with, if its memory cannot be taken.
     pub(super) fn build_over(
         mut self,
         dtype: DType,
         fill: impl FnOnce(*mut u8, usize) -> Result<Written>,
-    ) -> std::result::Result<Result<Array>, Array> {
+    ) -> ControlFlow<Result<Array>, Array> {
         let sole = self.is_unique() && self.buffer().is_some_and(|b| !b.is_foreign());
         if !sole || !self.is_contiguous() || dtype.size() != self.dtype.size() {
-            return Err(self);
+            return ControlFlow::Continue(self);
         }
         let written = fill(self.ptr_mut(), self.numel());
         self.dtype = dtype;
-        Ok(written.map(|Written(())| self))
+        ControlFlow::Break(written.map(|Written(())| self))
     }
 
     /// First element for writing. The caller must know that it may write: [`Array::is_unique`], or foreign memory

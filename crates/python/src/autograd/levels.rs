@@ -27,7 +27,7 @@ fn _is_plain(tensors: &Bound<'_, PyTuple>) -> bool {
 #[pyfunction]
 fn _sample<'py>(t: &Bound<'py, PyTensor>) -> PyResult<Option<Bound<'py, PyTensor>>> {
     let _below = Below::all();
-    Ok(sampled(&t.get().value())?.map(|value| tensor::wrap(t.py(), value)).transpose()?)
+    sampled(&t.get().value())?.map(|value| tensor::wrap(t.py(), value)).transpose()
 }
 
 fn sampled(t: &Tensor) -> Result<Option<Tensor>> {

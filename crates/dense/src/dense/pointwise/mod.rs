@@ -18,6 +18,7 @@ use crate::base::{DType, Error, Form, Result, Shape};
 use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
 use std::ptr::null;
 
 /// `k` of each element. The dtype must be one that [`Kernel::supports`].
@@ -250,8 +251,8 @@ pub const LARGE: usize = if cfg!(test) { 1 << 16 } else { 1 << 22 };
 /// As [`unary`], [`binary`] and [`ternary`].
 pub fn apply_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> Result<Array> {
     let own = match try_into(k, own, at, others) {
-        Ok(result) => return result,
-        Err(own) => own,
+        ControlFlow::Break(result) => return result,
+        ControlFlow::Continue(own) => own,
     };
     let mut args: SmallVec<[&Array; 3]> = SmallVec::from_slice(others);
     args.insert(at, &own);
@@ -263,11 +264,8 @@ pub fn apply_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> Resul
     }
 }
 
-/// The result in the memory of `own`.
-///
-/// # Errors
-/// `own`, untouched, if its memory cannot be taken.
-fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> std::result::Result<Result<Array>, Array> {
+/// The result in the memory of `own`; `own`, untouched, to go on with, if its memory cannot be taken.
+fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> ControlFlow<Result<Array>, Array> {
     let shape = own.shape().clone();
     let mut steps = [Step::NONE; 5];
     let planned = {
@@ -282,7 +280,7 @@ fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> std::result
             if fits { args.iter().map(|a| operand(a, &shape)).collect() } else { SmallVec::new() };
         steps.filter(|_| fits).map(|steps| (dtype, inputs, steps))
     };
-    let Some((dtype, mut inputs, steps)) = planned else { return Err(own) };
+    let Some((dtype, mut inputs, steps)) = planned else { return ControlFlow::Continue(own) };
     let mut dims = SmallVec::from_slice(&shape);
     strided::merge_dims(&mut dims, &mut inputs);
     let out_dtype = k.out_dtype(dtype);
