@@ -10,7 +10,7 @@ use std::borrow::Cow;
 ///
 /// # Errors
 /// `Runtime` if it belongs to a batch or a trace that is gone, or to a transform of another thread.
-pub fn strip_closed(y: &Tensor, at: LevelId) -> Result<Cow<'_, Tensor>> {
+fn strip_closed(y: &Tensor, at: LevelId) -> Result<Cow<'_, Tensor>> {
     let mut value = y;
     while value.level() != at && !level::is_live(value.level()) {
         let id = value.level();
@@ -24,4 +24,23 @@ pub fn strip_closed(y: &Tensor, at: LevelId) -> Result<Cow<'_, Tensor>> {
         };
     }
     Ok(Cow::Borrowed(value))
+}
+
+/// Takes the wrapper of `level` off a value that leaves the level, and those of transforms that have returned: what
+/// `wrapped` makes of the wrapper, or `plain` of a value that has none.
+///
+/// # Errors
+/// `Runtime` if the value belongs to a batch or a trace that is gone, or to a transform of another thread.
+#[inline]
+pub fn taken_off<R>(
+    y: &Tensor,
+    level: LevelId,
+    wrapped: impl FnOnce(&Tensor, &Payload) -> Result<R>,
+    plain: impl FnOnce(Tensor) -> Result<R>,
+) -> Result<R> {
+    let y = strip_closed(y, level)?;
+    match y.payload_at(level) {
+        Some(payload) => wrapped(&y, payload),
+        None => plain(y.into_owned()),
+    }
 }

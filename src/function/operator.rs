@@ -224,3 +224,169 @@ impl<O: Operator> Function for Registered<O> {
         self.0.reach_context(context, reach);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::level;
+    use crate::function::apply;
+    use crate::function::tests::nobody_draws;
+    use crate::ops::random::rand_like;
+    use crate::ops::value::setting::{Device, Layout, MemoryFormat};
+    use crate::{DType, grad, jvp, trace, vmap};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// Doubles what it reads, and adds it to what it writes to.
+    #[derive(Default)]
+    struct Double {
+        written: Vec<usize>,
+        shapes: bool,
+        backward: bool,
+        batches: bool,
+        draws: bool,
+        /// What the shape of the results depends on besides the arguments.
+        grows: bool,
+        bent: bool,
+        loops: AtomicUsize,
+    }
+
+    impl Function for Double {
+        fn name(&self) -> &str {
+            "double"
+        }
+        fn forward(&self, args: &[Tensor]) -> Result<Forward> {
+            assert!(args.iter().all(|a| a.dense().is_some()));
+            let mut y = args[0].mul(2.0)?;
+            if self.draws {
+                y = y.add(&rand_like(&y, None, None, Layout::None, Device::None, false, MemoryFormat::None)?)?;
+            }
+            if self.grows && args[0].sum_all()?.to_vec::<f64>()?[0] > 0.0 {
+                y = y.expand(&[2, y.numel() as i64])?;
+            }
+            let new = self.written.iter().map(|&k| args[k].add(&y)).collect::<Result<Vec<_>>>()?;
+            Ok(Forward::of([y].into_iter().chain(new)))
+        }
+        fn has(&self, rule: Rule) -> bool {
+            rule == Rule::Backward && self.backward
+        }
+        fn setup(&self, inputs: &[Tensor], _: &mut Forward, _: &Set) -> Result<Setup> {
+            Ok(Setup::saving(inputs.iter().cloned()))
+        }
+        fn backward(&self, _: &Setup, cotangents: &[Option<Tensor>], _: &Set) -> Result<Tangents> {
+            let pulled = |c: &Tensor| if self.bent { c.abs() } else { c.mul(2.0) };
+            Ok([cotangents[0].as_ref().map(pulled).transpose()?].into_iter().collect())
+        }
+        fn vmap(&self, _: BatchInfo, dims: &[Option<usize>], args: &[Tensor]) -> Result<Option<Mapped>> {
+            let forward = Forward::of([args[0].mul(2.0)?]);
+            Ok(Some(Mapped { forward, dims: [dims[0]].into_iter().collect() }))
+        }
+    }
+
+    impl Operator for Double {
+        fn written(&self) -> &[usize] {
+            &self.written
+        }
+        fn has_shapes(&self) -> bool {
+            self.shapes
+        }
+        fn infer(&self, args: &[Tensor]) -> Result<Forward> {
+            Ok(Forward::of(std::iter::once(args[0].clone()).chain(self.written.iter().map(|&k| args[k].clone()))))
+        }
+        fn has_batches(&self) -> bool {
+            self.batches
+        }
+        fn loops(&self, members: usize) -> Result<()> {
+            self.loops.fetch_add(members, Relaxed);
+            Ok(())
+        }
+        fn is_alike(&self, a: &Forward, b: &Forward) -> Result<bool> {
+            Ok(a.outputs.len() == b.outputs.len())
+        }
+    }
+
+    fn made(operator: Double) -> (Arc<Registered<Double>>, impl Fn(&Tensor) -> Result<Tensor>) {
+        let operator = Arc::new(Registered::new(operator));
+        let function: Arc<dyn Function> = operator.clone();
+        (operator, move |x: &Tensor| Ok(apply(&function, &[x.clone()])?.remove(0)))
+    }
+
+    fn numbers(shape: &[usize], v: &[f64]) -> Tensor {
+        Tensor::from_slice(shape, v).unwrap()
+    }
+
+    fn text(e: Error) -> String {
+        e.message().to_string()
+    }
+
+    #[test]
+    fn a_batch_without_a_rule_is_a_loop_below_every_level() {
+        let x = numbers(&[3, 2], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let (operator, f) = made(Double { backward: true, ..Double::default() });
+        let y = vmap(&f, &x).unwrap();
+        assert_eq!(y.to_vec::<f64>().unwrap(), [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]);
+        assert_eq!(operator.operator().loops.load(Relaxed), 3);
+        let slopes = vmap(|r| grad(|r| f(r)?.mul(r)?.sum_all(), r), &x).unwrap();
+        assert_eq!(slopes.to_vec::<f64>().unwrap(), [4.0, 8.0, 12.0, 16.0, 20.0, 24.0]);
+        let slopes = grad(|x| vmap(&f, x)?.sum_all(), &x).unwrap();
+        assert_eq!(slopes.to_vec::<f64>().unwrap(), [2.0; 6]);
+        let (operator, f) = made(Double { batches: true, ..Double::default() });
+        assert_eq!(vmap(&f, &x).unwrap().to_vec::<f64>().unwrap(), y.to_vec::<f64>().unwrap());
+        assert_eq!(operator.operator().loops.load(Relaxed), 0);
+        assert_eq!(level::height(), 0);
+    }
+
+    #[test]
+    fn forward_mode_is_the_transpose() {
+        let x = numbers(&[2], &[1.0, 2.0]);
+        let run = |operator: Double| {
+            let (_, f) = made(operator);
+            Ok(jvp(&f, &x, &x)?.1.to_vec::<f64>()?)
+        };
+        assert_eq!(run(Double { backward: true, ..Double::default() }).unwrap(), [2.0, 4.0]);
+        let e = text(run(Double::default()).unwrap_err());
+        assert!(e.starts_with("Trying to use forward mode through double.default"), "{e}");
+        let e = text(run(Double { backward: true, bent: true, ..Double::default() }).unwrap_err());
+        assert!(e.contains("backward of register_autograd() is not linear"), "{e}");
+    }
+
+    #[test]
+    fn values_without_data_and_batches_without_members_need_a_shape_rule() {
+        let bare = Tensor::without_data(Meta::new(DType::F64, [2]));
+        let empty = numbers(&[0, 2], &[]);
+        let (_, f) = made(Double { shapes: true, ..Double::default() });
+        assert!(f(&bare).unwrap().is_abstract());
+        assert_eq!(vmap(&f, &empty).unwrap().shape()[..], [0, 2]);
+        let (_, f) = made(Double::default());
+        assert!(text(f(&bare).unwrap_err()).contains("register_fake"));
+        assert!(text(vmap(&f, &empty).unwrap_err()).contains("the batch is empty"));
+    }
+
+    #[test]
+    fn members_draw_as_vmap_says_and_agree_in_shape() {
+        let _alone = nobody_draws();
+        let x = numbers(&[2, 2], &[1.0, 1.0, -1.0, -1.0]);
+        let (_, f) = made(Double { draws: true, ..Double::default() });
+        assert!(text(vmap(&f, &x).unwrap_err()).contains("random operation"));
+        let draws = Rewind::open();
+        f(&x).unwrap();
+        assert!(draws.has_drawn());
+        let (_, f) = made(Double { grows: true, ..Double::default() });
+        assert!(text(vmap(&f, &x).unwrap_err()).contains("different shapes: [2, 2], [2]"));
+    }
+
+    #[test]
+    fn new_values_of_arguments_are_outputs() {
+        let (operator, _) = made(Double { written: vec![1], shapes: true, ..Double::default() });
+        let function: Arc<dyn Function> = operator;
+        let (x, w) = (numbers(&[2], &[1.0, 2.0]), numbers(&[2], &[10.0, 20.0]));
+        let run = apply_all(&function, &[x.clone(), w.clone()]).unwrap();
+        assert_eq!(run.dirty, [(1, 1)]);
+        assert_eq!(run.outputs[1].to_vec::<f64>().unwrap(), [12.0, 24.0]);
+        assert_eq!(w.to_vec::<f64>().unwrap(), [10.0, 20.0]);
+        let e = vmap(|x| Ok(apply(&function, &[x.clone(), w.clone()])?.remove(0)), &x).unwrap_err();
+        assert!(text(e).contains("writes to an argument that has no batch"));
+        let program = trace(|a: &[Tensor; 2]| Ok(apply(&function, a)?.into_vec()), &[x, w]).unwrap();
+        let again = [numbers(&[2], &[1.0, 1.0]), numbers(&[2], &[1.0, 1.0])];
+        assert_eq!(program.call(&again).unwrap()[1].to_vec::<f64>().unwrap(), [3.0, 3.0]);
+    }
+}

@@ -3,6 +3,7 @@
 use super::{Forward, Function, Mapped, Rule, Setup, alias, apply, apply_all, custom_jvp, custom_vjp, lost};
 use crate::core::level::{self, GradMode};
 use crate::core::{BatchInfo, LevelId, Set, Tangents};
+use crate::dense::random::default_generator;
 use crate::ops::random::rand_like;
 use crate::ops::value::setting::{Device, Layout, MemoryFormat};
 use crate::{
@@ -27,10 +28,11 @@ fn close(got: &Tensor, want: &[f64]) {
     }
 }
 
-/// A forward that runs again must see that nobody draws meanwhile, and the default generator is that of all threads.
+/// Tests that draw do so one by one: between the note of where the default generator stands and the draw, another thread
+/// may have drawn.
 static DRAWS: Mutex<()> = Mutex::new(());
 
-fn nobody_draws() -> MutexGuard<'static, ()> {
+pub(super) fn nobody_draws() -> MutexGuard<'static, ()> {
     DRAWS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
@@ -144,7 +146,6 @@ fn setup_runs_once_at_each_level_that_needs_a_rule() {
 
 #[test]
 fn all_ways_to_a_slope_have_the_same_derivatives() {
-    let _alone = nobody_draws();
     let x = vector(&[0.5, 1.5, 2.0]);
     for way in [Way::Backward, Way::Jvp, Way::Hidden, Way::Constant, Way::Unseen] {
         let cube = Cube::new(way);
@@ -164,7 +165,6 @@ fn all_ways_to_a_slope_have_the_same_derivatives() {
 
 #[test]
 fn a_forward_runs_again_only_to_differentiate_what_has_no_rule() {
-    let _alone = nobody_draws();
     let x = vector(&X);
     for (way, again) in [(Way::Backward, 0), (Way::Hidden, 1), (Way::Constant, 1)] {
         let cube = Cube::new(way);
@@ -401,7 +401,6 @@ fn what_lost_its_history_raises_where_it_is_differentiated() {
 
 #[test]
 fn a_traced_function_stays_one_operator_with_its_rules() {
-    let _alone = nobody_draws();
     let x = vector(&X);
     let cube = Cube::new(Way::Constant);
     let program = trace(|x| cube.call(x)?.sin()?.sum_all(), &x).unwrap();
@@ -430,7 +429,6 @@ fn wave() -> impl Fn(&Tensor) -> Result<Tensor> {
 
 #[test]
 fn closures_have_derivatives_of_all_orders() {
-    let _alone = nobody_draws();
     let (x, f) = (vector(&X), wave());
     let total = |x: &Tensor| f(x)?.sum_all();
     let first = X.map(|x: f64| x.exp() * (x.sin() + x.cos()));
@@ -547,4 +545,24 @@ fn another_run_draws_the_same_numbers() {
     // The derivative of what `slope` is: the noise, which its second run draws again.
     let g = grad(|x| grad(total, x)?.sum_all(), &vector(&X)).unwrap().to_vec::<f64>().unwrap();
     assert!(g.iter().all(|g| (0.0..1.0).contains(g)) && g[0] != g[1], "{g:?}");
+}
+
+#[test]
+fn draws_of_other_threads_are_no_part_of_a_run() {
+    let _alone = nobody_draws();
+    let f = custom_vjp(
+        |x: &Tensor| {
+            let elsewhere = x.detach()?;
+            let draw = move || rand_like(&elsewhere, None, None, Layout::None, Device::None, false, MemoryFormat::None);
+            std::thread::spawn(draw).join().expect("the other thread ends")?;
+            let slope = x.mul(3.0)?;
+            Ok((slope.mul(x)?.mul(0.5)?, slope))
+        },
+        |slope, g| slope.mul(g),
+    );
+    let x = vector(&X);
+    let before = default_generator().get_state();
+    let total = |x: &Tensor| f(x)?.sum_all();
+    close(&grad(|x| grad(total, x)?.sum_all(), &x).unwrap(), &[3.0; 3]);
+    assert_ne!(default_generator().get_state(), before);
 }

@@ -3,7 +3,7 @@
 use super::{Output, Program};
 use crate::base::Result;
 use crate::core::Tensor;
-use crate::core::closed::strip_closed;
+use crate::core::closed::taken_off;
 use crate::core::level;
 use crate::core::modes::Modes;
 use crate::core::node::Meta;
@@ -71,11 +71,11 @@ impl Tracing {
         let id = self.trace.id();
         let mut outs = Vec::with_capacity(outputs.len());
         for y in outputs {
-            let y = strip_closed(y, id)?;
-            outs.push(match y.payload_at(id) {
-                Some(Payload::Traced { var, .. }) => Output::Var(*var),
-                _ => Output::Const(y.into_owned()),
-            });
+            let recorded = |y: &Tensor, payload: &Payload| match payload {
+                Payload::Traced { var, .. } => Ok(Output::Var(*var)),
+                _ => Ok(Output::Const(y.clone())),
+            };
+            outs.push(taken_off(y, id, recorded, |y| Ok(Output::Const(y)))?);
         }
         Ok(Program::new(self.recorder.take(), inputs, outs, pruned))
     }

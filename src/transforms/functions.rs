@@ -1,22 +1,18 @@
 //! The transforms as Rust's users call them: each takes a function and its inputs, in any arrangement of tensors
 //! ([`Tensors`]), and gives what it computes in the arrangement of the inputs or of the results.
 
-use super::jacobian::{self, JacobianOptions, Returned};
-use super::jvp::Duals;
-use super::linearize::Linearizing;
+use super::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};
 use super::options::VmapOptions;
-use super::reverse::{Pullback, Tape, check_differentiable, check_output, check_scalar, pull_scalar};
+use super::run::{self, Values};
 use super::vmap::{Batch, common_size};
 use crate::bail;
 use crate::base::Result;
-use crate::core::level::Undrawn;
 use crate::core::origin::Origin;
 use crate::core::tensors::{list, rebuild};
 use crate::core::{Meta, Tensor, Tensors};
 use crate::rules::basis;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Borrow;
-use std::cell::Cell;
 
 /// A linear map from tensors in one arrangement to tensors in another one, from [`vjp`] or [`linearize`].
 pub type LinearFunction<From, To> = Box<dyn Fn(&From) -> Result<To> + Send + Sync>;
@@ -29,6 +25,22 @@ fn call<I: Tensors, O>(
     tensors: impl IntoIterator<Item = Tensor>,
 ) -> Result<O> {
     f(rebuild::<I>(structure, tensors).borrow())
+}
+
+/// As [`call`]; gives the results as a list, with their arrangement.
+#[inline]
+fn called<I: Tensors, O: Tensors>(
+    f: impl Fn(&I::View) -> Result<O>,
+    structure: &I::Structure,
+    tensors: Values,
+) -> Result<(Values, O::Structure)> {
+    let results = call::<I, _>(f, structure, tensors)?;
+    Ok((owned(&results), results.structure()))
+}
+
+/// All tensors, in order.
+fn owned<T: Tensors + ?Sized>(tensors: &T) -> Values {
+    list(tensors).into_iter().cloned().collect()
 }
 
 /// The gradient of a scalar function, in the arrangement of its inputs.
@@ -67,13 +79,9 @@ pub fn grad<I: Tensors>(f: impl Fn(&I::View) -> Result<Tensor>, inputs: I) -> Re
 /// ```
 pub fn grad_and_value<I: Tensors>(f: impl Fn(&I::View) -> Result<Tensor>, inputs: I) -> Result<(I::Owned, Tensor)> {
     let (xs, structure) = (list(&inputs), inputs.structure());
-    xs.iter().try_for_each(|x| check_differentiable("grad", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN)?;
-    let y = call::<I, _>(f, &structure, xs.iter().map(|x| tape.leaf(x)))?;
-    check_scalar("grad", &y)?;
-    let (value, edge) = tape.detach(&y)?;
-    drop(y);
-    let mut grads = pull_scalar(&tape.close(), &value, edge)?;
+    let function = |lifted: Values| call::<I, _>(f, &structure, lifted).map(|y| (y, ()));
+    let (y, ()) = run::scalar("grad", Origin::UNKNOWN, &xs, function, |a, _| Ok(a))?;
+    let (value, mut grads) = y.gradients()?;
     for (g, x) in grads.iter_mut().zip(&xs).filter(|(g, _)| g.is_none()) {
         *g = Some(basis::zeros_like(x)?);
     }
@@ -99,16 +107,8 @@ pub fn vjp<I: Tensors, O: Tensors>(
     inputs: I,
 ) -> Result<(O::Owned, LinearFunction<O::View, I::Owned>)> {
     let (xs, structure) = (list(&inputs), inputs.structure());
-    xs.iter().try_for_each(|x| check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(Origin::UNKNOWN)?;
-    let results = call::<I, _>(f, &structure, xs.iter().map(|x| tape.leaf(x)))?;
-    let outputs = list(&results);
-    outputs.iter().try_for_each(|y| check_output("vjp", y))?;
-    let detached = outputs.iter().map(|y| tape.detach(y)).collect::<Result<SmallVec<[_; 2]>>>()?;
-    drop(outputs);
-    let arranged = results.structure();
-    drop(results);
-    let (values, pullback) = Pullback::new(tape.close(), detached);
+    let function = |lifted: Values| called::<I, O>(f, &structure, lifted);
+    let (values, pullback, arranged) = run::reverse("vjp", Origin::UNKNOWN, &xs, function, |a, _| Ok(a))?;
     let apply = move |cotangents: &O::View| {
         let cotangents: SmallVec<[Option<Tensor>; 2]> = list(cotangents).into_iter().cloned().map(Some).collect();
         Ok(rebuild::<I>(&structure, pullback.call(&cotangents, true)?))
@@ -139,17 +139,11 @@ pub fn jvp<I: Tensors, O: Tensors>(
     if xs.len() != along.len() {
         bail!(Runtime, "jvp(): got {} primals and {} tangents", xs.len(), along.len());
     }
-    let duals = Duals::open(Origin::UNKNOWN)?;
-    let lifted = xs.iter().zip(along).map(|(p, t)| duals.lift(p, t)).collect::<Result<SmallVec<[Tensor; 2]>>>()?;
-    let results = call::<I, _>(f, &primals.structure(), lifted)?;
-    let (mut values, mut slopes) = (SmallVec::<[Tensor; 2]>::new(), SmallVec::<[Tensor; 2]>::new());
-    for y in list(&results) {
-        let (p, t) = duals.lower(y)?;
-        slopes.push(t.map_or_else(|| basis::zeros_like(&p), Ok)?);
-        values.push(p);
-    }
-    let structure = results.structure();
-    Ok((rebuild::<O>(&structure, values), rebuild::<O>(&structure, slopes)))
+    let (structure, along) = (primals.structure(), along.into_iter().map(Some));
+    let function = |lifted: Values| called::<I, O>(f, &structure, lifted);
+    let (values, slopes, arranged) =
+        run::forward(Origin::UNKNOWN, &xs, along, function, basis::zeros_like, |a, _| Ok(a))?;
+    Ok((rebuild::<O>(&arranged, values), rebuild::<O>(&arranged, slopes)))
 }
 
 /// `f` over the members along dimension 0 of all inputs at once, the results stacked along dimension 0.
@@ -196,44 +190,21 @@ pub fn vmap_with<I: Tensors, O: Tensors>(
     let dims = options.dims_of_inputs(&xs)?;
     let mapped = xs.iter().zip(&dims).filter_map(|(x, d)| d.map(|d| x.shape()[d]));
     let size = common_size(&mapped.collect::<SmallVec<[usize; 4]>>())?;
-    let batch = Batch::open(size, options.randomness, Origin::UNKNOWN)?;
-    let lift = |(x, dim): (&&Tensor, Option<usize>)| dim.map_or_else(|| (*x).clone(), |d| batch.lift(x, d));
-    let results = call::<I, _>(f, &inputs.structure(), xs.iter().zip(dims).map(lift))?;
-    let outputs = list(&results);
-    let dims = options.dims_of_outputs(&outputs)?;
-    let stacked =
-        outputs.iter().zip(dims).map(|(y, d)| batch.lower(y, d)).collect::<Result<SmallVec<[Tensor; 2]>>>()?;
-    Ok(rebuild::<O>(&results.structure(), stacked))
+    let function = |batch: &Batch| {
+        let lift = |(x, dim): (&&Tensor, Option<usize>)| dim.map_or_else(|| (*x).clone(), |d| batch.lift(x, d));
+        let results = call::<I, _>(f, &inputs.structure(), xs.iter().zip(dims).map(lift))?;
+        let outputs = list(&results);
+        let dims = options.dims_of_outputs(&outputs)?;
+        let stacked = outputs.iter().zip(dims).map(|(y, d)| batch.lower(y, d)).collect::<Result<Values>>()?;
+        Ok(rebuild::<O>(&results.structure(), stacked))
+    };
+    run::batch(size, options.randomness, Origin::UNKNOWN, function)
 }
-
-/// What `f` returns, in the arrangement in which `found` has it from then on, over a list.
-fn over_list<I: Tensors, O: Tensors>(
-    f: &impl Fn(&I::View) -> Result<O>,
-    structure: &I::Structure,
-    found: &Cell<Option<O::Structure>>,
-    xs: &[Tensor],
-) -> Result<Vec<Tensor>> {
-    let results = call::<I, _>(f, structure, xs.iter().cloned())?;
-    found.set(Some(results.structure()));
-    Ok(list(&results).into_iter().cloned().collect())
-}
-
-type Jacobian = fn(jacobian::Function<'_>, &[Tensor], JacobianOptions) -> Result<jacobian::Jacobians>;
 
 /// For each output, in their arrangement, the Jacobians with respect to each input, in theirs.
-fn jacobian_with<I: Tensors, O: Tensors>(
-    run: Jacobian,
-    f: impl Fn(&I::View) -> Result<O>,
-    inputs: I,
-    options: JacobianOptions,
-) -> Result<O::Each<I::Owned>> {
-    let (structure, found) = (inputs.structure(), Cell::new(None));
-    let xs: SmallVec<[Tensor; 2]> = list(&inputs).into_iter().cloned().collect();
-    let f = |xs: &[Tensor]| Ok(Returned::from(over_list::<I, O>(&f, &structure, &found, xs)?));
-    let mut rows = run(&f, &xs, options)?.blocks.into_iter();
-    let arranged = found.take().expect("a Jacobian comes from a run of the function");
-    let mut next = || rebuild::<I>(&structure, rows.next().expect("there are blocks for each output"));
-    Ok(O::arrange(&arranged, &mut next))
+fn each<I: Tensors, O: Tensors>(outputs: &O::Structure, inputs: &I::Structure, blocks: Blocks) -> O::Each<I::Owned> {
+    let mut rows = blocks.into_iter();
+    O::arrange(outputs, &mut || rebuild::<I>(inputs, rows.next().expect("there are blocks for each output")))
 }
 
 /// The Jacobian of `f` by reverse mode, of shape `output.shape + input.shape`; one for each pair of an output and an input.
@@ -272,7 +243,10 @@ pub fn jacrev_with<I: Tensors, O: Tensors>(
     inputs: I,
     options: JacobianOptions,
 ) -> Result<O::Each<I::Owned>> {
-    jacobian_with::<I, O>(jacobian::jacrev_many, f, inputs, options)
+    let (xs, structure) = (owned(&inputs), inputs.structure());
+    let function = |lifted: Values| called::<I, O>(&f, &structure, lifted);
+    let (blocks, arranged) = jacrev_many(&xs, options, function, |a, _| Ok(a))?;
+    Ok(each::<I, O>(&arranged, &structure, blocks))
 }
 
 /// The Jacobian of `f` by forward mode, of shape `output.shape + input.shape`; one for each pair of an output and an input.
@@ -301,7 +275,10 @@ pub fn jacfwd_with<I: Tensors, O: Tensors>(
     inputs: I,
     options: JacobianOptions,
 ) -> Result<O::Each<I::Owned>> {
-    jacobian_with::<I, O>(jacobian::jacfwd_many, f, inputs, options)
+    let (xs, structure) = (owned(&inputs), inputs.structure());
+    let function = |lifted: Values| called::<I, O>(&f, &structure, lifted);
+    let (blocks, arranged) = jacfwd_many(&xs, options, function, |a, _| Ok(a))?;
+    Ok(each::<I, O>(&arranged, &structure, blocks))
 }
 
 /// The Hessian of a scalar function, forward over reverse, of shape `x.shape + x.shape`; for several inputs one for each
@@ -320,16 +297,14 @@ pub fn jacfwd_with<I: Tensors, O: Tensors>(
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn hessian<I: Tensors>(f: impl Fn(&I::View) -> Result<Tensor>, inputs: I) -> Result<I::Each<I::Owned>> {
-    let structure = inputs.structure();
-    let xs: SmallVec<[Tensor; 2]> = list(&inputs).into_iter().cloned().collect();
-    let f = |xs: &[Tensor]| Ok(Returned::from(vec![call::<I, _>(&f, &structure, xs.iter().cloned())?]));
-    let slopes = |xs: &[Tensor]| {
-        let rows = jacobian::jacrev_many(&f, xs, JacobianOptions::default())?.blocks;
-        Ok(Returned::from(rows.into_iter().flatten().collect::<Vec<Tensor>>()))
+    let (xs, structure) = (owned(&inputs), inputs.structure());
+    let value = |lifted: Values| call::<I, _>(&f, &structure, lifted).map(|y| (smallvec![y], ()));
+    let slopes = |lifted: Values| {
+        let rows = jacrev_many(&lifted, JacobianOptions::default(), value, |a, _| Ok(a));
+        rows.map(|(rows, ())| (rows.into_iter().flatten().collect(), ()))
     };
-    let mut rows = jacobian::jacfwd_many(&slopes, &xs, JacobianOptions::default())?.blocks.into_iter();
-    let mut next = || rebuild::<I>(&structure, rows.next().expect("there is a slope for each input"));
-    Ok(I::arrange(&structure, &mut next))
+    let (blocks, ()) = jacfwd_many(&xs, JacobianOptions::default(), slopes, |a, _| Ok(a))?;
+    Ok(each::<I, I>(&structure, &structure, blocks))
 }
 
 /// The outputs of `f` at `primals`, and its derivative there: a linear map from input tangents to output tangents that
@@ -350,17 +325,11 @@ pub fn linearize<I: Tensors, O: Tensors>(
     f: impl Fn(&I::View) -> Result<O>,
     primals: I,
 ) -> Result<(O::Owned, LinearFunction<I::View, O::Owned>)> {
-    let xs: SmallVec<[Tensor; 2]> = list(&primals).into_iter().cloned().collect();
-    let (run, lifted) = Linearizing::open(&xs, Origin::UNKNOWN)?;
-    let results = call::<I, _>(f, &primals.structure(), lifted)?;
-    let outputs: SmallVec<[Tensor; 2]> = list(&results).into_iter().cloned().collect();
-    let (values, map) = run.close(&outputs)?;
-    let structure = results.structure();
+    let (xs, arranged) = (owned(&primals), primals.structure());
+    let function = |lifted: Values| called::<I, O>(f, &arranged, lifted);
+    let (values, map, structure) = run::linearized(Origin::UNKNOWN, &xs, function)?;
     let values = rebuild::<O>(&structure, values);
-    let apply = move |tangents: &I::View| {
-        let tangents: SmallVec<[Tensor; 2]> = list(tangents).into_iter().cloned().collect();
-        Ok(rebuild::<O>(&structure, map.call(&tangents)?))
-    };
+    let apply = move |tangents: &I::View| Ok(rebuild::<O>(&structure, map.call(&owned(tangents))?));
     Ok((values, Box::new(apply)))
 }
 
@@ -382,8 +351,8 @@ pub fn linearize<I: Tensors, O: Tensors>(
 /// # Ok::<(), pullback::Error>(())
 /// ```
 pub fn eval_shape<I: Tensors, O: Tensors>(f: impl Fn(&I::View) -> Result<O>, inputs: I) -> Result<O::Owned> {
-    let _undrawn = Undrawn::enter();
     let bare = |t: &Tensor| Tensor::without_data(Meta::of(t));
-    let results = call::<I, _>(f, &inputs.structure(), list(&inputs).into_iter().map(bare))?;
+    let function = || call::<I, _>(f, &inputs.structure(), list(&inputs).into_iter().map(bare));
+    let results = run::without_data(function)?;
     Ok(rebuild::<O>(&results.structure(), list(&results).into_iter().map(bare)))
 }

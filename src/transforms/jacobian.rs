@@ -1,39 +1,20 @@
 //! Jacobians and Hessians: a batch of basis vectors pushed or pulled through the derivative.
 
 use super::jvp::{Duals, check_dual};
-use super::reverse::{Pullback, Tape, check_differentiable, check_output};
+use super::reverse::{Pullback, Tape};
+use super::run::{self, Open, Outcome, Values};
 use super::vmap::Batch;
 use crate::bail;
-use crate::base::{DType, Result, Shape};
-use crate::core::Tensor;
+use crate::base::{DType, Error, Result, Shape};
 use crate::core::level::Randomness;
 use crate::core::origin::{Origin, at_here};
+use crate::core::{LevelId, Tensor};
 use crate::ops::rewind::Rewind;
 use crate::rules::{basis, constant};
 use smallvec::SmallVec;
 
-/// What a differentiated function returns: outputs, and values that only come along.
-#[derive(Default)]
-pub struct Returned {
-    pub outputs: Vec<Tensor>,
-    pub aux: Vec<Tensor>,
-}
-
-impl From<Vec<Tensor>> for Returned {
-    fn from(outputs: Vec<Tensor>) -> Returned {
-        Returned { outputs, aux: Vec::new() }
-    }
-}
-
-/// A function of several tensors.
-pub type Function<'a> = &'a dyn Fn(&[Tensor]) -> Result<Returned>;
-
-/// The Jacobians of several outputs with respect to several inputs.
-pub struct Jacobians {
-    /// For each output a list with one Jacobian per input, of shape `output.shape + input.shape`.
-    pub blocks: Vec<Vec<Tensor>>,
-    pub aux: Vec<Tensor>,
-}
+/// For each output of a function a list with one Jacobian per input, of shape `output.shape + input.shape`.
+pub type Blocks = Vec<Vec<Tensor>>;
 
 /// How [`jacrev_with`](crate::jacrev_with) and [`jacfwd_with`](crate::jacfwd_with) run.
 #[derive(Debug, Clone, Copy)]
@@ -95,25 +76,25 @@ fn block_shape(y: &Tensor, x: &Tensor) -> Shape {
     y.shape().iter().chain(x.shape().iter()).copied().collect()
 }
 
-/// Reverse-mode Jacobians.
+/// Reverse-mode Jacobians. What comes along is lowered by `beside`.
 ///
 /// # Errors
 /// `Runtime` if an input or an output is complex, or has no dtype of floats.
-pub fn jacrev_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<Jacobians> {
+pub fn jacrev_many<E: From<Error>, A, B>(
+    xs: &[Tensor],
+    options: JacobianOptions,
+    f: impl FnOnce(Values) -> Outcome<(Values, A), E>,
+    beside: impl FnOnce(A, &Tape) -> Outcome<B, E>,
+) -> Outcome<(Blocks, B), E> {
     check_real("jacrev", xs, "inputs")?;
-    xs.iter().try_for_each(|x| check_differentiable("jacrev", x))?;
-    let mut tape = Tape::open(options.origin)?;
-    let leaves: Vec<Tensor> = xs.iter().map(|x| tape.leaf(x)).collect();
-    let Returned { outputs, aux } = f(&leaves)?;
-    drop(leaves);
-    check_real("jacrev", &outputs, "outputs")?;
-    outputs.iter().try_for_each(|y| check_output("jacrev", y))?;
-    let detached = outputs.iter().map(|y| tape.detach(y)).collect::<Result<Vec<_>>>()?;
-    let aux = aux.iter().map(|a| Ok(tape.detach(a)?.0)).collect::<Result<_>>()?;
-    drop(outputs);
-    let (values, pullback) = Pullback::new(tape.close(), detached);
+    let real = |lifted: Values| {
+        let (outputs, along) = f(lifted)?;
+        check_real("jacrev", &outputs, "outputs")?;
+        Ok((outputs, along))
+    };
+    let (values, pullback, along) = run::reverse("jacrev", options.origin, xs, real, beside)?;
     let block_row = |k| rows_of(&pullback, &values, k, xs, options);
-    Ok(Jacobians { blocks: (0..values.len()).map(block_row).collect::<Result<_>>()?, aux })
+    Ok(((0..values.len()).map(block_row).collect::<Result<_>>()?, along))
 }
 
 /// The Jacobians of output `k`.
@@ -162,68 +143,77 @@ fn concatenate(mut parts: SmallVec<[Tensor; 1]>) -> Result<Tensor> {
     basis::cat(&refs, 0)
 }
 
-/// Forward-mode Jacobians.
+/// A level of dual numbers above one of their tangents' batch.
+pub struct Columns<'a> {
+    batch: &'a Batch,
+    duals: &'a Duals,
+}
+
+impl Open for Columns<'_> {
+    fn level(&self) -> LevelId {
+        self.batch.level()
+    }
+    fn below(&self, y: &Tensor) -> Result<Tensor> {
+        first_member(self.batch, &self.duals.lower(y)?.0)
+    }
+}
+
+/// Forward-mode Jacobians. What comes along is lowered by `beside`.
 ///
 /// # Errors
 /// `Value` if an input has no dtype of floats; `Runtime` if an input or an output is complex.
-pub fn jacfwd_many(f: Function<'_>, xs: &[Tensor], options: JacobianOptions) -> Result<Jacobians> {
+pub fn jacfwd_many<E: From<Error>, A, B>(
+    xs: &[Tensor],
+    options: JacobianOptions,
+    mut f: impl FnMut(Values) -> Outcome<(Values, A), E>,
+    mut beside: impl FnMut(A, &Columns<'_>) -> Outcome<B, E>,
+) -> Outcome<(Blocks, B), E> {
     check_real("jacfwd", xs, "inputs")?;
     xs.iter().try_for_each(|x| check_dual("primal", x))?;
     let metas: Vec<_> = xs.iter().map(|x| (x.shape().clone(), x.dtype())).collect();
     let total: usize = xs.iter().map(Tensor::numel).sum();
-    let mut columns_of = Columns::default();
+    let mut real = |lifted: Values| {
+        let (outputs, along) = f(lifted)?;
+        check_real("jacfwd", &outputs, "outputs")?;
+        Ok((outputs, along))
+    };
+    // Tangents by output, then by chunk.
+    let (mut parts, mut last): (Vec<SmallVec<[Tensor; 1]>>, _) = (Vec::new(), None);
     let same = (options.randomness == Randomness::Same).then(Rewind::open);
     for (start, len) in chunks(total, options.chunk_size) {
         if let Some(draws) = &same {
             draws.restart();
         }
-        columns_of.push(f, xs, basis_rows(&metas, start, len)?, len, options)?;
+        let seeds = basis_rows(&metas, start, len)?;
+        let (values, tangents, along) = columns_at(xs, seeds, len, options, &mut real, &mut beside)?;
+        parts.resize(tangents.len(), SmallVec::new());
+        parts.iter_mut().zip(tangents).for_each(|(part, t)| part.push(t));
+        last = Some((values, along));
     }
-    let Columns { values, parts, aux } = columns_of;
+    let Some((values, along)) = last else { return Err(Error::internal("jacfwd: no columns").into()) };
     let block_row = |(y, part): (&Tensor, _)| columns(y, concatenate(part)?, xs);
-    Ok(Jacobians { blocks: values.iter().zip(parts).map(block_row).collect::<Result<_>>()?, aux })
+    Ok((values.iter().zip(parts).map(block_row).collect::<Result<_>>()?, along))
 }
 
-/// What the runs of a function have given so far.
-#[derive(Default)]
-struct Columns {
-    values: Vec<Tensor>,
-    /// Tangents by output, then by chunk.
-    parts: Vec<SmallVec<[Tensor; 1]>>,
-    aux: Vec<Tensor>,
-}
-
-impl Columns {
-    /// Runs `f` on `len` tangents at once. The primals have no batch, and are computed once.
-    fn push(
-        &mut self,
-        f: Function<'_>,
-        xs: &[Tensor],
-        seeds: Vec<Option<Tensor>>,
-        len: usize,
-        options: JacobianOptions,
-    ) -> Result<()> {
-        let batch = Batch::open(len, options.randomness, options.origin)?;
-        let duals = Duals::open(options.origin)?;
-        let lift = |(x, seed): (&Tensor, Option<Tensor>)| match seed {
-            Some(s) => duals.lift(x, &batch.lift(&s, 0)),
-            None => Ok(x.clone()),
-        };
-        let lifted: Vec<Tensor> = xs.iter().zip(seeds).map(lift).collect::<Result<_>>()?;
-        let Returned { outputs, aux } = f(&lifted)?;
-        drop(lifted);
-        check_real("jacfwd", &outputs, "outputs")?;
-        self.parts.resize(outputs.len(), SmallVec::new());
-        self.values.clear();
-        for (part, y) in self.parts.iter_mut().zip(&outputs) {
-            let (primal, tangent) = duals.lower(y)?;
-            let tangent = tangent.map_or_else(|| basis::zeros_like(&primal), Ok)?;
-            part.push(batch.lower(&tangent, 0)?);
-            self.values.push(first_member(&batch, &primal)?);
-        }
-        self.aux = aux.iter().map(|a| first_member(&batch, &duals.lower(a)?.0)).collect::<Result<_>>()?;
-        Ok(())
-    }
+/// Runs `f` on `len` tangents at once. The primals have no batch, and are computed once.
+fn columns_at<E: From<Error>, A, B>(
+    xs: &[Tensor],
+    seeds: Vec<Option<Tensor>>,
+    len: usize,
+    options: JacobianOptions,
+    f: &mut impl FnMut(Values) -> Outcome<(Values, A), E>,
+    beside: &mut impl FnMut(A, &Columns<'_>) -> Outcome<B, E>,
+) -> Outcome<(Values, Values, B), E> {
+    let JacobianOptions { randomness, origin, .. } = options;
+    run::batch(len, randomness, origin, |batch| {
+        let tangents = seeds.iter().map(|seed| seed.as_ref().map(|s| batch.lift(s, 0)));
+        let missing = |primal: &Tensor| Ok(basis::zeros_like(primal)?);
+        let along = |a, duals: &Duals| beside(a, &Columns { batch, duals });
+        let (values, slopes, along) = run::forward(origin, xs, tangents, &mut *f, missing, along)?;
+        let values = values.iter().map(|y| first_member(batch, y)).collect::<Result<Values>>()?;
+        let slopes = slopes.iter().map(|t| batch.lower(t, 0)).collect::<Result<Values>>()?;
+        Ok((values, slopes, along))
+    })
 }
 
 /// A primal without its batch: it depends on the batch only through random numbers, where the first member stands.

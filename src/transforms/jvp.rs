@@ -2,7 +2,7 @@
 
 use crate::bail;
 use crate::base::Result;
-use crate::core::closed::strip_closed;
+use crate::core::closed::taken_off;
 use crate::core::level::{self, Guard};
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
@@ -35,11 +35,11 @@ impl Duals {
     }
     /// Primal and tangent of an output; `None` if it does not depend on the inputs.
     pub fn lower(&self, y: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
-        let y = strip_closed(y, self.level())?;
-        Ok(match y.payload_at(self.level()) {
-            Some(Payload::Dual { primal, tangent }) => (primal.clone(), Some(tangent.clone())),
-            _ => (y.into_owned(), None),
-        })
+        let dual = |y: &Tensor, payload: &Payload| match payload {
+            Payload::Dual { primal, tangent } => Ok((primal.clone(), Some(tangent.clone()))),
+            _ => Ok((y.clone(), None)),
+        };
+        taken_off(y, self.level(), dual, |y| Ok((y, None)))
     }
 }
 

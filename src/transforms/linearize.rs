@@ -5,9 +5,10 @@
 //! recorded is linear in the tangents.
 
 use super::jvp::{Duals, check_dual};
+use super::run::Values;
 use crate::bail;
 use crate::base::{Result, Scalar};
-use crate::core::closed::strip_closed;
+use crate::core::closed::taken_off;
 use crate::core::level;
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
@@ -88,13 +89,13 @@ impl Linearizing {
     ///
     /// # Errors
     /// `Value` if a primal is not of a floating point or complex dtype.
-    pub fn open(primals: &[Tensor], origin: Origin) -> Result<(Linearizing, Vec<Tensor>)> {
+    pub fn open(primals: &[Tensor], origin: Origin) -> Result<(Linearizing, Values)> {
         primals.iter().try_for_each(|p| check_dual("primal", p))?;
         level::check_room()?;
         let recorder = Arc::new(Recorder::partial());
         let trace = level::push_trace(recorder.clone(), origin);
         let duals = Duals::open(origin)?;
-        let mut lifted = Vec::with_capacity(primals.len());
+        let mut lifted = Values::new();
         for p in primals {
             // The value stands for the tangent while the program is recorded; no result depends on it.
             let tangent = Tensor::traced(trace.id(), basis::zeros_like(p)?, recorder.new_var(Meta::of(p)));
@@ -116,11 +117,13 @@ impl Linearizing {
         let mut recording = self.recorder.take();
         for y in outputs {
             let (primal, tangent) = self.duals.lower(y)?;
-            let tangent = tangent.as_ref().map(|t| strip_closed(t, self.trace.id())).transpose()?;
-            outs.push(match tangent.as_deref().and_then(|t| t.payload_at(self.trace.id())) {
-                Some(Payload::Traced { var, .. }) => Output::Var(*var),
-                _ => Output::Var(zeros(&mut recording, Meta::of(&primal))),
-            });
+            let (trace, meta) = (self.trace.id(), Meta::of(&primal));
+            let var = |_: &Tensor, payload: &Payload| match payload {
+                Payload::Traced { var, .. } => Ok(Some(*var)),
+                _ => Ok(None),
+            };
+            let var = tangent.map_or(Ok(None), |t| taken_off(&t, trace, var, |_| Ok(None)))?;
+            outs.push(Output::Var(var.unwrap_or_else(|| zeros(&mut recording, meta))));
             values.push(primal);
         }
         let program = Program::new(recording, self.inputs.len(), outs, true);

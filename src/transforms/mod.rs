@@ -9,6 +9,7 @@ pub mod jvp;
 pub mod linearize;
 mod options;
 pub mod reverse;
+pub mod run;
 pub mod task;
 pub mod vmap;
 

@@ -1,12 +1,14 @@
 //! `grad` and `vjp`: run a function on a tape, then sweep it.
 
 use super::backward;
+use super::run::Values;
 use crate::bail;
 use crate::base::Result;
-use crate::core::closed::strip_closed;
+use crate::core::closed::taken_off;
 use crate::core::level::{self, Guard};
 use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
+use crate::core::tensor::Payload;
 use crate::core::{Edge, LevelId, Node, Tangents, Tensor};
 use crate::rules::basis;
 use smallvec::SmallVec;
@@ -40,11 +42,11 @@ impl Tape {
     }
     /// The value of the levels below, and where it hangs on this tape.
     pub fn detach(&self, y: &Tensor) -> Result<(Tensor, Option<Edge>)> {
-        let y = strip_closed(y, self.level())?;
-        Ok(match (y.node_at(self.level()), y.below()) {
-            (Some((node, slot)), Some(value)) => (value.clone(), Some(Edge { node: node.clone(), slot })),
-            _ => (y.into_owned(), None),
-        })
+        let taped = |y: &Tensor, payload: &Payload| match payload {
+            Payload::Taped { value, node, slot } => Ok((value.clone(), Some(Edge { node: node.clone(), slot: *slot }))),
+            _ => Ok((y.clone(), None)),
+        };
+        taken_off(y, self.level(), taped, |y| Ok((y, None)))
     }
     /// Closes the level and keeps what a sweep needs.
     pub fn close(self) -> Leaves {
@@ -76,9 +78,9 @@ pub struct Pullback {
 
 impl Pullback {
     /// From the leaves of a closed tape and what [`Tape::detach`] gave for the outputs; also returns their values.
-    pub fn new(leaves: Leaves, outputs: impl IntoIterator<Item = (Tensor, Option<Edge>)>) -> (Vec<Tensor>, Pullback) {
+    pub fn new(leaves: Leaves, outputs: impl IntoIterator<Item = (Tensor, Option<Edge>)>) -> (Values, Pullback) {
         let mut pullback = Pullback { leaves, roots: SmallVec::new(), outputs: SmallVec::new() };
-        let mut values = Vec::new();
+        let mut values = Values::new();
         for (y, root) in outputs {
             pullback.outputs.push(Meta::of(&y));
             pullback.roots.push(root);
@@ -125,14 +127,6 @@ impl Pullback {
             None => basis::full(&leaf.metas[0].shape, leaf.metas[0].dtype, 0.0),
         };
         grads.into_iter().zip(&self.leaves).map(dense).collect()
-    }
-}
-
-/// Gradients of a scalar value that hangs on `edge` of a closed tape.
-pub fn pull_scalar(leaves: &[Arc<Node>], value: &Tensor, edge: Option<Edge>) -> Result<Tangents> {
-    match edge {
-        Some(edge) => pull(leaves, [(edge, basis::ones_like(value)?)], false),
-        None => Ok(Tangents::from_elem(None, leaves.len())),
     }
 }
 

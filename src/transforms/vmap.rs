@@ -2,7 +2,7 @@
 
 use crate::bail;
 use crate::base::Result;
-use crate::core::closed::strip_closed;
+use crate::core::closed::taken_off;
 use crate::core::level::{self, Guard, Randomness};
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
@@ -26,26 +26,27 @@ impl Batch {
     pub fn level(&self) -> LevelId {
         self.guard.id()
     }
+    /// How many members there are.
+    pub fn size(&self) -> usize {
+        self.size
+    }
     /// A batched value; `dim` is wrapped already and has the batch's size.
     pub fn lift(&self, value: &Tensor, dim: usize) -> Tensor {
         Tensor::batched(self.level(), value.clone(), dim)
     }
     /// The stacked value of an output, its batch at `out_dim` (wrapped); constants are repeated.
     pub fn lower(&self, y: &Tensor, out_dim: usize) -> Result<Tensor> {
-        let y = strip_closed(y, self.level())?;
-        match y.payload_at(self.level()) {
-            Some(Payload::Batched { value, dim }) => basis::move_dim(value, *dim, out_dim),
-            _ => {
-                let stacked = basis::expand(&y, &y.shape().prepend(self.size))?;
-                basis::move_dim(&stacked, 0, out_dim)
-            }
-        }
+        let repeated = |y: Tensor| basis::move_dim(&basis::expand(&y, &y.shape().prepend(self.size))?, 0, out_dim);
+        let stacked = |y: &Tensor, payload: &Payload| match payload {
+            Payload::Batched { value, dim } => basis::move_dim(value, *dim, out_dim),
+            _ => repeated(y.clone()),
+        };
+        taken_off(y, self.level(), stacked, repeated)
     }
     /// The value of an output that is the same for all members; `None` if it differs.
     pub fn unbatched(&self, y: &Tensor) -> Result<Option<Tensor>> {
-        let y = strip_closed(y, self.level())?;
-        match y.payload_at(self.level()) {
-            Some(Payload::Batched { value, dim }) if shared::is_shared(self.level(), &y) => {
+        let one = |y: &Tensor, payload: &Payload| match payload {
+            Payload::Batched { value, dim } if shared::is_shared(self.level(), y) => {
                 if self.size == 0 {
                     bail!(
                         Value,
@@ -57,9 +58,9 @@ impl Batch {
                 }
                 basis::select(value, *dim, 0).map(Some)
             }
-            Some(_) => Ok(None),
-            None => Ok(Some(y.into_owned())),
-        }
+            _ => Ok(None),
+        };
+        taken_off(y, self.level(), one, |y| Ok(Some(y)))
     }
 }
 

@@ -2,7 +2,8 @@
 
 mod eval_shape;
 
-use super::jacobian::{JacobianOptions, Jacobians, Returned, jacfwd_many, jacrev_many};
+use super::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};
+use super::run::{Open, Values};
 use super::vmap::Batch;
 use crate::core::level::{self, GradMode, Randomness};
 use crate::core::origin::Origin;
@@ -11,6 +12,7 @@ use crate::{
     Kind, Result, Tensor, VmapOptions, bail, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap,
     vmap_with,
 };
+use smallvec::smallvec;
 use std::cell::RefCell;
 
 const X: [f64; 3] = [0.8, 1.3, -0.6];
@@ -191,21 +193,19 @@ fn what_does_not_depend_on_the_input_has_a_zero_derivative() {
 #[test]
 fn jacobians_of_several_inputs_and_outputs_in_chunks() {
     let (a, b) = (vector(&X), vector(&[2.0, -1.0]));
-    let f = |x: &[Tensor]| {
-        let outputs = vec![x[0].outer(&x[1])?, x[1].square()?];
-        Ok(Returned { outputs, aux: vec![x[0].sum_all()?] })
+    let f = |x: Values| Ok((smallvec![x[0].outer(&x[1])?, x[1].square()?], x[0].sum_all()?));
+    let of = |found: Result<(Blocks, Tensor)>| {
+        let (blocks, sum) = found.unwrap();
+        close(&values(&sum), &[1.5]);
+        blocks.iter().flatten().flat_map(values).collect::<Vec<f64>>()
     };
-    let of = |j: Result<Jacobians>| {
-        let j = j.unwrap();
-        close(&values(&j.aux[0]), &[1.5]);
-        j.blocks.iter().flatten().flat_map(values).collect::<Vec<f64>>()
-    };
-    let whole = of(jacrev_many(&f, &[a.clone(), b.clone()], JacobianOptions::default()));
+    let inputs = [a, b];
+    let whole = of(jacrev_many(&inputs, JacobianOptions::default(), f, |sum, tape| tape.below(&sum)));
     assert_eq!(whole.len(), 6 * 3 + 6 * 2 + 2 * 3 + 2 * 2);
     for chunk in [None, Some(1), Some(2), Some(4), Some(100)] {
         let options = JacobianOptions { chunk_size: chunk, ..Default::default() };
-        close(&of(jacrev_many(&f, &[a.clone(), b.clone()], options)), &whole);
-        close(&of(jacfwd_many(&f, &[a.clone(), b.clone()], options)), &whole);
+        close(&of(jacrev_many(&inputs, options, f, |sum, tape| tape.below(&sum))), &whole);
+        close(&of(jacfwd_many(&inputs, options, f, |sum, columns| columns.below(&sum))), &whole);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The arguments `in_dims` and `out_dims` of `vmap`.
 
-use super::callable::Transform;
 use super::fail;
+use super::transform::Transform;
 use crate::types::brief::brief;
 use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};

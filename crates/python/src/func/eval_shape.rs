@@ -7,8 +7,8 @@ use crate::types::dtype;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::{Kind, Shape};
-use pullback::core::level::Undrawn;
 use pullback::core::{Meta, Tensor};
+use pullback::transforms::run;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -79,10 +79,7 @@ impl ShapeFunction {
         let args = emptied(args.as_any())?.cast_into::<PyTuple>().map_err(PyErr::from)?;
         let kwargs = kwargs.map(|k| emptied(k.as_any())).transpose()?;
         let kwargs = kwargs.map(|k| k.cast_into::<PyDict>().map_err(PyErr::from)).transpose()?;
-        let out = {
-            let _undrawn = Undrawn::enter();
-            self.func.bind(args.py()).call(args, kwargs.as_ref())?
-        };
+        let out = run::without_data(|| self.func.bind(args.py()).call(args, kwargs.as_ref()))?;
         emptied(&out)
     }
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,16 +1,17 @@
 //! `grad` and `grad_and_value`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::callable::{Transform, Transformation};
 use super::fail;
-use super::tree::{map_tensors, object, tensor_value};
+use super::transform::{Transform, Transformation};
+use super::tree::{lowered, object, tensor_value};
 use crate::door::vectorcall::Call;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::{Tangents, Tensor};
 use pullback::rules::basis;
-use pullback::transforms::reverse::{self, Tape};
+use pullback::transforms::reverse::Tape;
+use pullback::transforms::run::{self, Values};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -82,21 +83,18 @@ impl Grad {
     }
 
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let py = call.py();
-        let inputs = Inputs::collect(self.name(), &self.argnums, call)?;
-        inputs.values.iter().try_for_each(|x| reverse::check_differentiable(self.name(), x))?;
-        let mut tape = Tape::open(t.origin)?;
-        let new = inputs.replaced(call, inputs.values.iter().map(|x| tape.leaf(x)))?;
-        let out = call.invoke(t.func(py), &new)?;
-        drop(new);
-        let (out, aux) = if self.has_aux { split_aux(self.name(), &out)? } else { (out, None) };
-        let y = self.output(&out)?;
-        let (value, root) = tape.detach(&y)?;
-        let aux = aux.map(|a| detached(&tape, &a)).transpose()?;
-        // What is left of the graph hangs on `root`, and is freed while it is swept.
-        drop((out, y));
-        let leaves = tape.close();
-        let grads = reverse::pull_scalar(&leaves, &value, root)?;
+        let (py, op) = (call.py(), self.name());
+        let inputs = Inputs::collect(op, &self.argnums, call)?;
+        let function = |lifted: Values| {
+            let new = inputs.replaced(call, lifted)?;
+            let out = call.invoke(t.func(py), &new)?;
+            drop(new);
+            let (out, aux) = if self.has_aux { split_aux(op, &out)? } else { (out, None) };
+            Ok((self.output(&out)?, aux))
+        };
+        let beside = |aux: Option<Bound<'py, PyAny>>, tape: &Tape| aux.map(|a| lowered(&a, tape)).transpose();
+        let (y, aux) = run::scalar(op, t.origin, &inputs.values, function, beside)?;
+        let (value, grads) = y.gradients()?;
         let grads = inputs.build(py, dense(grads, &inputs.values)?)?;
         self.finish(grads, value, aux)
     }
@@ -107,7 +105,6 @@ impl Grad {
                 format!("{}(): Expected the function to return a Tensor, got {}", self.name(), type_name(out));
             return Err(fail(Kind::Runtime, message).into());
         };
-        reverse::check_scalar(self.name(), &y)?;
         Ok(y)
     }
 
@@ -157,9 +154,4 @@ pub fn split_aux<'py>(op: &str, out: &Bound<'py, PyAny>) -> PyResult<(Bound<'py,
         )
         .into()),
     }
-}
-
-/// A result that only comes along, as values of the levels outside.
-pub fn detached<'py>(tape: &Tape, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    map_tensors(aux, |x| if x.level() < tape.level() { Ok(None) } else { Ok(Some(tape.detach(x)?.0)) })
 }

@@ -1,23 +1,19 @@
 //! `jacrev`, `jacfwd` and `hessian`.
 
 use super::argnums::{Argnums, Argument, Inputs};
-use super::callable::{Transform, Transformation};
 use super::fail;
-use super::grad::split_aux;
-use super::tree::{Tree, object, tensor_value};
-use super::vjp::outputs_of;
+use super::transform::{Transform, Transformation};
+use super::vjp::{Along, lowered_along, returned};
 use super::vmap::{randomness_name, randomness_of};
 use crate::door::vectorcall::Call;
 use crate::pytree::Leaves;
 use crate::types::errors::PyResult;
-use crate::types::errors::to_error;
-use pullback::base::{Error, Kind};
-use pullback::core::Tensor;
+use pullback::base::Kind;
 use pullback::core::level::Randomness;
-use pullback::transforms::jacobian::{JacobianOptions, Jacobians, Returned, jacfwd_many, jacrev_many};
+use pullback::transforms::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};
+use pullback::transforms::run::Values;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::cell::RefCell;
 
 /// Options of `jacrev`.
 pub struct Reverse {
@@ -140,8 +136,9 @@ impl Reverse {
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         let options = JacobianOptions { chunk_size: self.chunk_size, origin: t.origin, ..Default::default() };
         let run = Run::new("jacrev", t, call, &self.argnums, self.has_aux)?;
-        let jacobians = jacrev_many(&|xs| run.function(xs), &run.inputs.values, options)?;
-        run.finish(jacobians)
+        let (blocks, along) =
+            jacrev_many(&run.inputs.values, options, |xs| run.function(xs), |a, open| lowered_along(a, open))?;
+        run.finish(blocks, along)
     }
 }
 
@@ -156,21 +153,19 @@ impl Forward {
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         let options = JacobianOptions { chunk_size: self.chunk_size, origin: t.origin, randomness: self.randomness };
         let run = Run::new("jacfwd", t, call, &self.argnums, self.has_aux)?;
-        let jacobians = jacfwd_many(&|xs| run.function(xs), &run.inputs.values, options)?;
-        run.finish(jacobians)
+        let (blocks, along) =
+            jacfwd_many(&run.inputs.values, options, |xs| run.function(xs), |a, open| lowered_along(a, open))?;
+        run.finish(blocks, along)
     }
 }
 
-/// A Python function as the Rust transforms see it, and the structures that it has shown.
+/// A Python function as the Rust transforms see it.
 struct Run<'a, 'py> {
     op: &'static str,
     t: &'a Transform,
     call: &'a Call<'py>,
     has_aux: bool,
     inputs: Inputs,
-    outputs: RefCell<Option<Tree>>,
-    /// Leaves and structure of what comes along.
-    aux: RefCell<Option<(Leaves<'py>, Tree)>>,
 }
 
 impl<'a, 'py> Run<'a, 'py> {
@@ -187,45 +182,23 @@ impl<'a, 'py> Run<'a, 'py> {
                 fail(Kind::Runtime, format!("{op}(): Expected the inputs to contain at least one Tensor")).into()
             );
         }
-        Ok(Run { op, t, call, has_aux, inputs, outputs: RefCell::new(None), aux: RefCell::new(None) })
+        Ok(Run { op, t, call, has_aux, inputs })
     }
 
-    fn function(&self, xs: &[Tensor]) -> Result<Returned, Error> {
-        self.run(xs).map_err(to_error)
-    }
-
-    fn run(&self, xs: &[Tensor]) -> PyResult<Returned> {
-        let new = self.inputs.replaced(self.call, xs.iter().cloned())?;
+    fn function(&self, lifted: Values) -> PyResult<(Values, Along<'py>)> {
+        let new = self.inputs.replaced(self.call, lifted)?;
         let out = self.call.invoke(self.t.func(self.call.py()), &new)?;
         drop(new);
-        let (out, aux) = if self.has_aux { split_aux(self.op, &out)? } else { (out, None) };
-        let (outputs, tree) = outputs_of(self.op, &out)?;
-        *self.outputs.borrow_mut() = Some(tree);
-        let mut returned = Returned::from(outputs);
-        if let Some(aux) = aux {
-            let (leaves, tree) = Tree::leaves(&aux)?;
-            returned.aux = leaves.iter().filter_map(tensor_value).collect();
-            *self.aux.borrow_mut() = Some((leaves, tree));
-        }
-        Ok(returned)
+        returned(self.op, out, self.has_aux)
     }
 
-    fn finish(self, jacobians: Jacobians) -> PyResult<Bound<'py, PyAny>> {
+    fn finish(self, blocks: Blocks, (tree, aux): Along<'py>) -> PyResult<Bound<'py, PyAny>> {
         let py = self.call.py();
-        let Some(tree) = self.outputs.into_inner() else {
-            return Err(Error::internal(format!("{}(): the function was not called", self.op)).into());
-        };
-        let rows = jacobians.blocks.into_iter().map(|row| self.inputs.build(py, row));
+        let rows = blocks.into_iter().map(|row| self.inputs.build(py, row));
         let jacobian = tree.of_objects(py, rows.collect::<PyResult<Leaves<'py>>>()?)?;
-        let Some((mut leaves, tree)) = self.aux.into_inner() else { return Ok(jacobian) };
-        let mut values = jacobians.aux.into_iter();
-        for leaf in &mut leaves {
-            if tensor_value(leaf).is_some()
-                && let Some(value) = values.next()
-            {
-                *leaf = object(py, value)?;
-            }
+        match aux {
+            Some(aux) => Ok(PyTuple::new(py, [jacobian, aux])?.into_any()),
+            None => Ok(jacobian),
         }
-        Ok(PyTuple::new(py, [jacobian, tree.of_objects(py, leaves)?])?.into_any())
     }
 }

@@ -1,8 +1,7 @@
 //! `jvp`: the value of a function and its derivative along a direction.
 
-use super::grad::split_aux;
-use super::tree::{Tree, converted, converted_like, map_tensors, tensor_value};
-use super::vjp::outputs_of;
+use super::tree::{Tree, converted, converted_like, tensor_value};
+use super::vjp::{lowered_along, returned};
 use super::{fail, place};
 use crate::door::callable;
 use crate::door::vectorcall;
@@ -13,7 +12,7 @@ use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::rules::basis;
-use pullback::transforms::jvp::Duals;
+use pullback::transforms::run::{self, Values};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
@@ -48,39 +47,31 @@ pub fn jvp<'py>(
     }
     let mut pairs = Pairs::default();
     pairs.collect(primals, tangents)?;
-    let duals = Duals::open(place::origin("jvp", func)?)?;
-    let args = pairs.lift(py, &duals)?;
-    let out = vectorcall::invoke(func, &args)?;
-    drop(args);
-    let (out, aux) = if has_aux { split_aux("jvp", &out)? } else { (out, None) };
-    let (outputs, tree) = outputs_of("jvp", &out)?;
-    drop(out);
-    let (mut values, mut slopes) = (Values::new(), Values::new());
-    for y in &outputs {
-        let (value, slope) = duals.lower(y)?;
-        slopes.push(match slope {
-            Some(t) => t,
-            None if strict => {
+    let function = |lifted: Values| {
+        let args = pairs.arguments(py, lifted)?;
+        let out = vectorcall::invoke(func, &args)?;
+        drop(args);
+        returned("jvp", out, has_aux)
+    };
+    let missing = |value: &Tensor| -> PyResult<Tensor> {
+        match strict {
+            true => {
                 let message = "jvp(): The output of f is independent of the inputs, which strict=True does not allow";
-                return Err(fail(Kind::Runtime, message.into()).into());
+                Err(fail(Kind::Runtime, message.into()).into())
             }
-            None => basis::zeros_like(&value)?,
-        });
-        values.push(value);
-    }
+            false => Ok(basis::zeros_like(value)?),
+        }
+    };
+    let origin = place::origin("jvp", func)?;
+    let along = pairs.tangents.iter().map(Some);
+    let (values, slopes, (tree, aux)) =
+        run::forward(origin, &pairs.primals, along, function, missing, |a, duals| lowered_along(a, duals))?;
     let value = tree.build(py, &mut values.into_iter())?;
     let slope = tree.build(py, &mut slopes.into_iter())?;
     match aux {
-        Some(aux) => Ok(PyTuple::new(py, [value, slope, primal_of(&duals, &aux)?])?),
+        Some(aux) => Ok(PyTuple::new(py, [value, slope, aux])?),
         None => Ok(PyTuple::new(py, [value, slope])?),
     }
-}
-
-type Values = SmallVec<[Tensor; 2]>;
-
-/// A result that only comes along, as values of the levels outside.
-fn primal_of<'py>(duals: &Duals, aux: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    map_tensors(aux, |x| if x.level() < duals.level() { Ok(None) } else { Ok(Some(duals.lower(x)?.0)) })
 }
 
 /// Primals with their tangents, taken apart.
@@ -194,10 +185,11 @@ impl<'py> Pairs<'py> {
         Ok(true)
     }
 
-    fn lift(&self, py: Python<'py>, duals: &Duals) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
+    /// The arguments, with these values in place of the primals.
+    fn arguments(&self, py: Python<'py>, values: Values) -> PyResult<SmallVec<[Bound<'py, PyAny>; 2]>> {
         let mut lifted: SmallVec<[Bound<'py, PyAny>; 2]> = SmallVec::new();
-        for ((p, t), caller) in self.primals.iter().zip(&self.tangents).zip(&self.callers) {
-            lifted.push(tensor::wrap_lifted(caller, duals.lift(p, t)?)?.into_any());
+        for (value, caller) in values.into_iter().zip(&self.callers) {
+            lifted.push(tensor::wrap_lifted(caller, value)?.into_any());
         }
         let mut lifted = lifted.into_iter();
         let mut next = |tree: &Tree| {

@@ -9,7 +9,8 @@ use crate::types::errors::PyResult;
 use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::core::node::Meta;
-use pullback::transforms::linearize::{LinearMap, Linearizing};
+use pullback::transforms::linearize::LinearMap;
+use pullback::transforms::run::{self, Values};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -36,13 +37,14 @@ pub fn linearize<'py>(func: &Bound<'py, PyAny>, primals: &Bound<'py, PyTuple>) -
         return Ok(out?.cast_into()?);
     }
     let (values, trees) = tensors("linearize", primals, &[])?;
-    let (run, lifted) = Linearizing::open(&values, place::origin("linearize", func)?)?;
-    let mut lifted = lifted.into_iter();
-    let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
-    let out = vectorcall::invoke(func, &args)?;
-    drop(args);
-    let (outputs, tree) = outputs_of("linearize", &out)?;
-    let (results, map) = run.close(&outputs)?;
+    let function = |lifted: Values| {
+        let mut lifted = lifted.into_iter();
+        let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
+        let out = vectorcall::invoke(func, &args)?;
+        drop(args);
+        outputs_of("linearize", &out)
+    };
+    let (results, map, tree) = run::linearized(place::origin("linearize", func)?, &values, function)?;
     let value = tree.build(py, &mut results.into_iter())?;
     let f = Bound::new(py, JvpFunction { map, inputs: trees, outputs: tree })?.into_any();
     Ok(PyTuple::new(py, [value, f])?)

@@ -1,7 +1,7 @@
 //! The arguments of a function under `vmap`.
 
-use super::callable::Transform;
 use super::fail;
+use super::transform::Transform;
 use super::tree::{Tree, converted};
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -83,14 +83,15 @@ fn of_array<'py>(t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<
 }
 
 impl<'py> Mapped<'py> {
-    /// The members `from .. from + size` as one argument of the level.
-    pub fn argument(&self, batch: &Batch, from: Option<usize>, size: usize) -> PyResult<Bound<'py, PyAny>> {
+    /// The members of the level, which begin at `from`, as one argument.
+    pub fn argument(&self, batch: &Batch, from: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
         let Some(from) = from else {
             let value = batch.lift(&self.value, self.dim);
             return Ok(tensor::wrap_lifted(&self.caller, value)?.into_any());
         };
         let all = IndexItem::Slice { start: None, stop: None, step: None };
-        let members = IndexItem::Slice { start: Some(from as i64), stop: Some((from + size) as i64), step: None };
+        let members =
+            IndexItem::Slice { start: Some(from as i64), stop: Some((from + batch.size()) as i64), step: None };
         let items = std::iter::repeat_n(all, self.dim).chain([members]).collect();
         let chunk = tensor::views::index(&self.caller, items)?.cast_into::<PyTensor>()?;
         let value = batch.lift(&chunk.get().value(), self.dim);

@@ -2,7 +2,6 @@
 //! handled here; what a transform means lives in `transforms`.
 
 mod argnums;
-mod callable;
 mod dims;
 mod eval_shape;
 mod grad;
@@ -13,6 +12,7 @@ mod mapped;
 pub mod passed;
 mod place;
 mod trace;
+mod transform;
 mod tree;
 mod vjp;
 mod vmap;
@@ -44,7 +44,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let _ = crate::tensor::upward::ADMIT.set(passed::admit);
     origin::set_locator(crate::types::errors::locator);
     let func = crate::types::submodule(m, "func")?;
-    callable::register(&func)?;
+    transform::register(&func)?;
     func.add_class::<vjp::VjpFunction>()?;
     func.add_class::<linearize::JvpFunction>()?;
     func.add_class::<trace::Program>()?;

@@ -1,6 +1,6 @@
 //! Names of functions, and where in the user's program a transform was applied.
 
-use super::callable::Transform;
+use super::transform::Transform;
 use crate::types::class;
 use crate::types::errors::{PyResult, Spot};
 use crate::types::{errors, raised};

@@ -1,6 +1,6 @@
 //! `trace`: a function as a straight-line program.
 
-use super::callable::{Transform, Transformation};
+use super::transform::{Transform, Transformation};
 use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
 use crate::door::vectorcall::Call;

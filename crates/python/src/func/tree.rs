@@ -4,9 +4,10 @@ use crate::pytree::{self, Leaves, TreeSpec};
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use crate::{data, tensor};
-use pullback::base::{DType, Result};
+use pullback::base::DType;
 use pullback::core::Tensor;
 use pullback::rules::basis;
+use pullback::transforms::run::Open;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt};
@@ -148,19 +149,16 @@ impl Tree {
     }
 }
 
-/// The tree with its tensors replaced by what `f` gives; other leaves stay. `None` keeps the object.
-pub fn map_tensors<'py>(
-    obj: &Bound<'py, PyAny>,
-    f: impl Fn(&Tensor) -> Result<Option<Tensor>>,
-) -> PyResult<Bound<'py, PyAny>> {
+/// A result that only comes along, as values of the levels outside.
+pub fn lowered<'py>(obj: &Bound<'py, PyAny>, open: &impl Open) -> PyResult<Bound<'py, PyAny>> {
     let py = obj.py();
     let (mut leaves, tree) = Tree::leaves(obj)?;
     let mut changed = false;
     for leaf in &mut leaves {
         if let Some(value) = tensor_value(leaf)
-            && let Some(new) = f(&value)?
+            && value.level() >= open.level()
         {
-            *leaf = object(py, new)?;
+            *leaf = object(py, open.below(&value)?)?;
             changed = true;
         }
     }

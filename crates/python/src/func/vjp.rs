@@ -1,7 +1,7 @@
 //! `vjp`: the value of a function and its pullback.
 
-use super::grad::{detached, signature, split_aux};
-use super::tree::{Tree, direction, leaf_value, tensor_value};
+use super::grad::{signature, split_aux};
+use super::tree::{Tree, direction, leaf_value, lowered, tensor_value};
 use super::{fail, place};
 use crate::door::callable;
 use crate::door::vectorcall;
@@ -9,11 +9,13 @@ use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::Kind;
+use pullback::core::Tensor;
 use pullback::core::level::GradMode;
-use pullback::core::{Edge, Tensor};
-use pullback::transforms::reverse::{self, Pullback, Tape};
+use pullback::transforms::reverse::Pullback;
+use pullback::transforms::run::{self, Open, Values};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
 
 /// Returns the value of `func` at `primals` and a function that pulls cotangents of it back to the primals.
 ///
@@ -50,18 +52,16 @@ pub fn vjp<'py>(
             Ok(())
         })?);
     }
-    values.iter().try_for_each(|x| reverse::check_differentiable("vjp", x))?;
-    let mut tape = Tape::open(place::origin("vjp", func)?)?;
-    let mut lifted = values.iter().map(|x| tape.leaf(x));
-    let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<Vec<_>>>()?;
-    let out = vectorcall::invoke(func, &args)?;
-    drop(args);
-    let (out, aux) = if has_aux { split_aux("vjp", &out)? } else { (out, None) };
-    let (outputs, out_tree) = outputs_of("vjp", &out)?;
-    outputs.iter().try_for_each(|y| reverse::check_output("vjp", y))?;
-    let roots: Vec<(Tensor, Option<Edge>)> = outputs.iter().map(|y| tape.detach(y)).collect::<pullback::Result<_>>()?;
-    let aux = aux.map(|a| detached(&tape, &a)).transpose()?;
-    let (results, pullback) = Pullback::new(tape.close(), roots);
+    let function = |lifted: Values| {
+        let mut lifted = lifted.into_iter();
+        let args = trees.iter().map(|t| t.build(py, &mut lifted)).collect::<PyResult<SmallVec<[_; 4]>>>()?;
+        let out = vectorcall::invoke(func, &args)?;
+        drop(args);
+        returned("vjp", out, has_aux)
+    };
+    let origin = place::origin("vjp", func)?;
+    let (results, pullback, (out_tree, aux)) =
+        run::reverse("vjp", origin, &values, function, |a, tape| lowered_along(a, tape))?;
     let value = out_tree.build(py, &mut results.into_iter())?;
     let f = Bound::new(py, VjpFunction { pullback, outputs: out_tree, inputs: trees })?.into_any();
     match aux {
@@ -70,9 +70,24 @@ pub fn vjp<'py>(
     }
 }
 
+/// What a function gave beside its tensors: their structure, and what only comes along.
+pub type Along<'py> = (Tree, Option<Bound<'py, PyAny>>);
+
+/// The tensors that a function returned, and what else.
+pub fn returned<'py>(op: &str, out: Bound<'py, PyAny>, has_aux: bool) -> PyResult<(Values, Along<'py>)> {
+    let (out, aux) = if has_aux { split_aux(op, &out)? } else { (out, None) };
+    let (outputs, tree) = outputs_of(op, &out)?;
+    Ok((outputs, (tree, aux)))
+}
+
+/// What only comes along, as values of the levels outside.
+pub fn lowered_along<'py>((tree, aux): Along<'py>, open: &impl Open) -> PyResult<Along<'py>> {
+    Ok((tree, aux.map(|a| lowered(&a, open)).transpose()?))
+}
+
 /// The tensors that a function returned, which must be one at least and nothing else.
-pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Vec<Tensor>, Tree)> {
-    let mut outputs = Vec::new();
+pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Values, Tree)> {
+    let mut outputs = Values::new();
     let tree = Tree::collect(out, |leaf| {
         let Some(y) = tensor_value(leaf) else {
             let message = if out.is_none() {

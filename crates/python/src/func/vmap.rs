@@ -1,9 +1,9 @@
 //! `vmap`: a function over all members of a batch at once.
 
-use super::callable::{Transform, Transformation};
 use super::dims::{Dims, DimsArgument, dimension, out_dimension, wrong_in_dims};
 use super::fail;
 use super::mapped::{Arguments, BatchArgument};
+use super::transform::{Transform, Transformation};
 use super::tree::{Tree, object, tensor_value};
 use crate::door::vectorcall::Call;
 use crate::pytree::{self, Leaves};
@@ -14,8 +14,8 @@ use pullback::base::Kind;
 use pullback::core::Tensor;
 use pullback::core::level::Randomness;
 use pullback::core::tensor::has_level;
-use pullback::ops::rewind::Rewind;
 use pullback::rules::basis;
+use pullback::transforms::run::{self, Members};
 use pullback::transforms::vmap::{Batch, common_size};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -129,10 +129,9 @@ impl Vmap {
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
         let args = self.arguments(t, call)?;
         let size = common_size(&args.sizes)?;
-        let (outs, tree) = match self.chunk_size {
-            Some(chunk) if chunk < size => self.run_chunks(t, call, &args, size, chunk)?,
-            _ => self.run(t, call, &args, None, size)?,
-        };
+        let members = Members { size, chunk: self.chunk_size, randomness: self.randomness, origin: t.origin };
+        let run = |batch: &Batch, from| self.run(t, call, &args, batch, from);
+        let (outs, tree) = run::batched(members, run, |parts| joined(t, call.py(), parts))?;
         let py = call.py();
         let objects = outs.into_iter().map(|out| match out {
             Out::Stacked(value, _) => object(py, value),
@@ -223,72 +222,27 @@ impl Vmap {
         Ok(fail(Kind::Value, message))
     }
 
-    /// Runs the function on the members `from .. from + size`, or on all of them.
+    /// Runs the function on the members of the level, which begin at `from`.
     fn run<'py>(
         &self,
         t: &Transform,
         call: &Call<'py>,
         args: &Arguments<'py>,
+        batch: &Batch,
         from: Option<usize>,
-        size: usize,
     ) -> PyResult<(Outs<'py>, Tree)> {
         let py = call.py();
-        let batch = Batch::open(size, self.randomness, t.origin)?;
         let mut new: SmallVec<[(usize, Bound<'py, PyAny>); 4]> = SmallVec::new();
         for (i, tree, range) in &args.trees {
             let leaves = args.leaves[range.clone()].iter().map(|leaf| match leaf {
                 BatchArgument::Whole(o) => Ok(o.clone()),
-                BatchArgument::Mapped(m) => m.argument(&batch, from, size),
+                BatchArgument::Mapped(m) => m.argument(batch, from),
             });
             new.push((*i, tree.of_objects(py, leaves.collect::<PyResult<SmallVec<[_; 4]>>>()?)?));
         }
         let out = call.invoke(t.func(py), &new)?;
         drop(new);
-        self.lower(t, &batch, &out)
-    }
-
-    fn run_chunks<'py>(
-        &self,
-        t: &Transform,
-        call: &Call<'py>,
-        args: &Arguments<'py>,
-        size: usize,
-        chunk: usize,
-    ) -> PyResult<(Outs<'py>, Tree)> {
-        let mut parts: Vec<Outs<'py>> = Vec::new();
-        let mut first: Option<Tree> = None;
-        let same = (self.randomness == Randomness::Same).then(Rewind::open);
-        for from in (0..size).step_by(chunk) {
-            if let Some(draws) = &same {
-                draws.restart();
-            }
-            let (outs, tree) = self.run(t, call, args, Some(from), chunk.min(size - from))?;
-            if !first.get_or_insert_with(|| tree.clone()).same(call.py(), &tree)? {
-                let message = format!("{}: the chunks gave results of different structure", t.label(call.py())?);
-                return Err(fail(Kind::Value, message).into());
-            }
-            parts.push(outs);
-        }
-        let Some(tree) = first else { return Ok((Outs::new(), Tree::Single)) };
-        let mut joined = Outs::new();
-        for k in 0..tree.len() {
-            let chunks: SmallVec<[(&Tensor, usize); 4]> = parts
-                .iter()
-                .filter_map(|p| match &p[k] {
-                    Out::Stacked(value, dim) => Some((value, *dim)),
-                    Out::Object(_) => None,
-                })
-                .collect();
-            joined.push(match (chunks.first(), &parts[0][k]) {
-                (Some(&(_, dim)), _) => {
-                    let values: SmallVec<[&Tensor; 4]> = chunks.iter().map(|c| c.0).collect();
-                    Out::Stacked(basis::cat(&values, dim)?, dim)
-                }
-                (None, Out::Object(o)) => Out::Object(o.clone()),
-                (None, Out::Stacked(..)) => continue,
-            });
-        }
-        Ok((joined, tree))
+        self.lower(t, batch, &out)
     }
 
     /// The results without the level.
@@ -331,6 +285,33 @@ impl Vmap {
         );
         Err(fail(Kind::Value, message).into())
     }
+}
+
+/// The results of all chunks.
+fn joined<'py>(t: &Transform, py: Python<'py>, mut parts: Vec<(Outs<'py>, Tree)>) -> PyResult<(Outs<'py>, Tree)> {
+    for (_, tree) in &parts[1..] {
+        if !parts[0].1.same(py, tree)? {
+            let message = format!("{}: the chunks gave results of different structure", t.label(py)?);
+            return Err(fail(Kind::Value, message).into());
+        }
+    }
+    let mut joined = Outs::new();
+    for k in 0..parts[0].1.len() {
+        let stacked = |p: &'_ (Outs<'py>, Tree)| match &p.0[k] {
+            Out::Stacked(value, dim) => Some((value.clone(), *dim)),
+            Out::Object(_) => None,
+        };
+        let chunks: SmallVec<[(Tensor, usize); 4]> = parts.iter().filter_map(stacked).collect();
+        joined.push(match (chunks.first(), &parts[0].0[k]) {
+            (Some(&(_, dim)), _) => {
+                let values: SmallVec<[&Tensor; 4]> = chunks.iter().map(|c| &c.0).collect();
+                Out::Stacked(basis::cat(&values, dim)?, dim)
+            }
+            (None, Out::Object(o)) => Out::Object(o.clone()),
+            (None, Out::Stacked(..)) => continue,
+        });
+    }
+    Ok((joined, parts.swap_remove(0).1))
 }
 
 fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: Option<i64>) -> PyResult<Out<'py>> {
