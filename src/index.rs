@@ -2,6 +2,7 @@
 
 use crate::base::Result;
 use crate::core::Tensor;
+use crate::core::tensors::each_tuple;
 use crate::ops::indexing;
 use crate::ops::value::IndexItem;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
@@ -18,7 +19,7 @@ pub struct NewAxis;
 #[derive(Debug, Clone, Copy)]
 pub struct Ellipsis;
 
-/// What [`Tensor::index`] takes: one part, a tuple of up to six, or a slice of [`IndexPart`]s.
+/// What [`Tensor::index`] takes: one part, a tuple of up to eight, or a slice of [`IndexPart`]s.
 ///
 /// A part is an integer (`-1` is the last), a range (`1..`, `..-1`, `..`), [`NewAxis`], [`Ellipsis`], a tensor of integers
 /// (the elements at these positions) or of bools (the elements where it is true).
@@ -88,14 +89,7 @@ macro_rules! tuples {
         }
     )*};
 }
-tuples! {
-    (A 0);
-    (A 0, B 1);
-    (A 0, B 1, C 2);
-    (A 0, B 1, C 2, D 3);
-    (A 0, B 1, C 2, D 3, E 4);
-    (A 0, B 1, C 2, D 3, E 4, F 5);
-}
+each_tuple!(tuples);
 
 fn items(index: impl Index) -> Vec<IndexItem> {
     index.parts().into_iter().map(|p| p.0).collect()

@@ -170,6 +170,7 @@ pub mod ops;
 mod methods;
 #[cfg(feature = "ndarray")]
 mod ndarray_interop;
+pub mod nn;
 mod operators;
 pub mod prelude;
 pub mod primitive;

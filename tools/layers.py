@@ -5,7 +5,7 @@
 
 A layer is a folder of a crate's src/, ranked
 
-    base < dense < core < ir < rules < ops < transforms, function < skin
+    base < dense < core < ir < rules < ops < transforms, function < skin, nn
 
 and, in the Python module,
 
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import rust_source
 from rust_source import Source
 
-RANKS = [["base"], ["dense"], ["core"], ["ir"], ["rules"], ["ops"], ["transforms", "function"], ["skin"]]
+RANKS = [["base"], ["dense"], ["core"], ["ir"], ["rules"], ["ops"], ["transforms", "function"], ["skin", "nn"]]
 PYTHON = [
     "types",
     "process",

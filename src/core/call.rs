@@ -3,10 +3,9 @@
 
 use super::level::{self, Kind, LevelId, Look};
 use super::params::Params;
-use super::primitive::{Outputs, Point, Prim};
+use super::primitive::{Outputs, Point, Prim, only};
 use super::tensor::{Payload, Tensor};
 use super::{batch, custom, forward, host, meta, shared, tape, trace, watch};
-use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
 
@@ -101,7 +100,7 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
     }
     let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
     if matches!(prim, Prim::Shared(_)) && prim.custom().is_some() {
-        return only(prim, interpret_many(prim, params, args, top)?);
+        return only(prim.name(), interpret_many(prim, params, args, top)?);
     }
     match kind {
         Kind::Tape => tape::one(top, look, prim, params, args),
@@ -109,15 +108,8 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         Kind::ForwardAd => dual_one(top, true, prim, params, args),
         Kind::Batch if look.forbidden && shared::any() => shared::one(top, prim, params, args),
         Kind::Batch => batch::one(top, prim, params, args),
-        Kind::Trace => only(prim, trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
+        Kind::Trace => only(prim.name(), trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
         Kind::Abstract => meta::one(prim, params, args),
-    }
-}
-
-fn only(prim: Prim<'_>, mut outs: Outputs) -> Result<Tensor> {
-    match outs.pop() {
-        Some(out) if outs.is_empty() => Ok(out),
-        _ => bail!(Internal, "{}(): expected one output", prim.name()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the backward of a custom function returns.
 
+use super::tensors::each_tuple;
 use super::{Tangents, Tensor};
 
 /// One gradient for each input of a custom function: tensors in any arrangement, `None` for an input without one.
@@ -28,24 +29,17 @@ impl<G: Gradients> Gradients for Vec<G> {
         self.into_iter().for_each(|g| g.put(list));
     }
 }
+impl Gradients for () {
+    fn put(self, _: &mut Tangents) {}
+}
 
 macro_rules! tuples {
-    ($(($($name:ident $i:tt),*);)*) => {$(
-        impl<$($name: Gradients),*> Gradients for ($($name,)*) {
-            fn put(self, _list: &mut Tangents) {
-                $(self.$i.put(_list);)*
+    ($(($($name:ident $i:tt),+);)*) => {$(
+        impl<$($name: Gradients),+> Gradients for ($($name,)+) {
+            fn put(self, list: &mut Tangents) {
+                $(self.$i.put(list);)+
             }
         }
     )*};
 }
-tuples! {
-    ();
-    (A 0);
-    (A 0, B 1);
-    (A 0, B 1, C 2);
-    (A 0, B 1, C 2, D 3);
-    (A 0, B 1, C 2, D 3, E 4);
-    (A 0, B 1, C 2, D 3, E 4, F 5);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
-}
+each_tuple!(tuples);

@@ -5,6 +5,7 @@ use super::meta::{Inferred, Meta};
 use super::node::Node;
 use super::params::Params;
 use super::tensor::Tensor;
+use crate::bail;
 use crate::base::{DType, Error, Result, Shape};
 use crate::dense::pointwise::Elementwise;
 use smallvec::{SmallVec, smallvec};
@@ -285,6 +286,17 @@ pub trait Primitive: Send + Sync + 'static {
     #[doc(hidden)]
     fn custom(&self) -> Option<&dyn super::custom::Custom> {
         None
+    }
+}
+
+/// The only output of an operator.
+///
+/// # Errors
+/// `Internal` if it has none or several.
+pub fn only(name: &str, mut outs: Outputs) -> Result<Tensor> {
+    match outs.pop() {
+        Some(out) if outs.is_empty() => Ok(out),
+        _ => bail!(Internal, "{name}(): expected one output"),
     }
 }
 

@@ -4,6 +4,23 @@ use super::Tensor;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
 
+/// Calls a macro with the type names and places of tuples of one to eight.
+macro_rules! each_tuple {
+    ($macro:ident) => {
+        $macro! {
+            (A 0);
+            (A 0, B 1);
+            (A 0, B 1, C 2);
+            (A 0, B 1, C 2, D 3);
+            (A 0, B 1, C 2, D 3, E 4);
+            (A 0, B 1, C 2, D 3, E 4, F 5);
+            (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+            (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+        }
+    };
+}
+pub(crate) use each_tuple;
+
 /// One tensor, or several of them: what a transform's function takes and returns.
 ///
 /// A [`Tensor`], a reference to one, an array, a slice, a `Vec`, a tuple of up to eight, and these in each other; structs of
@@ -199,16 +216,7 @@ macro_rules! tuples {
         }
     )*};
 }
-tuples! {
-    (A 0);
-    (A 0, B 1);
-    (A 0, B 1, C 2);
-    (A 0, B 1, C 2, D 3);
-    (A 0, B 1, C 2, D 3, E 4);
-    (A 0, B 1, C 2, D 3, E 4, F 5);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
-}
+each_tuple!(tuples);
 
 /// Declares structs of tensors that transforms take and return as they do one tensor: their fields are tensors, or
 /// arrangements of them ([`Tensors`](crate::Tensors)).

@@ -9,6 +9,7 @@ use super::custom::CustomPrimitive;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::level::GradMode;
 use crate::core::node::Meta;
+use crate::core::symbolic::{Form, Symbolic};
 use crate::core::tensor::Payload;
 use crate::core::trace::{Atom, Instruction, Recording};
 use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
@@ -120,7 +121,12 @@ pub fn vanishes(t: &Tensor, nan: bool) -> bool {
         Some(Payload::Dual { primal, tangent }) => vanishes(primal, nan) && vanishes(tangent, nan),
         Some(_) => t.below().is_some_and(|t| vanishes(t, nan)),
         // Without data, what is linear by its steps counts as linear.
-        None => t.is_abstract() || t.dense().is_some_and(|a| is_zero_array(a, nan).unwrap_or(false)),
+        None if t.is_abstract() => true,
+        None => match t.symbolic().map(Symbolic::form) {
+            Some(Form::Fill(value)) => is_zero_number(*value, nan),
+            // A rule may add constants and take them off again: whether it did, the numbers alone tell.
+            _ => t.dense().is_some_and(|a| is_zero_array(a, nan).unwrap_or(false)),
+        },
     }
 }
 
@@ -134,16 +140,19 @@ fn is_zero_array(a: &Array, nan: bool) -> Result<bool> {
     }
     let flat = flat.reshape(&Shape::new(&[a.numel()]))?;
     for i in 0..a.numel() {
-        let zero = match flat.get(&[i])? {
-            Scalar::Float(x) => x == 0.0 || (nan && x.is_nan()),
-            Scalar::Complex(z) => z.re == 0.0 && z.im == 0.0,
-            _ => false,
-        };
-        if !zero {
+        if !is_zero_number(flat.get(&[i])?, nan) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+fn is_zero_number(x: Scalar, nan: bool) -> bool {
+    match x {
+        Scalar::Float(x) => x == 0.0 || (nan && x.is_nan()),
+        Scalar::Complex(z) => z.re == 0.0 && z.im == 0.0,
+        _ => false,
+    }
 }
 
 /// What was tried and found linear, by signature.
@@ -166,8 +175,8 @@ fn passes(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
     if key.as_ref().is_some_and(known) {
         return Ok(true);
     }
-    let linear = stands_trial(i, vars, needed);
-    if let (Some(key), Ok(true)) = (key, &linear) {
+    let linear = stands_trial(i, vars, needed)?;
+    if let (Some(key), Some(true)) = (key, linear) {
         let mut tried = TRIED.lock().unwrap_or_else(|e| e.into_inner());
         let tried = tried.get_or_insert_default();
         if tried.len() >= KEPT {
@@ -175,7 +184,7 @@ fn passes(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
         }
         tried.insert(key);
     }
-    linear
+    Ok(linear.unwrap_or(true))
 }
 
 thread_local! {
@@ -195,8 +204,9 @@ pub fn pass_on() {
     TRIAL.with(|t| t.set(false));
 }
 
-/// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed.
-fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool> {
+/// f(0) = 0 and f(-k u + v) = -k f(u) + f(v), with k so large that limits and thresholds are passed. `None` where operators
+/// give values without data, which say nothing.
+fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<Option<bool>> {
     let _mode = GradMode::set(false);
     let mut count = 0;
     let mut points: [Vec<(u32, Tensor)>; 4] = Default::default();
@@ -236,18 +246,21 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<bool>
     for at in &points {
         match run(at)? {
             Some(o) => outs.push(o),
-            None => return Ok(false),
+            None => return Ok(Some(false)),
         }
+    }
+    if outs.iter().flatten().any(Tensor::is_abstract) {
+        return Ok(None);
     }
     for (k, _) in needed.iter().enumerate().filter(|(_, needed)| **needed) {
         let [Some(a), Some(b), Some(c), Some(d)] = [0, 1, 2, 3].map(|run: usize| outs[run].get(k)) else {
-            return Ok(false);
+            return Ok(Some(false));
         };
         if !agree([a, b, c, d])? {
-            return Ok(false);
+            return Ok(Some(false));
         }
     }
-    Ok(true)
+    Ok(Some(true))
 }
 
 fn factor(dtype: DType) -> f64 {

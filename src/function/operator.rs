@@ -4,6 +4,9 @@
 //! NOTE missing rules. Forward mode is the transpose of the rule for reverse mode. A batch without a rule is a loop over
 //! its members, whose calls are calls of the operator at the level below, with all rules. Results for values without data
 //! are those of the shape rule.
+//!
+//! NOTE writes. At levels an operator writes to copies, whose values are further outputs: values that a level, a tape or a
+//! trace holds do not change. Results must lie in memory of their own, or a later write would reach an argument.
 
 use super::{Context, Function, Mapped, Rule, Setup, Wording, apply_all};
 use crate::bail;
@@ -15,10 +18,11 @@ use crate::core::{BatchInfo, Forward, Outputs, Randomness, Set, Tangents, Tensor
 use crate::ops::rewind::Rewind;
 use crate::rules::basis;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What was registered for an operator. Its `forward` is the kernel; behind the results come the new values of the
-/// arguments that it writes to.
+/// What was registered for an operator. Its `forward` is the kernel, which may write to the arguments that it says, for
+/// they are its own; behind the results come their new values.
 pub trait Operator: Function {
     /// The arguments that it writes to.
     fn written(&self) -> &[usize];
@@ -40,6 +44,26 @@ static WORDING: Wording = Wording {
     none: ".default but no autograd formula was registered. Please use register_autograd to add one.",
 };
 
+/// An error where a result is an argument, or lies in the memory of one or of another result. Of each tensor it takes where
+/// it lies: the address of its first element, or of the tensor itself if it has none.
+///
+/// # Errors
+/// `Runtime`.
+pub fn check_aliases(name: &str, args: &[usize], results: &[usize]) -> Result<()> {
+    for (i, place) in results.iter().enumerate() {
+        if args.contains(place) || results[..i].contains(place) {
+            bail!(
+                Runtime,
+                "{name}: The output of this custom operator (1) must not also be an input to this custom operator and \
+                 (2) may not alias any inputs to this custom operator or other returns. Output {i} does; return a \
+                 clone() of it, or do not return it{}",
+                at_here()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// An operator as a function with all rules.
 pub struct Registered<O>(Arc<O>);
 
@@ -50,6 +74,19 @@ impl<O: Operator> Registered<O> {
 
     pub fn operator(&self) -> &O {
         &self.0
+    }
+
+    /// The arguments, with copies of those that the operator writes to.
+    fn to_write<'a>(&self, args: &'a [Tensor]) -> Result<Cow<'a, [Tensor]>> {
+        let written = self.0.written();
+        if written.is_empty() {
+            return Ok(Cow::Borrowed(args));
+        }
+        let mut args = args.to_vec();
+        for &k in written {
+            args[k] = basis::copy(&args[k])?;
+        }
+        Ok(Cow::Owned(args))
     }
 
     /// The run says which of its outputs are new values of arguments.
@@ -161,7 +198,7 @@ impl<O: Operator> Function for Registered<O> {
 
     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         if !args.iter().any(Tensor::is_abstract) {
-            return Ok(self.noted(self.0.forward(args)?));
+            return Ok(self.noted(self.0.forward(&self.to_write(args)?)?));
         }
         if !self.0.has_shapes() {
             return Err(Error::not_implemented(format!(
@@ -210,7 +247,7 @@ impl<O: Operator> Function for Registered<O> {
         if !self.0.has_batches() {
             return self.loop_over(info, in_dims, args).map(Some);
         }
-        let mapped = self.0.vmap(info, in_dims, args)?;
+        let mapped = self.0.vmap(info, in_dims, &self.to_write(args)?)?;
         Ok(mapped.map(|m| Mapped { forward: self.noted(m.forward), ..m }))
     }
 
@@ -372,6 +409,16 @@ mod tests {
         assert!(draws.has_drawn());
         let (_, f) = made(Double { grows: true, ..Double::default() });
         assert!(text(vmap(&f, &x).unwrap_err()).contains("different shapes: [2, 2], [2]"));
+    }
+
+    #[test]
+    fn results_lie_in_memory_of_their_own() {
+        assert!(check_aliases("op", &[1, 2], &[3, 4]).is_ok());
+        assert!(check_aliases("op", &[1, 1], &[]).is_ok());
+        for (args, results) in [(&[1, 2][..], &[3, 2][..]), (&[], &[1, 1])] {
+            let e = text(check_aliases("op", args, results).unwrap_err());
+            assert!(e.starts_with("op: ") && e.contains("Output 1 does; return a clone()"), "{e}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
 }
 
 /// The exponential of matrices. Its derivative at A in the direction E is the upper right block of that of
-/// `[[A, E], [0, A]]`, so derivatives of any order are exponentials again.
+/// `[[A, E], [0, A]]`, so derivatives of any order are exponentials again; the transpose is that at Aᴴ.
 static MATRIX_EXP: General = General {
     name: "linalg.matrix_exp",
     infer: |p, a| {

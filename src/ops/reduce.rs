@@ -38,7 +38,8 @@ static AMIN: Reduction = Reduction {
     saves: Saves { inputs: 1, outputs: 1 },
     weight: |dims, point, y| share_of_ties(dims, point.input(0)?, y),
 };
-/// The product. Its derivatives are those of a tree of products of halves: right of any order, zeros included.
+/// The product. Its derivatives are those of a tree of products of halves: right of any order, zeros included. Tangents go
+/// up the tree with its products; cotangents come down, and need those of the halves only.
 static PROD: General = General {
     name: "prod",
     infer: |p, a| match shapes::first(a)?.dtype {

@@ -10,12 +10,13 @@ use crate::rules::basis::{self, mul, sub};
 use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
+/// The Jacobian is symmetric, so that both rules are one function.
 static SOFTMAX: General = General {
     name: "softmax",
     infer: shapes::same,
     eval: |p, args| Ok(smallvec![composed::softmax(args[0].array()?, p.dim())?.into()]),
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
-    // y (t - Σ y t): the Jacobian is symmetric.
+    // y (t - Σ y t)
     jvp: |_, p, point, tangents| match tangents {
         [Some(t)] => Ok(smallvec![Some(project(point.output(0)?, t, p.dim())?)]),
         _ => Ok(smallvec![None]),
@@ -36,6 +37,8 @@ fn sum_along(x: &Tensor, dim: usize) -> Result<Tensor> {
     if x.rank() == 0 { Ok(x.clone()) } else { basis::sum(x, &[dim], true) }
 }
 
+/// The rules differ by where the weights stand: tangents are weighted before the sum, cotangents after it. A transpose that
+/// is derived would be a program for each shape.
 static LOG_SOFTMAX: General = General {
     name: "log_softmax",
     infer: shapes::same,

@@ -1,9 +1,8 @@
-//! Operators whose rules are both their own. Any number of arguments and outputs.
+//! Operators whose rules are both their own, each with the reason beside it. Any number of arguments and outputs.
 
 use super::Infer;
-use crate::bail;
 use crate::base::Result;
-use crate::core::primitive::Saves;
+use crate::core::primitive::{Saves, only};
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
 };
@@ -24,10 +23,7 @@ impl Primitive for General {
     }
 
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        match (self.eval)(params, args)?.into_iter().next() {
-            Some(out) => Ok(out),
-            None => bail!(Internal, "{}(): gave no output", self.name),
-        }
+        only(self.name, (self.eval)(params, args)?)
     }
 
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {

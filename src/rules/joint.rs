@@ -2,9 +2,8 @@
 //! to: gathers, scatters, joins, writes. The tangents are what the operator makes of those of the arguments.
 
 use super::{Infer, basis};
-use crate::bail;
 use crate::base::Result;
-use crate::core::primitive::Saves;
+use crate::core::primitive::{Saves, only};
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
     call,
@@ -52,10 +51,7 @@ impl Primitive for Joint {
     }
 
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        match (self.eval)(params, args)?.pop() {
-            Some(out) => Ok(out),
-            None => bail!(Internal, "{}(): gave no output", self.name),
-        }
+        only(self.name, (self.eval)(params, args)?)
     }
 
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {

@@ -2,9 +2,8 @@
 
 use super::transpose::{Transpose, transposed};
 use super::{Infer, batching};
-use crate::bail;
 use crate::base::{Error, Result};
-use crate::core::primitive::Saves;
+use crate::core::primitive::{Saves, only};
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
 };
@@ -31,10 +30,7 @@ impl Primitive for Matrix {
     }
 
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        match (self.eval)(params, args)?.into_iter().next() {
-            Some(out) => Ok(out),
-            None => bail!(Internal, "{}(): gave no output", self.name),
-        }
+        only(self.name, (self.eval)(params, args)?)
     }
 
     fn eval_many(&self, params: &Params, args: &[&Tensor]) -> Result<Outputs> {

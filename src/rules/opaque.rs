@@ -3,6 +3,7 @@
 use super::{Infer, batching};
 use crate::bail;
 use crate::base::Result;
+use crate::core::primitive::only;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
     call, call_many,
@@ -35,10 +36,7 @@ impl Primitive for Opaque {
     }
 
     fn eval(&self, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-        match (self.eval)(params, args)?.pop() {
-            Some(out) => Ok(out),
-            None => bail!(Internal, "{}(): gave no output", self.name),
-        }
+        only(self.name, (self.eval)(params, args)?)
     }
 
     fn is_constant(&self) -> bool {

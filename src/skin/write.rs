@@ -123,13 +123,20 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
 fn without_mixing(op: &str, old: &Tensor, new: Tensor) -> Result<Tensor> {
     match (old.is_abstract(), new.is_abstract()) {
         (true, false) => abstracted::without_data(&new),
-        (false, true) => Err(Error::not_implemented(format!(
-            "{op}(): Cannot copy out of meta tensor; no data! The tensor that is written to has data, and what is written \
-             has none{}; make the tensor inside of the function, or with device='meta'",
-            origin::at_here()
-        ))),
-        _ => Ok(new),
+        _ => check_data(op, old, &new).map(|()| new),
     }
+}
+
+/// An error where a value without data would take the place of one that has data.
+pub fn check_data(op: &str, old: &Tensor, new: &Tensor) -> Result<()> {
+    if old.is_abstract() || !new.is_abstract() {
+        return Ok(());
+    }
+    Err(Error::not_implemented(format!(
+        "{op}(): Cannot copy out of meta tensor; no data! The tensor that is written to has data, and what is written has \
+         none{}; make the tensor inside of the function, or with device='meta'",
+        origin::at_here()
+    )))
 }
 
 /// The value with its elements in the memory of `old`, if that is visible outside; otherwise in memory that is not.

@@ -243,9 +243,17 @@ pub fn jacrev_with<I: Tensors, O: Tensors>(
     inputs: I,
     options: JacobianOptions,
 ) -> Result<O::Each<I::Owned>> {
+    jacobian::<I, O>(f, inputs, |xs, function| jacrev_many(xs, options, function, |a, _| Ok(a)))
+}
+
+/// The blocks that `of` makes of a function, in the arrangement of its results and inputs.
+fn jacobian<I: Tensors, O: Tensors>(
+    f: impl Fn(&I::View) -> Result<O>,
+    inputs: I,
+    of: impl FnOnce(&[Tensor], &dyn Fn(Values) -> Result<(Values, O::Structure)>) -> Result<(Blocks, O::Structure)>,
+) -> Result<O::Each<I::Owned>> {
     let (xs, structure) = (owned(&inputs), inputs.structure());
-    let function = |lifted: Values| called::<I, O>(&f, &structure, lifted);
-    let (blocks, arranged) = jacrev_many(&xs, options, function, |a, _| Ok(a))?;
+    let (blocks, arranged) = of(&xs, &|lifted| called::<I, O>(&f, &structure, lifted))?;
     Ok(each::<I, O>(&arranged, &structure, blocks))
 }
 
@@ -275,10 +283,7 @@ pub fn jacfwd_with<I: Tensors, O: Tensors>(
     inputs: I,
     options: JacobianOptions,
 ) -> Result<O::Each<I::Owned>> {
-    let (xs, structure) = (owned(&inputs), inputs.structure());
-    let function = |lifted: Values| called::<I, O>(&f, &structure, lifted);
-    let (blocks, arranged) = jacfwd_many(&xs, options, function, |a, _| Ok(a))?;
-    Ok(each::<I, O>(&arranged, &structure, blocks))
+    jacobian::<I, O>(f, inputs, |xs, function| jacfwd_many(xs, options, function, |a, _| Ok(a)))
 }
 
 /// The Hessian of a scalar function, forward over reverse, of shape `x.shape + x.shape`; for several inputs one for each

@@ -30,16 +30,21 @@ def classic(factor: float) -> Any:
     return Classic.apply
 
 
+class Square(Function):
+    """What functions with a setup have in common; it saves the input for both modes."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+
 def modern(factor: float) -> Any:
-    class Modern(Function):
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x * x
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.save_for_backward(*inputs)
-
+    class Modern(Square):
         @staticmethod
         def backward(ctx: Any, g: Any) -> Any:
             return g * factor * ctx.saved_tensors[0]
@@ -48,15 +53,7 @@ def modern(factor: float) -> Any:
 
 
 def forward_mode(factor: float) -> Any:
-    class Forward(Function):
-        @staticmethod
-        def forward(x: Any) -> Any:
-            return x * x
-
-        @staticmethod
-        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-            ctx.save_for_forward(*inputs)
-
+    class Forward(Square):
         @staticmethod
         def jvp(ctx: Any, t: Any) -> Any:
             return t * factor * ctx.saved_tensors[0]

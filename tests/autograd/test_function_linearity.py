@@ -10,7 +10,7 @@ import pytest
 
 import pullback as pb
 from pullback.autograd import Function, forward_ad
-from pullback.func import custom_jvp, custom_vjp, grad, hessian, jacfwd, jacrev, jvp, linearize, vmap
+from pullback.func import custom_jvp, custom_vjp, eval_shape, grad, hessian, jacfwd, jacrev, jvp, linearize, vmap
 from pullback.library import custom_op
 
 same = pb.testing.assert_close
@@ -356,3 +356,60 @@ def test_second_derivatives_of_derived_rules() -> None:
         same(run(cubed(sine))(X), true)
         same(vmap(run(cubed(sine)))(X.expand(2, 3))[0], true)
     same(jvp(f, (X,), (T,))[1], X.cos() * T)
+
+
+def test_without_data_nothing_is_tried() -> None:
+    """What is no number cannot show whether a step is linear: it passes, and counts as untried."""
+
+    class Bent(Function):
+        @staticmethod
+        def forward(ctx: Any, g: Any, x: Any) -> Any:
+            return g * g * x
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g, None
+
+    class Outer(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return Bent.apply(g, *ctx.saved_tensors)
+
+    x = pb.ones(3)
+
+    def tangent(x: Any) -> Any:
+        return jvp(Outer.apply, (x,), (x,))[1]
+
+    assert eval_shape(tangent)(x).shape == (3,)
+    with pytest.raises(RuntimeError, match="Bent.*was tried and is not linear"):
+        tangent(x)
+
+
+def test_a_constant_besides_is_found_by_its_numbers() -> None:
+    def shifted(by: Any) -> Any:
+        class Shifted(Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * 2
+
+            @staticmethod
+            def backward(ctx: Any, g: Any) -> Any:
+                return g * 2 + by()
+
+        return lambda x: jvp(Shifted.apply, (x,), (x,))[1]
+
+    x = pb.ones(3)
+    for nothing in (lambda: pb.zeros(3), lambda: 0.0, lambda: pb.full((3,), 0.0), lambda: pb.ones(3) - 1):
+        assert shifted(nothing)(x).tolist() == [2.0, 2.0, 2.0]
+    for one in (lambda: pb.ones(3), lambda: 1.0, lambda: pb.full((3,), 2.0)):
+        with pytest.raises(RuntimeError, match="not linear"):
+            shifted(one)(x)
+    # A tensor has no numbers here, and passes; a number is one.
+    assert eval_shape(shifted(lambda: pb.ones(3)))(x).shape == (3,)
+    with pytest.raises(RuntimeError, match="not linear"):
+        eval_shape(shifted(lambda: 1.0))(x)

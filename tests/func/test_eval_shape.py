@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import copy
+import operator
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -260,14 +261,67 @@ def test_writes() -> None:
     x.view(6)[2:4].zero_()
     x.copy_(pb.ones(2, 3))
     assert x.is_meta and x.shape == (2, 3)
-    buffer = pb.zeros(3)
-    with pytest.raises(NotImplementedError, match=r"no data.*inside of the function"):
-        eval_shape(lambda x: buffer.add_(x))(pb.ones(3))
-    assert buffer.tolist() == [0.0, 0.0, 0.0]
-    other = copy.copy(buffer)
-    with pytest.raises(NotImplementedError, match="no data"):
-        eval_shape(lambda x: other.__setitem__(0, x[0]))(pb.ones(3))
-    assert other.tolist() == [0.0, 0.0, 0.0]
+
+
+def to_gradient(w: Any, x: Any) -> None:
+    (w.requires_grad_() * x).sum().backward()
+
+
+def batch_statistics(w: Any, x: Any) -> None:
+    pb.nn.functional.batch_norm(x.expand(2, 3), w, pb.ones(3), training=True)
+
+
+AT = pb.tensor([2, 0, 1])
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "copy_": lambda w, x: w.copy_(x),
+    "+=": operator.iadd,
+    "in a view": lambda w, x: operator.iadd(w[1:], x[1:]),
+    "in a transposed view": lambda w, x: w.view(1, 3).T.copy_(x.view(3, 1)),
+    "of a member": lambda w, x: operator.setitem(w, 0, x[0]),
+    "of a slice": lambda w, x: operator.setitem(w, slice(1, None), x[1:]),
+    "by positions": lambda w, x: operator.setitem(w, AT, x),
+    "by bools": lambda w, x: operator.setitem(w, w == 0, x.sum()),
+    "by bools without data": lambda w, x: operator.setitem(w, x > 0, 1.0),
+    "by positions without data": lambda w, x: operator.setitem(w, x.long(), 1.0),
+    "a number without data": lambda w, x: w.fill_(x.sum()),
+    "masked_fill_": lambda w, x: w.masked_fill_(x > 0, 1.0),
+    "index_add_": lambda w, x: w.index_add_(0, AT, x),
+    "scatter_": lambda w, x: w.scatter_(0, AT, x),
+    "index_put_": lambda w, x: w.index_put_((AT,), x),
+    "random": lambda w, x: w.uniform_(),
+    "out=": lambda w, x: pb.add(x, 1, out=w),
+    "out= of a view": lambda w, x: pb.sin(x[:2], out=w[:2]),
+    ".data.add_": lambda w, x: w.data.add_(x),
+    ".data": lambda w, x: setattr(w, "data", x),
+    "detached": lambda w, x: w.detach().mul_(x),
+    "set_": lambda w, x: w.set_(x),
+    ".real": lambda w, x: setattr(w, "real", x),
+    ".grad": lambda w, x: setattr(w, "grad", x),
+    "backward": to_gradient,
+    "running statistics": batch_statistics,
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_nothing_without_data_is_written_outside(way: str) -> None:
+    w = pb.zeros(3)
+
+    def f(x: Any) -> Any:
+        WRITES[way](w, x)
+        return x
+
+    with pytest.raises(NotImplementedError, match=r"no data!.*at .*test_eval_shape.py:\d+.*inside of the function"):
+        eval_shape(f)(pb.ones(3))
+    assert not w.is_meta and w.tolist() == [0.0, 0.0, 0.0] and w.grad is None
+    inside = eval_shape(lambda x: (WRITES[way](own := pb.zeros(3), x), own)[1])(pb.ones(3))
+    assert inside.is_meta and inside.shape == (3,)
+
+
+def test_an_empty_tensor_outside_takes_no_result() -> None:
+    w = pb.empty(0)
+    with pytest.raises(NotImplementedError, match=r"add\(\): .*no data!.*at .*inside of the function"):
+        eval_shape(lambda x: pb.add(x, 1, out=w))(pb.ones(3))
+    assert not w.is_meta and w.shape == (0,)
 
 
 class Cube(Function):

@@ -11,7 +11,7 @@ use crate::rules::{General, Opaque, OpaqueBatch, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// Samples of [N, C, *sizes] at the points [N, *points, rank] of a grid: linear in the first argument, and its derivative
-/// by a coordinate is the sample with derivatives of the weights.
+/// by a coordinate is the sample with derivatives of the weights. Being linear in one argument alone, it is no `Bilinear`.
 static GRID_SAMPLE: General = General {
     name: "grid_sample",
     infer: |p, a| {
@@ -31,7 +31,7 @@ static GRID_SAMPLE: General = General {
     batch: |me, p, a, info| batched(me, p, a, info, true),
 };
 
-/// The transpose of [`GRID_SAMPLE`] by its first argument: from [N, C, *points] to [N, C, *sizes].
+/// The transpose of [`GRID_SAMPLE`] by its first argument: from [N, C, *points] to [N, C, *sizes]. Neither is it `Bilinear`.
 static SPREAD: General = General {
     name: "grid_sample:spread",
     infer: |p, a| {

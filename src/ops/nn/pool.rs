@@ -35,7 +35,8 @@ static AVG_POOL_GRAD: Linear = Linear {
     batching: Batching::With(|p, v| call(Prim::Static(&AVG_POOL_GRAD), p, &[v])),
 };
 
-/// Maxima over windows of the last dimensions, and their positions in the plane. The derivative follows the positions.
+/// Maxima over windows of the last dimensions, and their positions in the plane. Both rules follow the positions, as those
+/// of `Choosing` do along one dimension: here windows share elements, in several dimensions.
 static MAX_POOL: General = General {
     name: "max_pool",
     infer: |p, a| {

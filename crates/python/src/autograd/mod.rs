@@ -24,7 +24,7 @@ use pullback::core::node::locked;
 use pullback::core::{Edge, Tensor};
 use pullback::dense::stack;
 use pullback::rules::basis;
-use pullback::skin::{history, tape};
+use pullback::skin::{history, tape, write};
 use pullback::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
@@ -61,6 +61,7 @@ fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {
         ))
         .into());
     }
+    write::check_data("grad", &own, &new)?;
     let b = grad_box(slf.get()).unwrap_or_else(|| slf.get().gradient_box());
     b.set(Some(g.to_owned().unbind()));
     Ok(())

@@ -10,11 +10,12 @@ use pullback::core::level::{self, GradMode};
 use pullback::core::reach::Reach;
 use pullback::core::watch::{self, Levels};
 use pullback::core::{BatchInfo, Forward, LevelId, Outputs, Set, Tangents, Tensor};
-use pullback::function::operator::{Operator, Registered};
+use pullback::function::operator::{Operator, Registered, check_aliases};
 use pullback::function::{Context, Function, Mapped, Rule, Setup, apply_all};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// An operator, whose calls are told by its name.
@@ -77,18 +78,45 @@ impl Custom {
         Ok(call.call_method1(intern!(py, "output"), (results,))?)
     }
 
-    /// Runs a kernel: nothing in it is recorded, and it must not use what it captured and is followed.
+    /// Runs a kernel: nothing in it is recorded, and it must not use what it captured and is followed. `check` raises
+    /// where its output is not what was declared; `tensors` are those among its arguments.
     fn run<'py>(
         &self,
         kernel: &Bound<'py, PyAny>,
+        check: &Bound<'py, PyAny>,
         args: &Bound<'py, PyTuple>,
         kwargs: &Bound<'py, PyDict>,
+        tensors: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let levels = Levels::live().tapes_and_hidden();
-        let _mode = GradMode::set(false);
-        let _running = watch::enter(self.methods.origin, "the kernel", levels);
-        Ok(kernel.call(args, Some(kwargs))?)
+        let output = {
+            let _mode = GradMode::set(false);
+            let _running = watch::enter(self.methods.origin, "the kernel", levels);
+            kernel.call(args, Some(kwargs))?
+        };
+        check.call1((&output,))?;
+        let (mut inputs, mut results) = (Places::new(), Places::new());
+        places(tensors.as_any(), &mut inputs)?;
+        places(&output, &mut results)?;
+        check_aliases(&self.methods.name, &inputs, &results)?;
+        Ok(output)
     }
+}
+
+type Places = SmallVec<[usize; 8]>;
+
+/// Where a tensor lies, or those in lists and tuples, as `check_aliases` asks.
+fn places(object: &Bound<'_, PyAny>, found: &mut Places) -> PyResult<()> {
+    if let Some(t) = tensor::cell(object) {
+        // Nobody may hold the value any more when the next one is shown: it would be moved.
+        let element = t.export()?.innermost().filter(|a| a.numel() > 0).map(|a| a.ptr() as usize);
+        found.push(element.unwrap_or(object.as_ptr() as usize));
+    } else if let Ok(list) = object.cast::<PyList>() {
+        list.iter().try_for_each(|o| places(&o, found))?;
+    } else if let Ok(tuple) = object.cast::<PyTuple>() {
+        tuple.iter().try_for_each(|o| places(&o, found))?;
+    }
+    Ok(())
 }
 
 impl Operator for Operation {

@@ -225,7 +225,7 @@ descriptors! { METHODS, ATTRIBUTES:
         t.check_writable("set_")?;
         check_constant(&t.value(), "the tensor")?;
         let cell = named(slf, source, storage_offset, size, stride)?;
-        tensor::views::show(slf, cell)?;
+        tensor::views::show(slf, "set_", cell)?;
         Ok(slf.clone().into_any())
     }
     /// Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place.

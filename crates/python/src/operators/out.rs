@@ -138,6 +138,7 @@ fn put(py: Python<'_>, entry: &Entry, target: &PyTensor, new: &Tensor) -> PyResu
         target.check_writable(op)?;
         return Ok(target.write(op, new)?);
     }
+    write::check_data(op, &target.value(), new)?;
     let differs = format!("has shape {shape}, which does not match the required output shape {}", new.shape());
     if target.is_view() {
         let text = format!("{op}(): argument 'out' is a view and {differs}{}; views cannot be resized", at_here());

@@ -10,7 +10,7 @@ use pullback::core::level::{self, GradMode};
 use pullback::core::node::{Sink, locked};
 use pullback::core::{LevelId, Node, Tensor};
 use pullback::rules::basis;
-use pullback::skin::history;
+use pullback::skin::{history, write};
 use pyo3::prelude::*;
 use pyo3::types::PyWeakrefReference;
 use std::any::Any;
@@ -230,6 +230,15 @@ impl Accumulator {
 }
 
 impl Accumulator {
+    /// An error where a gradient without data would be that of a tensor that has data.
+    #[cold]
+    fn check_data(&self, node: &Arc<Node>, gradient: &Tensor) -> Result<()> {
+        attached(|py| match self.variable(py, node)? {
+            Some(leaf) => Ok(write::check_data("backward", &leaf.get().value(), gradient)?),
+            None => Ok(()),
+        })
+    }
+
     /// To the gradient of a tensor that the program has dropped.
     fn add_to_orphan(&self, py: Python<'_>, gradient: &Tensor) -> PyResult<()> {
         let grad = match &*locked(&self.owner) {
@@ -249,6 +258,9 @@ impl Accumulator {
 
 impl Sink for Accumulator {
     fn accumulate(&self, node: &Arc<Node>, gradient: &Tensor) -> Result<()> {
+        if gradient.is_abstract() {
+            self.check_data(node, gradient)?;
+        }
         let known = locked(&self.grad).upgrade();
         match known {
             Some(held) => held.accumulate(node, gradient)?,

@@ -78,12 +78,13 @@ pub fn set_data(slf: &Bound<'_, PyTensor>, value: &Bound<'_, PyAny>) -> PyResult
         let got = class::type_name(value);
         return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
     };
-    show(slf, other.get().cell().detached()?)
+    show(slf, "data", other.get().cell().detached()?)
 }
 
 /// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
-pub fn show(slf: &Bound<'_, PyTensor>, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
+pub fn show(slf: &Bound<'_, PyTensor>, op: &str, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
     let (old, new) = (slf.get().value(), data.read()?);
+    pullback::skin::write::check_data(op, &old, &new)?;
     if old.shape() == new.shape() && old.dtype() == new.dtype() {
         let value = pullback::skin::history::rewrap(&old, &new)?;
         slf.get().refer(data.with_history(value)?);
