@@ -125,6 +125,7 @@ impl BatchArg<'_> {
 
 /// What a batching rule knows of its level.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct BatchInfo {
     #[doc(hidden)]
     pub level: LevelId,
@@ -138,6 +139,7 @@ pub struct BatchInfo {
 pub type BatchOut = SmallVec<[(Tensor, Option<usize>); 2]>;
 
 /// The point that a derivative is taken at: the values that the rule asked for.
+#[non_exhaustive]
 pub struct Point<'a> {
     /// The inputs that the rule has declared.
     pub inputs: &'a [Option<&'a Tensor>],

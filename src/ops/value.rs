@@ -188,6 +188,7 @@ fn wrong(want: Kind, got: &Value) -> Error {
 
 /// A tensor or a number.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Operand<'a> {
     /// A tensor.
     Tensor(&'a Tensor),

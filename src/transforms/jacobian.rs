@@ -18,6 +18,7 @@ pub type Blocks = Vec<Vec<Tensor>>;
 
 /// How [`jacrev_with`](crate::jacrev_with) and [`jacfwd_with`](crate::jacfwd_with) run.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct JacobianOptions {
     /// Rows or columns at a time; all of them if `None`.
     #[doc(hidden)]

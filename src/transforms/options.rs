@@ -5,6 +5,7 @@ use crate::bail;
 use crate::base::Result;
 use crate::core::Tensor;
 use crate::core::level::Randomness;
+use crate::core::origin::Origin;
 use smallvec::SmallVec;
 
 /// The dimensions that [`vmap_with`](crate::vmap_with) maps over, and what random operators do under it.
@@ -79,6 +80,12 @@ fn dim_of(what: &str, dim: i64, rank: usize, whose: &str) -> Result<usize> {
 }
 
 impl JacobianOptions {
+    /// Those of a call at this line of a program in the host language.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn begun_at(origin: Origin, chunk_size: Option<usize>) -> JacobianOptions {
+        JacobianOptions { origin, chunk_size, ..JacobianOptions::default() }
+    }
     /// How many rows or columns are computed at a time. Without this, all of them.
     #[must_use]
     pub fn chunk_size(mut self, size: usize) -> JacobianOptions {

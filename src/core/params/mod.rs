@@ -21,6 +21,7 @@ pub type Dims = SmallVec<[usize; 6]>;
 
 /// Parameters by shape, not by operator. Anything else is an [`Params::Other`].
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum Params {
     /// There are none.
     #[default]

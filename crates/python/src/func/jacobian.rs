@@ -134,7 +134,7 @@ impl Reverse {
     }
 
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let options = JacobianOptions { chunk_size: self.chunk_size, origin: t.origin, ..Default::default() };
+        let options = JacobianOptions::begun_at(t.origin, self.chunk_size);
         let run = Run::new("jacrev", t, call, &self.argnums, self.has_aux)?;
         let (blocks, along) =
             jacrev_many(&run.inputs.values, options, |xs| run.function(xs), |a, open| lowered_along(a, open))?;
@@ -151,7 +151,7 @@ impl Forward {
     }
 
     pub fn call<'py>(&self, t: &Transform, call: &Call<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let options = JacobianOptions { chunk_size: self.chunk_size, origin: t.origin, randomness: self.randomness };
+        let options = JacobianOptions::begun_at(t.origin, self.chunk_size).randomness(self.randomness);
         let run = Run::new("jacfwd", t, call, &self.argnums, self.has_aux)?;
         let (blocks, along) =
             jacfwd_many(&run.inputs.values, options, |xs| run.function(xs), |a, open| lowered_along(a, open))?;
