@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(values(x.index((0_usize, ..-2, 1..3))), [1, 2]);
         assert_eq!(values(x.index(&[1.into(), 2.into(), 3.into()][..])), [23]);
         let e = x.index((0, 3)).unwrap_err();
-        assert_eq!(e.kind(), crate::Kind::Index);
+        assert_eq!(e.kind(), crate::ErrorKind::Index);
         let y = x.with_index((0, 0), x.index((1, 0)).unwrap()).unwrap();
         assert_eq!(values(y.index((0, 0))), [12, 13, 14, 15]);
     }

@@ -187,10 +187,8 @@ pub mod transforms;
 #[doc(hidden)]
 pub use pullback_dense::{bail, base, dense, match_dtype, pointwise_kernel};
 
-#[doc(hidden)]
-pub use base::Kind;
 #[doc(inline)]
-pub use base::{DType, Element, Error, Kind as ErrorKind, Result, Scalar, Shape};
+pub use base::{DType, Element, Error, ErrorKind, Result, Scalar, Shape};
 pub use core::{Gradients, Meta, Randomness, Tensor, Tensors, level::GradMode};
 #[doc(inline)]
 pub use dense::random::manual_seed;

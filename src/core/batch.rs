@@ -2,10 +2,10 @@
 
 use super::call::call;
 use super::level::{self, LevelId};
+use super::method_scope;
 use super::params::Params;
 use super::primitive::{BatchArg, BatchOut, Prim};
 use super::tensor::{Payload, Tensor};
-use super::watch;
 use crate::bail;
 use crate::base::Result;
 use smallvec::SmallVec;
@@ -66,7 +66,7 @@ fn elementwise(top: LevelId, prim: Prim<'_>, params: &Params, args: &[&Tensor]) 
         }
     }
     // The top level has been looked at already.
-    if level::tracing() >= bottom || !nest.levels().skip(1).all(|l| level::is_live(l) && !watch::forbids(l)) {
+    if level::tracing() >= bottom || !nest.levels().skip(1).all(|l| level::is_live(l) && !method_scope::forbids(l)) {
         return None;
     }
     Some(call(prim, params, &bases).map(|out| nest.wrap(out)))

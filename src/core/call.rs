@@ -1,11 +1,11 @@
 //! The dispatcher: an operator runs at the highest level found among its arguments and is rewritten there into
 //! operators of the levels below, down to dense arrays.
 
-use super::level::{self, Kind, LevelId, Look};
+use super::level::{self, LevelFlags, LevelId, LevelTag};
 use super::params::Params;
 use super::primitive::{Outputs, Point, Prim, only};
 use super::tensor::{Payload, Tensor};
-use super::{batch, custom, forward, host, meta, shared, tape, trace, watch};
+use super::{batch, custom, forward, host, meta, method_scope, shared, tape, trace};
 use crate::base::Result;
 use smallvec::SmallVec;
 
@@ -50,21 +50,26 @@ pub fn call_many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Ou
 
 /// The arguments to use instead, where those of a live level have reached a method of a custom function behind its own.
 #[inline(always)]
-pub(super) fn instead(top: LevelId, look: Look, prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<watch::Instead>> {
-    match look {
-        Look { forbidden: false, kind: Some(_), .. } => Ok(None),
-        Look { forbidden: true, kind: Some(_), .. } => watch::check(prim, args),
+pub(super) fn instead(
+    top: LevelId,
+    flags: LevelFlags,
+    prim: Prim<'_>,
+    args: &[&Tensor],
+) -> Result<Option<method_scope::Instead>> {
+    match flags {
+        LevelFlags { forbidden: false, kind: Some(_), .. } => Ok(None),
+        LevelFlags { forbidden: true, kind: Some(_), .. } => method_scope::check(prim, args),
         _ => dead(top, prim, args).map(Some),
     }
 }
 
 /// Values of a level that is not live here count as what they wrap; an error if they mean nothing without it.
 #[cold]
-fn dead(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<watch::Instead> {
+fn dead(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<method_scope::Instead> {
     if top == LevelId::SPOILT && !prim.is_constant() {
-        watch::check_spoilt(args)?;
+        method_scope::check_spoilt(args)?;
     }
-    if let Some(instead) = watch::revived(top, args) {
+    if let Some(instead) = method_scope::revived(top, args) {
         return Ok(instead);
     }
     for a in args {
@@ -94,46 +99,46 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         // Each level of dual numbers may double what there is to do.
         host::poll()?;
     }
-    let look = Look::at(top);
-    if let Some(args) = instead(top, look, prim, args)? {
+    let flags = LevelFlags::at(top);
+    if let Some(args) = instead(top, flags, prim, args)? {
         return call(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
     }
-    let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
+    let Some(kind) = flags.kind else { return Err(level::escaped(top, "a transform")) };
     if matches!(prim, Prim::Shared(_)) && prim.custom().is_some() {
         return only(prim.name(), interpret_many(prim, params, args, top)?);
     }
     match kind {
-        Kind::Tape => tape::one(top, look, prim, params, args),
-        Kind::Dual => dual_one(top, false, prim, params, args),
-        Kind::ForwardAd => dual_one(top, true, prim, params, args),
-        Kind::Batch if look.forbidden && shared::any() => shared::one(top, prim, params, args),
-        Kind::Batch => batch::one(top, prim, params, args),
-        Kind::Trace => only(prim.name(), trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
-        Kind::Abstract => meta::one(prim, params, args),
+        LevelTag::Tape => tape::one(top, flags, prim, params, args),
+        LevelTag::Dual => dual_one(top, false, prim, params, args),
+        LevelTag::ForwardAd => dual_one(top, true, prim, params, args),
+        LevelTag::Batch if flags.forbidden && shared::any() => shared::one(top, prim, params, args),
+        LevelTag::Batch => batch::one(top, prim, params, args),
+        LevelTag::Trace => only(prim.name(), trace::interpret(&*level::recorder(top)?, top, prim, params, args)?),
+        LevelTag::Abstract => meta::one(prim, params, args),
     }
 }
 
 #[inline(never)]
 fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Outputs> {
-    let look = Look::at(top);
-    if let Some(args) = instead(top, look, prim, args)? {
+    let flags = LevelFlags::at(top);
+    if let Some(args) = instead(top, flags, prim, args)? {
         return call_many(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
     }
-    let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
+    let Some(kind) = flags.kind else { return Err(level::escaped(top, "a transform")) };
     if let Some(custom) = prim.custom() {
         return Ok(custom::interpret(custom, kind, prim, args, top)?.outputs);
     }
     match kind {
-        Kind::Tape => tape::many(top, look, prim, params, args),
-        Kind::Dual => dual_many(top, false, prim, params, args),
-        Kind::ForwardAd => dual_many(top, true, prim, params, args),
-        Kind::Batch if look.forbidden && shared::any() => shared::many(top, prim, params, args),
-        Kind::Batch => {
+        LevelTag::Tape => tape::many(top, flags, prim, params, args),
+        LevelTag::Dual => dual_many(top, false, prim, params, args),
+        LevelTag::ForwardAd => dual_many(top, true, prim, params, args),
+        LevelTag::Batch if flags.forbidden && shared::any() => shared::many(top, prim, params, args),
+        LevelTag::Batch => {
             let outs = batch::interpret(top, prim, params, args)?;
             Ok(outs.into_iter().map(|o| batch::rewrap(top, o)).collect())
         }
-        Kind::Trace => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
-        Kind::Abstract => meta::many(prim, params, args),
+        LevelTag::Trace => trace::interpret(&*level::recorder(top)?, top, prim, params, args),
+        LevelTag::Abstract => meta::many(prim, params, args),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Custom functions at the interpreters: what a run gives is handed up from level to level as one value.
 
 use super::call::{instead, stripped, tangent_at, top_level, unwrap_dual};
-use super::kept::Context;
-use super::level::{self, Kind, LevelId, Look};
+use super::level::{self, LevelFlags, LevelId, LevelTag};
 use super::node::Node;
 use super::params::Params;
 use super::primitive::{Outputs, Prim};
+use super::saved_context::Context;
 use super::set::Set;
 use super::tensor::Tensor;
-use super::{forward, shared, trace, watch};
+use super::{forward, method_scope, shared, trace};
 use crate::base::Result;
 use smallvec::SmallVec;
 use std::any::Any;
@@ -78,23 +78,23 @@ pub fn call_custom(custom: &dyn Custom, me: Prim<'_>, args: &[&Tensor]) -> Resul
     if top == LevelId::DENSE {
         return custom.forward(args);
     }
-    let look = Look::at(top);
-    if let Some(args) = instead(top, look, me, args)? {
+    let flags = LevelFlags::at(top);
+    if let Some(args) = instead(top, flags, me, args)? {
         return call_custom(custom, me, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
     }
-    let Some(kind) = look.kind else { return Err(level::escaped(top, "a transform")) };
+    let Some(kind) = flags.kind else { return Err(level::escaped(top, "a transform")) };
     interpret(custom, kind, me, args, top)
 }
 
 pub(super) fn interpret(
     custom: &dyn Custom,
-    kind: Kind,
+    kind: LevelTag,
     me: Prim<'_>,
     args: &[&Tensor],
     top: LevelId,
 ) -> Result<Forward> {
     match kind {
-        Kind::Tape => {
+        LevelTag::Tape => {
             if !level::records(top) {
                 return call_custom(custom, me, &stripped(top, args));
             }
@@ -102,16 +102,18 @@ pub(super) fn interpret(
             let needs = args.iter().enumerate().filter(|(_, a)| differentiated(a)).map(|(i, _)| i).collect();
             custom.tape(top, me, args, &needs)
         }
-        Kind::Dual | Kind::ForwardAd if !level::propagates(top) => call_custom(custom, me, &stripped(top, args)),
-        Kind::Dual => custom.dual(top, me, args),
-        Kind::ForwardAd => {
+        LevelTag::Dual | LevelTag::ForwardAd if !level::propagates(top) => {
+            call_custom(custom, me, &stripped(top, args))
+        }
+        LevelTag::Dual => custom.dual(top, me, args),
+        LevelTag::ForwardAd => {
             let mut run = custom.dual(top, me, args)?;
             attach(custom, top, args, &mut run)?;
             Ok(run)
         }
-        Kind::Batch if watch::forbids(top) => shared::custom(top, custom, me, args),
-        Kind::Batch => custom.batch(top, me, args),
-        Kind::Trace => {
+        LevelTag::Batch if method_scope::forbids(top) => shared::custom(top, custom, me, args),
+        LevelTag::Batch => custom.batch(top, me, args),
+        LevelTag::Trace => {
             let mut run = Forward::default();
             let outputs = trace::record(&*level::recorder(top)?, top, me, &Params::None, args, |args| {
                 run = call_custom(custom, me, args)?;
@@ -120,7 +122,7 @@ pub(super) fn interpret(
             Ok(run.with(outputs))
         }
         // Its forward is ordinary code, or knows what to do with values without data.
-        Kind::Abstract => custom.forward(args),
+        LevelTag::Abstract => custom.forward(args),
     }
 }
 

@@ -6,19 +6,19 @@
 
 mod below;
 mod data;
-mod look;
+mod flags;
 mod mode;
 mod snapshot;
 
 pub use below::Below;
 pub use data::{Undrawn, WithoutData, is_undrawn, is_without_data};
-pub use look::Look;
+pub use flags::LevelFlags;
 pub use mode::*;
 pub use snapshot::{Revived, Snapshot};
 
 use super::origin::{self, Origin};
 use super::primitive::BatchInfo;
-pub use super::thread::Kind;
+pub use super::thread::LevelTag;
 use super::thread::{NEAR, this};
 use super::trace::Recorder;
 use crate::base::{Error, Result};
@@ -103,8 +103,8 @@ pub struct Level {
 }
 
 impl Level {
-    fn brief(&self) -> (LevelId, Kind) {
-        (self.id, Kind::from(&self.kind))
+    fn brief(&self) -> (LevelId, LevelTag) {
+        (self.id, LevelTag::from(&self.kind))
     }
     pub fn transform(&self) -> &'static str {
         match self.kind {
@@ -149,7 +149,7 @@ pub fn check_room() -> Result<()> {
 #[cold]
 fn no_room() -> Error {
     Error::new(
-        crate::base::Kind::Recursion,
+        crate::base::ErrorKind::Recursion,
         format!(
             "transforms are nested deeper than {MAX_LEVELS} levels{}; does a function transform itself without end?",
             origin::at_here()
@@ -201,7 +201,7 @@ pub fn push_trace(recorder: Arc<Recorder>, origin: Origin) -> Guard {
 fn push(kind: LevelKind, origin: Origin) -> Guard {
     let serial = new_serial();
     origin::remember(serial, origin);
-    let brief = Kind::from(&kind);
+    let brief = LevelTag::from(&kind);
     // What changes nothing but the top.
     let plain = matches!(
         kind,
@@ -241,7 +241,7 @@ impl Drop for Guard {
         LIVE[self.id.serial() as usize % SLOTS].store(0, Relaxed);
         this(|t| {
             if let Some(slot) = t.near.get(self.id.depth() - 1) {
-                slot.set((LevelId::DENSE, Kind::Tape));
+                slot.set((LevelId::DENSE, LevelTag::Tape));
             }
             t.changed(height);
             match closed.map(|l| l.kind) {
@@ -282,7 +282,7 @@ fn refresh() {
 
 /// The stack in place of the present one, which is given back.
 fn replace_stack(stack: Vec<Option<Level>>) -> Vec<Option<Level>> {
-    let near = |i: usize| stack.get(i).and_then(Option::as_ref).map_or((LevelId::DENSE, Kind::Tape), Level::brief);
+    let near = |i: usize| stack.get(i).and_then(Option::as_ref).map_or((LevelId::DENSE, LevelTag::Tape), Level::brief);
     this(|t| {
         (0..NEAR).for_each(|i| t.near[i].set(near(i)));
         t.changed(stack.len());
@@ -313,8 +313,8 @@ pub fn with<R>(id: LevelId, f: impl FnOnce(&Level) -> R) -> Option<R> {
 
 /// What the level with this id runs, if it is live on this thread. The ambient tape always is.
 #[inline]
-pub fn kind(id: LevelId) -> Option<Kind> {
-    Look::at(id).kind
+pub fn kind(id: LevelId) -> Option<LevelTag> {
+    LevelFlags::at(id).kind
 }
 
 /// What a batching rule gets to know of a live batch level.
@@ -375,7 +375,7 @@ pub fn visible() -> SmallVec<[Level; 4]> {
 }
 
 /// A number that the serials of later levels follow.
-pub fn moment() -> u32 {
+pub fn next_serial() -> u32 {
     NEXT.load(Relaxed)
 }
 
@@ -410,7 +410,7 @@ pub fn is_method_tape(id: LevelId) -> bool {
 
 /// Whether this is a live level of `forward_ad`.
 pub fn is_forward_ad(id: LevelId) -> bool {
-    kind(id) == Some(Kind::ForwardAd)
+    kind(id) == Some(LevelTag::ForwardAd)
 }
 /// The error for a batched or traced value whose transform has returned, or that belongs to another thread.
 #[cold]

@@ -72,6 +72,6 @@ pub(super) fn many(prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<
 /// The error for whoever asks for the data of a value that has none.
 #[cold]
 pub fn no_data() -> Error {
-    let (rule, line) = (super::watch::without_data(), super::origin::at_here());
+    let (rule, line) = (super::method_scope::without_data(), super::origin::at_here());
     Error::not_implemented(format!("Cannot copy out of meta tensor; no data!{rule}{line}"))
 }

@@ -5,23 +5,23 @@ use super::stop::{self, Stop};
 
 /// Whether tapes record and dual numbers propagate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
+pub struct GradModes {
     grad: bool,
     forward: bool,
 }
 
-impl Setting {
-    pub const ON: Setting = Setting { grad: true, forward: true };
+impl GradModes {
+    pub const ON: GradModes = GradModes { grad: true, forward: true };
 
     /// What a tape that records, or does not, sees.
-    pub const fn recording(grad: bool) -> Setting {
-        Setting { grad, forward: true }
+    pub const fn recording(grad: bool) -> GradModes {
+        GradModes { grad, forward: true }
     }
 
     /// Of this thread.
     #[inline]
-    pub fn now() -> Setting {
-        Setting { grad: level::grad_enabled(), forward: level::forward_enabled() }
+    pub fn now() -> GradModes {
+        GradModes { grad: level::grad_enabled(), forward: level::forward_enabled() }
     }
 
     /// What follows the results of what runs so in a program.
@@ -36,12 +36,12 @@ impl Setting {
 }
 
 /// Both modes on; put back when dropped.
-pub struct Modes(Setting);
+pub struct Modes(GradModes);
 
 impl Modes {
     pub fn all_on() -> Modes {
-        let before = Setting::now();
-        Setting::ON.set();
+        let before = GradModes::now();
+        GradModes::ON.set();
         Modes(before)
     }
 }

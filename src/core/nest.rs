@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 /// Batch levels that wrap one value directly upon each other. The ones below the top are a nest too, or one level.
 pub struct Nest {
     level: LevelId,
-    below: Below,
+    below: NestBelow,
     depth: usize,
 }
 
-enum Below {
+enum NestBelow {
     One(LevelId),
     Nest(Arc<Nest>),
 }
@@ -28,8 +28,8 @@ impl Nest {
     /// `below` with one more level on top.
     pub(super) fn above(below: NestRef<'_>, level: LevelId) -> Arc<Nest> {
         let (below, depth) = match below {
-            NestRef::One(l) => (Below::One(l), 2),
-            NestRef::Nest(n) => (Below::Nest(n.clone()), n.depth + 1),
+            NestRef::One(l) => (NestBelow::One(l), 2),
+            NestRef::Nest(n) => (NestBelow::Nest(n.clone()), n.depth + 1),
         };
         Arc::new(Nest { level, below, depth })
     }
@@ -45,8 +45,8 @@ impl Nest {
     }
     fn below(&self) -> NestRef<'_> {
         match &self.below {
-            Below::One(l) => NestRef::One(*l),
-            Below::Nest(n) => NestRef::Nest(n),
+            NestBelow::One(l) => NestRef::One(*l),
+            NestBelow::Nest(n) => NestRef::Nest(n),
         }
     }
 }

@@ -4,12 +4,12 @@
 //! node is this one, and both are linked again when the residual is read. So nothing points back at a node and dropping
 //! a graph recurses nowhere: a node that reaches zero while another is being dropped waits in a queue.
 
-use super::few::{Few, OneOrMany};
 use super::host::{self, Anomaly, Trace};
-use super::kept::Kept;
+use super::inline_list::{InlineList, OneOrMany};
 use super::level::LevelId;
 use super::params::Params;
 use super::primitive::{Mask, Prim, PrimBuf, Tangents};
+use super::saved_context::SavedContext;
 use super::tensor::Tensor;
 use crate::base::{Error, Result};
 use once_cell::race::OnceBox;
@@ -35,8 +35,8 @@ pub trait Sink: Send + Sync {
 }
 
 /// One per input of a node; `None` where the input is not differentiated.
-pub type Edges = Few<Option<Edge>>;
-pub type Residuals = Few<Residual>;
+pub type Edges = InlineList<Option<Edge>>;
+pub type Residuals = InlineList<Residual>;
 /// One per output of a node.
 pub type Metas = OneOrMany<Meta>;
 
@@ -131,7 +131,7 @@ pub struct Node {
     pub edges: Edges,
     saved: Mutex<Saved>,
     /// Of a custom function.
-    kept: OnceBox<Kept>,
+    kept: OnceBox<SavedContext>,
     extra: OnceBox<Extra>,
 }
 
@@ -240,11 +240,11 @@ impl Node {
     pub fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(|e| e.into_inner())
     }
-    pub fn kept(&self) -> Option<&Kept> {
+    pub fn saved_context(&self) -> Option<&SavedContext> {
         self.kept.get()
     }
     /// Keeps this and the residuals, once.
-    pub fn keep(&self, kept: Kept, residuals: Residuals) {
+    pub fn save_context(&self, kept: SavedContext, residuals: Residuals) {
         let _ = self.kept.set(Box::new(kept));
         self.saved().residuals = residuals;
     }
@@ -327,7 +327,7 @@ impl Node {
     }
 }
 
-type Waiting = (Edges, Saved, OnceBox<Kept>, NodeKind, OnceBox<Extra>);
+type Waiting = (Edges, Saved, OnceBox<SavedContext>, NodeKind, OnceBox<Extra>);
 
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };

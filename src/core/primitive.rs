@@ -282,7 +282,7 @@ pub trait Primitive: Send + Sync + 'static {
 
     /// Shows a walk what the context of one of its nodes holds.
     #[doc(hidden)]
-    fn reach_context(&self, _: &super::kept::Context, _: &mut super::reach::Reach<'_>) {}
+    fn reach_context(&self, _: &super::saved_context::Context, _: &mut super::reach::Reach<'_>) {}
 
     /// Custom functions take over what the interpreters do for table operators.
     #[doc(hidden)]

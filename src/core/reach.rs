@@ -117,7 +117,7 @@ impl<'a> Reach<'a> {
         match &n.kind {
             NodeKind::Leaf(Some(sink)) if Arc::strong_count(sink) == 1 => self.host(sink.as_any()),
             NodeKind::Op { prim: PrimBuf::Shared(prim), .. } => {
-                if let Some(kept) = n.kept() {
+                if let Some(kept) = n.saved_context() {
                     for link in kept.places.iter().flatten() {
                         if let Link::Other(Some(e)) = link {
                             self.node(&e.node);

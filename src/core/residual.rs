@@ -41,11 +41,11 @@ enum Keep {
         version: u32,
         checksum: u64,
     },
-    Packed(Arc<dyn Packed>),
+    PackedResidual(Arc<dyn PackedResidual>),
 }
 
 /// What hooks made of a residual.
-pub trait Packed: Send + Sync {
+pub trait PackedResidual: Send + Sync {
     /// The value again, of the shape that was packed.
     fn unpack(&self) -> Result<Tensor>;
     fn as_any(&self) -> &dyn Any;
@@ -54,7 +54,7 @@ pub trait Packed: Send + Sync {
 /// Hooks for everything that is saved while they are in force on this thread.
 pub trait SavedHooks: Send + Sync {
     /// `value` belongs to the levels below `level`, whose tape saves it.
-    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn Packed>>;
+    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn PackedResidual>>;
 }
 
 thread_local! {
@@ -144,7 +144,7 @@ impl Residual {
         let _mode = (level == LevelId::AMBIENT).then(|| GradMode::set(false));
         let packed = hooks.pack(level, value)?;
         let value = Tensor::scalar(value.dtype(), 0.0);
-        Ok(Residual { value, held: Held::Kept(Box::new((link, Keep::Packed(packed)))) })
+        Ok(Residual { value, held: Held::Kept(Box::new((link, Keep::PackedResidual(packed)))) })
     }
 
     /// How it hangs on the tape.
@@ -170,7 +170,7 @@ impl Residual {
     pub fn value(&self, op: &str) -> Result<Tensor> {
         match self.keep() {
             None => Ok(self.value.clone()),
-            Some(Keep::Packed(packed)) => {
+            Some(Keep::PackedResidual(packed)) => {
                 let value = packed.unpack()?;
                 if value.dtype() != self.value.dtype() {
                     return Err(Error::runtime(format!(
@@ -216,9 +216,9 @@ impl Residual {
     }
 
     /// What is stored, without looking at it.
-    pub(super) fn stored(&self) -> (&Tensor, Option<&Arc<dyn Packed>>) {
+    pub(super) fn stored(&self) -> (&Tensor, Option<&Arc<dyn PackedResidual>>) {
         match self.keep() {
-            Some(Keep::Packed(p)) => (&self.value, Some(p)),
+            Some(Keep::PackedResidual(p)) => (&self.value, Some(p)),
             _ => (&self.value, None),
         }
     }

@@ -7,10 +7,10 @@
 use super::batch;
 use super::custom::{Custom, Forward};
 use super::level::{self, LevelId, Randomness};
+use super::method_scope;
 use super::params::Params;
 use super::primitive::{Outputs, Prim};
 use super::tensor::{Payload, Tensor};
-use super::watch;
 use crate::base::Result;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub fn note(level: LevelId, t: &Tensor) {
         all[i].1.insert(base.address(), base.clone());
     });
     ANY.set(true);
-    watch::attend(level);
+    method_scope::attend(level);
 }
 
 /// Whether some level has such values.
@@ -80,7 +80,7 @@ fn forget(level: LevelId) {
         gone
     });
     let gone: Vec<(LevelId, HashMap<usize, Tensor>)> = gone;
-    watch::attend_below(level);
+    method_scope::attend_below(level);
     // Nodes that are dropped may lead to other code.
     drop(gone);
 }

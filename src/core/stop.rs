@@ -16,19 +16,19 @@ use smallvec::smallvec;
 /// The identity, without the derivative of one mode.
 pub struct Stop {
     name: &'static str,
-    mode: Mode,
+    mode: StoppedMode,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum StoppedMode {
     Reverse,
     Forward,
 }
 
 /// The value without its history on any tape; tangents pass.
-pub static STOP_REVERSE: Stop = Stop { name: "stop_reverse", mode: Mode::Reverse };
+pub static STOP_REVERSE: Stop = Stop { name: "stop_reverse", mode: StoppedMode::Reverse };
 /// The value without its tangents; cotangents pass.
-pub static STOP_FORWARD: Stop = Stop { name: "stop_forward", mode: Mode::Forward };
+pub static STOP_FORWARD: Stop = Stop { name: "stop_forward", mode: StoppedMode::Forward };
 /// Both, for the list of primitives.
 pub static PRIMITIVES: &[&dyn Primitive] = &[&STOP_REVERSE, &STOP_FORWARD];
 
@@ -46,15 +46,15 @@ impl Primitive for Stop {
     }
 
     fn is_constant_in_reverse(&self) -> bool {
-        self.mode == Mode::Reverse
+        self.mode == StoppedMode::Reverse
     }
 
     fn is_constant_in_forward(&self) -> bool {
-        self.mode == Mode::Forward
+        self.mode == StoppedMode::Forward
     }
 
     fn is_affine(&self, _: &Params, _: Mask) -> bool {
-        self.mode == Mode::Forward
+        self.mode == StoppedMode::Forward
     }
 
     fn jvp(&self, me: Prim<'_>, params: &Params, _: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {

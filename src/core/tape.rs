@@ -1,7 +1,7 @@
 //! The tape interpreter: runs an operator below its level, and records it.
 
 use super::call::{call, call_many, stripped};
-use super::level::{LevelId, Look};
+use super::level::{LevelFlags, LevelId};
 use super::node::{Edge, Edges, Link, Meta, Metas, Node, Residual, Residuals};
 use super::params::Params;
 use super::primitive::{Mask, Outputs, Prim, Saves};
@@ -33,10 +33,16 @@ fn save(level: LevelId, saves: Saves, values: &[&Tensor], outs: &[Tensor]) -> Re
 /// The commonest cases of [`save`] without loops: the parts of a node then go into it from registers. What is written to
 /// memory and copied on at once makes the processor wait.
 #[inline(always)]
-fn save_few(level: LevelId, look: Look, saves: Saves, values: &[&Tensor], out: &Tensor) -> Result<Residuals> {
+fn save_one_or_two(
+    level: LevelId,
+    flags: LevelFlags,
+    saves: Saves,
+    values: &[&Tensor],
+    out: &Tensor,
+) -> Result<Residuals> {
     let input = |i: usize| Residual::own(values[i].clone(), Link::Input(i as u32));
     Ok(match (values, saves.inputs, saves.outputs) {
-        _ if look.packing => save(level, saves, values, std::slice::from_ref(out))?,
+        _ if flags.packing => save(level, saves, values, std::slice::from_ref(out))?,
         (_, 0, 0) => Residuals::None,
         (_, 0, 1) => Residuals::One([Residual::own(out.clone(), Link::Output(0))]),
         (_, 1, 0) => Residuals::One([input(0)]),
@@ -47,11 +53,17 @@ fn save_few(level: LevelId, look: Look, saves: Saves, values: &[&Tensor], out: &
 }
 
 #[inline]
-pub(super) fn one(level: LevelId, look: Look, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
-    if !look.records || prim.is_constant_in_reverse() {
+pub(super) fn one(
+    level: LevelId,
+    flags: LevelFlags,
+    prim: Prim<'_>,
+    params: &Params,
+    args: &[&Tensor],
+) -> Result<Tensor> {
+    if !flags.records || prim.is_constant_in_reverse() {
         return call(prim, params, &stripped(level, args));
     }
-    let call = Recorded { level, look, prim, params };
+    let call = Recorded { level, flags, prim, params };
     match args {
         [a] => {
             let (a, edge) = unwrap(level, a);
@@ -87,7 +99,7 @@ fn unwrap_all<'a>(level: LevelId, args: &[&'a Tensor]) -> Unwrapped<'a> {
 /// A call that goes onto a tape.
 struct Recorded<'a> {
     level: LevelId,
-    look: Look,
+    flags: LevelFlags,
     prim: Prim<'a>,
     params: &'a Params,
 }
@@ -95,19 +107,25 @@ struct Recorded<'a> {
 impl Recorded<'_> {
     #[inline(always)]
     fn one(self, values: &[&Tensor], needs: Mask, edges: Edges) -> Result<Tensor> {
-        let Recorded { level, look, prim, params } = self;
+        let Recorded { level, flags, prim, params } = self;
         let out = call(prim, params, values)?;
         if !out.dtype().is_differentiable() {
             return Ok(out);
         }
-        let residuals = save_few(level, look, prim.saves(params, needs), values, &out)?;
+        let residuals = save_one_or_two(level, flags, prim.saves(params, needs), values, &out)?;
         let node = Node::op(level, prim, params, Metas::One([Meta::of(&out)]), edges, residuals);
         Ok(Tensor::taped(level, out, node, 0))
     }
 }
 
-pub(super) fn many(level: LevelId, look: Look, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Outputs> {
-    if !look.records || prim.is_constant_in_reverse() {
+pub(super) fn many(
+    level: LevelId,
+    flags: LevelFlags,
+    prim: Prim<'_>,
+    params: &Params,
+    args: &[&Tensor],
+) -> Result<Outputs> {
+    if !flags.records || prim.is_constant_in_reverse() {
         return call_many(prim, params, &stripped(level, args));
     }
     let (values, needs, edges) = unwrap_all(level, args);

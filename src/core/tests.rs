@@ -1,13 +1,13 @@
 //! Levels, modes and the dispatcher: what an operator meets, and what is left when a level has closed.
 
 use super::level::{self, Below, GradMode, Randomness, Snapshot};
+use super::method_scope::{self, LevelSet};
 use super::node::{Meta, present_seq};
 use super::origin::Origin;
 use super::tensor::Payload;
 use super::trace::{Atom, Recorder};
-use super::watch::{self, Levels};
 use super::{Forward, LevelId, Node, Tensor, shared};
-use crate::{Kind, Result};
+use crate::{ErrorKind, Result};
 use std::sync::Arc;
 
 const NOWHERE: Origin = Origin::UNKNOWN;
@@ -64,7 +64,7 @@ fn values_of_closed_levels_are_what_they_wrap_or_raise() {
         assert_eq!((y.level(), values(&y)), (LevelId::DENSE, vec![2.0, 4.0]));
     }
     let e = batched.mul(2.0).unwrap_err();
-    assert!(e.kind() == Kind::Runtime && e.message().contains("escaped"), "{e}");
+    assert!(e.kind() == ErrorKind::Runtime && e.message().contains("escaped"), "{e}");
     // Another level at the same depth is another level.
     let tape = level::push_tape(NOWHERE);
     assert_eq!(tape.id().depth(), taped.level().depth());
@@ -92,7 +92,7 @@ fn there_is_room_for_so_many_levels() {
         open.push(batch(1));
     }
     assert_eq!(open.len(), level::MAX_LEVELS);
-    assert_eq!(level::check_room().unwrap_err().kind(), Kind::Recursion);
+    assert_eq!(level::check_room().unwrap_err().kind(), ErrorKind::Recursion);
     drop(open);
     assert!(level::check_room().is_ok());
 }
@@ -218,13 +218,13 @@ fn a_running_method_must_not_use_what_is_followed() {
     let x = vector(&[1.0, 2.0]);
     let (tape, rows) = (level::push_tape(NOWHERE), batch(2));
     let (taped, batched) = (leaf(tape.id(), &x), Tensor::batched(rows.id(), x.clone(), 0));
-    let levels = Levels::live();
+    let levels = LevelSet::live();
     let message = |t: &Tensor| t.mul(2.0).unwrap_err().message().to_string();
     {
-        let _running = watch::enter(Origin::intern("F".into()), "forward", levels);
+        let _running = method_scope::enter(Origin::intern("F".into()), "forward", levels);
         assert!(message(&taped).starts_with("F.forward: mul() uses a captured tensor that requires grad"));
         assert!(message(&batched).starts_with("F.forward: mul() uses a captured tensor that is batched by vmap"));
-        assert!(x.mul(2.0).is_ok() && watch::has_forbidden(&taped) && !watch::has_forbidden(&x));
+        assert!(x.mul(2.0).is_ok() && method_scope::has_forbidden(&taped) && !method_scope::has_forbidden(&x));
         // A constant by the program's own word.
         let before = level::set_grad_enabled(false);
         assert_eq!(values(&taped.mul(2.0).unwrap()), [2.0, 4.0]);

@@ -2,13 +2,13 @@
 //! of what a small operator costs.
 
 use super::level::{LevelId, LevelKind};
-use super::watch::Frame;
+use super::method_scope::MethodFrame;
 use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
 
 /// Which interpreter a level runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum LevelTag {
     Tape,
     Dual,
     /// Dual numbers of `forward_ad`, which may be written into any tensor.
@@ -19,14 +19,14 @@ pub enum Kind {
     Abstract,
 }
 
-impl From<&LevelKind> for Kind {
-    fn from(kind: &LevelKind) -> Kind {
+impl From<&LevelKind> for LevelTag {
+    fn from(kind: &LevelKind) -> LevelTag {
         match kind {
-            LevelKind::Batch { .. } => Kind::Batch,
-            LevelKind::Dual { ambient: false, .. } => Kind::Dual,
-            LevelKind::Dual { ambient: true, .. } => Kind::ForwardAd,
-            LevelKind::Tape { .. } => Kind::Tape,
-            LevelKind::Trace(_) => Kind::Trace,
+            LevelKind::Batch { .. } => LevelTag::Batch,
+            LevelKind::Dual { ambient: false, .. } => LevelTag::Dual,
+            LevelKind::Dual { ambient: true, .. } => LevelTag::ForwardAd,
+            LevelKind::Tape { .. } => LevelTag::Tape,
+            LevelKind::Trace(_) => LevelTag::Trace,
         }
     }
 }
@@ -36,7 +36,7 @@ pub const NEAR: usize = 8;
 
 pub struct Thread {
     /// Live levels by depth - 1; `DENSE` where there is none.
-    pub near: [Cell<(LevelId, Kind)>; NEAR],
+    pub near: [Cell<(LevelId, LevelTag)>; NEAR],
     /// Depths of the levels that creation, random operators and modes do not see, by bit.
     pub hidden: Cell<u128>,
     /// Depths of the levels whose values the running method of a custom function must not use.
@@ -71,7 +71,7 @@ pub struct Thread {
     /// Whether hooks of saved tensors are in force.
     pub packing: Cell<bool>,
     /// The running method of a custom function.
-    pub frame: Cell<Frame>,
+    pub frame: Cell<MethodFrame>,
 }
 
 impl Thread {
@@ -87,7 +87,7 @@ static THREAD: FastLocal<Thread> = FastLocal::new(&OWN);
 thread_local! {
     static OWN: Thread = const {
         Thread {
-            near: [const { Cell::new((LevelId::DENSE, Kind::Tape)) }; NEAR],
+            near: [const { Cell::new((LevelId::DENSE, LevelTag::Tape)) }; NEAR],
             hidden: Cell::new(0),
             forbidden: Cell::new(0),
             always: Cell::new(0),
@@ -105,7 +105,7 @@ thread_local! {
             forward: Cell::new(true),
             inference: Cell::new(false),
             packing: Cell::new(false),
-            frame: Cell::new(Frame::NOBODY),
+            frame: Cell::new(MethodFrame::NOBODY),
         }
     };
 }

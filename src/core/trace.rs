@@ -1,7 +1,7 @@
 //! Recording of a straight-line program while it runs.
 
 use super::level::{Below, LevelId};
-use super::modes::Setting;
+use super::modes::GradModes;
 use super::node::Meta;
 use super::origin::{self, Line};
 use super::params::Params;
@@ -116,18 +116,18 @@ impl Recorder {
     }
 
     /// Writes down a call; returns the variables of its outputs.
-    fn push(&self, prim: Prim<'_>, params: &Params, mut args: Atoms, outs: &[Tensor], modes: Setting) -> Vars {
+    fn push(&self, prim: Prim<'_>, params: &Params, mut args: Atoms, outs: &[Tensor], modes: GradModes) -> Vars {
         let line = match self.noted {
             None if self.partial => None,
-            Some(noted) if modes == Setting::ON && !noted(prim, params, &args, outs) => None,
+            Some(noted) if modes == GradModes::ON && !noted(prim, params, &args, outs) => None,
             _ => origin::here(),
         };
         let mut s = self.state();
         let place = s.instructions.len();
-        if self.noted.is_some() && modes != Setting::ON {
+        if self.noted.is_some() && modes != GradModes::ON {
             s.unrecorded.push(place);
         }
-        if self.partial || modes == Setting::ON || prim.is_constant() {
+        if self.partial || modes == GradModes::ON || prim.is_constant() {
             return s.push(prim, params, args, outs.iter().map(Meta::of), line);
         }
         // A custom function does not learn that it is differentiated where it is not.
@@ -168,7 +168,7 @@ impl Recording {
     }
 
     /// The value without the derivatives that these modes cut.
-    fn stop(&mut self, mut atom: Atom, modes: Setting, line: &Option<Line>) -> Atom {
+    fn stop(&mut self, mut atom: Atom, modes: GradModes, line: &Option<Line>) -> Atom {
         let meta = match &atom {
             Atom::Var(v) => self.vars[*v as usize].clone(),
             Atom::Const(t) => Meta::of(t),
@@ -219,10 +219,10 @@ pub(super) fn record(
             }
         }
     }
-    let above = recorder.is_noting().then(|| Setting::recording(super::level::records_above(level)));
+    let above = recorder.is_noting().then(|| GradModes::recording(super::level::records_above(level)));
     let (outs, modes) = {
         let _below = Below::enter(level);
-        (run(&values)?, Setting::now())
+        (run(&values)?, GradModes::now())
     };
     let vars = recorder.push(prim, params, atoms, &outs, above.unwrap_or(modes));
     Ok(outs.into_iter().zip(vars).map(|(v, var)| Tensor::traced(level, v, var)).collect())

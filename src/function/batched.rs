@@ -14,7 +14,7 @@ use crate::core::node::{Meta, Metas};
 use crate::core::origin::Origin;
 use crate::core::reach::Reach;
 use crate::core::tensor::Payload;
-use crate::core::{BatchInfo, Forward, LevelId, Outputs, Set, Tangents, Tensor, level, watch};
+use crate::core::{BatchInfo, Forward, LevelId, Outputs, Set, Tangents, Tensor, level, method_scope};
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -77,13 +77,13 @@ impl Batched {
     fn open(&self) -> Result<Opened> {
         level::check_room()?;
         let guard = level::push_batch(self.info.size, self.info.randomness, Origin::UNKNOWN);
-        Ok(Opened { _members: watch::lift(self.info.level, guard.id()), guard })
+        Ok(Opened { _members: method_scope::lift(self.info.level, guard.id()), guard })
     }
 }
 
 /// The level that the methods run under, in place of the one that was called.
 struct Opened {
-    _members: watch::Lifted,
+    _members: method_scope::Lifted,
     guard: Guard,
 }
 

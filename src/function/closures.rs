@@ -9,7 +9,7 @@ use crate::core::node::Meta;
 use crate::core::origin::{Origin, at_here};
 use crate::core::tensor::Payload;
 use crate::core::tensors::{list, rebuild};
-use crate::core::{Gradients, Tangents, Tensor, Tensors, watch};
+use crate::core::{Gradients, Tangents, Tensor, Tensors, method_scope};
 use crate::rules::basis;
 use smallvec::SmallVec;
 use std::borrow::Borrow;
@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 type List = SmallVec<[Tensor; 4]>;
 
 /// What a user wrote, over lists, for one call of it.
-trait Written: Send + Sync + 'static {
+trait ClosureRule: Send + Sync + 'static {
     fn name(&self) -> &str;
     fn origin(&self) -> Origin;
     /// The rule that there is; the other one is its transpose.
@@ -75,7 +75,7 @@ struct Backward<V: Tensors + ?Sized, O: Tensors, R: Tensors, F, B> {
     signature: PhantomData<fn(&V)>,
 }
 
-impl<V, O, R, G, F, B> Written for Backward<V, O, R, F, B>
+impl<V, O, R, G, F, B> ClosureRule for Backward<V, O, R, F, B>
 where
     V: Tensors<View = V> + ?Sized + 'static,
     O: Tensors + 'static,
@@ -114,7 +114,7 @@ struct Jvp<V: Tensors + ?Sized, O: Tensors, F, J> {
     signature: PhantomData<fn(&V)>,
 }
 
-impl<V, O, T, F, J> Written for Jvp<V, O, F, J>
+impl<V, O, T, F, J> ClosureRule for Jvp<V, O, F, J>
 where
     V: Tensors<View = V> + ?Sized + 'static,
     O: Tensors + 'static,
@@ -266,11 +266,11 @@ fn owned<O: Tensors>(results: O) -> Result<O::Owned> {
 }
 
 #[derive(Clone)]
-struct Call(Arc<dyn Written>);
+struct ClosureRules(Arc<dyn ClosureRule>);
 
-fn apply(call: Arc<dyn Written>, args: &[&Tensor], followers: Followers) -> Result<List> {
+fn apply(call: Arc<dyn ClosureRule>, args: &[&Tensor], followers: Followers) -> Result<List> {
     let args: List = args.iter().map(|&a| a.clone()).collect();
-    let (_, mut run) = apply_rules(Call(call), &args, followers)?;
+    let (_, mut run) = apply_rules(ClosureRules(call), &args, followers)?;
     let results = run.results() - run.unseen;
     run.outputs.truncate(results);
     Ok(run.outputs.into_iter().collect())
@@ -291,8 +291,8 @@ fn apart(args: &[Tensor]) -> List {
 
 /// An error if one of the values carries what nobody passed.
 fn check_captured(values: &[Tensor]) -> Result<()> {
-    match values.iter().position(watch::has_forbidden) {
-        Some(i) => Err(watch::returned(i, values[i].level(), "that a transform follows")),
+    match values.iter().position(method_scope::has_forbidden) {
+        Some(i) => Err(method_scope::returned(i, values[i].level(), "that a transform follows")),
         None => Ok(()),
     }
 }
@@ -301,7 +301,7 @@ fn zeros_of(m: &Meta) -> Result<Tensor> {
     basis::full(&m.shape, m.dtype, 0.0)
 }
 
-impl Rules for Call {
+impl Rules for ClosureRules {
     fn name(&self) -> &str {
         self.0.name()
     }

@@ -5,17 +5,17 @@
 //! what the caller must not see.
 
 use super::batched::{self, Batched};
-use super::kept::opened;
+use super::setup_of::opened;
 use super::{Function, History, Mapped, Rule, Setup, Values, check_tangents, checked_gradients, derived, hidden};
 use crate::bail;
 use crate::base::Result;
 use crate::core::custom::{Custom, call_custom};
-use crate::core::kept::{Context, Kept, places};
 use crate::core::level::{self, Below};
 use crate::core::node::{Edge, Link, Meta, Node, Residual, Residuals};
 use crate::core::origin::at_here;
 use crate::core::primitive::no_rule;
 use crate::core::reach::Reach;
+use crate::core::saved_context::{Context, SavedContext, places};
 use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Forward, Inferred, LevelId, Mask, Outputs, Params, Point, Prim, Primitive, Set,
@@ -150,8 +150,9 @@ impl Custom for CustomPrimitive {
         let Setup { context, non_differentiable, materialize, .. } = setup;
         let places = places(&node, &non_differentiable, results, &residuals[..saved.len()]);
         let inputs = args.iter().map(|a| Meta::of(a)).collect();
-        let kept = Kept { context, non_differentiable, materialize, places, inputs, saved: saved.len(), results };
-        node.keep(kept, residuals);
+        let kept =
+            SavedContext { context, non_differentiable, materialize, places, inputs, saved: saved.len(), results };
+        node.save_context(kept, residuals);
         Ok(run)
     }
 
@@ -280,7 +281,7 @@ impl CustomPrimitive {
     /// The inputs' cotangents, by the function's own rule or the transpose of its jvp.
     fn cotangents(
         &self,
-        kept: &Kept,
+        kept: &SavedContext,
         setup: &Setup,
         node: &Node,
         given: &[Option<Tensor>],
@@ -356,7 +357,7 @@ impl Primitive for CustomPrimitive {
         needs: Mask,
     ) -> Result<Tangents> {
         let Some(node) = point.node else { bail!(Internal, "{}: no node", self.f.name()) };
-        let Some(kept) = node.kept() else { bail!(Internal, "{}: nothing kept", self.f.name()) };
+        let Some(kept) = node.saved_context() else { bail!(Internal, "{}: nothing kept", self.f.name()) };
         let edges = &node.edges;
         let needs = &Set::of_mask(needs, edges.len(), |i| edges[i].is_some());
         let residuals = &point.residuals[..kept.saved];

@@ -215,8 +215,8 @@ impl Map {
         let pulled = pull(&nodes, roots, false)?;
         // What a custom function among the steps saved counts as following the vectors; what is linear has a transpose that
         // does not depend on them.
-        let settled = |t: Tensor| if t.level() == trace.id() { t.below().cloned().unwrap_or(t) } else { t };
-        let pulled: Tangents = pulled.into_iter().map(|t| t.map(settled)).collect();
+        let untraced = |t: Tensor| if t.level() == trace.id() { t.below().cloned().unwrap_or(t) } else { t };
+        let pulled: Tangents = pulled.into_iter().map(|t| t.map(untraced)).collect();
         drop(trace);
         let mut pulled = pulled.into_iter();
         Ok(places.into_iter().map(|p| if p { pulled.next().flatten() } else { None }).collect())

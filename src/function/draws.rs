@@ -6,22 +6,22 @@ use crate::ops::rewind::{self, Marks, Rewind};
 /// Where the generators stood that a function drew from, so that it can draw the same numbers again.
 pub struct Draws {
     marks: Marks,
-    moment: u32,
+    serial: u32,
 }
 
 impl Draws {
     /// Runs `f`; what it drew, if it drew anything.
     pub fn of<R>(f: impl FnOnce() -> R) -> (R, Option<Draws>) {
-        let (moment, noted) = (level::moment(), Rewind::open());
+        let (serial, noted) = (level::next_serial(), Rewind::open());
         let out = f();
-        let draws = noted.has_drawn().then(|| Draws { marks: noted.marks(), moment });
+        let draws = noted.has_drawn().then(|| Draws { marks: noted.marks(), serial });
         (out, draws)
     }
 
     /// Draws repeat those of the function, until this is dropped.
     pub fn again(&self) -> Again {
         let now = self.marks.now();
-        let span = rewind::replay((self.moment, level::moment()));
+        let span = rewind::replay((self.serial, level::next_serial()));
         self.marks.restore();
         Again { now, span, _noted: Rewind::repeating() }
     }

@@ -15,9 +15,9 @@ pub struct Followers {
     pub traced: bool,
 }
 
-type Levels = SmallVec<[LevelId; 4]>;
+type LevelIds = SmallVec<[LevelId; 4]>;
 
-fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
+fn collect(value: &Tensor, tapes: &mut LevelIds, duals: &mut LevelIds) {
     let mut next = Some(value);
     while let Some(t) = next {
         let id = t.level();
@@ -41,7 +41,7 @@ fn collect(value: &Tensor, tapes: &mut Levels, duals: &mut Levels) {
 impl Followers {
     /// What follows these values.
     pub fn of<'a>(values: impl IntoIterator<Item = &'a Tensor>) -> Followers {
-        let (mut tapes, mut duals) = (Levels::new(), Levels::new());
+        let (mut tapes, mut duals) = (LevelIds::new(), LevelIds::new());
         values.into_iter().filter(|t| t.level() != LevelId::DENSE).for_each(|t| collect(t, &mut tapes, &mut duals));
         Followers { tapes: tapes.len(), duals: duals.len(), traced: level::tracing() != LevelId::DENSE }
     }

@@ -2,8 +2,8 @@
 //! differentiates saved values itself wants these back.
 
 use super::Setup;
-use crate::core::kept::Places;
 use crate::core::node::Link;
+use crate::core::saved_context::Places;
 use crate::core::{Edge, LevelId, Node, Set, Tensor};
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl History {
 
     fn places(&self) -> &Places {
         match &self.of {
-            Of::Swept(node) => node.kept().map_or(&Places::None, |kept| &kept.places),
+            Of::Swept(node) => node.saved_context().map_or(&Places::None, |kept| &kept.places),
             Of::Derived(places) => places,
         }
     }

@@ -24,7 +24,7 @@ use std::sync::Mutex;
 
 /// What an operator is in those of its arguments that depend on the (co)tangents.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum Linearity {
     Linear,
     /// Linear, and its other arguments are added.
     Affine,
@@ -33,9 +33,9 @@ enum Kind {
     Other,
 }
 
-fn kind(prim: Prim<'_>, params: &Params, args: &[Atom]) -> Kind {
+fn kind(prim: Prim<'_>, params: &Params, args: &[Atom]) -> Linearity {
     if prim.custom().is_some() {
-        return Kind::Unknown;
+        return Linearity::Unknown;
     }
     let (mut vars, mut others): (Mask, Mask) = (0, 0);
     for (i, a) in args.iter().enumerate() {
@@ -46,15 +46,15 @@ fn kind(prim: Prim<'_>, params: &Params, args: &[Atom]) -> Kind {
         }
     }
     match prim.is_affine(params, vars) {
-        false => Kind::Other,
-        true if others != 0 && prim.is_affine(params, vars | others) => Kind::Affine,
-        true => Kind::Linear,
+        false => Linearity::Other,
+        true if others != 0 && prim.is_affine(params, vars | others) => Linearity::Affine,
+        true => Linearity::Linear,
     }
 }
 
 /// Whether an error may have to name the line of this step.
 pub fn is_notable(prim: Prim<'_>, params: &Params, args: &[Atom], outs: &[Tensor]) -> bool {
-    kind(prim, params, args) != Kind::Linear || outs.iter().any(|o| !o.dtype().is_differentiable())
+    kind(prim, params, args) != Linearity::Linear || outs.iter().any(|o| !o.dtype().is_differentiable())
 }
 
 /// A step that is not linear, or may not be.
@@ -99,11 +99,11 @@ pub fn inspect(recording: &Recording, results: &[u32]) -> Result<Findings> {
                 found.fault = Some(fault(i, "runs where nothing is recorded"))
             }
             _ if !smooth => found.fault = Some(fault(i, "gives what has no derivative")),
-            Kind::Other => found.fault = Some(fault(i, "is not linear")),
-            Kind::Unknown if !passes(i, &recording.vars, &needed)? => {
+            Linearity::Other => found.fault = Some(fault(i, "is not linear")),
+            Linearity::Unknown if !passes(i, &recording.vars, &needed)? => {
                 found.fault = Some(fault(i, "was tried and is not linear"))
             }
-            Kind::Affine if i.args.iter().any(added) => found.added = Some(fault(i, "takes a constant besides")),
+            Linearity::Affine if i.args.iter().any(added) => found.added = Some(fault(i, "takes a constant besides")),
             _ => {}
         }
     }

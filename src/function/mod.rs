@@ -22,13 +22,13 @@ mod draws;
 mod followers;
 mod hidden;
 mod history;
-mod kept;
 mod linearity;
 mod lost;
 #[doc(hidden)]
 pub mod operator;
 #[doc(hidden)]
 pub mod rules;
+mod setup_of;
 #[cfg(test)]
 mod tests;
 
@@ -60,13 +60,13 @@ pub use followers::Followers;
 #[doc(hidden)]
 pub use history::History;
 #[doc(hidden)]
-pub use kept::kept;
-#[doc(hidden)]
 pub use linearity::{is_tried, pass_on};
 #[doc(hidden)]
 pub use lost::lost;
+#[doc(hidden)]
+pub use setup_of::setup_of;
 
-pub use crate::core::kept::Context;
+pub use crate::core::saved_context::Context;
 pub use crate::core::{BatchInfo, Outputs, Set, Tangents};
 /// A short list of tensors.
 pub type Values = SmallVec<[Tensor; 4]>;

@@ -11,10 +11,10 @@ use super::followers::Followers;
 use super::{Context, Forward, Function, Rule, Setup, Source, agree, apply_all, is_tried, transposed};
 use crate::base::{Error, Result};
 use crate::core::level::GradMode;
+use crate::core::method_scope::{self, LevelSet};
 use crate::core::node::{Meta, Metas};
 use crate::core::origin::{Origin, at_here};
 use crate::core::reach::Reach;
-use crate::core::watch::{self, Levels};
 use crate::core::{Edge, Outputs, Set, Tangents, Tensor};
 use crate::rules::basis;
 use crate::transforms::jvp::Duals;
@@ -103,8 +103,8 @@ pub trait Rules: Send + Sync + 'static {
         Ok(())
     }
     /// Runs `f` as a part of the call, which must not use values of these levels behind its arguments.
-    fn within(&self, part: Part, levels: Levels, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
-        let _running = watch::enter(self.origin(), self.title(part), levels);
+    fn within(&self, part: Part, levels: LevelSet, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        let _running = method_scope::enter(self.origin(), self.title(part), levels);
         f()
     }
     /// Runs `f` as the rule for reverse mode of a sweep that gives these cotangents.
@@ -114,7 +114,7 @@ pub trait Rules: Send + Sync + 'static {
         _cotangents: &[Option<Tensor>],
         f: &mut dyn FnMut() -> Result<Tangents>,
     ) -> Result<Tangents> {
-        let _running = watch::enter(self.origin(), self.title(Part::Bwd), Levels::NONE);
+        let _running = method_scope::enter(self.origin(), self.title(Part::Bwd), LevelSet::NONE);
         f()
     }
 
@@ -138,7 +138,7 @@ struct Ran {
 }
 
 /// What the setup of one level leaves.
-struct Kept {
+struct RuleContext {
     ran: Context,
     /// For each argument which of the saved tensors it is.
     inputs: SmallVec<[Option<usize>; 4]>,
@@ -149,7 +149,7 @@ struct Kept {
 /// What the rules of a call read.
 pub struct At<'a> {
     pub setup: &'a Setup,
-    kept: &'a Kept,
+    kept: &'a RuleContext,
     ran: &'a Ran,
 }
 
@@ -192,7 +192,7 @@ pub struct Ruled<R> {
     part: Part,
     /// How many levels differentiate the call.
     levels: usize,
-    live: Levels,
+    live: LevelSet,
 }
 
 /// Runs a function with rules on values that `followers` follow. Gives all outputs, and the call.
@@ -204,7 +204,7 @@ pub fn apply_rules<R: Rules>(rules: R, args: &[Tensor], followers: Followers) ->
     let part = if rules.has(Rule::Backward) && needed { Part::Fwd } else { Part::Function };
     // A traced call may run again under any levels.
     let levels = if followers.traced { usize::MAX } else { followers.levels() };
-    let call = Arc::new(Ruled { rules, part, levels, live: Levels::live() });
+    let call = Arc::new(Ruled { rules, part, levels, live: LevelSet::live() });
     let f: Arc<dyn Function> = call.clone();
     let run = apply_all(&f, args)?;
     Ok((call, run))
@@ -221,7 +221,7 @@ fn missing_state(name: &str) -> Error {
 
 impl<R: Rules> Ruled<R> {
     fn at<'a>(&self, setup: &'a Setup) -> Result<At<'a>> {
-        let kept = setup.context.downcast_ref::<Kept>();
+        let kept = setup.context.downcast_ref::<RuleContext>();
         let ran = kept.and_then(|k| Some((k, k.ran.downcast_ref::<Ran>()?)));
         let (kept, ran) = ran.ok_or_else(|| missing_state(self.rules.name()))?;
         Ok(At { setup, kept, ran })
@@ -234,7 +234,7 @@ impl<R: Rules> Ruled<R> {
     }
 
     fn backward_rule(&self, at: &At<'_>, cotangents: &[Option<Tensor>]) -> Result<Tangents> {
-        watch::rename(self.rules.title(Part::Bwd));
+        method_scope::rename(self.rules.title(Part::Bwd));
         if self.rules.symbolic() || cotangents.iter().zip(at.outputs()).all(|(c, m)| !is_missing(c, m)) {
             return self.rules.backward(at, cotangents);
         }
@@ -247,7 +247,7 @@ impl<R: Rules> Ruled<R> {
     }
 
     fn forward_rule(&self, at: &At<'_>, tangents: &[Option<Tensor>]) -> Result<Tangents> {
-        watch::rename(self.rules.title(Part::Jvp));
+        method_scope::rename(self.rules.title(Part::Jvp));
         let mut given: Tangents = tangents.iter().cloned().collect();
         if !self.rules.symbolic() {
             for (i, t) in given.iter_mut().enumerate().filter(|(_, t)| t.is_none()) {
@@ -308,7 +308,7 @@ impl<R: Rules> Ruled<R> {
             None => at.input(i).cloned().ok_or_else(|| missing_state(self.rules.name())),
         });
         let args = args.collect::<Result<SmallVec<[Tensor; 4]>>>()?;
-        watch::rename(self.rules.title(self.part));
+        method_scope::rename(self.rules.title(self.part));
         let again = {
             let _again = at.ran.draws.as_ref().map(Draws::again);
             self.rules.run(self.part, &args, Turn::Again)?
@@ -467,7 +467,7 @@ impl<R: Rules> Function for Ruled<R> {
 
     fn rerun(&self, _: &Setup, args: &[Tensor]) -> Result<Outputs> {
         let mut outputs = Outputs::new();
-        self.rules.within(self.part, Levels::NONE, &mut || {
+        self.rules.within(self.part, LevelSet::NONE, &mut || {
             outputs = self.rules.run(self.part, args, Turn::Again)?.forward.outputs;
             Ok(())
         })?;
@@ -485,7 +485,8 @@ impl<R: Rules> Function for Ruled<R> {
             && !ran.metas[ran.count..].iter().any(|m| m.dtype.is_differentiable());
         let mut setup = Setup::saving([]);
         setup.materialize = false;
-        let mut kept = Kept { ran: context.clone(), inputs: smallvec![None; inputs.len()], residuals: SmallVec::new() };
+        let mut kept =
+            RuleContext { ran: context.clone(), inputs: smallvec![None; inputs.len()], residuals: SmallVec::new() };
         for (i, x) in inputs.iter().enumerate() {
             if !sparing || ran.residuals.contains(&Place::Input(i)) || self.rules.keeps(i) {
                 kept.inputs[i] = Some(setup.saved.len());
@@ -532,7 +533,7 @@ impl<R: Rules> Function for Ruled<R> {
     }
 
     fn reach_context(&self, context: &Context, reach: &mut Reach<'_>) {
-        if let Some(kept) = context.downcast_ref::<Kept>()
+        if let Some(kept) = context.downcast_ref::<RuleContext>()
             && let Some(ran) = kept.ran.downcast_ref::<Ran>()
             && reach.owns(&kept.ran)
             && let Some(state) = &ran.state

@@ -7,8 +7,8 @@ use crate::dense::random::default_generator;
 use crate::ops::random::rand_like;
 use crate::ops::value::setting::{Device, Layout, MemoryFormat};
 use crate::{
-    DType, Kind, Result, Tensor, VmapOptions, bail, grad, hessian, jacfwd, jacrev, jvp, linearize, trace, vjp, vmap,
-    vmap_with,
+    DType, ErrorKind, Result, Tensor, VmapOptions, bail, grad, hessian, jacfwd, jacrev, jvp, linearize, trace, vjp,
+    vmap, vmap_with,
 };
 use smallvec::smallvec;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -370,7 +370,7 @@ fn wrong_rules_raise() {
         assert!(e.message().starts_with(text), "{e}");
     }
     close(&grad(wrong("broadcast"), &x).unwrap(), &[2.0; 3]);
-    assert_eq!(grad(wrong("nothing"), &x).unwrap_err().kind(), Kind::NotImplemented);
+    assert_eq!(grad(wrong("nothing"), &x).unwrap_err().kind(), ErrorKind::NotImplemented);
 }
 
 #[test]

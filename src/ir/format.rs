@@ -49,7 +49,7 @@ impl Program {
                 self.captures.len()
             );
         }
-        let mut out = Writer(NAME.to_vec());
+        let mut out = ProgramWriter(NAME.to_vec());
         out.word(VERSION);
         out.word(self.inputs as u64);
         out.word(self.vars.len() as u64);
@@ -101,9 +101,9 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
-struct Writer(Vec<u8>);
+struct ProgramWriter(Vec<u8>);
 
-impl Writer {
+impl ProgramWriter {
     fn word(&mut self, word: u64) {
         self.0.extend_from_slice(&word.to_le_bytes());
     }

@@ -2,7 +2,7 @@
 
 use super::adjugate::adjugate;
 use super::decompositions::inverse;
-use crate::base::{Element, Error, Kind, Result, Shape};
+use crate::base::{Element, Error, ErrorKind, Result, Shape};
 use crate::core::origin::at_here;
 use crate::core::primitive::Saves;
 use crate::core::{Meta, Params, Prim, Primitive, Tensor, call_many};
@@ -41,7 +41,7 @@ pub(super) static SLOGDET: Matrix = Matrix {
         Ok(smallvec![Some(mul(&turn, point.output(0)?)?), Some(cast(&change, change.dtype().real())?)])
     },
     fault: |e| match e.kind() {
-        Kind::LinAlg => Error::linalg(format!(
+        ErrorKind::LinAlg => Error::linalg(format!(
             "linalg.slogdet: 'logabsdet' has no derivative for a singular matrix, where it is -inf{}; regularise the \
              matrix, or differentiate linalg.det",
             at_here()

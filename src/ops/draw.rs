@@ -185,7 +185,7 @@ fn forbidden(op: &str, l: &level::Level) -> Error {
 }
 
 fn draw(op: &str, d: Draw) -> Result<Tensor> {
-    crate::core::watch::check_random(op)?;
+    crate::core::method_scope::check_random(op)?;
     for l in level::visible() {
         let LevelKind::Batch { size, randomness } = l.kind else { continue };
         match if rewind::passes(&l) { Randomness::Same } else { randomness } {

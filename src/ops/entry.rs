@@ -1,6 +1,6 @@
 //! One operator of the table.
 
-use super::value::{Kind, Value};
+use super::value::{ArgKind, Value};
 use crate::base::Result;
 use crate::core::{Primitive, Tensor};
 
@@ -8,7 +8,7 @@ use crate::core::{Primitive, Tensor};
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: ArgKind,
     /// Whether `None` is accepted.
     pub optional: bool,
     /// The default as written in Rust; `None` if the argument is required.

@@ -93,7 +93,7 @@ fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce:
 
 /// PyTorch reports indices out of range here as a RuntimeError.
 fn as_runtime(e: crate::Error) -> crate::Error {
-    if e.kind() == crate::Kind::Index { crate::Error::runtime(e.message()) } else { e }
+    if e.kind() == crate::ErrorKind::Index { crate::Error::runtime(e.message()) } else { e }
 }
 
 /// `x[…, index, …]` along a dimension, as rows.

@@ -108,7 +108,7 @@ ops! { TABLE:
     /// tensor([[0.5000]])
     fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] {
         inverse(A).map_err(|e| match e.kind() {
-            crate::Kind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
+            crate::ErrorKind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
             _ => e,
         })
     }

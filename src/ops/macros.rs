@@ -170,7 +170,7 @@ macro_rules! __declared {
 #[macro_export]
 macro_rules! refuse {
     ($kind:ident, $($arg:tt)*) => {
-        return Err($crate::ops::signature::refused($crate::base::Kind::$kind, format_args!($($arg)*)))
+        return Err($crate::ops::signature::refused($crate::base::ErrorKind::$kind, format_args!($($arg)*)))
     };
 }
 

@@ -47,7 +47,7 @@ pub mod windows;
 
 pub use cost::Cost;
 pub use entry::{Entry, Flags, Param};
-pub use value::{Arg, Kind, Value};
+pub use value::{Arg, ArgKind, Value};
 
 use crate::core::Primitive;
 use crate::core::params::Type;

@@ -17,14 +17,14 @@ type Mark = (Option<Arc<dyn Parameters>>, [u8; 16]);
 pub struct Marks(Vec<Mark>);
 
 /// A part of the program whose draws are noted.
-struct Frame {
+struct DrawFrame {
     marks: Marks,
     /// It repeats earlier draws, and puts the generators back: the parts around it have not drawn.
     repeats: bool,
 }
 
 thread_local! {
-    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    static FRAMES: RefCell<Vec<DrawFrame>> = const { RefCell::new(Vec::new()) };
     static REPLAY: Cell<Span> = const { Cell::new((0, 0)) };
 }
 
@@ -86,7 +86,7 @@ impl Rewind {
     }
 
     fn with(repeats: bool) -> Rewind {
-        FRAMES.with_borrow_mut(|f| f.push(Frame { marks: Marks::default(), repeats }));
+        FRAMES.with_borrow_mut(|f| f.push(DrawFrame { marks: Marks::default(), repeats }));
         Rewind(PhantomData)
     }
 

@@ -41,7 +41,7 @@ fn name_error(path: &str, flags: Flags, e: Error) -> Error {
 
 /// An error of the operator whose body runs.
 #[cold]
-pub fn refused(kind: crate::base::Kind, text: std::fmt::Arguments<'_>) -> Error {
+pub fn refused(kind: crate::base::ErrorKind, text: std::fmt::Arguments<'_>) -> Error {
     Error::new(kind, format!("{HERE}(): {text}"))
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// What a parameter accepts; the host language converts by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ArgKind {
     Tensor,
     /// A tensor, or a number, which is weak in promotion.
     Operand,
@@ -46,7 +46,7 @@ pub enum Setting {
 
 /// Parameter types of settings: the host language has checked them, and entries have nothing to do with them.
 pub mod setting {
-    use super::{Arg, Kind, Result, Setting, Value};
+    use super::{Arg, ArgKind, Result, Setting, Value};
 
     macro_rules! settings {
         ($($(#[doc = $doc:literal])* $name:ident)*) => {$(
@@ -56,7 +56,7 @@ pub mod setting {
                 None,
             }
             impl Arg<'_> for $name {
-                const KIND: Kind = Kind::Setting(Setting::$name);
+                const KIND: ArgKind = ArgKind::Setting(Setting::$name);
                 fn from_value(_: &Value) -> Result<Self> {
                     Ok($name::None)
                 }
@@ -77,24 +77,24 @@ pub mod setting {
     }
 }
 
-impl Kind {
+impl ArgKind {
     /// The name in stubs and in the list that Python sees.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Tensor => "Tensor",
-            Kind::Operand => "TensorOrNumber",
-            Kind::Number => "Number",
-            Kind::Int => "int",
-            Kind::Float => "float",
-            Kind::Bool => "bool",
-            Kind::Str => "str",
-            Kind::Ints => "ints",
-            Kind::DType => "dtype",
-            Kind::Tensors => "Tensors",
-            Kind::Operands => "TensorsOrNumbers",
-            Kind::Index => "index",
-            Kind::Generator => "Generator",
-            Kind::Setting(_) | Kind::Any => "any",
+            ArgKind::Tensor => "Tensor",
+            ArgKind::Operand => "TensorOrNumber",
+            ArgKind::Number => "Number",
+            ArgKind::Int => "int",
+            ArgKind::Float => "float",
+            ArgKind::Bool => "bool",
+            ArgKind::Str => "str",
+            ArgKind::Ints => "ints",
+            ArgKind::DType => "dtype",
+            ArgKind::Tensors => "Tensors",
+            ArgKind::Operands => "TensorsOrNumbers",
+            ArgKind::Index => "index",
+            ArgKind::Generator => "Generator",
+            ArgKind::Setting(_) | ArgKind::Any => "any",
         }
     }
 }
@@ -175,14 +175,14 @@ impl Value {
 
 /// A Rust parameter type of an entry.
 pub trait Arg<'a>: Sized {
-    const KIND: Kind;
+    const KIND: ArgKind;
     /// Whether `None` is accepted.
     const OPTIONAL: bool = false;
     fn from_value(v: &'a Value) -> Result<Self>;
 }
 
 #[cold]
-fn wrong(want: Kind, got: &Value) -> Error {
+fn wrong(want: ArgKind, got: &Value) -> Error {
     Error::type_(format!("expected {}, got {}", want.name(), got.type_name()))
 }
 
@@ -210,10 +210,10 @@ impl<T: Into<Scalar>> From<T> for Operand<'_> {
 macro_rules! arg {
     ($($t:ty, $kind:ident, $($pat:pat => $out:expr),+;)*) => {$(
         impl<'a> Arg<'a> for $t {
-            const KIND: Kind = Kind::$kind;
+            const KIND: ArgKind = ArgKind::$kind;
             #[inline]
             fn from_value(v: &'a Value) -> Result<Self> {
-                match v { $($pat => Ok($out),)+ other => Err(wrong(Kind::$kind, other)) }
+                match v { $($pat => Ok($out),)+ other => Err(wrong(ArgKind::$kind, other)) }
             }
         }
     )*};
@@ -235,34 +235,34 @@ arg! {
 }
 
 impl<'a> Arg<'a> for &'a Value {
-    const KIND: Kind = Kind::Any;
+    const KIND: ArgKind = ArgKind::Any;
     fn from_value(v: &'a Value) -> Result<Self> {
         Ok(v)
     }
 }
 
 impl<'a> Arg<'a> for Vec<&'a Tensor> {
-    const KIND: Kind = Kind::Tensors;
+    const KIND: ArgKind = ArgKind::Tensors;
     fn from_value(v: &'a Value) -> Result<Self> {
         match v {
             Value::List(items) | Value::Tuple(items) => items.iter().map(<&Tensor>::from_value).collect(),
-            other => Err(wrong(Kind::Tensors, other)),
+            other => Err(wrong(ArgKind::Tensors, other)),
         }
     }
 }
 
 impl<'a> Arg<'a> for Vec<Operand<'a>> {
-    const KIND: Kind = Kind::Operands;
+    const KIND: ArgKind = ArgKind::Operands;
     fn from_value(v: &'a Value) -> Result<Self> {
         match v {
             Value::List(items) | Value::Tuple(items) => items.iter().map(Operand::from_value).collect(),
-            other => Err(wrong(Kind::Operands, other)),
+            other => Err(wrong(ArgKind::Operands, other)),
         }
     }
 }
 
 impl<'a, T: Arg<'a>> Arg<'a> for Option<T> {
-    const KIND: Kind = T::KIND;
+    const KIND: ArgKind = T::KIND;
     const OPTIONAL: bool = true;
     #[inline]
     fn from_value(v: &'a Value) -> Result<Self> {

@@ -26,7 +26,7 @@ pub fn has_history(t: &Tensor) -> bool {
 }
 
 /// The value without wrappers of tapes and dual levels that are gone. Batches and traces that are gone are an error.
-pub fn settle(t: Tensor) -> Result<Tensor> {
+pub fn without_closed(t: Tensor) -> Result<Tensor> {
     let mut t = t;
     loop {
         let below = match t.payload() {

@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// An operator that gave a view, without its base, and which of its outputs the view is.
 #[derive(Clone)]
 pub struct Lens {
-    call: Call,
+    call: ReplayedView,
     output: usize,
 }
 
 #[derive(Clone)]
-enum Call {
+enum ReplayedView {
     /// An entry of the table; the first argument stands for the base.
     Entry {
         entry: &'static Entry,
@@ -36,24 +36,25 @@ pub fn lenses(entry: &'static Entry, mut args: Vec<Value>, outputs: usize) -> im
         *base = Value::Missing;
     }
     let args: Arc<[Value]> = args.into();
-    (0..outputs).map(move |output| Lens { call: Call::Entry { entry, args: args.clone(), many: outputs > 1 }, output })
+    (0..outputs)
+        .map(move |output| Lens { call: ReplayedView::Entry { entry, args: args.clone(), many: outputs > 1 }, output })
 }
 
 impl Lens {
     /// A basic index.
     pub fn index(items: Vec<IndexItem>) -> Lens {
-        Lens { call: Call::Index(items.into()), output: 0 }
+        Lens { call: ReplayedView::Index(items.into()), output: 0 }
     }
     pub fn region(region: Region) -> Lens {
-        Lens { call: Call::Region(Arc::new(region)), output: 0 }
+        Lens { call: ReplayedView::Region(Arc::new(region)), output: 0 }
     }
 
     /// The view of a value.
     pub fn apply(&self, base: &Tensor) -> Result<Tensor> {
         match &self.call {
-            Call::Index(items) => indexing::get(base, items),
-            Call::Region(region) => part::show(base, region),
-            Call::Entry { entry, args, .. } => {
+            ReplayedView::Index(items) => indexing::get(base, items),
+            ReplayedView::Region(region) => part::show(base, region),
+            ReplayedView::Entry { entry, args, .. } => {
                 let mut args = args.to_vec();
                 if let Some(first) = args.first_mut() {
                     *first = Value::Tensor(base.clone());
@@ -70,7 +71,7 @@ impl Lens {
     /// The part of a layout that the view shows, where that is known without running it.
     pub fn part(&self) -> Option<impl Fn(&Layout) -> Result<Layout> + '_> {
         match &self.call {
-            Call::Index(items) => Some(|l: &Layout| index::part(l, items)),
+            ReplayedView::Index(items) => Some(|l: &Layout| index::part(l, items)),
             _ => None,
         }
     }
@@ -78,7 +79,9 @@ impl Lens {
     /// What must not be written to while a tape records: one of several outputs.
     pub fn forbids_writes(&self) -> Option<String> {
         match &self.call {
-            Call::Entry { entry, many: true, .. } => Some(format!("Output {} of {}", self.output, entry.short_name())),
+            ReplayedView::Entry { entry, many: true, .. } => {
+                Some(format!("Output {} of {}", self.output, entry.short_name()))
+            }
             _ => None,
         }
     }

@@ -36,14 +36,14 @@ pub fn set_options(options: PrintOptions) {
 }
 
 /// The indices of each dimension that are printed, with `None` for the ellipsis.
-struct Grid {
+struct ElementGrid {
     kept: Vec<Vec<Option<usize>>>,
     /// Elements that were looked at.
     seen: Cell<usize>,
 }
 
-impl Grid {
-    fn new(shape: &[usize], o: &PrintOptions, summarize: bool) -> Grid {
+impl ElementGrid {
+    fn new(shape: &[usize], o: &PrintOptions, summarize: bool) -> ElementGrid {
         let edge = o.edge_items;
         let along = |&n: &usize| {
             if !summarize || (n <= edge.saturating_mul(2) && edge > 0) {
@@ -52,7 +52,7 @@ impl Grid {
             let ends = (0..edge).map(Some).chain([None]).chain((n - edge.min(n)..n).map(Some));
             ends.collect()
         };
-        Grid { kept: shape.iter().map(along).collect(), seen: Cell::new(0) }
+        ElementGrid { kept: shape.iter().map(along).collect(), seen: Cell::new(0) }
     }
 
     /// Calls `f` for every printed element.
@@ -158,15 +158,15 @@ fn scientific(x: f64, precision: usize) -> String {
 }
 
 /// One formatter, or two for complex numbers.
-struct Writer<'a> {
+struct ElementPrinter<'a> {
     array: &'a Array,
-    grid: Grid,
+    grid: ElementGrid,
     real: Formatter,
     imag: Option<Formatter>,
     options: PrintOptions,
 }
 
-impl Writer<'_> {
+impl ElementPrinter<'_> {
     fn number(&self, v: Scalar) -> String {
         let Some(imag) = &self.imag else { return self.real.format(v) };
         let z = v.as_complex();
@@ -228,7 +228,7 @@ pub fn elements(array: &Array, indent: usize) -> Result<String> {
         return Ok("[]".into());
     }
     let o = options();
-    let grid = Grid::new(array.shape(), &o, array.numel() > o.threshold);
+    let grid = ElementGrid::new(array.shape(), &o, array.numel() > o.threshold);
     let mut values = Vec::new();
     grid.visit(array, &mut |v| values.push(v))?;
     let (real, imag) = if array.dtype().is_complex() {
@@ -238,7 +238,7 @@ pub fn elements(array: &Array, indent: usize) -> Result<String> {
     } else {
         (Formatter::new(array.dtype().is_float(), &o, &values)?, None)
     };
-    Writer { array, grid, real, imag, options: o }.block(&mut Vec::new(), indent)
+    ElementPrinter { array, grid, real, imag, options: o }.block(&mut Vec::new(), indent)
 }
 
 /// A tensor without data, as PyTorch prints it.

@@ -55,14 +55,14 @@ fn nothing(what: &str, reading: Reading) -> Error {
     let text = match (reading, what) {
         (Reading::Item | Reading::Truth, _) => "Tensor.item() cannot be called on meta tensors",
         (_, "numpy()" | "__array__()") => {
-            let (rule, line) = (crate::core::watch::without_data(), origin::at_here());
+            let (rule, line) = (crate::core::method_scope::without_data(), origin::at_here());
             return Error::type_(format!(
                 "can't convert meta device type tensor to numpy: it has no data.{rule}{line}"
             ));
         }
         _ => return no_data(),
     };
-    let (rule, line) = (crate::core::watch::without_data(), origin::at_here());
+    let (rule, line) = (crate::core::method_scope::without_data(), origin::at_here());
     Error::runtime(format!("{text}: {what} reads data, and there is none.{rule}{line}"))
 }
 
@@ -86,7 +86,8 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
         && let LevelKind::Trace(recorder) = &level.kind
         && recorder.is_noting()
     {
-        let (place, rule) = (origin::at_here(), crate::core::watch::running().unwrap_or_else(|| "the rule".into()));
+        let (place, rule) =
+            (origin::at_here(), crate::core::method_scope::running().unwrap_or_else(|| "the rule".into()));
         return Error::runtime(format!(
             "{rule} is being transposed, so it must be linear, and {what} looks at the data of what it is given{place}; \
              {rewrite}, or write a rule for the other mode"
@@ -101,7 +102,7 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
         _ => "trace: the value is not known while a program is being recorded",
     };
     let place = origin::here().map(|p| format!(" at {p}")).unwrap_or_default();
-    let advice = if transform == "vmap" { crate::core::watch::advice() } else { String::new() };
+    let advice = if transform == "vmap" { crate::core::method_scope::advice() } else { String::new() };
     Error::runtime(format!("{what} was called{place} on a value of {origin}. {problem}; {rewrite}{advice}"))
 }
 

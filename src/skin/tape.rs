@@ -328,8 +328,8 @@ mod tests {
     use std::sync::Mutex;
 
     #[derive(Default)]
-    struct Sum(Mutex<Vec<f64>>);
-    impl Sink for Sum {
+    struct GradientSum(Mutex<Vec<f64>>);
+    impl Sink for GradientSum {
         fn accumulate(&self, _: &Arc<Node>, g: &Tensor) -> Result<()> {
             self.0.lock().unwrap().extend(g.to_vec::<f64>()?);
             Ok(())
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_sweep_reaches_the_leaves() {
-        let sink = Arc::new(Sum::default());
+        let sink = Arc::new(GradientSum::default());
         let x = leaf(&numbers(&[1.0, 2.0]), sink.clone()).unwrap();
         let y = x.mul(&x).unwrap().sum_all().unwrap();
         assert!(requires_grad(&y) && !is_leaf(&y) && is_leaf(&x));
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_million_nodes_are_swept_and_dropped() {
-        let sink = Arc::new(Sum::default());
+        let sink = Arc::new(GradientSum::default());
         let mut y = leaf(&numbers(&[1.0]), sink.clone()).unwrap();
         for _ in 0..1_000_000 {
             y = y.exp().unwrap();
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn only_what_leads_to_a_target_is_swept() {
-        let sink = Arc::new(Sum::default());
+        let sink = Arc::new(GradientSum::default());
         let x = leaf(&numbers(&[3.0]), sink.clone()).unwrap();
         let w = leaf(&numbers(&[5.0]), sink.clone()).unwrap();
         let h = x.mul(&w).unwrap();
@@ -391,7 +391,7 @@ mod tests {
     fn wrong_roots_are_named() {
         let e = roots("backward", &[numbers(&[1.0])], &[]).err().unwrap();
         assert!(e.message().contains("element 0 of tensors does not require grad"));
-        let x = leaf(&numbers(&[1.0, 2.0]), Arc::new(Sum::default())).unwrap();
+        let x = leaf(&numbers(&[1.0, 2.0]), Arc::new(GradientSum::default())).unwrap();
         assert!(roots("backward", &[x.clone()], &[]).err().unwrap().message().contains("only for scalar outputs"));
         assert!(roots("grad", &[x], &[Some(numbers(&[1.0]))]).err().unwrap().message().contains("Mismatch in shape"));
     }

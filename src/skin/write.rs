@@ -1,6 +1,6 @@
 //! The rules of writing: what may be written where, and what becomes of the history.
 
-use super::history::{self, carry, has_history, settle};
+use super::history::{self, carry, has_history, without_closed};
 use super::read::innermost;
 use crate::bail;
 use crate::base::{Error, Result};
@@ -112,7 +112,7 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
     if old.dense().is_some_and(|a| !a.is_exported()) && new.dense().is_some_and(|a| !a.is_exported()) {
         return Ok(new);
     }
-    let new = without_mixing(op, old, settle(new)?)?;
+    let new = without_mixing(op, old, without_closed(new)?)?;
     check_capture(op, old, birth, &new)?;
     // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
     let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
@@ -176,7 +176,7 @@ pub fn merge_region(
     }
     let check = || -> Result<Tensor> {
         check_overlap(op, region)?;
-        let value = without_mixing(op, &old, settle(value.clone())?)?;
+        let value = without_mixing(op, &old, without_closed(value.clone())?)?;
         check_capture(op, &old, birth, &value)?;
         Ok(value)
     };

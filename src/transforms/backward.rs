@@ -1,7 +1,7 @@
 //! The reverse sweep over a tape. It knows no operator: it needs to add cotangents and to cast them.
 
-use super::front::Front;
-use super::task::{self, Running};
+use super::reverse_queue::ReverseQueue;
+use super::task::{self, RunningTask};
 use crate::base::Result;
 use crate::core::forward;
 use crate::core::host::{self, Anomaly};
@@ -66,18 +66,18 @@ fn run(
     within: Option<Within>,
     visit: Visit<'_>,
 ) -> Result<()> {
-    let mut front = Front::new();
+    let mut queue = ReverseQueue::new();
     let mut starts = SmallVec::new();
     let asked = task::may_be_asked();
     for (edge, grad) in roots {
         if asked {
             starts.push(edge.node.clone());
         }
-        front.give(edge, grad)?;
+        queue.give(edge, grad)?;
     }
-    let task = Running::start(starts, within.clone());
+    let task = RunningTask::start(starts, within.clone());
     let mut passed = 0usize;
-    while let Some(mut p) = front.pop() {
+    while let Some(mut p) = queue.pop() {
         passed += 1;
         if passed.is_multiple_of(POLL) {
             host::poll()?;
@@ -96,18 +96,18 @@ fn run(
             // Nobody comes back to this node: its edges move on.
             for (edge, grad) in node.edges.iter_mut().zip(&mut grads) {
                 if let (Some(edge), Some(grad)) = (edge.take_if(|e| wanted(e)), grad.take()) {
-                    front.give(edge, grad)?;
+                    queue.give(edge, grad)?;
                 }
             }
             continue;
         }
         for (edge, grad) in p.node.edges.iter().zip(&mut grads) {
             if let (Some(edge), Some(grad)) = (edge.as_ref().filter(|e| wanted(e)), grad.take()) {
-                front.give(edge.clone(), grad)?;
+                queue.give(edge.clone(), grad)?;
             }
         }
     }
-    front.close();
+    queue.close();
     task.finish()
 }
 

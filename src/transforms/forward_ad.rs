@@ -72,7 +72,7 @@ fn beyond(op: &str, t: &Tensor) -> Error {
 }
 
 /// The value without wrappers that are gone.
-fn settled(t: &Tensor) -> &Tensor {
+fn live_value(t: &Tensor) -> &Tensor {
     let mut t = t;
     while !level::is_live(t.level()) {
         match t.payload() {
@@ -96,7 +96,7 @@ fn in_front(t: &Tensor, level: LevelId, size: usize) -> Result<Tensor> {
 /// # Errors
 /// `Runtime` if `primal` has a tangent at the level, or belongs to another transform above it.
 pub fn pack(id: LevelId, primal: &Tensor, tangent: &Tensor) -> Result<Tensor> {
-    let (primal, tangent) = (settled(primal), settled(tangent));
+    let (primal, tangent) = (live_value(primal), live_value(tangent));
     let top = primal.level().max(tangent.level());
     if top < id {
         return Ok(Tensor::dual(id, primal.clone(), tangent.clone()));
@@ -133,7 +133,7 @@ pub fn pack(id: LevelId, primal: &Tensor, tangent: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// `Runtime` if the value belongs to a transform that began after the level.
 pub fn unpack(id: LevelId, value: &Tensor) -> Result<(Tensor, Option<Tensor>)> {
-    let value = settled(value);
+    let value = live_value(value);
     let top = value.level();
     if top < id {
         return Ok((value.clone(), None));
@@ -225,6 +225,6 @@ mod tests {
         exit(1).unwrap();
         exit(0).unwrap();
         assert_eq!(depth(), 0);
-        assert_eq!(item(&settled(&y).clone()), 8.0);
+        assert_eq!(item(&live_value(&y).clone()), 8.0);
     }
 }

@@ -2,13 +2,13 @@
 
 pub mod backward;
 pub mod forward_ad;
-mod front;
 pub mod functions;
 pub mod jacobian;
 pub mod jvp;
 pub mod linearize;
 mod options;
 pub mod reverse;
+mod reverse_queue;
 pub mod run;
 pub mod task;
 pub mod vmap;

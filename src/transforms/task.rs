@@ -41,13 +41,13 @@ thread_local! {
 }
 
 /// A sweep that runs; over when dropped.
-pub(super) struct Running(());
+pub(super) struct RunningTask(());
 
-impl Running {
-    pub(super) fn start(roots: Roots, within: Option<Within>) -> Running {
+impl RunningTask {
+    pub(super) fn start(roots: Roots, within: Option<Within>) -> RunningTask {
         let id = NEXT.fetch_add(1, Relaxed);
         TASKS.with_borrow_mut(|t| t.push(Task { id, roots, within, reach: None, callbacks: Vec::new() }));
-        Running(())
+        RunningTask(())
     }
 
     /// Runs the callbacks, also those that callbacks add.
@@ -62,7 +62,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningTask {
     fn drop(&mut self) {
         let task = TASKS.with_borrow_mut(Vec::pop);
         drop(task);

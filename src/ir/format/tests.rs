@@ -159,7 +159,9 @@ fn forged_bytes_never_do_harm() {
                 }
                 Err(e) => {
                     seen.set((read, refused + 1));
-                    prop_assert!(e.kind() == crate::base::Kind::Value || e.kind() == crate::base::Kind::Runtime);
+                    prop_assert!(
+                        e.kind() == crate::base::ErrorKind::Value || e.kind() == crate::base::ErrorKind::Runtime
+                    );
                 }
             }
             Ok(())

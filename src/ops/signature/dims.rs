@@ -23,7 +23,7 @@ impl Declared<i64> for Dim {
 }
 
 #[cold]
-fn no_tensors(kind: crate::base::Kind) -> Error {
+fn no_tensors(kind: crate::base::ErrorKind) -> Error {
     refused(kind, format_args!("expected a non-empty list of Tensors; give one at least"))
 }
 
@@ -33,12 +33,12 @@ impl Declared<i64> for NewDim {
     type Checked = usize;
     #[inline]
     fn check(dim: i64, at: Place<'_>) -> Result<usize> {
-        let Some(first) = at.subject else { return Err(no_tensors(crate::base::Kind::Runtime)) };
+        let Some(first) = at.subject else { return Err(no_tensors(crate::base::ErrorKind::Runtime)) };
         wrap_argument(HERE, at.name, dim, first.rank().saturating_add(1))
     }
 }
 
-fn without_dimensions(kind: crate::base::Kind, at: Place<'_>) -> Error {
+fn without_dimensions(kind: crate::base::ErrorKind, at: Place<'_>) -> Error {
     refused(
         kind,
         format_args!(
@@ -55,8 +55,8 @@ impl Declared<i64> for SplitDim {
     type Checked = usize;
     fn check(dim: i64, at: Place<'_>) -> Result<usize> {
         match at.subject.map(Tensor::rank) {
-            None => Err(no_tensors(crate::base::Kind::Value)),
-            Some(0) => Err(without_dimensions(crate::base::Kind::Runtime, at)),
+            None => Err(no_tensors(crate::base::ErrorKind::Value)),
+            Some(0) => Err(without_dimensions(crate::base::ErrorKind::Runtime, at)),
             Some(rank) => wrap_argument(HERE, at.name, dim, rank),
         }
     }
@@ -77,7 +77,7 @@ impl Declared<i64> for MemberDim {
     type Checked = usize;
     fn check(dim: i64, at: Place<'_>) -> Result<usize> {
         let d = wrap_argument(HERE, at.name, dim, at.rank())?;
-        if at.rank() == 0 { Err(without_dimensions(crate::base::Kind::Index, at)) } else { Ok(d) }
+        if at.rank() == 0 { Err(without_dimensions(crate::base::ErrorKind::Index, at)) } else { Ok(d) }
     }
 }
 /// Such dimensions of a tensor, which may be named twice: for what is to be checked after other arguments.

@@ -15,7 +15,7 @@ impl<const N: usize> KindOf for Ranked<N> {
 
 #[cold]
 fn unsupported(dtype: DType, hint: &str) -> Error {
-    refused(crate::base::Kind::NotImplemented, format_args!("not implemented for {dtype} tensors{hint}"))
+    refused(crate::base::ErrorKind::NotImplemented, format_args!("not implemented for {dtype} tensors{hint}"))
 }
 fn to_floats(dtype: DType) -> &'static str {
     if dtype.is_complex() { "; take its real and imaginary part" } else { "; convert it with .float() or .double()" }
@@ -169,7 +169,7 @@ impl<'a, const N: usize> Declared<&'a Tensor> for Ranked<N> {
 }
 
 #[cold]
-fn no_indices(kind: crate::base::Kind, want: &str, t: &Tensor, name: &str) -> Error {
+fn no_indices(kind: crate::base::ErrorKind, want: &str, t: &Tensor, name: &str) -> Error {
     let got = t.dtype();
     refused(
         kind,
@@ -188,7 +188,7 @@ impl<'a> Declared<&'a Tensor> for IndexTensor {
 }
 /// The tensor, if it is one of indices.
 pub fn index_tensor<'a>(name: &str, t: &'a Tensor) -> Result<&'a Tensor> {
-    if t.dtype() == DType::I64 { Ok(t) } else { Err(no_indices(crate::base::Kind::Runtime, "int64", t, name)) }
+    if t.dtype() == DType::I64 { Ok(t) } else { Err(no_indices(crate::base::ErrorKind::Runtime, "int64", t, name)) }
 }
 fn is_index(t: &Tensor) -> bool {
     matches!(t.dtype(), DType::I64 | DType::I32)
@@ -200,7 +200,7 @@ impl<'a> Declared<&'a Tensor> for Integers {
     type Checked = &'a Tensor;
     #[inline]
     fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
-        if is_index(t) { Ok(t) } else { Err(no_indices(crate::base::Kind::Runtime, "int32 or int64", t, at.name)) }
+        if is_index(t) { Ok(t) } else { Err(no_indices(crate::base::ErrorKind::Runtime, "int32 or int64", t, at.name)) }
     }
 }
 
@@ -235,7 +235,7 @@ impl Declared<&Tensor> for FilledMembers {
     type Checked = Tensor;
     fn check(t: &Tensor, at: Place<'_>) -> Result<Tensor> {
         if !is_index(t) {
-            return Err(no_indices(crate::base::Kind::Index, "int32 or int64", t, at.name));
+            return Err(no_indices(crate::base::ErrorKind::Index, "int32 or int64", t, at.name));
         }
         if t.rank() > 1 {
             refuse!(Runtime, "{} has to be a vector/scalar, but it has {} dimensions", at.name, t.rank());

@@ -29,7 +29,7 @@ impl Copies {
 /// A value in memory of its own. At a level, derivatives and batches go through the copy; a leaf of the ambient tape
 /// becomes plain.
 pub fn deep_copy(value: &Tensor) -> Result<Tensor> {
-    let value = history::settle(value.clone())?;
+    let value = history::without_closed(value.clone())?;
     if value.level() > LevelId::AMBIENT { basis::copy(&value) } else { copy_in_order(&strip(&value)?) }
 }
 
@@ -53,7 +53,7 @@ impl Cell {
         if let Some(done) = copies.of(self) {
             return Ok(done);
         }
-        let value = history::settle(self.read()?)?;
+        let value = history::without_closed(self.read()?)?;
         if value.level() > LevelId::AMBIENT {
             return self.copy_at_level(&value, copies);
         }

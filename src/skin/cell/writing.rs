@@ -223,7 +223,7 @@ impl Cell {
     pub fn dismiss(self: &Arc<Cell>, birth: LevelId) {
         self.state().birth = birth;
         if let Ok(value) = self.read()
-            && let Ok(plain) = history::settle(value.clone())
+            && let Ok(plain) = history::without_closed(value.clone())
             && !plain.same(&value)
         {
             self.replace(Some(plain), |_| ());

@@ -5,7 +5,7 @@ use crate::core::level;
 use crate::core::{Meta, Tensor};
 use crate::ops::linalg;
 use crate::rules::{abstracted, index, part};
-use crate::{DType, Kind, eval_shape, grad, jacfwd, jvp, trace, vjp, vmap};
+use crate::{DType, ErrorKind, eval_shape, grad, jacfwd, jvp, trace, vjp, vmap};
 
 type F = fn(&[Tensor]) -> Result<Vec<Tensor>>;
 
@@ -94,7 +94,7 @@ fn programs_are_recorded_without_data() {
 fn data_is_asked_for_in_vain() {
     let x = Tensor::without_data(Meta::new(DType::F64, [2]));
     let e = x.to_vec::<f64>().unwrap_err();
-    assert_eq!(e.kind(), Kind::NotImplemented);
+    assert_eq!(e.kind(), ErrorKind::NotImplemented);
     assert!(e.message().contains("no data"), "{}", e.message());
     let e = crate::ops::indexing::nonzero_rows(&x).unwrap_err();
     assert!(e.message().contains("depends on the data"), "{}", e.message());

@@ -9,8 +9,8 @@ use crate::core::level::{self, GradMode, Randomness};
 use crate::core::origin::Origin;
 use crate::rules::basis;
 use crate::{
-    Kind, Result, Tensor, VmapOptions, bail, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap,
-    vmap_with,
+    ErrorKind, Result, Tensor, VmapOptions, bail, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp,
+    vmap, vmap_with,
 };
 use smallvec::smallvec;
 use std::cell::RefCell;
@@ -175,7 +175,7 @@ fn a_linear_map_serves_again_and_keeps_only_what_is_linear() {
     close(&values(&g), &slope);
     for (wrong, term) in [(vector(&[1.0]), "shape"), (x.to_dtype(crate::DType::F32).unwrap(), "dtype")] {
         let e = push(&wrong).map(drop).unwrap_err();
-        assert!(e.kind() == Kind::Runtime && e.message().contains(term), "{e}");
+        assert!(e.kind() == ErrorKind::Runtime && e.message().contains(term), "{e}");
     }
 }
 
@@ -296,28 +296,28 @@ fn values_that_escape() {
 #[test]
 fn wrong_arguments() {
     let (x, n) = (vector(&X), Tensor::from_slice([2], &[1_i64, 2]).unwrap());
-    let case = |e: Result<Tensor>, kind: Kind, term: &str| {
+    let case = |e: Result<Tensor>, kind: ErrorKind, term: &str| {
         let e = e.unwrap_err();
         assert!(e.kind() == kind && e.message().contains(term), "{e:?}");
     };
-    case(grad(|x| Ok(x.clone()), &x), Kind::Runtime, "scalar");
-    case(grad(|x| x.sum_all(), &n), Kind::Runtime, "floating point");
-    case(jacrev(|x| x.eq(1.0), &x), Kind::Runtime, "floating-point");
-    case(jacfwd(|x| x.sum_all(), &n), Kind::Value, "floating point");
-    case(vmap(|x| Ok(x.clone()), scalar(1.0)), Kind::Value, "in_dim");
+    case(grad(|x| Ok(x.clone()), &x), ErrorKind::Runtime, "scalar");
+    case(grad(|x| x.sum_all(), &n), ErrorKind::Runtime, "floating point");
+    case(jacrev(|x| x.eq(1.0), &x), ErrorKind::Runtime, "floating-point");
+    case(jacfwd(|x| x.sum_all(), &n), ErrorKind::Value, "floating point");
+    case(vmap(|x| Ok(x.clone()), scalar(1.0)), ErrorKind::Value, "in_dim");
     let two = |inputs: [&Tensor; 2], dims: [Option<i64>; 2]| {
         vmap_with(|[x, _]| Ok(x.clone()), inputs, &VmapOptions::default().in_dims(dims))
     };
-    case(two([&x, &n], [Some(0), Some(0)]), Kind::Value, "same size in the mapped dimension, got sizes [3, 2]");
-    case(two([&x, &n], [None, None]), Kind::Value, "at least one Tensor");
-    case(two([&x, &n], [Some(1), None]), Kind::Value, "got in_dim=1 for an input of 1 dimensions");
+    case(two([&x, &n], [Some(0), Some(0)]), ErrorKind::Value, "same size in the mapped dimension, got sizes [3, 2]");
+    case(two([&x, &n], [None, None]), ErrorKind::Value, "at least one Tensor");
+    case(two([&x, &n], [Some(1), None]), ErrorKind::Value, "got in_dim=1 for an input of 1 dimensions");
     let one = VmapOptions::default();
-    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().in_dims([])), Kind::Value, "1 inputs and 0 in_dims");
-    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().out_dims([0, 0])), Kind::Value, "1 outputs and 2 out_dims");
-    case(vmap_with(|x| Ok(x.clone()), &x, &one.out_dims([1])), Kind::Value, "got out_dim=1 for an output of 1");
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().in_dims([])), ErrorKind::Value, "1 inputs and 0 in_dims");
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.clone().out_dims([0, 0])), ErrorKind::Value, "1 outputs and 2 out_dims");
+    case(vmap_with(|x| Ok(x.clone()), &x, &one.out_dims([1])), ErrorKind::Value, "got out_dim=1 for an output of 1");
     let short = |t: Tensor| jvp(|x| Ok(x.to_vec()), &[vector(&X)], &[t]).map(|mut y| y.0.remove(0));
-    case(short(vector(&[1.0])), Kind::Runtime, "different size");
-    case(short(Tensor::from_slice([3], &[1_i64, 2, 3]).unwrap()), Kind::Value, "floating point");
+    case(short(vector(&[1.0])), ErrorKind::Runtime, "different size");
+    case(short(Tensor::from_slice([3], &[1_i64, 2, 3]).unwrap()), ErrorKind::Value, "floating point");
     let (_, pull) = vjp(|x| Ok(x.to_vec()), &[x.clone()]).unwrap();
     assert!(pull(&[scalar(1.0)]).unwrap_err().message().contains("Mismatch in shape"));
     assert!(pull(&[]).is_err());

@@ -1,4 +1,4 @@
-//! One error type for all crates; the Python module maps each [`Kind`] to a class in one place.
+//! One error type for all crates; the Python module maps each [`ErrorKind`] to a class in one place.
 
 use std::any::Any;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// What went wrong, as a class that callers can match on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// The operation cannot be carried out (shapes, levels, freed graphs, memory).
     Runtime,
     /// An argument has the right type and a wrong value.
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     foreign: Option<Box<dyn Any + Send + Sync>>,
 }
@@ -44,58 +44,58 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// An error of this kind.
     #[cold]
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error(Box::new(Inner { kind, message: message.into(), foreign: None }))
     }
-    /// An error of the kind [`Kind::Runtime`].
+    /// An error of the kind [`ErrorKind::Runtime`].
     #[cold]
     pub fn runtime(message: impl Into<String>) -> Self {
-        Self::new(Kind::Runtime, message)
+        Self::new(ErrorKind::Runtime, message)
     }
-    /// An error of the kind [`Kind::Value`].
+    /// An error of the kind [`ErrorKind::Value`].
     #[cold]
     pub fn value(message: impl Into<String>) -> Self {
-        Self::new(Kind::Value, message)
+        Self::new(ErrorKind::Value, message)
     }
-    /// An error of the kind [`Kind::Type`].
+    /// An error of the kind [`ErrorKind::Type`].
     #[cold]
     pub fn type_(message: impl Into<String>) -> Self {
-        Self::new(Kind::Type, message)
+        Self::new(ErrorKind::Type, message)
     }
-    /// An error of the kind [`Kind::Index`].
+    /// An error of the kind [`ErrorKind::Index`].
     #[cold]
     pub fn index(message: impl Into<String>) -> Self {
-        Self::new(Kind::Index, message)
+        Self::new(ErrorKind::Index, message)
     }
-    /// An error of the kind [`Kind::NotImplemented`].
+    /// An error of the kind [`ErrorKind::NotImplemented`].
     #[cold]
     pub fn not_implemented(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotImplemented, message)
+        Self::new(ErrorKind::NotImplemented, message)
     }
-    /// An error of the kind [`Kind::Overflow`].
+    /// An error of the kind [`ErrorKind::Overflow`].
     #[cold]
     pub fn overflow(message: impl Into<String>) -> Self {
-        Self::new(Kind::Overflow, message)
+        Self::new(ErrorKind::Overflow, message)
     }
-    /// An error of the kind [`Kind::LinAlg`].
+    /// An error of the kind [`ErrorKind::LinAlg`].
     #[cold]
     pub fn linalg(message: impl Into<String>) -> Self {
-        Self::new(Kind::LinAlg, message)
+        Self::new(ErrorKind::LinAlg, message)
     }
-    /// An error of the kind [`Kind::Internal`].
+    /// An error of the kind [`ErrorKind::Internal`].
     #[cold]
     pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(Kind::Internal, message)
+        Self::new(ErrorKind::Internal, message)
     }
     /// Carries an exception of another language; [`Error::into_foreign`] gives it back.
     #[doc(hidden)]
     #[cold]
     pub fn foreign(message: impl Into<String>, payload: Box<dyn Any + Send + Sync>) -> Self {
-        Error(Box::new(Inner { kind: Kind::Foreign, message: message.into(), foreign: Some(payload) }))
+        Error(Box::new(Inner { kind: ErrorKind::Foreign, message: message.into(), foreign: Some(payload) }))
     }
 
     /// What went wrong, as a class.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
     /// What went wrong, in words.
@@ -114,7 +114,7 @@ impl Error {
     /// Whether this is an exception of another language that is no ordinary error: a wish to stop, or the program's own.
     #[doc(hidden)]
     pub fn has_no_text(&self) -> bool {
-        self.0.kind == Kind::Foreign && self.0.message.is_empty()
+        self.0.kind == ErrorKind::Foreign && self.0.message.is_empty()
     }
     /// The error that `f` makes of this one's text, or this one if it has none.
     #[doc(hidden)]
@@ -133,7 +133,7 @@ impl Error {
     /// The same error with one part of its text in place of another; foreign errors stay as they are.
     #[doc(hidden)]
     pub fn replacing(mut self, part: &str, by: &str) -> Self {
-        if self.0.kind != Kind::Foreign && self.0.message.contains(part) {
+        if self.0.kind != ErrorKind::Foreign && self.0.message.contains(part) {
             self.0.message = self.0.message.replace(part, by);
         }
         self
@@ -141,7 +141,7 @@ impl Error {
     /// The same error with `prefix: ` before its message; foreign errors stay as they are.
     #[doc(hidden)]
     pub fn context(mut self, prefix: &str) -> Self {
-        if self.0.kind != Kind::Foreign {
+        if self.0.kind != ErrorKind::Foreign {
             self.0.message = format!("{prefix}: {}", self.0.message);
         }
         self
@@ -167,7 +167,7 @@ impl std::error::Error for Error {}
 #[macro_export]
 macro_rules! bail {
     ($kind:ident, $($arg:tt)*) => {
-        return Err($crate::base::Error::new($crate::base::Kind::$kind, format!($($arg)*)))
+        return Err($crate::base::Error::new($crate::base::ErrorKind::$kind, format!($($arg)*)))
     };
 }
 

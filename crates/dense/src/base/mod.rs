@@ -19,7 +19,7 @@ pub mod shape;
 pub mod size;
 
 pub use dtype::{DType, Element};
-pub use error::{Error, Kind, Result};
+pub use error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use layout::Layout;
 pub use scalar::Scalar;

@@ -2,7 +2,7 @@
 //! language was given.
 
 use super::first_thread::FastLocal;
-use crate::base::{Error, Kind, Result};
+use crate::base::{Error, ErrorKind, Result};
 use std::cell::Cell;
 
 /// What code that does not ask again may need.
@@ -35,7 +35,7 @@ fn refuse(here: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(
-        Kind::Recursion,
+        ErrorKind::Recursion,
         "maximum recursion depth exceeded: the stack of this thread is nearly used up; does a function call itself \
          without end?",
     ))
@@ -89,7 +89,7 @@ mod tests {
                 assert!(check().is_ok());
                 down(0).unwrap_err().kind()
             });
-            assert_eq!(run.unwrap().join().unwrap(), Kind::Recursion);
+            assert_eq!(run.unwrap().join().unwrap(), ErrorKind::Recursion);
         }
     }
 }

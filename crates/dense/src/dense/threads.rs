@@ -141,7 +141,7 @@ fn run_parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
     // SAFETY: only the lifetime changes. `f` is called for claimed tasks only, all are claimed when `work` returns
     // here, and `wait` returns when all claimed ones are done; so nobody calls `f` after this function.
     let f = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), &'static (dyn Fn(usize) + Sync)>(f) };
-    let job = Arc::new(Job {
+    let job = Arc::new(ParallelLoop {
         f,
         tasks,
         next: AtomicUsize::new(0),
@@ -162,7 +162,7 @@ fn run_parallel(tasks: usize, f: &(dyn Fn(usize) + Sync)) {
 }
 
 /// One parallel loop, shared by its caller and the helpers.
-struct Job {
+struct ParallelLoop {
     f: &'static (dyn Fn(usize) + Sync),
     tasks: usize,
     next: AtomicUsize,
@@ -173,7 +173,7 @@ struct Job {
     caller: Thread,
 }
 
-impl Job {
+impl ParallelLoop {
     /// Claims tasks and runs them until none is left.
     fn work(&self) {
         let outer = BUSY.replace(true);
@@ -355,7 +355,7 @@ mod tests {
     fn counts_below_one_are_refused() {
         for n in [0, -3, i64::MIN] {
             let e = set_num_threads(n).unwrap_err();
-            assert_eq!(e.kind(), crate::base::Kind::Runtime);
+            assert_eq!(e.kind(), crate::base::ErrorKind::Runtime);
             assert!(e.message().contains(&format!("positive integer, got {n}")));
         }
         assert_eq!(parse_count(" 4,2"), Some(4));

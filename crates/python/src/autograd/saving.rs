@@ -11,7 +11,7 @@ use crate::types::errors;
 use crate::types::errors::PyResult;
 use pullback::base::{DType, Result, Shape};
 use pullback::core::level::{GradMode, Snapshot};
-use pullback::core::residual::{self, Packed, SavedHooks};
+use pullback::core::residual::{self, PackedResidual, SavedHooks};
 use pullback::core::tensor::Payload;
 use pullback::core::{LevelId, Tensor};
 use pullback::ops::Cost;
@@ -44,7 +44,7 @@ thread_local! {
 }
 
 impl SavedHooks for Hooks {
-    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn Packed>> {
+    fn pack(&self, level: LevelId, value: &Tensor) -> Result<Arc<dyn PackedResidual>> {
         let before = SAVING.replace(level);
         let packed = Python::attach(|py| {
             let given = tensor::wrap(py, value.clone())?;
@@ -69,7 +69,7 @@ impl SavedHooks for Hooks {
     }
 }
 
-impl Packed for PyPacked {
+impl PackedResidual for PyPacked {
     fn unpack(&self) -> Result<Tensor> {
         Python::attach(|py| -> PyResult<Tensor> {
             let out = self.unpack.bind(py).call1((&self.object,))?;

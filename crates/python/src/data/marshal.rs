@@ -10,7 +10,7 @@ use pullback::base::{DType, Error, Result, Scalar};
 use pullback::core::{Tensor, host};
 use pullback::dense::stack;
 use pullback::ops::value::{IndexItem, Setting};
-use pullback::ops::{Kind, Value};
+use pullback::ops::{ArgKind, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple, PyType};
@@ -22,11 +22,11 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 
 /// Why an object does not fit; the caller adds the operator and the argument.
 #[cold]
-fn mismatch(kind: Kind, o: Any<'_, '_>) -> Error {
+fn mismatch(kind: ArgKind, o: Any<'_, '_>) -> Error {
     let wrong = match kind {
-        Kind::Ints => first_misfit(o, |x| Ok(integer(x)?.is_some())),
-        Kind::Tensors => first_misfit(o, |x| Ok(tensor(x).is_some())),
-        Kind::Operands => first_misfit(o, |x| Ok(operand(x)?.is_some())),
+        ArgKind::Ints => first_misfit(o, |x| Ok(integer(x)?.is_some())),
+        ArgKind::Tensors => first_misfit(o, |x| Ok(tensor(x).is_some())),
+        ArgKind::Operands => first_misfit(o, |x| Ok(operand(x)?.is_some())),
         _ => Ok(None),
     };
     let wrong = match wrong {
@@ -49,12 +49,12 @@ fn first_misfit(o: Any<'_, '_>, fits: impl Fn(Any<'_, '_>) -> Result<bool>) -> R
     Ok(None)
 }
 
-fn kind_text(kind: Kind) -> &'static str {
+fn kind_text(kind: ArgKind) -> &'static str {
     match kind {
-        Kind::Operand => "Tensor or Number",
-        Kind::Ints => "tuple of ints",
-        Kind::Tensors => "tuple of Tensors",
-        Kind::Operands => "tuple of Tensors or Numbers",
+        ArgKind::Operand => "Tensor or Number",
+        ArgKind::Ints => "tuple of ints",
+        ArgKind::Tensors => "tuple of Tensors",
+        ArgKind::Operands => "tuple of Tensors or Numbers",
         k => k.name(),
     }
 }
@@ -179,36 +179,36 @@ pub fn tensor(o: Any<'_, '_>) -> Option<Tensor> {
 }
 
 /// Converts an argument to what the parameter accepts.
-pub fn from_python(kind: Kind, optional: bool, o: Any<'_, '_>) -> Result<Value> {
-    if o.is_none() && (optional || matches!(kind, Kind::Any | Kind::Setting(_))) {
+pub fn from_python(kind: ArgKind, optional: bool, o: Any<'_, '_>) -> Result<Value> {
+    if o.is_none() && (optional || matches!(kind, ArgKind::Any | ArgKind::Setting(_))) {
         return Ok(Value::None);
     }
     let value = match kind {
-        Kind::Tensor => tensor(o).map(Value::Tensor),
-        Kind::Operand => operand(o)?,
-        Kind::Number => number(o)?.or_else(|| item(o)).map(Value::Number),
-        Kind::Int => integer(o)?.map(Value::Int),
-        Kind::Float => number(o)?.filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
-        Kind::Bool => truth(o)?.map(Value::Bool),
-        Kind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(raised::text(s))),
-        Kind::Ints => integers(o)?.map(Value::Ints),
-        Kind::DType => crate::types::dtype::dtype_or_number_type(o).map(Value::DType),
-        Kind::Tensors => {
+        ArgKind::Tensor => tensor(o).map(Value::Tensor),
+        ArgKind::Operand => operand(o)?,
+        ArgKind::Number => number(o)?.or_else(|| item(o)).map(Value::Number),
+        ArgKind::Int => integer(o)?.map(Value::Int),
+        ArgKind::Float => number(o)?.filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
+        ArgKind::Bool => truth(o)?.map(Value::Bool),
+        ArgKind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(raised::text(s))),
+        ArgKind::Ints => integers(o)?.map(Value::Ints),
+        ArgKind::DType => crate::types::dtype::dtype_or_number_type(o).map(Value::DType),
+        ArgKind::Tensors => {
             items(o).and_then(|v| v.iter().map(|x| tensor(x).map(Value::Tensor)).collect()).map(Value::List)
         }
-        Kind::Operands => match items(o) {
+        ArgKind::Operands => match items(o) {
             Some(v) => v.iter().map(operand).collect::<Result<Option<_>>>()?.map(Value::List),
             None => None,
         },
-        Kind::Index => return index(o).map(Value::Index),
-        Kind::Generator => crate::types::random::of_object(o).map(Value::Object),
+        ArgKind::Index => return index(o).map(Value::Index),
+        ArgKind::Generator => crate::types::random::of_object(o).map(Value::Object),
         // It was looked at when the call was parsed; one that changes where the result is goes on.
-        Kind::Setting(Setting::Device) => {
+        ArgKind::Setting(Setting::Device) => {
             let device = Device::from_argument(o, "device").map_err(crate::types::errors::to_error)?;
             Some(Value::Str(if device.is_meta() { "meta" } else { "cpu" }.into()))
         }
-        Kind::Setting(_) => Some(Value::None),
-        Kind::Any => any(o, 0)?,
+        ArgKind::Setting(_) => Some(Value::None),
+        ArgKind::Any => any(o, 0)?,
     };
     value.ok_or_else(|| mismatch(kind, o))
 }
@@ -308,7 +308,7 @@ fn index_item(o: Any<'_, '_>) -> Result<IndexItem> {
     match crate::data::tensor_from(o, None) {
         Ok(t) => Ok(IndexItem::Tensor(index_tensor(t)?)),
         // What the object's own methods raise, and a wish to stop.
-        Err(e) if e.kind() == pullback::base::Kind::Foreign => Err(e),
+        Err(e) if e.kind() == pullback::base::ErrorKind::Foreign => Err(e),
         Err(_) => Err(Error::index(format!(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices \
              (got {})",

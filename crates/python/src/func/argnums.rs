@@ -5,7 +5,7 @@ use super::tree::{Tree, leaf_value};
 use crate::door::vectorcall::Call;
 use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyTuple};
@@ -74,19 +74,21 @@ impl Argnums {
             Argnums::Wrong(got) => return Err(wrong(got).into()),
         };
         if given.is_empty() {
-            return Err(fail(Kind::Runtime, format!("{op}(): argnums must be non-empty")).into());
+            return Err(fail(ErrorKind::Runtime, format!("{op}(): argnums must be non-empty")).into());
         }
         let mut out: SmallVec<[usize; 4]> = SmallVec::new();
         for i in given {
             let wrapped = if i < 0 { i + n as i64 } else { i };
             if wrapped < 0 || wrapped >= n as i64 {
-                return Err(
-                    fail(Kind::Runtime, format!("{op}(): Got argnum={i}, but only {n} positional inputs")).into()
-                );
+                return Err(fail(
+                    ErrorKind::Runtime,
+                    format!("{op}(): Got argnum={i}, but only {n} positional inputs"),
+                )
+                .into());
             }
             if out.contains(&(wrapped as usize)) {
                 let message = format!("{op}(): argnums elements must be unique, got argument {wrapped} twice");
-                return Err(fail(Kind::Runtime, message).into());
+                return Err(fail(ErrorKind::Runtime, message).into());
             }
             out.push(wrapped as usize);
         }
@@ -96,7 +98,7 @@ impl Argnums {
 
 #[cold]
 fn wrong(got: &str) -> PyErr {
-    fail(Kind::Runtime, format!("argnums must be int or Tuple[int, ...], got {got}"))
+    fail(ErrorKind::Runtime, format!("argnums must be int or Tuple[int, ...], got {got}"))
 }
 
 /// The differentiated arguments of one call, taken apart.
@@ -154,5 +156,5 @@ pub fn not_tensor(op: &str, leaf: &Bound<'_, PyAny>) -> PyErr {
         "{op}(): Thing passed to transform API must be Tensor, got {}; give other values by keyword or capture them",
         type_name(leaf)
     );
-    fail(Kind::Value, message)
+    fail(ErrorKind::Value, message)
 }

@@ -5,7 +5,7 @@ use super::transform::Transform;
 use crate::types::brief::brief;
 use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
@@ -51,7 +51,7 @@ pub fn out_dimension(t: &Transform, obj: &Bound<'_, PyAny>) -> PyResult<Option<i
         t.label(obj.py())?,
         type_name(obj)
     );
-    Err(fail(Kind::Value, message).into())
+    Err(fail(ErrorKind::Value, message).into())
 }
 
 /// The error for `in_dims` that are no int and no tuple.
@@ -64,5 +64,5 @@ pub fn wrong_in_dims(t: &Transform, got: &Bound<'_, PyAny>) -> PyResult<PyErr> {
         brief(got)?,
         type_name(got)
     );
-    Ok(fail(Kind::Value, message))
+    Ok(fail(ErrorKind::Value, message))
 }

@@ -6,7 +6,7 @@ use crate::tensor;
 use crate::types::dtype;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use pullback::base::{Kind, Shape};
+use pullback::base::{ErrorKind, Shape};
 use pullback::core::{Meta, Tensor};
 use pullback::transforms::run;
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ use pyo3::types::{PyDict, PyTuple};
 pub fn eval_shape(func: &Bound<'_, PyAny>) -> PyResult<ShapeFunction> {
     if !func.is_callable() {
         let got = crate::types::class::type_name(func);
-        return Err(fail(Kind::Type, format!("eval_shape(): argument 'func' must be callable, got {got}")).into());
+        return Err(fail(ErrorKind::Type, format!("eval_shape(): argument 'func' must be callable, got {got}")).into());
     }
     Ok(ShapeFunction { func: func.clone().unbind() })
 }

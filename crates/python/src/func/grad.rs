@@ -7,7 +7,7 @@ use super::tree::{lowered, object, tensor_value};
 use crate::door::vectorcall::Call;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::{Tangents, Tensor};
 use pullback::rules::basis;
 use pullback::transforms::reverse::Tape;
@@ -103,7 +103,7 @@ impl Grad {
         let Some(y) = tensor_value(out) else {
             let message =
                 format!("{}(): Expected the function to return a Tensor, got {}", self.name(), type_name(out));
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         };
         Ok(y)
     }
@@ -145,7 +145,7 @@ pub fn split_aux<'py>(op: &str, out: &Bound<'py, PyAny>) -> PyResult<(Bound<'py,
     match out.cast::<PyTuple>() {
         Ok(t) if t.len() == 2 => Ok((t.get_item(0)?, Some(t.get_item(1)?))),
         _ => Err(fail(
-            Kind::Runtime,
+            ErrorKind::Runtime,
             format!(
                 "{}: output of function f should be a tuple: (output, aux) if has_aux is True, got {}",
                 signature(op),

@@ -8,7 +8,7 @@ use super::vmap::{randomness_name, randomness_of};
 use crate::door::vectorcall::Call;
 use crate::pytree::Leaves;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::level::Randomness;
 use pullback::transforms::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};
 use pullback::transforms::run::Values;
@@ -120,7 +120,7 @@ pub fn hessian<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>) -> PyResul
 fn chunk(op: &str, size: Option<i64>) -> PyResult<Option<usize>> {
     match size {
         Some(n) if n <= 0 => {
-            Err(fail(Kind::Value, format!("{op}: `chunk_size` should be greater than 0, or None, got {n}")).into())
+            Err(fail(ErrorKind::Value, format!("{op}: `chunk_size` should be greater than 0, or None, got {n}")).into())
         }
         n => Ok(n.map(|n| n as usize)),
     }
@@ -178,9 +178,11 @@ impl<'a, 'py> Run<'a, 'py> {
     ) -> PyResult<Self> {
         let inputs = Inputs::collect(op, argnums, call)?;
         if inputs.values.is_empty() {
-            return Err(
-                fail(Kind::Runtime, format!("{op}(): Expected the inputs to contain at least one Tensor")).into()
-            );
+            return Err(fail(
+                ErrorKind::Runtime,
+                format!("{op}(): Expected the inputs to contain at least one Tensor"),
+            )
+            .into());
         }
         Ok(Run { op, t, call, has_aux, inputs })
     }

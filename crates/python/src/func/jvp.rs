@@ -9,7 +9,7 @@ use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::rules::basis;
 use pullback::transforms::run::{self, Values};
@@ -57,7 +57,7 @@ pub fn jvp<'py>(
         match strict {
             true => {
                 let message = "jvp(): The output of f is independent of the inputs, which strict=True does not allow";
-                Err(fail(Kind::Runtime, message.into()).into())
+                Err(fail(ErrorKind::Runtime, message.into()).into())
             }
             false => Ok(basis::zeros_like(value)?),
         }
@@ -93,7 +93,7 @@ impl<'py> Pairs<'py> {
                 "jvp(): Expected primals to be a tuple, because f is called with f(*primals), got {}",
                 type_name(primals)
             );
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         };
         for p in list.iter_borrowed() {
             let tree = Tree::collect(&p, |leaf| self.push(leaf))?;
@@ -108,7 +108,9 @@ impl<'py> Pairs<'py> {
         }
         self.check_converted()?;
         if self.primals.is_empty() {
-            return Err(fail(Kind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()).into());
+            return Err(
+                fail(ErrorKind::Runtime, "jvp(): Expected primals to contain at least one Tensor".into()).into()
+            );
         }
         Ok(())
     }
@@ -135,7 +137,7 @@ impl<'py> Pairs<'py> {
                 type_name(leaf),
                 value.dtype()
             );
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         }
         self.converted.push(self.primals.len());
         self.callers.push(tensor::wrap(leaf.py(), value.clone())?);
@@ -168,7 +170,7 @@ impl<'py> Pairs<'py> {
                     p.shape(),
                     t.shape()
                 );
-                return Err(fail(Kind::Runtime, message).into());
+                return Err(fail(ErrorKind::Runtime, message).into());
             }
         }
         Ok(())
@@ -202,7 +204,7 @@ impl<'py> Pairs<'py> {
 
 #[cold]
 fn not_tensors(what: &str, leaf: &Bound<'_, PyAny>) -> PyErr {
-    fail(Kind::Runtime, format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf)))
+    fail(ErrorKind::Runtime, format!("jvp(): Expected {what} to only contain Tensors, got {}", type_name(leaf)))
 }
 
 #[cold]
@@ -216,5 +218,5 @@ fn different(primals: &Bound<'_, PyAny>, tangents: &Bound<'_, PyAny>) -> PyResul
         p.describe(py)?,
         t.describe(py)?
     );
-    Ok(fail(Kind::Runtime, message))
+    Ok(fail(ErrorKind::Runtime, message))
 }

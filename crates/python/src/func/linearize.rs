@@ -6,7 +6,7 @@ use super::{fail, place};
 use crate::door::callable;
 use crate::door::vectorcall;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::core::node::Meta;
 use pullback::transforms::linearize::LinearMap;
@@ -89,7 +89,7 @@ impl JvpFunction {
                 list(&trees)?,
                 list(&self.inputs)?
             );
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         }
         let out = self.map.call(&values)?;
         self.outputs.build(py, &mut out.into_iter())

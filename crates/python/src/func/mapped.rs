@@ -7,7 +7,7 @@ use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::ops::value::IndexItem;
 use pullback::transforms::vmap::Batch;
@@ -55,7 +55,7 @@ impl<'py> Arguments<'py> {
                  in_dim to satisfy -{rank} <= in_dim < {rank}",
                 t.label(leaf.py())?
             );
-            return Err(fail(Kind::Value, message).into());
+            return Err(fail(ErrorKind::Value, message).into());
         }
         let dim = dim.rem_euclid(rank) as usize;
         self.sizes.push(value.shape()[dim]);
@@ -77,7 +77,7 @@ fn of_array<'py>(t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<
                 t.label(py)?,
                 type_name(leaf)
             );
-            Err(fail(Kind::Value, message).into())
+            Err(fail(ErrorKind::Value, message).into())
         }
     }
 }

@@ -18,14 +18,14 @@ mod vjp;
 mod vmap;
 
 use crate::types::errors::PyResult;
-use pullback::base::{Error, Kind};
+use pullback::base::{Error, ErrorKind};
 use pullback::core::origin;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 /// An error of this layer, with the user's line.
 #[cold]
-fn fail(kind: Kind, message: String) -> PyErr {
+fn fail(kind: ErrorKind, message: String) -> PyErr {
     crate::types::errors::exception(Error::new(kind, message + &origin::at_here()))
 }
 

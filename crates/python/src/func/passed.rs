@@ -15,19 +15,19 @@ use std::cell::RefCell;
 use std::ptr;
 use std::sync::Arc;
 
-struct Frame {
+struct TransformFrame {
     call: *const Call<'static>,
-    before: *const Frame,
+    before: *const TransformFrame,
     /// What was written to, and where it was made.
     admitted: RefCell<Vec<(Arc<Cell>, LevelId)>>,
 }
 
 thread_local! {
     /// The innermost call that runs on this thread.
-    static TOP: std::cell::Cell<*const Frame> = const { std::cell::Cell::new(ptr::null()) };
+    static TOP: std::cell::Cell<*const TransformFrame> = const { std::cell::Cell::new(ptr::null()) };
 }
 
-struct Leave<'a>(&'a Frame);
+struct Leave<'a>(&'a TransformFrame);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {
@@ -44,7 +44,7 @@ pub fn run<R>(call: &Call<'_>, f: impl FnOnce() -> R) -> R {
     if call.positional() + call.keywords() < 2 {
         return f();
     }
-    let frame = Frame { call: ptr::from_ref(call).cast(), before: TOP.get(), admitted: RefCell::default() };
+    let frame = TransformFrame { call: ptr::from_ref(call).cast(), before: TOP.get(), admitted: RefCell::default() };
     TOP.set(&raw const frame);
     let _leave = Leave(&frame);
     f()

@@ -5,7 +5,7 @@ use super::tree::{Tree, object, tensor_value};
 use super::{fail, place};
 use crate::door::vectorcall::Call;
 use crate::types::errors::PyResult;
-use pullback::base::{DType, Kind};
+use pullback::base::{DType, ErrorKind};
 use pullback::core::Tensor;
 use pullback::ir::{self, Tracing};
 use pyo3::exceptions::PyValueError;
@@ -112,7 +112,7 @@ impl Structure {
                 "program(): expected arguments with the structure (args, kwargs) = {expected} that it was traced with, \
                  got {got}; trace the function again for this structure"
             );
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         }
         for (i, pair) in self.leaves.iter().zip(&other.leaves).enumerate() {
             let same = match pair {
@@ -127,7 +127,7 @@ impl Structure {
                     pair.1.describe(py)?,
                     pair.0.describe(py)?
                 );
-                return Err(fail(Kind::Runtime, message).into());
+                return Err(fail(ErrorKind::Runtime, message).into());
             }
         }
         Ok(())
@@ -168,7 +168,7 @@ fn check_unwritten(objects: &[Bound<'_, PyAny>], given: &[Tensor]) -> PyResult<(
     match tensors.zip(given).position(|(now, then)| !now.same(then)) {
         None => Ok(()),
         Some(i) => Err(fail(
-            Kind::Runtime,
+            ErrorKind::Runtime,
             format!(
                 "trace(): the function writes in place to its tensor argument {i}, which a program cannot do; write to \
                  a clone() and return it"

@@ -8,7 +8,7 @@ use crate::door::vectorcall;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::core::level::GradMode;
 use pullback::transforms::reverse::Pullback;
@@ -98,7 +98,7 @@ pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Values, Tree)> 
                     type_name(leaf)
                 )
             };
-            return Err(fail(Kind::Runtime, message).into());
+            return Err(fail(ErrorKind::Runtime, message).into());
         };
         outputs.push(y);
         Ok(())
@@ -107,7 +107,7 @@ pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Values, Tree)> 
         let got = type_name(out);
         let message =
             format!("{}: Expected f to be a function that has non-empty output, got an empty {got}", signature(op));
-        return Err(fail(Kind::Runtime, message).into());
+        return Err(fail(ErrorKind::Runtime, message).into());
     }
     Ok((outputs, tree))
 }
@@ -165,17 +165,19 @@ impl VjpFunction {
                 "create_graph" => options.create_graph = value.is_none() || value.is_truthy()?,
                 other => {
                     let message = format!("vjp_fn(): got an unexpected keyword argument '{other}'");
-                    return Err(fail(Kind::Type, message).into());
+                    return Err(fail(ErrorKind::Type, message).into());
                 }
             }
         }
         let tree = match (tree, args.len()) {
             (Some(tree), 0) => tree,
             (None, 1) => args.get_item(0)?,
-            (None, 0) => return Err(fail(Kind::Type, "vjp_fn(): missing the argument 'cotangents'".into()).into()),
+            (None, 0) => return Err(fail(ErrorKind::Type, "vjp_fn(): missing the argument 'cotangents'".into()).into()),
             (None, _) => args.clone().into_any(),
             (Some(_), _) => {
-                return Err(fail(Kind::Type, "vjp_fn(): got multiple values for argument 'cotangents'".into()).into());
+                return Err(
+                    fail(ErrorKind::Type, "vjp_fn(): got multiple values for argument 'cotangents'".into()).into()
+                );
             }
         };
         Ok((self.cotangents(&tree, args)?, options))
@@ -202,7 +204,7 @@ impl VjpFunction {
             return Ok(values);
         }
         Err(fail(
-            Kind::Runtime,
+            ErrorKind::Runtime,
             format!(
                 "vjp_fn(): Expected pytree structure of cotangents to be the same as pytree structure of outputs to \
                  the function; cotangents have {} and the outputs {}",

@@ -10,7 +10,7 @@ use crate::pytree::{self, Leaves};
 use crate::types::brief::brief;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use pullback::base::Kind;
+use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::core::level::Randomness;
 use pullback::core::tensor::has_level;
@@ -65,7 +65,9 @@ pub fn vmap<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let chunk_size = match chunk_size {
         Some(n) if n <= 0 => {
-            return Err(fail(Kind::Value, format!("vmap: chunk_size should be None or greater than 0, got {n}")).into());
+            return Err(
+                fail(ErrorKind::Value, format!("vmap: chunk_size should be None or greater than 0, got {n}")).into()
+            );
         }
         n => n.map(|n| n as usize),
     };
@@ -80,7 +82,7 @@ pub fn randomness_of(name: &str) -> PyResult<Randomness> {
         "different" => Ok(Randomness::Different),
         "same" => Ok(Randomness::Same),
         _ => Err(fail(
-            Kind::Runtime,
+            ErrorKind::Runtime,
             format!("Only allowed values for randomness are 'error', 'different', or 'same', got '{name}'"),
         )
         .into()),
@@ -144,7 +146,7 @@ impl Vmap {
         let py = call.py();
         if call.positional() == 0 {
             let message = format!("{}: got no inputs; vmap needs a positional argument to map over", t.label(py)?);
-            return Err(fail(Kind::Value, message).into());
+            return Err(fail(ErrorKind::Value, message).into());
         }
         let mut args = Arguments::default();
         let in_dims = match &self.in_dims {
@@ -197,7 +199,7 @@ impl Vmap {
                         t.label(leaf.py())?,
                         brief(dim)?
                     );
-                    return Err(fail(Kind::Value, message).into());
+                    return Err(fail(ErrorKind::Value, message).into());
                 }
             }
         }
@@ -219,7 +221,7 @@ impl Vmap {
              have structure {inputs}",
             t.label(py)?
         );
-        Ok(fail(Kind::Value, message))
+        Ok(fail(ErrorKind::Value, message))
     }
 
     /// Runs the function on the members of the level, which begin at `from`.
@@ -283,7 +285,7 @@ impl Vmap {
             structure.describe(py)?,
             tree.describe(py)?
         );
-        Err(fail(Kind::Value, message).into())
+        Err(fail(ErrorKind::Value, message).into())
     }
 }
 
@@ -292,7 +294,7 @@ fn joined<'py>(t: &Transform, py: Python<'py>, mut parts: Vec<(Outs<'py>, Tree)>
     for (_, tree) in &parts[1..] {
         if !parts[0].1.same(py, tree)? {
             let message = format!("{}: the chunks gave results of different structure", t.label(py)?);
-            return Err(fail(Kind::Value, message).into());
+            return Err(fail(ErrorKind::Value, message).into());
         }
     }
     let mut joined = Outs::new();
@@ -325,7 +327,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
                      members",
                     t.label(leaf.py())?
                 );
-                return Err(fail(Kind::Value, message).into());
+                return Err(fail(ErrorKind::Value, message).into());
             };
             let is_member = has_level(&value, batch.level());
             return Ok(Out::Object(if is_member { object(leaf.py(), one)? } else { leaf.clone() }));
@@ -337,7 +339,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
                 t.label(leaf.py())?,
                 raised::str_of(&leaf.get_type())?
             );
-            return Err(fail(Kind::Value, message).into());
+            return Err(fail(ErrorKind::Value, message).into());
         }
     };
     let rank = value.rank() as i64 + 1;
@@ -348,7 +350,7 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
             -rank,
             rank - 1
         );
-        return Err(fail(Kind::Index, message).into());
+        return Err(fail(ErrorKind::Index, message).into());
     }
     let dim = dim.rem_euclid(rank) as usize;
     Ok(Out::Stacked(batch.lower(&value, dim)?, dim))

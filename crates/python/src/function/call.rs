@@ -16,10 +16,10 @@ use crate::types::errors;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::level::GradMode;
+use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::origin::at_here;
 use pullback::core::reach::Reach;
 use pullback::core::tensor::Payload;
-use pullback::core::watch::{self, Levels};
 use pullback::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
 use pullback::function::{Context, Forward, Function, Mapped, Rule, Setup, is_tried, pass_on};
 use pyo3::exceptions::PyRuntimeError;
@@ -86,7 +86,7 @@ pub struct Call {
     pub(super) methods: Arc<Methods>,
     pub(super) inputs: Inputs,
     /// Levels that were live at the call.
-    pub(super) levels: Levels,
+    pub(super) levels: LevelSet,
     needs: Set,
     /// The outputs as the last setup saw them: objects for the caller, until it has got its result.
     pub(super) shown: Mutex<Option<SmallVec<[Py<PyAny>; 2]>>>,
@@ -128,7 +128,7 @@ fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
 impl Call {
     pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
         let needs = followed(values, methods.jvp.is_none());
-        Call { methods, inputs, levels: Levels::live(), needs, shown: Mutex::new(Some(SmallVec::new())) }
+        Call { methods, inputs, levels: LevelSet::live(), needs, shown: Mutex::new(Some(SmallVec::new())) }
     }
 
     /// The objects that the last setup saw, once.
@@ -143,14 +143,14 @@ impl Call {
 
     /// Begins a method, in a place that it keeps.
     #[inline]
-    fn run<'a>(&self, active: &'a Active<'a>, method: &'static str, levels: Levels) -> Runs<'a> {
-        active.run(watch::enter(self.methods.origin, method, levels))
+    fn run<'a>(&self, active: &'a Active<'a>, method: &'static str, levels: LevelSet) -> Runs<'a> {
+        active.run(method_scope::enter(self.methods.origin, method, levels))
     }
 
     /// The outputs of a forward, of which nothing may depend that nobody passed.
     pub(super) fn lower(tensors: &mut Outputs) -> PyResult<()> {
         for (i, t) in tensors.iter_mut().enumerate() {
-            if t.level() != LevelId::DENSE && watch::has_forbidden(t) {
+            if t.level() != LevelId::DENSE && method_scope::has_forbidden(t) {
                 *t = captured::lowered(i, t)?;
             }
         }
@@ -348,7 +348,7 @@ impl Function for Call {
     fn rerun(&self, setup: &Setup, args: &[Tensor]) -> Result<Outputs> {
         let ran = self.context(setup)?.ran();
         let active = Active::new(self);
-        let _running = self.run(&active, "forward", Levels::NONE);
+        let _running = self.run(&active, "forward", LevelSet::NONE);
         python(|py| self.outputs_again(py, args, ran))
     }
 
@@ -369,7 +369,7 @@ impl Function for Call {
 
     fn setup(&self, inputs: &[Tensor], run: &mut Forward, needs: &Set) -> Result<Setup> {
         let active = Active::new(self);
-        let mut running = self.run(&active, "setup_context", Levels::NONE);
+        let mut running = self.run(&active, "setup_context", LevelSet::NONE);
         if level::hidden() != 0 {
             running.running.soften(self.levels.hidden());
         }
@@ -381,7 +381,7 @@ impl Function for Call {
 
     fn backward(&self, setup: &Setup, cotangents: &[Option<Tensor>], needs: &Set) -> Result<Tangents> {
         let active = Active::new(self);
-        let _running = self.run(&active, "backward", Levels::NONE);
+        let _running = self.run(&active, "backward", LevelSet::NONE);
         let context = self.context(setup)?;
         let method = Method::new(self, context, setup, cotangents);
         if context.ran().and_then(|r| r.classic.as_ref()).is_some_and(|c| c.recorded) {

@@ -5,8 +5,8 @@ use super::call::Call;
 use super::inputs::Leaf;
 use super::method;
 use pullback::base::Result;
+use pullback::core::method_scope::{self, Captured, RunningMethod};
 use pullback::core::tensor::Payload;
-use pullback::core::watch::{self, Captured, Running};
 use pullback::core::{LevelId, Node, Tensor, level};
 use pullback::dense::first_thread::FastLocal;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ pub struct Active<'a> {
 
 /// A method that runs until this is dropped.
 pub struct Runs<'a> {
-    pub running: Running,
+    pub running: RunningMethod,
     active: &'a Active<'a>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Active<'a> {
 
     /// Begins, once.
     #[inline]
-    pub fn run(&'a self, running: Running) -> Runs<'a> {
+    pub fn run(&'a self, running: RunningMethod) -> Runs<'a> {
         self.before.set(ACTIVE.with(|a| a.replace(from_ref(self).cast())));
         Runs { running, active: self }
     }
@@ -127,7 +127,7 @@ fn is_argument(t: &Tensor) -> bool {
 pub fn is_recorded(t: &Tensor) -> bool {
     let mut next = Some(t);
     while let Some(t) = next {
-        if t.node_at(t.level()).is_some_and(|(node, _)| node.seq >= watch::began()) {
+        if t.node_at(t.level()).is_some_and(|(node, _)| node.seq >= method_scope::began()) {
             return true;
         }
         next = t.below();
@@ -137,7 +137,7 @@ pub fn is_recorded(t: &Tensor) -> bool {
 
 /// Whether a graph leads to something that is older than the running method and no argument of it.
 pub fn leads_out(node: &Arc<Node>) -> bool {
-    let began = watch::began();
+    let began = method_scope::began();
     let mut seen = HashSet::new();
     let mut rest = vec![node];
     while let Some(n) = rest.pop() {
@@ -158,19 +158,19 @@ pub fn leads_out(node: &Arc<Node>) -> bool {
 /// # Errors
 /// `Runtime` if it depends on a tensor that is followed, and that nobody passed.
 pub fn lowered(i: usize, t: &Tensor) -> Result<Tensor> {
-    let (id, lost) = (t.level(), watch::is_forbidden(t.level()) && level::is_live(t.level()));
+    let (id, lost) = (t.level(), method_scope::is_forbidden(t.level()) && level::is_live(t.level()));
     match t.payload() {
         None | Some(Payload::Traced { .. }) => Ok(t.clone()),
         Some(Payload::Taped { value, node, .. }) if lost => match !is_argument(t) && leads_out(node) {
-            true => Err(watch::returned(i, id, "that requires grad, or depends on an input of grad or vjp")),
+            true => Err(method_scope::returned(i, id, "that requires grad, or depends on an input of grad or vjp")),
             false => lowered(i, value),
         },
-        Some(_) if lost => match watch::as_argument(t) {
+        Some(_) if lost => match method_scope::as_argument(t) {
             Some(value) => lowered(i, &value),
             None if matches!(t.payload(), Some(Payload::Dual { .. })) => {
-                Err(watch::returned(i, id, "that carries a tangent"))
+                Err(method_scope::returned(i, id, "that carries a tangent"))
             }
-            None => Err(watch::returned(i, id, "that is batched by vmap")),
+            None => Err(method_scope::returned(i, id, "that is batched by vmap")),
         },
         Some(Payload::Batched { value, dim }) => {
             let inner = lowered(i, value)?;

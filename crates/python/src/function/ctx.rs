@@ -27,7 +27,7 @@ use std::sync::Mutex;
 #[pyclass(frozen, subclass, dict, weakref, name = "FunctionCtx", module = "pullback.autograd.function")]
 #[derive(Default)]
 pub struct Ctx {
-    state: Mutex<State>,
+    state: Mutex<CtxState>,
 }
 
 type List = Option<Vec<Option<Py<PyAny>>>>;
@@ -35,7 +35,7 @@ type List = Option<Vec<Option<Py<PyAny>>>>;
 pub type Needs = SmallVec<[bool; 8]>;
 
 #[derive(Default)]
-struct State {
+struct CtxState {
     /// Given to save_for_backward and save_for_forward; `None` entries stay in place.
     backward: List,
     forward: List,
@@ -58,7 +58,7 @@ struct Rare {
     adopted: Vec<Adopted>,
 }
 
-impl State {
+impl CtxState {
     fn adopted(&self) -> &[Adopted] {
         self.rare.as_ref().map_or(&[], |r| &r.adopted)
     }
@@ -173,13 +173,13 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 impl Ctx {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, CtxState> {
         self.state.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// A new ctx.
     pub fn make(py: Python<'_>, needs: Needs) -> PyResult<Bound<'_, Ctx>> {
-        object::make(py, Ctx { state: Mutex::new(State { needs, ..State::default() }) })
+        object::make(py, Ctx { state: Mutex::new(CtxState { needs, ..CtxState::default() }) })
     }
     /// Says why no rule may read what was saved.
     pub fn spoil(&self, why: String) {

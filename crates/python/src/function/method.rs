@@ -12,10 +12,10 @@ use super::saved::Context;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::level::{self, Guard};
+use pullback::core::method_scope::{self, Closely};
 use pullback::core::node::{Meta, Sink};
 use pullback::core::origin::{Origin, at_here};
 use pullback::core::tensor::Payload;
-use pullback::core::watch::{self, Closely};
 use pullback::core::{Edge, LevelId, Node, Tangents, Tensor};
 use pullback::dense::first_thread::FastLocal;
 use pullback::function::{self, History, Setup};
@@ -35,11 +35,11 @@ pub struct Method<'a> {
     /// Whether the method is recorded, where a tape follows what it gets.
     recorded: bool,
     /// `None` until the method does one of these things.
-    state: RefCell<Option<Box<State>>>,
+    state: RefCell<Option<Box<MethodState>>>,
 }
 
 #[derive(Default)]
-struct State {
+struct MethodState {
     linked: bool,
     /// The tape that the method differentiates its saved values on, if it has one of its own.
     tape: Option<(Closely, Guard)>,
@@ -65,8 +65,8 @@ thread_local! {
 static RUNNING: FastLocal<Cell<*const ()>> = FastLocal::new(&OWN);
 
 /// Puts back what ran before.
-struct Before(*const ());
-impl Drop for Before {
+struct ModesBefore(*const ());
+impl Drop for ModesBefore {
     fn drop(&mut self) {
         RUNNING.with(|r| r.set(self.0));
     }
@@ -124,7 +124,7 @@ impl<'a> Method<'a> {
         }
     }
 
-    fn state(&self) -> RefMut<'_, State> {
+    fn state(&self) -> RefMut<'_, MethodState> {
         RefMut::map(self.state.borrow_mut(), |s| &mut **s.get_or_insert_default())
     }
 
@@ -139,7 +139,7 @@ impl<'a> Method<'a> {
     /// Runs `f` as the method.
     #[inline]
     pub fn run<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _before = Before(RUNNING.with(|r| r.replace(std::ptr::from_ref(self).cast())));
+        let _before = ModesBefore(RUNNING.with(|r| r.replace(std::ptr::from_ref(self).cast())));
         f()
     }
 
@@ -164,7 +164,7 @@ impl<'a> Method<'a> {
 
     /// The tape of the method's own, which opens when it is first asked for.
     fn tape(&self) -> LevelId {
-        let open = || (watch::look_closely(), level::push_method_tape(Origin::UNKNOWN));
+        let open = || (method_scope::look_closely(), level::push_method_tape(Origin::UNKNOWN));
         self.state().tape.get_or_insert_with(open).1.id()
     }
 
@@ -222,7 +222,7 @@ impl<'a> Method<'a> {
     fn close_used(self, methods: &Methods, grads: Tangents) -> Result<Tangents> {
         let ambient = self.is_linked() && self.is_ambient();
         let Method { call, setup, cotangents, state, .. } = self;
-        let State { tape, lost, through, recorded, cut, .. } = *state.into_inner().unwrap_or_default();
+        let MethodState { tape, lost, through, recorded, cut, .. } = *state.into_inner().unwrap_or_default();
         if let Some(place) = cut {
             return Err(Error::runtime(format!(
                 "{}.backward: its result has a tangent, and it computed gradients from a leaf that it made of a detached \

@@ -29,7 +29,7 @@ use inputs::Inputs;
 pub use method::{check_reach, computed, is_derived, look, open_tape};
 use methods::{Bindings, Methods};
 use pullback::core::level::GradMode;
-use pullback::core::watch::{self, Levels};
+use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::{LevelId, Tensor, level};
 use pullback::function::{self, Function};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -193,10 +193,10 @@ impl Apply {
         arguments: usize,
         call: impl FnOnce(&Bound<'py, PyAny>, Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let levels = Levels::live();
+        let levels = LevelSet::live();
         let quiet = level::records(LevelId::AMBIENT);
         let _mode = GradMode::set(false);
-        let _running = watch::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
+        let _running = method_scope::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
         let ctx = match self.methods.setup_context {
             Some(_) => None,
             None => Some(Ctx::make(py, Needs::from_elem(false, arguments))?.into_any()),
@@ -262,7 +262,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let _ = (upward::SHOWS[1].set(show), upward::LOOK.set(look));
     let _ = upward::LEAF.set(|t, value| method::leaf(t.py(), value, || Ok(Accumulator::new(t)?)));
     let py = m.py();
-    watch::set_arguments(captured::what, captured::leads_out);
+    method_scope::set_arguments(captured::what, captured::leads_out);
     m.add_class::<Apply>()?;
     let sample =
         Bound::new(py, Apply { vectorcall: vectorcall::entry::<Apply>, methods: Arc::new(Methods::none(py)) })?;

@@ -7,8 +7,8 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::level::{self, GradMode};
+use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::reach::Reach;
-use pullback::core::watch::{self, Levels};
 use pullback::core::{BatchInfo, Forward, LevelId, Outputs, Set, Tangents, Tensor};
 use pullback::function::operator::{Operator, Registered, check_aliases};
 use pullback::function::{Context, Function, Mapped, Rule, Setup, apply_all};
@@ -88,10 +88,10 @@ impl Custom {
         kwargs: &Bound<'py, PyDict>,
         tensors: &Bound<'py, PyList>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let levels = Levels::live().tapes_and_hidden();
+        let levels = LevelSet::live().tapes_and_hidden();
         let output = {
             let _mode = GradMode::set(false);
-            let _running = watch::enter(self.methods.origin, "the kernel", levels);
+            let _running = method_scope::enter(self.methods.origin, "the kernel", levels);
             kernel.call(args, Some(kwargs))?
         };
         check.call1((&output,))?;

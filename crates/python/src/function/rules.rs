@@ -13,9 +13,9 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::Result;
+use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::origin::{Origin, at_here};
 use pullback::core::reach::Reach;
-use pullback::core::watch::{self, Levels};
 use pullback::core::{Forward, Set, Tangents, Tensor};
 use pullback::function::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules, state_of};
 use pullback::function::{self, Followers, Rule};
@@ -44,7 +44,7 @@ struct Given {
 }
 
 /// What a run leaves for the rules.
-struct State {
+struct RulesState {
     /// How results and residuals were put together.
     ran: Py<PyAny>,
     changes: Option<Box<Changes>>,
@@ -74,7 +74,7 @@ impl Ruled {
         let call = Call::new(self.methods.clone(), inputs, &values);
         let given = Given { call, backward: rules.0, jvp: rules.1, symbolic: rules.2, fixed };
         let (f, run) = apply_rules(given, &values, followers)?;
-        let Some(state) = state_of(&run).and_then(|s| s.downcast_ref::<State>()) else {
+        let Some(state) = state_of(&run).and_then(|s| s.downcast_ref::<RulesState>()) else {
             return Err(f.rules.call.error("its forward has not run").into());
         };
         if let Some(changes) = &state.changes
@@ -120,7 +120,7 @@ impl Given {
     }
 
     fn ran<'py>(&self, py: Python<'py>, at: &At<'_>) -> PyResult<Bound<'py, PyAny>> {
-        let state = at.state().and_then(|s| s.downcast_ref::<State>());
+        let state = at.state().and_then(|s| s.downcast_ref::<RulesState>());
         Ok(state.map(|s| s.ran.bind(py).clone()).ok_or_else(|| self.call.error("its forward has not run"))?)
     }
 
@@ -163,7 +163,7 @@ impl Given {
         let noted = self.call.note(&objects, args, &mut parsed, &[])?;
         let hidden = noted.hidden();
         let written = noted.changes.iter().flat_map(|c| &c.written).map(|w| (w.leaf - 1, w.output)).collect();
-        let state: function::Context = Arc::new(State { ran: ran.unbind(), changes: noted.changes });
+        let state: function::Context = Arc::new(RulesState { ran: ran.unbind(), changes: noted.changes });
         let forward = Forward { unseen, hidden, state: Some(state), ..Forward::of(parsed.tensors) };
         Ok(Primal { forward, residuals, written })
     }
@@ -253,7 +253,8 @@ impl Rules for Given {
     }
 
     fn check_saved(&self, at: &At<'_>) -> Result<()> {
-        let Some(changes) = at.state().and_then(|s| s.downcast_ref::<State>()).and_then(|s| s.changes.as_ref()) else {
+        let Some(changes) = at.state().and_then(|s| s.downcast_ref::<RulesState>()).and_then(|s| s.changes.as_ref())
+        else {
             return Ok(());
         };
         let kept = (0..at.inputs().len()).filter(|&i| at.inputs()[i].is_some());
@@ -261,9 +262,9 @@ impl Rules for Given {
         python(|_| Err(PyRuntimeError::new_err(short!("{}{}", self.call.why_spoilt(leaf), at_here())).into()))
     }
 
-    fn within(&self, part: Part, levels: Levels, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    fn within(&self, part: Part, levels: LevelSet, f: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         let active = Active::new(&self.call);
-        let _running = active.run(watch::enter(self.origin(), self.title(part), levels));
+        let _running = active.run(method_scope::enter(self.origin(), self.title(part), levels));
         f()
     }
 
@@ -274,7 +275,7 @@ impl Rules for Given {
         f: &mut dyn FnMut() -> Result<Tangents>,
     ) -> Result<Tangents> {
         let active = Active::new(&self.call);
-        let _running = active.run(watch::enter(self.origin(), self.title(Part::Bwd), Levels::NONE));
+        let _running = active.run(method_scope::enter(self.origin(), self.title(Part::Bwd), LevelSet::NONE));
         let context = python(|py| Ok(Context::of(&Ctx::make(py, Default::default())?, at.saved().len())))?;
         let method = Method::new(&self.call, &context, at.setup, cotangents);
         let mut shown = Some(context.shown(at.setup));
@@ -289,7 +290,7 @@ impl Rules for Given {
     }
 
     fn reach_state(&self, state: &function::Context, walk: &mut Reach<'_>) {
-        if let Some(state) = state.downcast_ref::<State>() {
+        if let Some(state) = state.downcast_ref::<RulesState>() {
             walk.host(&state.ran);
         }
     }

@@ -260,7 +260,7 @@ impl Call {
 /// What the ctx of a call has under this name, read through the call's node; the values of saved tensors have their
 /// history again.
 pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some((setup, whole)) = function::kept(node)? else { return Ok(None) };
+    let Some((setup, whole)) = function::setup_of(node)? else { return Ok(None) };
     let Some(context) = setup.context.downcast_ref::<Context>() else { return Ok(None) };
     let ctx = context.ctx.bind(py);
     let mut shown = whole.then(|| context.shown(&setup));

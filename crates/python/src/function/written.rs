@@ -9,7 +9,7 @@ use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pullback::core::level::GradMode;
 use pullback::core::origin::at_here;
-use pullback::core::{Forward, Outputs, Tensor, level, watch};
+use pullback::core::{Forward, Outputs, Tensor, level, method_scope};
 use pullback::function;
 use pullback::skin::history;
 use pyo3::prelude::*;
@@ -132,7 +132,7 @@ impl Call {
                 written?;
             }
             if spoilt {
-                cell.adopt(watch::spoil(cell.value(), self.why_spoilt(w.leaf)))?;
+                cell.adopt(method_scope::spoil(cell.value(), self.why_spoilt(w.leaf)))?;
             }
         }
         Ok(())

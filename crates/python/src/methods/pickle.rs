@@ -35,7 +35,7 @@ fn check_leaf(value: &Tensor) -> PyResult<()> {
 
 /// The live level that follows the value, if it is not the tape of `requires_grad`.
 fn followed(value: &Tensor) -> PyResult<Option<LevelId>> {
-    let level = history::settle(value.clone())?.level();
+    let level = history::without_closed(value.clone())?.level();
     Ok((level > LevelId::AMBIENT).then_some(level))
 }
 

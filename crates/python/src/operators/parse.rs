@@ -6,7 +6,7 @@ use crate::types::options;
 use pullback::base::{Error, Result};
 use pullback::ops::signature::{Inplace, KindOf};
 use pullback::ops::value::Setting;
-use pullback::ops::{Cost, Entry, Flags, Kind, Value};
+use pullback::ops::{ArgKind, Cost, Entry, Flags, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -44,7 +44,7 @@ impl Bindable {
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
             inplace: entry.params.iter().position(|p| p.declared == Some(Inplace::NAME)),
-            memory_format: entry.params.iter().position(|p| p.kind == Kind::Setting(Setting::MemoryFormat)),
+            memory_format: entry.params.iter().position(|p| p.kind == ArgKind::Setting(Setting::MemoryFormat)),
         }
     }
 
@@ -184,15 +184,15 @@ impl Bindable {
             }
             // SAFETY: slots hold objects that the caller's frame keeps alive.
             let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
-            if let Kind::Setting(setting) = p.kind {
+            if let ArgKind::Setting(setting) = p.kind {
                 options::check(self.entry.short_name(), setting, &o)?;
             }
             // A number in front, as in `pullback.where(c, 1.0, x)` or `1 + x`, is an operand; elsewhere it is an error.
-            let tensors_only = p.kind == Kind::Operand && self.entry.flags.has(Flags::TENSORS);
-            let kind = if tensors_only { Kind::Tensor } else { p.kind };
+            let tensors_only = p.kind == ArgKind::Operand && self.entry.flags.has(Flags::TENSORS);
+            let kind = if tensors_only { ArgKind::Tensor } else { p.kind };
             let value = marshal::from_python(kind, p.optional || p.default == Some("None"), &o).map_err(|e| {
                 let message = e.message().to_string();
-                if e.kind() == pullback::base::Kind::Type && message.starts_with("must be") {
+                if e.kind() == pullback::base::ErrorKind::Type && message.starts_with("must be") {
                     let place = if p.keyword_only { String::new() } else { format!(" (position {})", i + 1) };
                     self.error(format!("argument '{}'{place} {message}", p.name))
                 } else {
@@ -211,6 +211,6 @@ impl Bindable {
 
     /// Whether all parameters are plain tensors or numbers.
     pub fn is_pointwise(&self) -> bool {
-        self.entry.params.iter().all(|p| matches!(p.kind, Kind::Tensor | Kind::Operand))
+        self.entry.params.iter().all(|p| matches!(p.kind, ArgKind::Tensor | ArgKind::Operand))
     }
 }

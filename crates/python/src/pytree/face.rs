@@ -1,7 +1,7 @@
 //! The Python class `TreeSpec`, and registration of types.
 
 use super::registry::{self, How};
-use super::spec::{Children, Keys, Leaves, NodeKind, TreeSpec};
+use super::spec::{Children, ContainerKind, Keys, Leaves, TreeSpec};
 use super::{functions, paths};
 use crate::types::class;
 use crate::types::errors::PyResult;
@@ -40,7 +40,7 @@ impl PyTreeSpec {
         let kind = kind_of_parts(registry::class_argument(r#type, "TreeSpec")?, context)?;
         let fits = match (&kind, kind.keys()) {
             (_, Some(keys)) => keys.len() == children.len(),
-            (NodeKind::Dataclass { present, .. }, _) => present.iter().filter(|p| **p).count() == children.len(),
+            (ContainerKind::Dataclass { present, .. }, _) => present.iter().filter(|p| **p).count() == children.len(),
             _ => true,
         };
         if !fits {
@@ -53,7 +53,7 @@ impl PyTreeSpec {
     #[getter]
     fn r#type<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         match &self.0 {
-            TreeSpec::Node(node) if matches!(node.kind, NodeKind::NamedTuple(_)) => {
+            TreeSpec::Node(node) if matches!(node.kind, ContainerKind::NamedTuple(_)) => {
                 Ok(py.import("collections")?.getattr("namedtuple").map(Some)?)
             }
             spec => Ok(spec.class(py).map(Bound::into_any)),
@@ -135,18 +135,18 @@ impl PyTreeSpec {
     }
 }
 
-/// The kind of a node with this class and context, as [`NodeKind::context`] gave it.
-fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyResult<NodeKind> {
+/// The kind of a node with this class and context, as [`ContainerKind::context`] gave it.
+fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyResult<ContainerKind> {
     let py = class.py();
     let keys = |list: &Bound<'_, PyAny>| -> PyResult<Keys> { raised::items(list)?.map(|k| Ok(k?.unbind())).collect() };
     if class.is(py.get_type::<PyTuple>()) {
-        return Ok(NodeKind::Tuple);
+        return Ok(ContainerKind::Tuple);
     }
     if class.is(py.get_type::<PyList>()) {
-        return Ok(NodeKind::List);
+        return Ok(ContainerKind::List);
     }
     if class.is(py.get_type::<PyDict>()) {
-        return Ok(NodeKind::Dict(keys(context)?));
+        return Ok(ContainerKind::Dict(keys(context)?));
     }
     let Some(entry) = registry::find_class(class)? else {
         return Err(
@@ -154,19 +154,21 @@ fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyRes
         );
     };
     Ok(match &entry.how {
-        How::OrderedDict => NodeKind::OrderedDict(entry, keys(context)?),
+        How::OrderedDict => ContainerKind::OrderedDict(entry, keys(context)?),
         How::DefaultDict => {
             let factory = context.get_item(0)?.unbind();
-            NodeKind::DefaultDict { entry, factory, keys: keys(&context.get_item(1)?)? }
+            ContainerKind::DefaultDict { entry, factory, keys: keys(&context.get_item(1)?)? }
         }
-        How::Deque => NodeKind::Deque { entry, maxlen: context.extract()? },
-        How::NamedTuple => NodeKind::NamedTuple(entry),
-        How::TupleLike => NodeKind::TupleLike(entry),
-        How::Functions { .. } | How::Optree { .. } => NodeKind::Custom { entry, context: context.clone().unbind() },
+        How::Deque => ContainerKind::Deque { entry, maxlen: context.extract()? },
+        How::NamedTuple => ContainerKind::NamedTuple(entry),
+        How::TupleLike => ContainerKind::TupleLike(entry),
+        How::Functions { .. } | How::Optree { .. } => {
+            ContainerKind::Custom { entry, context: context.clone().unbind() }
+        }
         How::Dataclass { fields } => {
             let flat = context.get_item(0)?;
             let present = fields.iter().map(|f| Ok(flat.contains(f)?)).collect::<PyResult<_>>()?;
-            NodeKind::Dataclass { entry, present }
+            ContainerKind::Dataclass { entry, present }
         }
     })
 }
@@ -187,7 +189,7 @@ fn treespec_tuple(iterable: Option<&Bound<'_, PyAny>>) -> PyResult<PyTreeSpec> {
             children.push(spec_argument(&spec?, "treespec_tuple")?.0.clone());
         }
     }
-    Ok(PyTreeSpec(TreeSpec::node(NodeKind::Tuple, children)))
+    Ok(PyTreeSpec(TreeSpec::node(ContainerKind::Tuple, children)))
 }
 
 /// The structure of a dict of trees with these structures.
@@ -210,7 +212,7 @@ fn treespec_dict<'py>(
         keys.push(key.unbind());
         children.push(spec_argument(&spec, "treespec_dict")?.0.clone());
     }
-    Ok(PyTreeSpec(TreeSpec::node(NodeKind::Dict(keys), children)))
+    Ok(PyTreeSpec(TreeSpec::node(ContainerKind::Dict(keys), children)))
 }
 
 /// Makes a class a pytree node: `flatten_fn(x)` gives `(children, context)`, `unflatten_fn(children, context)` gives x.

@@ -25,7 +25,7 @@ use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::smallvec;
-use spec::{Children, NodeKind};
+use spec::{Children, ContainerKind};
 use std::sync::Arc;
 
 /// Nesting beyond which a tree is taken for one that contains itself.
@@ -116,17 +116,17 @@ fn visit<'py>(
         Container::Tuple => {
             // SAFETY: the class was just compared.
             let tuple = unsafe { obj.cast_unchecked::<PyTuple>() };
-            sequence(NodeKind::Tuple, tuple.iter_borrowed().map(|b| b.to_owned()), leaves, test, depth)
+            sequence(ContainerKind::Tuple, tuple.iter_borrowed().map(|b| b.to_owned()), leaves, test, depth)
         }
         Container::List => {
             // SAFETY: as above.
             let list = unsafe { obj.cast_unchecked::<PyList>() };
-            sequence(NodeKind::List, list.iter(), leaves, test, depth)
+            sequence(ContainerKind::List, list.iter(), leaves, test, depth)
         }
         Container::Dict => {
             // SAFETY: as above.
             let (keys, values) = node::dict_items(unsafe { obj.cast_unchecked::<PyDict>() });
-            inner(NodeKind::Dict(keys), values, leaves, test, depth)
+            inner(ContainerKind::Dict(keys), values, leaves, test, depth)
         }
         Container::Registered(entry) => {
             // Its own function runs, which may come back here.
@@ -140,7 +140,7 @@ fn visit<'py>(
 /// A tuple or a list: structures of the children are collected only from the first that is no leaf.
 #[inline]
 fn sequence<'py>(
-    kind: NodeKind,
+    kind: ContainerKind,
     items: impl Iterator<Item = Bound<'py, PyAny>>,
     leaves: &mut Leaves<'py>,
     test: &impl LeafTest,
@@ -164,12 +164,12 @@ fn sequence<'py>(
     }
     match children {
         Some(all) => Ok(TreeSpec::node(kind, all)),
-        None => Ok(TreeSpec::Flat { list: matches!(kind, NodeKind::List), len: plain as u32 }),
+        None => Ok(TreeSpec::Flat { list: matches!(kind, ContainerKind::List), len: plain as u32 }),
     }
 }
 
 fn inner<'py>(
-    kind: NodeKind,
+    kind: ContainerKind,
     items: Leaves<'py>,
     leaves: &mut Leaves<'py>,
     test: &impl LeafTest,

@@ -1,7 +1,7 @@
 //! One node of a pytree: taken apart into children, and put together from them.
 
 use super::registry::{self, Entry, How};
-use super::spec::{Keys, Leaves, NodeKind};
+use super::spec::{ContainerKind, Keys, Leaves};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -71,14 +71,14 @@ pub fn dict_items<'py>(dict: &Bound<'py, PyDict>) -> (Keys, Leaves<'py>) {
 }
 
 /// Takes any node apart; `None` for a leaf.
-pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(NodeKind, Leaves<'py>)>> {
+pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(ContainerKind, Leaves<'py>)>> {
     Ok(Some(match classify(obj)? {
         Container::Leaf => return Ok(None),
-        Container::Tuple => (NodeKind::Tuple, obj.cast::<PyTuple>()?.iter().collect()),
-        Container::List => (NodeKind::List, obj.cast::<PyList>()?.iter().collect()),
+        Container::Tuple => (ContainerKind::Tuple, obj.cast::<PyTuple>()?.iter().collect()),
+        Container::List => (ContainerKind::List, obj.cast::<PyList>()?.iter().collect()),
         Container::Dict => {
             let (keys, values) = dict_items(obj.cast::<PyDict>()?);
-            (NodeKind::Dict(keys), values)
+            (ContainerKind::Dict(keys), values)
         }
         Container::Registered(entry) => take_apart(obj, entry)?,
     }))
@@ -88,27 +88,27 @@ pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(NodeKind, Leaves<'
 ///
 /// # Errors
 /// What the program's functions raise; TypeError if they do not return children and context.
-pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(NodeKind, Leaves<'py>)> {
+pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(ContainerKind, Leaves<'py>)> {
     let py = obj.py();
     Ok(match &entry.how {
         How::OrderedDict => {
             let (keys, children) = mapping_items(obj)?;
-            (NodeKind::OrderedDict(entry, keys), children)
+            (ContainerKind::OrderedDict(entry, keys), children)
         }
         How::DefaultDict => {
             let (keys, children) = mapping_items(obj)?;
             let factory = obj.getattr(intern!(py, "default_factory"))?.unbind();
-            (NodeKind::DefaultDict { entry, factory, keys }, children)
+            (ContainerKind::DefaultDict { entry, factory, keys }, children)
         }
         How::Deque => {
             let maxlen = obj.getattr(intern!(py, "maxlen"))?.extract()?;
-            (NodeKind::Deque { entry, maxlen }, collect(obj)?)
+            (ContainerKind::Deque { entry, maxlen }, collect(obj)?)
         }
-        How::NamedTuple => (NodeKind::NamedTuple(entry), obj.cast::<PyTuple>()?.iter().collect()),
-        How::TupleLike => (NodeKind::TupleLike(entry), obj.cast::<PyTuple>()?.iter().collect()),
+        How::NamedTuple => (ContainerKind::NamedTuple(entry), obj.cast::<PyTuple>()?.iter().collect()),
+        How::TupleLike => (ContainerKind::TupleLike(entry), obj.cast::<PyTuple>()?.iter().collect()),
         How::Functions { flatten, .. } | How::Optree { flatten, .. } => {
             let (children, context) = call_flatten(flatten.bind(py), obj)?;
-            (NodeKind::Custom { entry, context }, children)
+            (ContainerKind::Custom { entry, context }, children)
         }
         How::Dataclass { fields } => {
             let (mut present, mut children) = (SmallVec::new(), Leaves::new());
@@ -119,7 +119,7 @@ pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(
                     children.push(value);
                 }
             }
-            (NodeKind::Dataclass { entry, present }, children)
+            (ContainerKind::Dataclass { entry, present }, children)
         }
     })
 }
@@ -150,23 +150,27 @@ fn call_flatten<'py>(flatten: &Bound<'py, PyAny>, obj: &Bound<'py, PyAny>) -> Py
 }
 
 /// Builds a node of a kind from new children.
-pub fn assemble<'py>(py: Python<'py>, kind: &NodeKind, children: Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
+pub fn assemble<'py>(py: Python<'py>, kind: &ContainerKind, children: Leaves<'py>) -> PyResult<Bound<'py, PyAny>> {
     match kind {
-        NodeKind::Tuple => Ok(PyTuple::new(py, children)?.into_any()),
-        NodeKind::List => Ok(PyList::new(py, children)?.into_any()),
-        NodeKind::Dict(keys) => {
+        ContainerKind::Tuple => Ok(PyTuple::new(py, children)?.into_any()),
+        ContainerKind::List => Ok(PyList::new(py, children)?.into_any()),
+        ContainerKind::Dict(keys) => {
             let dict = PyDict::new(py);
             for (key, child) in keys.iter().zip(children) {
                 dict.set_item(key.bind(py), child)?;
             }
             Ok(dict.into_any())
         }
-        NodeKind::OrderedDict(entry, keys) => fill(entry.class.bind(py).call0()?, keys, children),
-        NodeKind::DefaultDict { entry, factory, keys } => fill(entry.class.bind(py).call1((factory,))?, keys, children),
-        NodeKind::Deque { entry, maxlen } => Ok(entry.class.bind(py).call1((PyList::new(py, children)?, *maxlen))?),
-        NodeKind::NamedTuple(entry) => Ok(entry.class.bind(py).call1(PyTuple::new(py, children)?)?),
-        NodeKind::TupleLike(entry) => Ok(entry.class.bind(py).call1((PyTuple::new(py, children)?,))?),
-        NodeKind::Custom { entry, context } => match &entry.how {
+        ContainerKind::OrderedDict(entry, keys) => fill(entry.class.bind(py).call0()?, keys, children),
+        ContainerKind::DefaultDict { entry, factory, keys } => {
+            fill(entry.class.bind(py).call1((factory,))?, keys, children)
+        }
+        ContainerKind::Deque { entry, maxlen } => {
+            Ok(entry.class.bind(py).call1((PyList::new(py, children)?, *maxlen))?)
+        }
+        ContainerKind::NamedTuple(entry) => Ok(entry.class.bind(py).call1(PyTuple::new(py, children)?)?),
+        ContainerKind::TupleLike(entry) => Ok(entry.class.bind(py).call1((PyTuple::new(py, children)?,))?),
+        ContainerKind::Custom { entry, context } => match &entry.how {
             How::Functions { unflatten, .. } => Ok(unflatten.bind(py).call1((PyList::new(py, children)?, context))?),
             How::Optree { unflatten, .. } => Ok(unflatten.bind(py).call1((context, PyTuple::new(py, children)?))?),
             _ => {
@@ -174,7 +178,7 @@ pub fn assemble<'py>(py: Python<'py>, kind: &NodeKind, children: Leaves<'py>) ->
                     .into())
             }
         },
-        NodeKind::Dataclass { entry, present } => {
+        ContainerKind::Dataclass { entry, present } => {
             let kwargs = PyDict::new(py);
             let mut children = children.into_iter();
             for (field, present) in super::spec::fields(entry).iter().zip(present) {

@@ -2,7 +2,7 @@
 
 use super::node;
 use super::registry::{self, Entry, How};
-use super::spec::{Leaves, NodeKind, TreeSpec};
+use super::spec::{ContainerKind, Leaves, TreeSpec};
 use super::{LeafTest, visit};
 use crate::tensor;
 use crate::types::errors::PyResult;
@@ -92,14 +92,14 @@ fn children_like<'py>(spec: &TreeSpec, obj: &Bound<'py, PyAny>) -> PyResult<Opti
         return keys.iter().map(|k| raised::found(py, obj.get_item(k.bind(py)))).collect();
     }
     match &n.kind {
-        NodeKind::Dataclass { entry, present } => {
+        ContainerKind::Dataclass { entry, present } => {
             if !obj.is_instance(entry.class.bind(py))? {
                 return Ok(None);
             }
             let names = super::spec::fields(entry).iter().zip(present).filter(|(_, p)| **p);
             names.map(|(name, _)| Ok(obj.getattr(name.bind(py))?)).collect::<PyResult<_>>().map(Some)
         }
-        NodeKind::Custom { entry, .. } => match registry::find(obj)? {
+        ContainerKind::Custom { entry, .. } => match registry::find(obj)? {
             Some(found) if Arc::ptr_eq(&found, entry) => Ok(Some(node::take_apart(obj, found)?.1)),
             _ => Ok(None),
         },

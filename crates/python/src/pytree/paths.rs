@@ -2,7 +2,7 @@
 
 use super::node;
 use super::registry::How;
-use super::spec::{Children, Leaves, NodeKind, TreeSpec};
+use super::spec::{Children, ContainerKind, Leaves, TreeSpec};
 use super::{LeafTest, check_depth};
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -141,25 +141,25 @@ impl<'py> Paths<'py> {
     }
 }
 
-fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &NodeKind, len: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
+fn child_keys<'py>(obj: &Bound<'py, PyAny>, kind: &ContainerKind, len: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let py = obj.py();
     let field = |name: &Bound<'py, PyString>| Ok(Bound::new(py, GetAttrKey { name: name.extract()? })?.into_any());
     match kind {
-        NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) | NodeKind::DefaultDict { keys, .. } => {
+        ContainerKind::Dict(keys) | ContainerKind::OrderedDict(_, keys) | ContainerKind::DefaultDict { keys, .. } => {
             keys.iter().map(|k| Ok(Bound::new(py, MappingKey { key: k.clone_ref(py) })?.into_any())).collect()
         }
-        NodeKind::Tuple | NodeKind::List | NodeKind::TupleLike(_) | NodeKind::Deque { .. } => {
+        ContainerKind::Tuple | ContainerKind::List | ContainerKind::TupleLike(_) | ContainerKind::Deque { .. } => {
             (0..len).map(|idx| Ok(Bound::new(py, SequenceKey { idx })?.into_any())).collect()
         }
-        NodeKind::NamedTuple(entry) => {
+        ContainerKind::NamedTuple(entry) => {
             let names = entry.class.bind(py).getattr(intern!(py, "_fields"))?.cast_into::<PyTuple>()?;
             names.iter().map(|n| field(n.cast()?)).collect()
         }
-        NodeKind::Dataclass { entry, present } => {
+        ContainerKind::Dataclass { entry, present } => {
             let names = super::spec::fields(entry).iter().zip(present).filter(|(_, p)| **p);
             names.map(|(n, _)| field(n.bind(py))).collect()
         }
-        NodeKind::Custom { entry, .. } => match &entry.how {
+        ContainerKind::Custom { entry, .. } => match &entry.how {
             How::Functions { with_keys: Some(function), .. } => {
                 let pairs = function.bind(py).call1((obj,))?.get_item(0)?;
                 raised::items(&pairs)?.map(|pair| Ok(pair?.get_item(0)?)).collect()

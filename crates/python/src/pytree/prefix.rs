@@ -2,7 +2,7 @@
 
 use super::node::{self, Container};
 use super::registry::Entry;
-use super::spec::{Keys, Leaves, Node, NodeKind, TreeSpec, equal};
+use super::spec::{ContainerKind, Keys, Leaves, Node, TreeSpec, equal};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -74,8 +74,8 @@ fn match_node<'py>(node: &Arc<Node>, class: Container, tree: &Bound<'py, PyAny>)
     let spec = TreeSpec::Node(node.clone());
     let differs = || Ok(Match::Differs(spec.other_type(tree)?));
     match (&node.kind, class) {
-        (NodeKind::Tuple, Container::Tuple) => spec.match_arity(tree.cast::<PyTuple>()?.iter().collect()),
-        (NodeKind::List, Container::List) => spec.match_arity(tree.cast::<PyList>()?.iter().collect()),
+        (ContainerKind::Tuple, Container::Tuple) => spec.match_arity(tree.cast::<PyTuple>()?.iter().collect()),
+        (ContainerKind::List, Container::List) => spec.match_arity(tree.cast::<PyList>()?.iter().collect()),
         (kind, Container::Dict) => match kind.keys() {
             Some(keys) => match_keys(keys, node::dict_items(tree.cast::<PyDict>()?)),
             None => differs(),
@@ -93,7 +93,7 @@ fn match_node<'py>(node: &Arc<Node>, class: Container, tree: &Bound<'py, PyAny>)
 
 fn match_registered<'py>(
     spec: &TreeSpec,
-    kind: &NodeKind,
+    kind: &ContainerKind,
     entry: Arc<Entry>,
     tree: &Bound<'py, PyAny>,
 ) -> PyResult<Match<'py>> {
@@ -101,17 +101,17 @@ fn match_registered<'py>(
     let (found, children) = node::take_apart(tree, entry)?;
     if let (Some(keys), Some(_)) = (kind.keys(), found.keys()) {
         let found = match found {
-            NodeKind::Dict(k) | NodeKind::OrderedDict(_, k) | NodeKind::DefaultDict { keys: k, .. } => k,
+            ContainerKind::Dict(k) | ContainerKind::OrderedDict(_, k) | ContainerKind::DefaultDict { keys: k, .. } => k,
             _ => Keys::new(),
         };
         return match_keys(keys, (found, children));
     }
     let same = match (kind, &found) {
-        (NodeKind::Custom { context: a, .. }, NodeKind::Custom { context: b, .. }) => equal(a, b, py)?,
-        (NodeKind::Dataclass { present: a, .. }, NodeKind::Dataclass { present: b, .. }) => a == b,
-        (NodeKind::Deque { .. }, NodeKind::Deque { .. })
-        | (NodeKind::NamedTuple(_), NodeKind::NamedTuple(_))
-        | (NodeKind::TupleLike(_), NodeKind::TupleLike(_)) => true,
+        (ContainerKind::Custom { context: a, .. }, ContainerKind::Custom { context: b, .. }) => equal(a, b, py)?,
+        (ContainerKind::Dataclass { present: a, .. }, ContainerKind::Dataclass { present: b, .. }) => a == b,
+        (ContainerKind::Deque { .. }, ContainerKind::Deque { .. })
+        | (ContainerKind::NamedTuple(_), ContainerKind::NamedTuple(_))
+        | (ContainerKind::TupleLike(_), ContainerKind::TupleLike(_)) => true,
         _ => return Ok(Match::Differs(spec.other_type(tree)?)),
     };
     if same {

@@ -29,13 +29,13 @@ pub enum TreeSpec {
 }
 
 pub struct Node {
-    pub kind: NodeKind,
+    pub kind: ContainerKind,
     pub children: Children,
     leaves: usize,
 }
 
 /// What a node is, with all that is needed to make one of other children.
-pub enum NodeKind {
+pub enum ContainerKind {
     Tuple,
     List,
     Dict(Keys),
@@ -62,11 +62,13 @@ pub enum NodeKind {
     },
 }
 
-impl NodeKind {
+impl ContainerKind {
     /// The keys of a dict of any of the three types.
     pub fn keys(&self) -> Option<&Keys> {
         match self {
-            NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) | NodeKind::DefaultDict { keys, .. } => Some(keys),
+            ContainerKind::Dict(keys)
+            | ContainerKind::OrderedDict(_, keys)
+            | ContainerKind::DefaultDict { keys, .. } => Some(keys),
             _ => None,
         }
     }
@@ -74,16 +76,16 @@ impl NodeKind {
     /// The class of the nodes; for messages, for Python and for comparing.
     pub fn class<'py>(&self, py: Python<'py>) -> Bound<'py, PyType> {
         match self {
-            NodeKind::Tuple => py.get_type::<PyTuple>(),
-            NodeKind::List => py.get_type::<PyList>(),
-            NodeKind::Dict(_) => py.get_type::<PyDict>(),
-            NodeKind::OrderedDict(entry, _)
-            | NodeKind::DefaultDict { entry, .. }
-            | NodeKind::Deque { entry, .. }
-            | NodeKind::NamedTuple(entry)
-            | NodeKind::TupleLike(entry)
-            | NodeKind::Custom { entry, .. }
-            | NodeKind::Dataclass { entry, .. } => entry.class.bind(py).clone(),
+            ContainerKind::Tuple => py.get_type::<PyTuple>(),
+            ContainerKind::List => py.get_type::<PyList>(),
+            ContainerKind::Dict(_) => py.get_type::<PyDict>(),
+            ContainerKind::OrderedDict(entry, _)
+            | ContainerKind::DefaultDict { entry, .. }
+            | ContainerKind::Deque { entry, .. }
+            | ContainerKind::NamedTuple(entry)
+            | ContainerKind::TupleLike(entry)
+            | ContainerKind::Custom { entry, .. }
+            | ContainerKind::Dataclass { entry, .. } => entry.class.bind(py).clone(),
         }
     }
 
@@ -91,15 +93,15 @@ impl NodeKind {
     pub fn context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let list = |keys: &Keys| PyList::new(py, keys.iter().map(|k| k.bind(py)));
         Ok(match self {
-            NodeKind::Tuple | NodeKind::List | NodeKind::TupleLike(_) => py.None().into_bound(py),
-            NodeKind::Dict(keys) | NodeKind::OrderedDict(_, keys) => list(keys)?.into_any(),
-            NodeKind::DefaultDict { factory, keys, .. } => {
+            ContainerKind::Tuple | ContainerKind::List | ContainerKind::TupleLike(_) => py.None().into_bound(py),
+            ContainerKind::Dict(keys) | ContainerKind::OrderedDict(_, keys) => list(keys)?.into_any(),
+            ContainerKind::DefaultDict { factory, keys, .. } => {
                 PyList::new(py, [factory.bind(py), list(keys)?.as_any()])?.into_any()
             }
-            NodeKind::Deque { maxlen, .. } => maxlen.into_pyobject(py)?,
-            NodeKind::NamedTuple(entry) => entry.class.bind(py).clone().into_any(),
-            NodeKind::Custom { context, .. } => context.bind(py).clone(),
-            NodeKind::Dataclass { entry, present } => {
+            ContainerKind::Deque { maxlen, .. } => maxlen.into_pyobject(py)?,
+            ContainerKind::NamedTuple(entry) => entry.class.bind(py).clone().into_any(),
+            ContainerKind::Custom { context, .. } => context.bind(py).clone(),
+            ContainerKind::Dataclass { entry, present } => {
                 let (flat, none): (Vec<_>, Vec<_>) = fields(entry).iter().zip(present).partition(|(_, p)| **p);
                 let names = |part: Vec<(&Py<PyString>, &bool)>| PyList::new(py, part.iter().map(|(f, _)| f.bind(py)));
                 PyList::new(py, [names(flat)?, names(none)?])?.into_any()
@@ -108,23 +110,22 @@ impl NodeKind {
     }
 
     /// Whether nodes of both kinds are built alike: same class, equal context.
-    fn same(&self, other: &NodeKind, py: Python<'_>) -> PyResult<bool> {
+    fn same(&self, other: &ContainerKind, py: Python<'_>) -> PyResult<bool> {
         match (self, other) {
-            (NodeKind::Tuple, NodeKind::Tuple) | (NodeKind::List, NodeKind::List) => Ok(true),
-            (NodeKind::Dict(a), NodeKind::Dict(b)) | (NodeKind::OrderedDict(_, a), NodeKind::OrderedDict(_, b)) => {
-                same_keys(a, b, py)
-            }
-            (NodeKind::DefaultDict { factory: f, keys: a, .. }, NodeKind::DefaultDict { factory: g, keys: b, .. }) => {
-                Ok(equal(f, g, py)? && same_keys(a, b, py)?)
-            }
-            (NodeKind::Deque { maxlen: a, .. }, NodeKind::Deque { maxlen: b, .. }) => Ok(a == b),
-            (NodeKind::NamedTuple(a), NodeKind::NamedTuple(b)) | (NodeKind::TupleLike(a), NodeKind::TupleLike(b)) => {
-                Ok(a.class.is(&b.class))
-            }
-            (NodeKind::Custom { entry: a, context: c }, NodeKind::Custom { entry: b, context: d }) => {
+            (ContainerKind::Tuple, ContainerKind::Tuple) | (ContainerKind::List, ContainerKind::List) => Ok(true),
+            (ContainerKind::Dict(a), ContainerKind::Dict(b))
+            | (ContainerKind::OrderedDict(_, a), ContainerKind::OrderedDict(_, b)) => same_keys(a, b, py),
+            (
+                ContainerKind::DefaultDict { factory: f, keys: a, .. },
+                ContainerKind::DefaultDict { factory: g, keys: b, .. },
+            ) => Ok(equal(f, g, py)? && same_keys(a, b, py)?),
+            (ContainerKind::Deque { maxlen: a, .. }, ContainerKind::Deque { maxlen: b, .. }) => Ok(a == b),
+            (ContainerKind::NamedTuple(a), ContainerKind::NamedTuple(b))
+            | (ContainerKind::TupleLike(a), ContainerKind::TupleLike(b)) => Ok(a.class.is(&b.class)),
+            (ContainerKind::Custom { entry: a, context: c }, ContainerKind::Custom { entry: b, context: d }) => {
                 Ok(a.class.is(&b.class) && equal(c, d, py)?)
             }
-            (NodeKind::Dataclass { entry: a, present: p }, NodeKind::Dataclass { entry: b, present: q }) => {
+            (ContainerKind::Dataclass { entry: a, present: p }, ContainerKind::Dataclass { entry: b, present: q }) => {
                 Ok(a.class.is(&b.class) && p == q)
             }
             _ => Ok(false),
@@ -158,11 +159,11 @@ fn same_keys(a: &Keys, b: &Keys, py: Python<'_>) -> PyResult<bool> {
 
 impl TreeSpec {
     /// The structure of a node of these children.
-    pub fn node(kind: NodeKind, children: Children) -> TreeSpec {
+    pub fn node(kind: ContainerKind, children: Children) -> TreeSpec {
         let flat = children.iter().all(TreeSpec::is_leaf);
         match kind {
-            NodeKind::Tuple if flat => TreeSpec::Flat { list: false, len: children.len() as u32 },
-            NodeKind::List if flat => TreeSpec::Flat { list: true, len: children.len() as u32 },
+            ContainerKind::Tuple if flat => TreeSpec::Flat { list: false, len: children.len() as u32 },
+            ContainerKind::List if flat => TreeSpec::Flat { list: true, len: children.len() as u32 },
             kind => {
                 let leaves = if flat { children.len() } else { children.iter().map(TreeSpec::num_leaves).sum() };
                 TreeSpec::Node(Arc::new(Node { kind, children, leaves }))
@@ -214,8 +215,8 @@ impl TreeSpec {
     pub fn class<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyType>> {
         match self {
             TreeSpec::Leaf => None,
-            TreeSpec::Flat { list: false, .. } => Some(NodeKind::Tuple.class(py)),
-            TreeSpec::Flat { list: true, .. } => Some(NodeKind::List.class(py)),
+            TreeSpec::Flat { list: false, .. } => Some(ContainerKind::Tuple.class(py)),
+            TreeSpec::Flat { list: true, .. } => Some(ContainerKind::List.class(py)),
             TreeSpec::Node(node) => Some(node.kind.class(py)),
         }
     }
@@ -273,7 +274,7 @@ impl TreeSpec {
             }
             TreeSpec::Node(node) => {
                 let name = match &node.kind {
-                    NodeKind::NamedTuple(_) => "namedtuple".to_string(),
+                    ContainerKind::NamedTuple(_) => "namedtuple".to_string(),
                     kind => class::class_name(&kind.class(py)),
                 };
                 (name, raised::repr_of(&node.kind.context(py)?)?, node.children.clone())

@@ -1,6 +1,6 @@
 //! Errors across the border, and the user's line in the Python program.
 
-use pullback::base::{Error, Kind};
+use pullback::base::{Error, ErrorKind};
 use pullback::core::origin::{Line, Place};
 use pyo3::exceptions::{
     PyBufferError, PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError,
@@ -102,14 +102,14 @@ pub fn exception(error: Error) -> PyErr {
     };
     let message = crate::types::brief::message(error.message().to_owned());
     match kind {
-        Kind::Runtime | Kind::Foreign => PyRuntimeError::new_err(message),
-        Kind::Value => PyValueError::new_err(message),
-        Kind::Type => PyTypeError::new_err(message),
-        Kind::Index => PyIndexError::new_err(message),
-        Kind::NotImplemented => PyNotImplementedError::new_err(message),
-        Kind::Overflow => PyOverflowError::new_err(message),
-        Kind::LinAlg => LinAlgError::new_err(message),
-        Kind::Recursion => PyRecursionError::new_err(message),
+        ErrorKind::Runtime | ErrorKind::Foreign => PyRuntimeError::new_err(message),
+        ErrorKind::Value => PyValueError::new_err(message),
+        ErrorKind::Type => PyTypeError::new_err(message),
+        ErrorKind::Index => PyIndexError::new_err(message),
+        ErrorKind::NotImplemented => PyNotImplementedError::new_err(message),
+        ErrorKind::Overflow => PyOverflowError::new_err(message),
+        ErrorKind::LinAlg => LinAlgError::new_err(message),
+        ErrorKind::Recursion => PyRecursionError::new_err(message),
         _ => InternalError::new_err(message),
     }
 }

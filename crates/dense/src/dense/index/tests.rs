@@ -2,7 +2,7 @@
 
 use super::{Fold, add_at, arange, cat, eye, gather, linspace, masked_scatter, masked_select, nonzero, one_hot, pad};
 use super::{put_at, put_many, roll, scatter, scatter_add, scatter_reduce, select, take_many, tri};
-use crate::base::{DType, Kind, Scalar, Shape};
+use crate::base::{DType, ErrorKind, Scalar, Shape};
 use crate::dense::Array;
 use crate::dense::copy::cast;
 use crate::dense::samples::{Rng, at, check, filled, indices, strided};
@@ -221,11 +221,11 @@ fn indices_out_of_range_are_errors_with_their_place() {
     let e = gather(&a, 1, &index).unwrap_err();
     assert_eq!(
         (e.kind(), e.message()),
-        (Kind::Index, "gather(): index 3 is out of bounds for dimension 1 with size 3")
+        (ErrorKind::Index, "gather(): index 3 is out of bounds for dimension 1 with size 3")
     );
     let src = Array::zeros(DType::F32, [1, 2].into()).unwrap();
-    assert_eq!(scatter(&a, 1, &index, &src).unwrap_err().kind(), Kind::Index);
-    assert_eq!(scatter_add(&a, 1, &index, &src).unwrap_err().kind(), Kind::Index);
+    assert_eq!(scatter(&a, 1, &index, &src).unwrap_err().kind(), ErrorKind::Index);
+    assert_eq!(scatter_add(&a, 1, &index, &src).unwrap_err().kind(), ErrorKind::Index);
     let e = select(&a, 0, &vector(&[0, -1])).unwrap_err();
     assert!(e.message().contains("index -1 is out of bounds for dimension 0 with size 2"));
     assert!(take_many(&a, &[vector(&[-1])]).is_ok());
@@ -233,7 +233,7 @@ fn indices_out_of_range_are_errors_with_their_place() {
     assert!(e.message().contains("index -3 is out of bounds for dimension 0 with size 2"));
     assert!(gather(&a, 1, &vector(&[0])).unwrap_err().message().contains("same number of dimensions"));
     let none = Array::zeros(DType::F32, [0].into()).unwrap();
-    assert_eq!(gather(&none, 0, &vector(&[0])).unwrap_err().kind(), Kind::Index);
+    assert_eq!(gather(&none, 0, &vector(&[0])).unwrap_err().kind(), ErrorKind::Index);
 }
 
 #[test]

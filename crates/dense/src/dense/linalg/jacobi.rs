@@ -3,7 +3,7 @@
 
 use super::qr::Reflections;
 use super::scalar::{RealScalar, Scalar};
-use super::svd::Factors;
+use super::svd::SvdFactors;
 use super::triangular::transpose;
 use crate::base::Element;
 use crate::dense::matmul::simd::per_isa;
@@ -12,7 +12,7 @@ use crate::dense::matmul::simd::per_isa;
 const MAX_ROUNDS: usize = 60;
 
 /// Decomposes a row-major m × n matrix with elements of size about 1. False if the rotations do not come to rest.
-pub fn svd<T: Scalar>(m: usize, n: usize, a: &[T], out: &mut Factors<T>) -> bool {
+pub fn svd<T: Scalar>(m: usize, n: usize, a: &[T], out: &mut SvdFactors<T>) -> bool {
     assert!(a.len() == m * n);
     if m.min(n) == 0 {
         identity(m, out.u_cols, out.u);

@@ -8,7 +8,7 @@ use super::scalar::{RealScalar, Scalar, sub_product};
 use super::shapes;
 use super::triangular::{self, Triangle};
 use crate::bail;
-use crate::base::{Element, Kind, Result, shape};
+use crate::base::{Element, ErrorKind, Result, shape};
 use crate::dense::Array;
 use crate::dense::matmul::simd::per_isa;
 use crate::dense::matmul::{Mat, MatMut};
@@ -49,7 +49,7 @@ pub fn factorise<T: Scalar>(m: usize, n: usize, a: &mut [T], pivots: &mut [i32])
     assert!(a.len() == m * n && pivots.len() >= m.min(n));
     let mut info = 0;
     if m > 0 && n > 0 {
-        let whole = Whole { ptr: a.as_mut_ptr(), cols: n };
+        let whole = WholeMatrix { ptr: a.as_mut_ptr(), cols: n };
         // SAFETY: the slice holds the matrix, the pivots min(m, n) numbers.
         unsafe { recurse(whole, 0, m, 0, n, pivots, &mut info) };
     }
@@ -58,12 +58,12 @@ pub fn factorise<T: Scalar>(m: usize, n: usize, a: &mut [T], pivots: &mut [i32])
 
 /// The matrix whose rows are exchanged.
 #[derive(Clone, Copy)]
-struct Whole<T> {
+struct WholeMatrix<T> {
     ptr: *mut T,
     cols: usize,
 }
 
-impl<T: Scalar> Whole<T> {
+impl<T: Scalar> WholeMatrix<T> {
     fn at(self, i: usize, j: usize) -> MatMut<T> {
         MatMut { ptr: self.ptr.wrapping_add(i * self.cols + j), rs: self.cols as isize, cs: 1 }
     }
@@ -75,7 +75,15 @@ impl<T: Scalar> Whole<T> {
 
 /// Factors columns `j..j + n` of rows `i..m`, where i = j or fewer rows are left; whole rows are exchanged, so the
 /// columns on both sides follow.
-unsafe fn recurse<T: Scalar>(a: Whole<T>, i: usize, m: usize, j: usize, n: usize, pivots: &mut [i32], info: &mut i32) {
+unsafe fn recurse<T: Scalar>(
+    a: WholeMatrix<T>,
+    i: usize,
+    m: usize,
+    j: usize,
+    n: usize,
+    pivots: &mut [i32],
+    info: &mut i32,
+) {
     // SAFETY: all blocks lie inside the matrix; those written are disjoint from those read.
     unsafe {
         if i >= m {
@@ -102,13 +110,13 @@ unsafe fn recurse<T: Scalar>(a: Whole<T>, i: usize, m: usize, j: usize, n: usize
 per_isa! {
     /// Elimination column by column.
     unsafe fn eliminate<T: Scalar>(
-        a: Whole<T>, i: usize, m: usize, j: usize, n: usize, pivots: &mut [i32], info: &mut i32
+        a: WholeMatrix<T>, i: usize, m: usize, j: usize, n: usize, pivots: &mut [i32], info: &mut i32
     ) = scalar eliminate_body
 }
 
 #[inline(always)]
 unsafe fn eliminate_body<T: Scalar>(
-    a: Whole<T>,
+    a: WholeMatrix<T>,
     i: usize,
     m: usize,
     j: usize,
@@ -317,7 +325,7 @@ pub fn inv(a: &Array) -> Result<Array> {
 pub fn check_inverse(op: &str, a: &Array, info: &Array) -> Result<()> {
     match batch::first_failure(info) {
         Some((i, d)) => Err(crate::base::Error::new(
-            Kind::LinAlg,
+            ErrorKind::LinAlg,
             format!(
                 "{op}: {}The diagonal element {d} is zero, the inversion could not be completed because the input \
                  matrix is singular.",

@@ -103,10 +103,10 @@ unsafe fn form_small_body<T: Scalar>(m: usize, n: usize, k: usize, a: &[T], taus
 /// A product of Householder reflections in blocks `I − V·T·Vᴴ`.
 pub struct Reflections<T> {
     m: usize,
-    blocks: Vec<Block<T>>,
+    blocks: Vec<ReflectorBlock<T>>,
 }
 
-struct Block<T> {
+struct ReflectorBlock<T> {
     /// The first row that the reflections touch.
     row: usize,
     /// m − row rows of `cols` entries: a unit lower trapezoid.
@@ -128,7 +128,7 @@ impl<T: Scalar> Reflections<T> {
             let panel = MatMut { ptr: a[j * n + j..].as_mut_ptr(), rs: n as isize, cs: 1 };
             // SAFETY: the panel is m − j rows of `cols` columns of the matrix.
             unsafe { reflect_panel(m - j, cols, panel, &mut taus) };
-            let block = Block::gather(m - j, cols, j, n, a, &taus);
+            let block = ReflectorBlock::gather(m - j, cols, j, n, a, &taus);
             if j + cols < n {
                 let rest = MatMut { ptr: a[j * n + j + cols..].as_mut_ptr(), rs: n as isize, cs: 1 };
                 // SAFETY: the columns right of the panel.
@@ -167,7 +167,7 @@ impl<T: Scalar> Reflections<T> {
     }
 }
 
-impl<T: Scalar> Block<T> {
+impl<T: Scalar> ReflectorBlock<T> {
     /// Reads the vectors off the panel at (row, row) of `a` (n columns) and forms T column by column.
     fn gather(rows: usize, cols: usize, row: usize, n: usize, a: &[T], taus: &[T]) -> Self {
         let mut v = vec![T::zero(); rows * cols];
@@ -198,7 +198,7 @@ impl<T: Scalar> Block<T> {
             }
             t[j * cols + j] = taus[j];
         }
-        Block { row, v, t, cols }
+        ReflectorBlock { row, v, t, cols }
     }
 
     /// `b = (I − V·op(T)·Vᴴ)·b` for b of `rows` × n, where `op` is the adjoint if asked.

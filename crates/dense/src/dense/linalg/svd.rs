@@ -33,7 +33,7 @@ pub fn svdvals(a: &Array) -> Result<Array> {
 }
 
 /// The factors of one matrix: u is m × `u_cols`, vh is `v_rows` × n, both row-major.
-pub struct Factors<'a, T: Scalar> {
+pub struct SvdFactors<'a, T: Scalar> {
     pub u: &'a mut [T],
     pub u_cols: usize,
     pub s: &'a mut [T::Real],
@@ -57,7 +57,7 @@ fn run<T: Scalar>(a: &Array, full: bool) -> Result<(Array, Array, Array, Array)>
         // SAFETY: each item is written by one task.
         unsafe {
             batch::copy_in(m, n, input.at(i), &mut work);
-            let out = Factors { u: out_u.at(i), u_cols, s: out_s.at(i), vh: out_v.at(i), v_rows };
+            let out = SvdFactors { u: out_u.at(i), u_cols, s: out_s.at(i), vh: out_v.at(i), v_rows };
             out_info.at(i)[0] = one(m, n, &mut work, out);
         }
     });
@@ -65,7 +65,7 @@ fn run<T: Scalar>(a: &Array, full: bool) -> Result<(Array, Array, Array, Array)>
 }
 
 /// Decomposes one row-major matrix, with `info` as result.
-fn one<T: Scalar>(m: usize, n: usize, a: &mut [T], mut out: Factors<T>) -> i32 {
+fn one<T: Scalar>(m: usize, n: usize, a: &mut [T], mut out: SvdFactors<T>) -> i32 {
     let Some(max) = checks::largest(a) else {
         return NOT_FINITE;
     };
@@ -80,7 +80,7 @@ fn one<T: Scalar>(m: usize, n: usize, a: &mut [T], mut out: Factors<T>) -> i32 {
 }
 
 /// Through `faer` if the elements are real; true if the result is right.
-fn by_backend<T: Scalar>(m: usize, n: usize, a: &mut [T], out: &mut Factors<T>, careful: bool) -> bool {
+fn by_backend<T: Scalar>(m: usize, n: usize, a: &mut [T], out: &mut SvdFactors<T>, careful: bool) -> bool {
     fn run<R: Backend>(m: usize, n: usize, a: &[R], s: &mut [R], ut: &mut [R], vt: &mut [R], careful: bool) -> bool {
         let (u_cols, v_cols) = (ut.len() / m, vt.len() / n);
         R::svd((m, n), a, s, (ut, u_cols), (vt, v_cols), careful)
@@ -105,7 +105,7 @@ fn by_backend<T: Scalar>(m: usize, n: usize, a: &mut [T], out: &mut Factors<T>, 
 }
 
 /// Whether `a = u·diag(s)·vh` with orthonormal factors and descending values, by test vectors.
-fn is_right<T: Scalar>(m: usize, n: usize, a: &[T], out: &Factors<T>) -> bool {
+fn is_right<T: Scalar>(m: usize, n: usize, a: &[T], out: &SvdFactors<T>) -> bool {
     let k = m.min(n);
     if k == 0 {
         return true;

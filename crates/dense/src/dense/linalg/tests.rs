@@ -1,5 +1,5 @@
 use super::*;
-use crate::base::{DType, Element, Kind, Shape};
+use crate::base::{DType, Element, ErrorKind, Shape};
 use crate::dense::Array;
 use crate::dense::copy;
 use num_complex::Complex;
@@ -166,7 +166,7 @@ fn solve_and_inverse_have_small_residuals() {
 fn singular_matrices_are_reported_and_nan_stays_nan() {
     let a = Array::from_slice([2, 2, 2], &[1.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 4.0]).unwrap();
     let e = solve(&a, &a).unwrap_err();
-    assert_eq!(e.kind(), Kind::LinAlg);
+    assert_eq!(e.kind(), ErrorKind::LinAlg);
     assert_eq!(e.message(), "linalg.solve: (Batch element 1): The solver failed because the input matrix is singular.");
     let e = inv(&a.slice(0, 1, 1, 1).unwrap().reshape(&[2, 2].into()).unwrap()).unwrap_err();
     assert!(e.message().starts_with("linalg.inv: The diagonal element 2 is zero"), "{e}");
@@ -333,7 +333,7 @@ fn values_that_are_not_finite_are_named() {
         "(Batch element 1): The algorithm failed to converge because the input matrix contained non-finite values.";
     for op in ["linalg.svd", "linalg.eigh"] {
         let e = if op == "linalg.svd" { svd(&a, true).unwrap_err() } else { eigh(&a, false).unwrap_err() };
-        assert_eq!((e.kind(), e.message()), (Kind::LinAlg, format!("{op}: {text}").as_str()));
+        assert_eq!((e.kind(), e.message()), (ErrorKind::LinAlg, format!("{op}: {text}").as_str()));
     }
     a = Array::from_slice([1, 1], &[f32::NAN]).unwrap();
     assert!(svdvals(&a).unwrap_err().message().starts_with("linalg.svd: The algorithm failed"));
@@ -392,7 +392,7 @@ fn arguments_are_checked() {
     let z = |s: &[usize], d: DType| Array::zeros(d, Shape::new(s)).unwrap();
     let e = cholesky(&z(&[2, 3], DType::F32), false).unwrap_err();
     assert_eq!(e.message(), "linalg.cholesky: A must be batches of square matrices, but they are 2 by 3 matrices");
-    assert_eq!(qr(&z(&[2, 2], DType::F16), false).unwrap_err().kind(), Kind::NotImplemented);
+    assert_eq!(qr(&z(&[2, 2], DType::F16), false).unwrap_err().kind(), ErrorKind::NotImplemented);
     assert!(svd(&z(&[2, 2], DType::I64), false).unwrap_err().message().contains("Got int64"));
     assert!(lu(&z(&[3], DType::F32)).unwrap_err().message().contains("at least 2 dimensions"));
     let e = solve(&z(&[2, 2], DType::F32), &z(&[3, 1], DType::F32)).unwrap_err();

@@ -156,7 +156,7 @@ fn planned<T: ProductElement>(a: &Array, b: &Array, out: Shape, plan: ProductPla
     Array::build_typed::<T>(out, |c, _| {
         let (pa, pb) = if plan.swapped { (b.ptr(), a.ptr()) } else { (a.ptr(), b.ptr()) };
         let large = if plan.c.cs == 1 { T::large(plan.m, plan.n, plan.k) } else { None };
-        let job = Job { plan, large, a: pa.cast(), b: pb.cast(), c };
+        let job = ProductTask { plan, large, a: pa.cast(), b: pb.cast(), c };
         job.run();
         // SAFETY: the tasks write each element, and read none that is not written.
         unsafe { Written::all() }
@@ -164,7 +164,7 @@ fn planned<T: ProductElement>(a: &Array, b: &Array, out: Shape, plan: ProductPla
 }
 
 /// A plan, the kernel if it is not the usual one, and where the matrices begin.
-struct Job<T> {
+struct ProductTask<T> {
     plan: ProductPlan,
     large: Option<Product<T>>,
     a: *const T,
@@ -173,9 +173,9 @@ struct Job<T> {
 }
 
 // SAFETY: tasks read the operands, which nobody writes, and write disjoint parts of c.
-unsafe impl<T> Sync for Job<T> {}
+unsafe impl<T> Sync for ProductTask<T> {}
 
-impl<T: ProductElement> Job<T> {
+impl<T: ProductElement> ProductTask<T> {
     fn run(&self) {
         let p = &self.plan;
         let (count, work) = (p.count(), (p.m * p.n).saturating_mul(p.k));

@@ -1,5 +1,5 @@
 use super::matmul;
-use crate::base::{DType, Kind, Layout, Scalar, Shape};
+use crate::base::{DType, ErrorKind, Layout, Scalar, Shape};
 use crate::dense::{Array, copy};
 use proptest::prelude::*;
 
@@ -174,14 +174,14 @@ fn messages_name_the_shapes() {
     let e = matmul(&z(&[2, 3]), &z(&[4, 5])).unwrap_err();
     assert_eq!(
         (e.kind(), e.message()),
-        (Kind::Runtime, "matmul(): mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")
+        (ErrorKind::Runtime, "matmul(): mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")
     );
     assert!(matmul(&z(&[3]), &z(&[3, 1])).unwrap_err().message().contains("at least 2 dimensions, got shapes [3]"));
     assert!(matmul(&z(&[2, 2, 2]), &z(&[3, 2, 2])).unwrap_err().message().contains("size of tensor a (2)"));
     let i = Array::zeros(DType::I32, [2, 2].into()).unwrap();
     assert!(matmul(&z(&[2, 2]), &i).unwrap_err().message().contains("float32 and int32"));
     let b = Array::zeros(DType::Bool, [2, 2].into()).unwrap();
-    assert_eq!(matmul(&b, &b).unwrap_err().kind(), Kind::NotImplemented);
+    assert_eq!(matmul(&b, &b).unwrap_err().kind(), ErrorKind::NotImplemented);
 }
 
 proptest! {

@@ -20,7 +20,7 @@ struct Bin {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum CacheState {
     Fresh,
     /// Between the two, and for good after the end: no lists.
     Closed,
@@ -29,7 +29,7 @@ enum State {
 
 struct Local {
     bins: [Bin; LOCAL],
-    state: Cell<State>,
+    state: Cell<CacheState>,
 }
 
 static LISTS: FastLocal<Local> = FastLocal::new(&OWN);
@@ -38,18 +38,18 @@ thread_local! {
     static OWN: Local = const {
         Local {
             bins: [const { Bin { head: Cell::new(null_mut()), count: Cell::new(0), limit: Cell::new(0) } }; LOCAL],
-            state: Cell::new(State::Fresh),
+            state: Cell::new(CacheState::Fresh),
         }
     };
-    static AT_EXIT: AtExit = const { AtExit };
+    static AT_EXIT: ReturnAtExit = const { ReturnAtExit };
 }
 
-struct AtExit;
+struct ReturnAtExit;
 
-impl Drop for AtExit {
+impl Drop for ReturnAtExit {
     fn drop(&mut self) {
         LISTS.with(|l| {
-            l.state.set(State::Closed);
+            l.state.set(CacheState::Closed);
             l.bins.iter().for_each(|b| b.limit.set(0));
             l.flush();
         });
@@ -163,11 +163,11 @@ impl Local {
     /// Opens the lists at the first call. Registering the destructor may itself allocate: meanwhile they are closed.
     #[inline]
     fn open(&self) {
-        if self.state.get() == State::Fresh {
-            self.state.set(State::Closed);
+        if self.state.get() == CacheState::Fresh {
+            self.state.set(CacheState::Closed);
             watch_forks();
             if AT_EXIT.try_with(|_| ()).is_ok() {
-                self.state.set(State::Open);
+                self.state.set(CacheState::Open);
                 self.bins.iter().enumerate().for_each(|(i, b)| b.limit.set(local_limit(i)));
             }
         }

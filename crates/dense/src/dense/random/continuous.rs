@@ -13,7 +13,7 @@ use num_complex::Complex;
 
 /// Where a draw begins.
 #[derive(Clone, Copy)]
-enum Place {
+enum StartOfDraw {
     /// At the generator's position, which moves on.
     Next,
     /// So many elements after the generator's position, which stays.
@@ -27,7 +27,7 @@ fn draw<A, B>(
     rng: &Generator,
     dtype: DType,
     shape: &Shape,
-    place: Place,
+    place: StartOfDraw,
     single: A,
     double: B,
 ) -> Result<Array>
@@ -39,9 +39,9 @@ where
     let scale = if dtype.is_complex() { 2 } else { 1 };
     let begin = |n: usize, groups: u64| -> (Stream, u64) {
         match place {
-            Place::Next if n == 0 => (rng.peek(), 0),
-            Place::Next => (rng.reserve(groups), 0),
-            Place::At(i) => (rng.peek(), i.wrapping_mul(scale)),
+            StartOfDraw::Next if n == 0 => (rng.peek(), 0),
+            StartOfDraw::Next => (rng.reserve(groups), 0),
+            StartOfDraw::At(i) => (rng.peek(), i.wrapping_mul(scale)),
         }
     };
     let run32 = |out: &mut [f32]| {
@@ -98,16 +98,23 @@ pub(super) fn digits_and_max(dtype: DType) -> (u32, f64) {
 /// # Errors
 /// `Runtime` if `low > high`, or if the length of the interval is not a finite number of the dtype.
 pub fn uniform(rng: &Generator, dtype: DType, shape: &Shape, low: f64, high: f64) -> Result<Array> {
-    uniform_place(rng, dtype, shape, low, high, Place::Next)
+    uniform_place(rng, dtype, shape, low, high, StartOfDraw::Next)
 }
 
 /// Uniform in `[0, 1)`: the elements `start`, `start + 1`, … of the draw that [`uniform`] would make now. The generator
 /// does not move, so parts of one logical draw can be made apart.
 pub fn uniform_at(rng: &Generator, dtype: DType, shape: &Shape, start: u64) -> Result<Array> {
-    uniform_place(rng, dtype, shape, 0.0, 1.0, Place::At(start))
+    uniform_place(rng, dtype, shape, 0.0, 1.0, StartOfDraw::At(start))
 }
 
-fn uniform_place(rng: &Generator, dtype: DType, shape: &Shape, low: f64, high: f64, place: Place) -> Result<Array> {
+fn uniform_place(
+    rng: &Generator,
+    dtype: DType,
+    shape: &Shape,
+    low: f64,
+    high: f64,
+    place: StartOfDraw,
+) -> Result<Array> {
     let (digits, max) = digits_and_max(dtype);
     if low.is_nan() || high.is_nan() || low > high {
         bail!(Runtime, "uniform(): uniform_ expects to return a [from, to) range, but found from={low} > to={high}");
@@ -155,16 +162,23 @@ fn bits_below(bits: u16) -> u16 {
 /// # Errors
 /// `Runtime` if `std` is negative or not a number.
 pub fn normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64) -> Result<Array> {
-    normal_place(rng, dtype, shape, mean, std, Place::Next)
+    normal_place(rng, dtype, shape, mean, std, StartOfDraw::Next)
 }
 
 /// Standard normal: the elements `start`, `start + 1`, … of the draw that [`normal`] would make now. The generator does
 /// not move.
 pub fn normal_at(rng: &Generator, dtype: DType, shape: &Shape, start: u64) -> Result<Array> {
-    normal_place(rng, dtype, shape, 0.0, 1.0, Place::At(start))
+    normal_place(rng, dtype, shape, 0.0, 1.0, StartOfDraw::At(start))
 }
 
-fn normal_place(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64, place: Place) -> Result<Array> {
+fn normal_place(
+    rng: &Generator,
+    dtype: DType,
+    shape: &Shape,
+    mean: f64,
+    std: f64,
+    place: StartOfDraw,
+) -> Result<Array> {
     if std.is_nan() || std < 0.0 {
         bail!(Runtime, "normal(): normal expects std >= 0.0, but found std {std}");
     }
@@ -205,7 +219,7 @@ pub fn exponential(rng: &Generator, dtype: DType, shape: &Shape, rate: f64) -> R
     real_only("exponential", dtype)?;
     let factor = -1.0 / rate;
     let single = Exponential { factor: factor as f32, tiny: -f32::EPSILON / 4.0 };
-    draw("exponential", rng, dtype, shape, Place::Next, single, Exponential { factor, tiny: -f64::EPSILON / 4.0 })
+    draw("exponential", rng, dtype, shape, StartOfDraw::Next, single, Exponential { factor, tiny: -f64::EPSILON / 4.0 })
 }
 
 /// Density `scale / (π · ((x - median)² + scale²))`.
@@ -218,7 +232,7 @@ pub fn cauchy(rng: &Generator, dtype: DType, shape: &Shape, median: f64, scale: 
     }
     real_only("cauchy", dtype)?;
     let single = Cauchy { median: median as f32, scale: scale as f32 };
-    draw("cauchy", rng, dtype, shape, Place::Next, single, Cauchy { median, scale })
+    draw("cauchy", rng, dtype, shape, StartOfDraw::Next, single, Cauchy { median, scale })
 }
 
 /// The exponential of a normal variable with this mean and standard deviation.
@@ -231,7 +245,7 @@ pub fn log_normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: 
     }
     real_only("log_normal", dtype)?;
     let single = LogNormal(Normal { mean: mean as f32, std: std as f32 });
-    draw("log_normal", rng, dtype, shape, Place::Next, single, LogNormal(Normal { mean, std }))
+    draw("log_normal", rng, dtype, shape, StartOfDraw::Next, single, LogNormal(Normal { mean, std }))
 }
 
 fn real_only(op: &str, dtype: DType) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Properties of draws: ranges, moments, independence of threads and instruction sets, errors.
 
 use super::*;
-use crate::base::{DType, Kind, Shape};
+use crate::base::{DType, ErrorKind, Shape};
 use crate::dense::{Array, threads};
 
 fn rng(seed: u64) -> Generator {
@@ -331,13 +331,13 @@ fn errors_name_the_argument_and_leave_the_generator_alone() {
     for (result, text) in cases {
         let e = result.unwrap_err();
         assert!(e.message().contains(text), "{e}");
-        assert_eq!(e.kind(), Kind::Runtime, "{e}");
+        assert_eq!(e.kind(), ErrorKind::Runtime, "{e}");
     }
     for d in [DType::Bool, DType::I64] {
         for r in [uniform(&g, d, &s, 0.0, 1.0), normal(&g, d, &s, 0.0, 1.0), cauchy(&g, d, &s, 0.0, 1.0)] {
             let e = r.unwrap_err();
             assert!(e.message().contains(&format!("not implemented for dtype {d}")), "{e}");
-            assert_eq!(e.kind(), Kind::NotImplemented);
+            assert_eq!(e.kind(), ErrorKind::NotImplemented);
         }
     }
     assert_eq!(g.offset(), 0);

@@ -1,6 +1,6 @@
 //! Folds whose innermost loop is kept: rows are joined elementwise.
 
-use super::drive::{Job, PIECE};
+use super::drive::{PIECE, ReductionTask};
 use super::kernel;
 use super::op::{Op, PairwiseRows};
 use super::plan::{Axis, ReductionPlan, Walk, volume};
@@ -15,7 +15,7 @@ const ROWS: usize = 256;
 /// Elements of a matrix whose columns are folded without tiles.
 const SMALL: usize = 64;
 
-impl<O: Op> Job<'_, O> {
+impl<O: Op> ReductionTask<'_, O> {
     pub(super) fn is_small(&self) -> bool {
         let rows = self.plan.reduced.first().map_or(1, |a| a.n);
         self.is_direct() && self.plan.reduced.len() < 2 && self.plan.inner.n * rows <= SMALL

@@ -13,7 +13,7 @@ pub(super) const PIECE: usize = 1 << 18;
 /// # Safety
 /// Every element that the plan reaches from `source` is readable, from `sink` writable, and the two do not overlap.
 pub unsafe fn run<O: Op>(plan: &ReductionPlan, source: &Source<O::A>, sink: &Sink<O::A>) {
-    let job = Job::<O> { plan, source, sink };
+    let job = ReductionTask::<O> { plan, source, sink };
     // SAFETY: by the contract.
     unsafe {
         if !plan.inner_reduced {
@@ -50,13 +50,13 @@ unsafe fn two_steps<O: Op>(plan: &ReductionPlan, source: &Source<O::A>, sink: &S
     }
 }
 
-pub(super) struct Job<'a, O: Op> {
+pub(super) struct ReductionTask<'a, O: Op> {
     pub(super) plan: &'a ReductionPlan,
     pub(super) source: &'a Source<O::A>,
     pub(super) sink: &'a Sink<O::A>,
 }
 
-impl<O: Op> Job<'_, O> {
+impl<O: Op> ReductionTask<'_, O> {
     pub(super) fn is_direct(&self) -> bool {
         self.source.direct && self.plan.inner.step == 1
     }

@@ -1,6 +1,6 @@
 //! Folds whose innermost loop is reduced: one value per row.
 
-use super::drive::{Job, PIECE};
+use super::drive::{PIECE, ReductionTask};
 use super::kernel::{self, BLOCK};
 use super::op::{Op, Pairwise};
 use super::plan::{Walk, volume};
@@ -9,7 +9,7 @@ use crate::dense::parallel::{self, Shared};
 /// Elements that are converted or gathered at once.
 const SCRATCH: usize = 4096;
 
-impl<O: Op> Job<'_, O> {
+impl<O: Op> ReductionTask<'_, O> {
     /// One value per row, and each row fits a block.
     pub(super) unsafe fn short_rows(&self) {
         let outputs = volume(&self.plan.kept);

@@ -197,5 +197,5 @@ fn arg_errors_name_the_dimension() {
     assert!(argmax(&e, Some(1), false).unwrap_err().message().contains("reduction dim 1 to have non-zero size"));
     assert!(argmin(&e, None, false).unwrap_err().message().contains("numel() == 0"));
     let c = Array::zeros(DType::C64, [2].into()).unwrap();
-    assert_eq!(argmax(&c, None, false).unwrap_err().kind(), crate::base::Kind::NotImplemented);
+    assert_eq!(argmax(&c, None, false).unwrap_err().kind(), crate::base::ErrorKind::NotImplemented);
 }

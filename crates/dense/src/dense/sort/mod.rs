@@ -112,7 +112,7 @@ fn order_here(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
         let indices = Array::build_typed::<i64>(shape, |out, len| {
             // SAFETY: the block holds so many elements, of which none is read before it is written.
             let out = unsafe { std::slice::from_raw_parts_mut(out, len) };
-            let job = Job::<T> { rows: rows.as_slice().unwrap_or(&[]), n, descending, take, values: to };
+            let job = SortTask::<T> { rows: rows.as_slice().unwrap_or(&[]), n, descending, take, values: to };
             match T::KEY_BITS <= 32 && n <= u32::MAX as usize {
                 _ if out.is_empty() => {}
                 true => job.run::<u64>(out),
@@ -129,7 +129,7 @@ fn order_here(a: &Array, ask: Ask) -> Result<(Option<Array>, Array)> {
     })
 }
 
-struct Job<'a, T> {
+struct SortTask<'a, T> {
     rows: &'a [T],
     n: usize,
     descending: bool,
@@ -137,7 +137,7 @@ struct Job<'a, T> {
     values: Option<Shared<T>>,
 }
 
-impl<T: Sortable> Job<'_, T> {
+impl<T: Sortable> SortTask<'_, T> {
     /// Fills `out` with the indices, row by row, and the values beside them.
     fn run<P: Packed>(&self, out: &mut [i64]) {
         let count = self.take.count(self.n);

@@ -1,7 +1,7 @@
 //! Orders against the standard library's stable sort.
 
 use super::{argsort, kthvalue, searchsorted, sort, topk};
-use crate::base::{DType, Kind, Scalar};
+use crate::base::{DType, ErrorKind, Scalar};
 use crate::dense::Array;
 use crate::dense::samples::{Rng, at, check, filled, strided};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
@@ -110,7 +110,7 @@ fn scalars_and_errors() {
     assert!(topk(&a, 3, 0, true, true).unwrap_err().message().contains("selected index k out of range"));
     assert!(kthvalue(&a, 0, 0).unwrap_err().message().contains("k out of range"));
     let c = Array::zeros(DType::C64, [2].into()).unwrap();
-    assert_eq!(sort(&c, 0, false, false).unwrap_err().kind(), Kind::NotImplemented);
+    assert_eq!(sort(&c, 0, false, false).unwrap_err().kind(), ErrorKind::NotImplemented);
     let f = Array::zeros(DType::F32, [2, 2].into()).unwrap();
     assert!(searchsorted(&a, &f, false).unwrap_err().message().contains("same dtype"));
     let g = Array::zeros(DType::F32, [3, 2].into()).unwrap();

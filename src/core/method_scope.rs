@@ -14,23 +14,23 @@ use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
-/// Levels by depth, as bits.
+/// LevelSet by depth, as bits.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Levels {
+pub struct LevelSet {
     tapes: u128,
     others: u128,
 }
 
-impl Levels {
-    pub const NONE: Levels = Levels { tapes: 0, others: 0 };
+impl LevelSet {
+    pub const NONE: LevelSet = LevelSet { tapes: 0, others: 0 };
 
     /// All that follow values now.
     #[inline]
-    pub fn live() -> Levels {
+    pub fn live() -> LevelSet {
         if level::height() == 0 {
-            return Levels { tapes: u128::from(level::grad_enabled()), others: 0 };
+            return LevelSet { tapes: u128::from(level::grad_enabled()), others: 0 };
         }
-        let mut found = Levels { tapes: u128::from(level::records(LevelId::AMBIENT)), others: 0 };
+        let mut found = LevelSet { tapes: u128::from(level::records(LevelId::AMBIENT)), others: 0 };
         level::each_visible(|l| match l.kind {
             LevelKind::Tape { .. } if level::records(l.id) => found.tapes |= level::bit(l.id),
             LevelKind::Dual { .. } if level::forward_enabled() => found.others |= level::bit(l.id),
@@ -42,15 +42,15 @@ impl Levels {
 
     /// Those that a running rule does not see.
     #[inline]
-    pub fn hidden(self) -> Levels {
+    pub fn hidden(self) -> LevelSet {
         let hidden = level::hidden();
-        Levels { tapes: self.tapes & hidden, others: self.others & hidden }
+        LevelSet { tapes: self.tapes & hidden, others: self.others & hidden }
     }
 
     /// Those that a forward loses: it records on no tape, and is below the hidden levels.
     #[inline]
-    pub fn tapes_and_hidden(self) -> Levels {
-        Levels { tapes: self.tapes, others: self.others & level::hidden() }
+    pub fn tapes_and_hidden(self) -> LevelSet {
+        LevelSet { tapes: self.tapes, others: self.others & level::hidden() }
     }
 
     /// Whether one of them is somewhere in the value.
@@ -61,22 +61,28 @@ impl Levels {
 
 /// A running method.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(super) struct MethodFrame {
     function: Origin,
     method: &'static str,
-    levels: Levels,
+    levels: LevelSet,
     /// Nodes from this one on were made by the method.
     seq: u64,
     no_random: bool,
-    /// Levels whose values count as what the method gets if they are arguments, and may be used if not.
+    /// LevelSet whose values count as what the method gets if they are arguments, and may be used if not.
     soft: u128,
 }
 
-impl Frame {
-    pub const NOBODY: Frame =
-        Frame { function: Origin::UNKNOWN, method: "", levels: Levels::NONE, seq: 0, no_random: false, soft: 0 };
+impl MethodFrame {
+    pub const NOBODY: MethodFrame = MethodFrame {
+        function: Origin::UNKNOWN,
+        method: "",
+        levels: LevelSet::NONE,
+        seq: 0,
+        no_random: false,
+        soft: 0,
+    };
 
-    fn current() -> Frame {
+    fn current() -> MethodFrame {
         this(|t| t.frame.get())
     }
 
@@ -87,14 +93,14 @@ impl Frame {
 }
 
 /// A method that runs until this is dropped.
-pub struct Running {
-    before: Frame,
+pub struct RunningMethod {
+    before: MethodFrame,
     own: bool,
 }
 
 /// Announces that a method of a function runs, which must not use values of these levels.
 #[inline]
-pub fn enter(function: Origin, method: &'static str, mut levels: Levels) -> Running {
+pub fn enter(function: Origin, method: &'static str, mut levels: LevelSet) -> RunningMethod {
     let seq = present_seq();
     this(|t| {
         let (before, own) = (t.frame.get(), t.own.replace(false));
@@ -103,38 +109,38 @@ pub fn enter(function: Origin, method: &'static str, mut levels: Levels) -> Runn
             levels.tapes |= before.levels.tapes;
         }
         t.forbidden.set(levels.tapes | levels.others | t.always.get());
-        t.frame.set(Frame { function, method, levels, seq, no_random: before.no_random, soft: 0 });
-        Running { before, own }
+        t.frame.set(MethodFrame { function, method, levels, seq, no_random: before.no_random, soft: 0 });
+        RunningMethod { before, own }
     })
 }
 
-impl Running {
+impl RunningMethod {
     /// Arguments of the call that carry these levels count as what the method gets of them.
-    pub fn soften(&mut self, levels: Levels) {
+    pub fn soften(&mut self, levels: LevelSet) {
         this(|t| {
             let frame = t.frame.get();
             let soft = (levels.tapes | levels.others) & !frame.bits();
             t.forbidden.set(t.forbidden.get() | soft);
-            t.frame.set(Frame { soft, ..frame });
+            t.frame.set(MethodFrame { soft, ..frame });
         });
     }
 
     /// Random operators raise while the method runs.
     pub fn forbid_random(&mut self) {
-        this(|t| t.frame.set(Frame { no_random: true, ..t.frame.get() }));
+        this(|t| t.frame.set(MethodFrame { no_random: true, ..t.frame.get() }));
     }
 }
 
 /// Says what the running method is to its user, where that is no method of a Function class: "the fwd of defvjp()".
 pub fn rename(rule: &'static str) {
-    let frame = Frame::current();
+    let frame = MethodFrame::current();
     if frame.function != Origin::UNKNOWN {
-        this(|t| t.frame.set(Frame { method: rule, ..frame }));
+        this(|t| t.frame.set(MethodFrame { method: rule, ..frame }));
     }
 }
 
 /// Names of a method, and of what calls it: `F.forward` and `F.apply()`, or `f: the fwd of defvjp()` and `f()`.
-fn names(frame: &Frame) -> (String, String) {
+fn names(frame: &MethodFrame) -> (String, String) {
     let name = frame.function.describe().unwrap_or_default();
     match frame.method.contains(' ') {
         true => (format!("{name}: {}", frame.method), format!("{name}()")),
@@ -144,7 +150,7 @@ fn names(frame: &Frame) -> (String, String) {
 
 /// An error if the running method must not draw random numbers.
 pub fn check_random(op: &str) -> Result<()> {
-    let frame = Frame::current();
+    let frame = MethodFrame::current();
     if !frame.no_random {
         return Ok(());
     }
@@ -157,7 +163,7 @@ pub fn check_random(op: &str) -> Result<()> {
     )))
 }
 
-impl Drop for Running {
+impl Drop for RunningMethod {
     fn drop(&mut self) {
         this(|t| {
             t.forbidden.set(self.before.bits() | self.before.soft | t.always.get());
@@ -175,7 +181,7 @@ pub(super) fn forbids(id: LevelId) -> bool {
 
 /// Whether the running method must not use values of a level.
 pub fn is_forbidden(id: LevelId) -> bool {
-    Frame::current().bits() & level::bit(id) != 0
+    MethodFrame::current().bits() & level::bit(id) != 0
 }
 
 /// Whether one of the levels of a value is one that the running method must not use values of.
@@ -234,7 +240,7 @@ pub(super) fn attend_below(level: LevelId) {
 
 /// The number of the first node that the running method can have made.
 pub fn began() -> u64 {
-    Frame::current().seq
+    MethodFrame::current().seq
 }
 
 /// Arguments of an operator, some of them in another form.
@@ -260,7 +266,7 @@ pub fn set_arguments(which: fn(&Tensor) -> Captured, leads_out: fn(&Arc<Node>) -
 }
 
 /// Whether the method recorded the node, also under the program's own grad mode, and from nothing that is captured.
-fn is_inner(node: &Arc<Node>, frame: &Frame) -> bool {
+fn is_inner(node: &Arc<Node>, frame: &MethodFrame) -> bool {
     node.seq >= frame.seq && !LEADS_OUT.get().is_some_and(|f| f(node))
 }
 
@@ -339,7 +345,7 @@ fn check_closely(prim: Prim<'_>, args: &[&Tensor]) -> Result<Option<Instead>> {
     if let Some(twins) = twins(args) {
         return Ok(Some(twins));
     }
-    let frame = Frame::current();
+    let frame = MethodFrame::current();
     let mut instead: Option<Instead> = None;
     for (i, a) in args.iter().enumerate() {
         if a.level() <= LevelId::ABSTRACT {
@@ -367,7 +373,7 @@ enum Watched {
 }
 
 /// Whether the value counts as what the running method gets of it, if it is an argument.
-fn watched(prim: Prim<'_>, a: &Tensor, frame: &Frame) -> Option<Watched> {
+fn watched(prim: Prim<'_>, a: &Tensor, frame: &MethodFrame) -> Option<Watched> {
     const BATCHED: &str = "that is batched by vmap";
     let id = a.level();
     let hard = |id: LevelId| frame.bits() & level::bit(id) != 0;
@@ -391,7 +397,7 @@ fn watched(prim: Prim<'_>, a: &Tensor, frame: &Frame) -> Option<Watched> {
 }
 
 /// The batch level of a value below other levels, where the running method has another one in its place.
-fn batch_below(a: &Tensor, frame: &Frame) -> Option<LevelId> {
+fn batch_below(a: &Tensor, frame: &MethodFrame) -> Option<LevelId> {
     let is_batch = |t: &&Tensor| {
         let id = t.level();
         let watched = (frame.bits() | frame.soft) & level::bit(id) != 0 && level::is_live(id);
@@ -507,7 +513,7 @@ impl Primitive for Spoilt {
 /// The error for an output of the running method that carries what it captured.
 #[cold]
 pub fn returned(i: usize, id: LevelId, what: &str) -> Error {
-    let (rule, call) = names(&Frame::current());
+    let (rule, call) = names(&MethodFrame::current());
     let place = level::with(id, |l| l.origin.describe()).flatten().map(|p| format!(" in {p}")).unwrap_or_default();
     Error::runtime(format!(
         "{rule}: output {i} depends on a captured tensor {what}; it is not an argument of {call}, so its derivative or \
@@ -517,7 +523,7 @@ pub fn returned(i: usize, id: LevelId, what: &str) -> Error {
 }
 
 #[cold]
-fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
+fn captured(frame: &MethodFrame, id: LevelId, op: &str, what: &str) -> Error {
     let (rule, call) = names(frame);
     let place = level::with(id, |l| l.origin.describe()).flatten().map(|p| format!(" in {p}")).unwrap_or_default();
     let constant = match what.starts_with("that requires") {
@@ -533,7 +539,7 @@ fn captured(frame: &Frame, id: LevelId, op: &str, what: &str) -> Error {
 
 /// The running method of a custom function, as its user knows it.
 pub fn running() -> Option<String> {
-    let frame = Frame::current();
+    let frame = MethodFrame::current();
     (frame.function != Origin::UNKNOWN).then(|| names(&frame).0)
 }
 
@@ -550,7 +556,7 @@ pub fn without_data() -> String {
 
 /// What to write if a method of a custom function reads the data of a batch.
 pub fn advice() -> String {
-    let frame = Frame::current();
+    let frame = MethodFrame::current();
     if frame.function == Origin::UNKNOWN {
         return String::new();
     }

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 /// A list, in place up to two elements.
 #[derive(Debug, Clone, Default)]
-pub enum Few<T> {
+pub enum InlineList<T> {
     #[default]
     None,
     One([T; 1]),
@@ -13,40 +13,40 @@ pub enum Few<T> {
     Many(Box<[T]>),
 }
 
-impl<T> FromIterator<T> for Few<T> {
+impl<T> FromIterator<T> for InlineList<T> {
     #[inline]
-    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Few<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> InlineList<T> {
         let mut items = items.into_iter();
-        let Some(a) = items.next() else { return Few::None };
-        let Some(b) = items.next() else { return Few::One([a]) };
+        let Some(a) = items.next() else { return InlineList::None };
+        let Some(b) = items.next() else { return InlineList::One([a]) };
         match items.next() {
-            None => Few::Two([a, b]),
-            Some(c) => Few::Many([a, b, c].into_iter().chain(items).collect()),
+            None => InlineList::Two([a, b]),
+            Some(c) => InlineList::Many([a, b, c].into_iter().chain(items).collect()),
         }
     }
 }
 
-impl<T> Deref for Few<T> {
+impl<T> Deref for InlineList<T> {
     type Target = [T];
     #[inline]
     fn deref(&self) -> &[T] {
         match self {
-            Few::None => &[],
-            Few::One(a) => a,
-            Few::Two(a) => a,
-            Few::Many(a) => a,
+            InlineList::None => &[],
+            InlineList::One(a) => a,
+            InlineList::Two(a) => a,
+            InlineList::Many(a) => a,
         }
     }
 }
 
-impl<T> DerefMut for Few<T> {
+impl<T> DerefMut for InlineList<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
-            Few::None => &mut [],
-            Few::One(a) => a,
-            Few::Two(a) => a,
-            Few::Many(a) => a,
+            InlineList::None => &mut [],
+            InlineList::One(a) => a,
+            InlineList::Two(a) => a,
+            InlineList::Many(a) => a,
         }
     }
 }
@@ -88,12 +88,12 @@ mod tests {
     #[test]
     fn lists_of_any_length() {
         for n in 0..6 {
-            let mut few: Few<usize> = (0..n).collect();
+            let mut list: InlineList<usize> = (0..n).collect();
             let many: OneOrMany<usize> = (0..n).collect();
-            assert_eq!((few.len(), many.len()), (n, n));
-            assert!(few.iter().chain(many.iter()).copied().eq((0..n).chain(0..n)));
-            few.iter_mut().for_each(|x| *x += 1);
-            assert!(few.iter().copied().eq(1..=n));
+            assert_eq!((list.len(), many.len()), (n, n));
+            assert!(list.iter().chain(many.iter()).copied().eq((0..n).chain(0..n)));
+            list.iter_mut().for_each(|x| *x += 1);
+            assert!(list.iter().copied().eq(1..=n));
         }
     }
 }

@@ -24,7 +24,7 @@ const SPAN: usize = WORDS * 64;
 const REACH: u64 = SPAN as u64 - 64;
 
 /// The waiting nodes whose numbers lie in reach below a limit, in a ring: a bit for each number.
-struct Window {
+struct Ring {
     /// No number that waits here is larger, and none that arrives here later.
     limit: u64,
     /// How many wait.
@@ -34,29 +34,29 @@ struct Window {
     bits: [u64; WORDS],
     /// Where the node is whose bit is set.
     places: [u16; SPAN],
-    at: Vec<Place>,
+    at: Vec<Slot>,
     free: Vec<u16>,
 }
 
 /// The parts are written and read one by one: what is read back in larger pieces than it was written a moment ago makes
 /// the processor wait.
 #[derive(Default)]
-struct Place {
+struct Slot {
     node: Option<Arc<Node>>,
     first: Option<Tensor>,
     rest: Option<Box<Tangents>>,
 }
 
 thread_local! {
-    /// An empty window for the next sweep.
-    static SPARE: Cell<Option<Box<Window>>> = const { Cell::new(None) };
+    /// An empty ring for the next sweep.
+    static SPARE: Cell<Option<Box<Ring>>> = const { Cell::new(None) };
 }
 
 /// Waiting nodes by sequence number: every consumer of a node has a larger one, so the largest waiting node is complete.
-/// Most nodes are waited for by ones made shortly after them, so a window that moves down with the sweep serves nearly
+/// Most nodes are waited for by ones made shortly after them, so a ring that moves down with the sweep serves nearly
 /// all; what lies outside goes into the tree.
-pub struct Front {
-    near: Box<Window>,
+pub struct ReverseQueue {
+    near: Box<Ring>,
     far: BTreeMap<u64, Pending>,
 }
 
@@ -64,10 +64,10 @@ fn rest_of(node: &Node) -> Option<Box<Tangents>> {
     (node.metas.len() > 1).then(|| Box::new(Tangents::from_elem(None, node.metas.len() - 1)))
 }
 
-impl Window {
-    fn new() -> Window {
+impl Ring {
+    fn new() -> Ring {
         let (bits, places) = ([0; WORDS], [0; SPAN]);
-        Window { limit: 0, waiting: 0, words: 0, bits, places, at: Vec::new(), free: Vec::new() }
+        Ring { limit: 0, waiting: 0, words: 0, bits, places, at: Vec::new(), free: Vec::new() }
     }
     /// Where a number has its bit and its place, if it is in reach.
     #[inline]
@@ -89,7 +89,7 @@ impl Window {
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
-                self.at.push(Place::default());
+                self.at.push(Slot::default());
                 (self.at.len() - 1) as u16
             }
         };
@@ -139,13 +139,13 @@ impl Window {
     }
 }
 
-impl Front {
-    pub fn new() -> Front {
-        let near = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Box::new(Window::new()));
-        Front { near, far: BTreeMap::new() }
+impl ReverseQueue {
+    pub fn new() -> ReverseQueue {
+        let near = SPARE.try_with(Cell::take).ok().flatten().unwrap_or_else(|| Box::new(Ring::new()));
+        ReverseQueue { near, far: BTreeMap::new() }
     }
 
-    /// Keeps the empty window for the next sweep of this thread.
+    /// Keeps the empty ring for the next sweep of this thread.
     pub fn close(mut self) {
         if self.near.waiting == 0 {
             self.near.limit = 0;
@@ -240,13 +240,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         /// Whatever the order of arrival, the largest node leaves first, with the sum of what arrived for it. `None`
-        /// takes a node out in between. Nodes arrive all over the place, or within the reach of a window.
+        /// takes a node out in between. Nodes arrive all over the place, or within the reach of a ring.
         #[test]
         fn the_largest_node_leaves_with_all_that_arrived(
             steps in prop::collection::vec(prop::option::weighted(0.8, (0..20_000usize, 0..4usize)), 0..3000)
         ) {
             let nodes: Vec<_> = (0..20_000).map(|_| leaf()).collect();
-            let (mut front, mut expected) = (Front::new(), BTreeMap::<u64, f64>::new());
+            let (mut queue, mut expected) = (ReverseQueue::new(), BTreeMap::<u64, f64>::new());
             let end = std::iter::repeat_n(None, 3001);
             let mut last = 10_000usize;
             for (k, step) in steps.into_iter().chain(end).enumerate() {
@@ -254,14 +254,14 @@ mod tests {
                     let i = if spread == 0 { i } else { (last + i % 100 * spread).saturating_sub(150) % 20_000 };
                     last = i;
                     let edge = Edge { node: nodes[i].clone(), slot: 0 };
-                    front.give(edge, Tensor::scalar(crate::DType::F64, k as f64)).unwrap();
+                    queue.give(edge, Tensor::scalar(crate::DType::F64, k as f64)).unwrap();
                     *expected.entry(nodes[i].seq).or_default() += k as f64;
                     continue;
                 }
-                let left = front.pop().map(|p| (p.node.seq, p.first.unwrap().to_vec::<f64>().unwrap()[0]));
+                let left = queue.pop().map(|p| (p.node.seq, p.first.unwrap().to_vec::<f64>().unwrap()[0]));
                 prop_assert_eq!(left, expected.pop_last());
             }
-            front.close();
+            queue.close();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the node of a custom function keeps beside its residuals.
 
-use super::few::Few;
+use super::inline_list::InlineList;
 use super::node::{Link, Metas, Node, Residual};
 use super::set::Set;
 use std::any::Any;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 pub type Context = Arc<dyn Any + Send + Sync>;
 
 /// For each saved value where it hangs; `None` for those that no program may differentiate.
-pub type Places = Few<Option<Link>>;
+pub type Places = InlineList<Option<Link>>;
 
-pub struct Kept {
+pub struct SavedContext {
     pub context: Context,
     /// Outputs that carry no derivative.
     pub non_differentiable: Set,

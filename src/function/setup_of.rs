@@ -3,12 +3,12 @@
 use super::{History, Setup, Values};
 use crate::base::Result;
 use crate::core::Node;
-use crate::core::kept::Kept;
 use crate::core::node::Residual;
+use crate::core::saved_context::SavedContext;
 use std::sync::Arc;
 
 /// The setup with its tensors.
-pub(super) fn opened(kept: &Kept, saved: Values, history: Option<History>) -> Setup {
+pub(super) fn opened(kept: &SavedContext, saved: Values, history: Option<History>) -> Setup {
     Setup {
         context: kept.context.clone(),
         saved,
@@ -20,8 +20,8 @@ pub(super) fn opened(kept: &Kept, saved: Values, history: Option<History>) -> Se
 
 /// What the node of a custom function keeps for its rules, each tensor with its history; without the tensors, which is
 /// what `false` says, once they are freed. `None` for nodes of the table's operators.
-pub fn kept(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
-    let Some(kept) = node.kept() else { return Ok(None) };
+pub fn setup_of(node: &Arc<Node>) -> Result<Option<(Setup, bool)>> {
+    let Some(kept) = node.saved_context() else { return Ok(None) };
     let (residuals, freed) = {
         let saved = node.saved();
         (saved.residuals.clone(), saved.freed)
