@@ -101,7 +101,6 @@ impl Setup {
 
 /// A rule that a function may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Rule {
     /// For reverse mode.
     Backward,

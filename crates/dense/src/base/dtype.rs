@@ -7,7 +7,6 @@ use std::fmt;
 /// The type of a tensor's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-#[non_exhaustive]
 pub enum DType {
     /// `bool`, one byte each.
     Bool,
