@@ -2,7 +2,7 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -761,9 +761,9 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def cpu(self, /, *, memory_format: _memory_format | None = None) -> Any:
         """The tensor in main memory: itself."""
-    def cummax(self, dim: builtins.int) -> Any:
+    def cummax(self, dim: builtins.int) -> _return_cummax:
         """Largest values so far along a dimension, and where they are."""
-    def cummin(self, dim: builtins.int) -> Any:
+    def cummin(self, dim: builtins.int) -> _return_cummin:
         """Smallest values so far along a dimension, and where they are."""
     def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """Sums of the elements so far along a dimension."""
@@ -1017,7 +1017,7 @@ class Tensor:
     @builtins.property
     def itemsize(self) -> builtins.int:
         """Bytes of one element."""
-    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> Any:
+    def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> _return_kthvalue:
         """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
     @builtins.property
     def layout(self) -> _layout:
@@ -1340,11 +1340,11 @@ class Tensor:
         """The sizes of all dimensions, or of one."""
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """A copy of `input` with `src` in a slice of a dimension."""
-    def slogdet(self) -> Any:
+    def slogdet(self) -> _return_linalg_slogdet:
         """Sign of the determinant and logarithm of its absolute value."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Any:
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> _return_sort:
         """Values in order along a dimension, and where they were. NaN counts as the largest."""
     def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
@@ -1410,7 +1410,7 @@ class Tensor:
         """
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a 0-d tensor gives a number."""
-    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> _return_topk:
         """The `k` largest (or smallest) values along a dimension, and where they were."""
     def trace(self) -> Tensor:
         """The sum of the main diagonal of a matrix."""
@@ -1591,6 +1591,51 @@ class inference_mode:
     def __enter__(self, /) -> Any: ...
     def __exit__(self, /, *_args: Any) -> Any: ...
     def __new__(cls, mode: Any = None) -> inference_mode: ...
+
+class _return_cummax(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_cummin(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_kthvalue(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class _return_linalg_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
+class _return_linalg_slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class _return_linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class _return_max(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_sort(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_topk(NamedTuple):
+    values: Tensor
+    indices: Tensor
 
 def _short(text: Any, most: Any = ...) -> Any:
     """[`message`] for exceptions that Python code raises."""
@@ -1987,7 +2032,7 @@ def pow(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
     tensor([1., 4., 9.])
     """
 
-def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Any = None) -> Any:
+def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Any = None) -> _dtype:
     """The dtype that arithmetic of two tensors or numbers gives.
 
     >>> import pullback
@@ -2627,7 +2672,7 @@ def inverse(A: Tensor, *, out: Any = None) -> Tensor:
     tensor([[0.5000]])
     """
 
-def slogdet(A: Tensor, *, out: Any = None) -> Any:
+def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback
@@ -3022,7 +3067,7 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     tensor([-0.6931, -0.6931])
     """
 
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> Any:
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> _return_sort:
     """Values in order along a dimension, and where they were. NaN counts as the largest.
 
     >>> import pullback
@@ -3038,7 +3083,7 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
     tensor([1, 2, 0])
     """
 
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> Any:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> _return_topk:
     """The `k` largest (or smallest) values along a dimension, and where they were.
 
     >>> import pullback
@@ -3078,13 +3123,13 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor(1)
     """
 
-def cummax(input: Tensor, dim: builtins.int, *, out: Any = None) -> Any:
+def cummax(input: Tensor, dim: builtins.int, *, out: Any = None) -> _return_cummax:
     """Largest values so far along a dimension, and where they are."""
 
-def cummin(input: Tensor, dim: builtins.int, *, out: Any = None) -> Any:
+def cummin(input: Tensor, dim: builtins.int, *, out: Any = None) -> _return_cummin:
     """Smallest values so far along a dimension, and where they are."""
 
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> Any:
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> _return_kthvalue:
     """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
 
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:

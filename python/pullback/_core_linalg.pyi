@@ -2,9 +2,9 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, device, dtype
+from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "LinAlgError",
@@ -62,7 +62,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builti
     tensor([[2.]])
     """
 
-def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> Any:
+def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> _return_linalg_qr:
     """`A = Q R` with orthonormal columns of Q and upper triangular R; mode 'reduced', 'complete' or 'r'.
 
     >>> import pullback
@@ -70,7 +70,7 @@ def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> Any:
     tensor([[2.]])
     """
 
-def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Any:
+def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> _return_linalg_eigh:
     """Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
 
     >>> import pullback
@@ -81,7 +81,7 @@ def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Any:
 def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Tensor:
     """The eigenvalues (ascending) of Hermitian matrices."""
 
-def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Any = None) -> Any:
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Any = None) -> _return_linalg_svd:
     """`A = U diag(S) Vh` with singular values in descending order. Derivatives of U and Vh need distinct values.
 
     >>> import pullback
@@ -92,7 +92,7 @@ def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str 
 def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Any = None) -> Tensor:
     """The singular values in descending order."""
 
-def slogdet(A: Tensor, *, out: Any = None) -> Any:
+def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback

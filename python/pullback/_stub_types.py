@@ -45,7 +45,7 @@ RETURNS = {
     "tuple of Tensors": "builtins.tuple[Tensor, ...]",
     "2 Tensors": "builtins.tuple[Tensor, Tensor]",
     "3 Tensors": "builtins.tuple[Tensor, Tensor, Tensor]",
-    "named tuple": "Any",
+    "dtype": "_dtype",
     "any": "Any",
 }
 
@@ -79,10 +79,6 @@ VALUES = {
     "Tensor.grad.setter": "Tensor | None",
     "Tensor.data": "Tensor",
     "Tensor.data.setter": "Tensor",
-    "Tensor.T": "Tensor",
-    "Tensor.mT": "Tensor",
-    "Tensor.H": "Tensor",
-    "Tensor.mH": "Tensor",
     "Tensor.real": "Tensor",
     "Tensor.imag": "Tensor",
     "Tensor._version": "builtins.int",
@@ -130,7 +126,6 @@ SIGNATURES = {
     "Tensor.is_complex": f"(self) -> {_BOOL}",
     "Tensor.is_signed": f"(self) -> {_BOOL}",
     "Tensor.requires_grad_": "(self, requires_grad: builtins.bool = True) -> Tensor",
-    "Tensor.detach": "(self) -> Tensor",
     "Tensor.detach_": "(self) -> Tensor",
     "Tensor.backward": (
         "(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, "
@@ -143,7 +138,6 @@ SIGNATURES = {
     "set_default_dtype": "(d: dtype, /) -> None",
     "promote_types": "(type1: dtype, type2: dtype) -> dtype",
     "can_cast": f"(from_: dtype, to: dtype) -> {_BOOL}",
-    "result_type": "(tensor1: _Operand, tensor2: _Operand) -> dtype",
     "tensor": (
         "(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, "
         "pin_memory: builtins.bool = False) -> Tensor"

@@ -29,7 +29,7 @@ _HEADER = "# Made by `python -m pullback._stubs` from the operator table. Do not
 _IMPORTS = """
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
 """
 # Where PyO3 would leave traces that say nothing about the interface.
 _NOISE = {"__module__", "__doc__", "__dict__", "__weakref__", "__new__", "__reduce__", "__getnewargs__"}
@@ -78,8 +78,27 @@ def _parameters(row: Row, method: bool, inplace: bool = False) -> str:
 
 def _operator(row: Row, name: str, method: bool = False, inplace: bool = False) -> str:
     doc = row["doc"].split("\n\n")[0] if method else row["doc"]
-    returns = "Tensor" if inplace else RETURNS[row["returns"]]
+    returns = "Tensor" if inplace else _returns(row)
     return _definition(name, f"({_parameters(row, method, inplace)}) -> {returns}", doc)
+
+
+def _returns(row: Row) -> str:
+    return _named_class(row["named"][0]) if row["returns"] == "named tuple" else RETURNS[row["returns"]]
+
+
+def _named_class(name: str) -> str:
+    return f"_return_{name}"
+
+
+def _named_tuples(table: list[Row]) -> dict[str, str]:
+    """Classes of the named tuples that operators give."""
+    found = dict(row["named"] for row in table if row["named"] is not None)
+    return {
+        _named_class(name): "\n".join(
+            [f"class {_named_class(name)}(NamedTuple):", *(f"    {field}: Tensor" for field in fields)]
+        )
+        for name, fields in sorted(found.items())
+    }
 
 
 def _definition(name: str, signature: str, doc: str | None, decorator: str = "") -> str:
@@ -242,7 +261,8 @@ def _core_stub(table: list[Row]) -> str:
     ]
     public = sorted({*_core.__all__, *found})
     listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in public) + "]"
-    parts = [_HEADER + _IMPORTS, ALIASES.strip(), listing, *classes, *values, *extra, *found.values()]
+    named = _named_tuples(table).values()
+    parts = [_HEADER + _IMPORTS, ALIASES.strip(), listing, *classes, *named, *values, *extra, *found.values()]
     return _join(parts)
 
 
@@ -252,7 +272,7 @@ def _submodule_stub(path: str, table: list[Row]) -> str:
         if name not in found:
             found[name] = _entity(f"{path}.{name}", name, obj, {})
     aliases = re.findall(r"^(_\w+)\s*(?::|=)", ALIASES, flags=re.M)
-    classes = ["Tensor", "Size", "dtype", "device"]
+    classes = ["Tensor", "Size", "dtype", "device", *_named_tuples(table)]
     imports = _IMPORTS + f"\nfrom ._core import {', '.join(sorted([*aliases, *classes]))}\n"
     listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(found)) + "]"
     return _join([_HEADER + imports, listing, *found.values()])

@@ -5,11 +5,11 @@ use super::promote::{Rule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
 use crate::base::dtype::Category;
-use crate::base::{DType, Result, Scalar};
+use crate::base::{DType, ErrorKind, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::{HERE, Inexact};
+use crate::ops::signature::{Chosen, HERE, Inexact, SameDType, Words, no_bools};
 use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
@@ -149,13 +149,24 @@ fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'sta
 fn plus_scaled(minus: bool, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
     if matches!(alpha, Scalar::Bool(_)) && dtype != DType::Bool {
-        refuse!(Runtime, "Boolean alpha only supported for Boolean results, but the result is {dtype}");
+        refuse!(
+            Runtime,
+            "Boolean alpha only supported for Boolean results, but the result is {dtype}; give alpha as a number"
+        );
     }
     if !dtype.is_differentiable() && alpha.category() > Category::Integer {
-        refuse!(Runtime, "For integral input tensors, argument alpha must not be a floating point number.");
+        refuse!(
+            Runtime,
+            "For integral input tensors, argument alpha must not be a floating point number; give an int, or convert \
+             them with .float()"
+        );
     }
     if !dtype.is_complex() && matches!(alpha, Scalar::Complex(_)) {
-        refuse!(Runtime, "For non-complex input tensors, argument alpha must not be a complex number.");
+        refuse!(
+            Runtime,
+            "For non-complex input tensors, argument alpha must not be a complex number; give a real one, or convert \
+             them with .cfloat()"
+        );
     }
     let wide = if dtype.is_half() { DType::F32 } else { dtype };
     match alpha {
@@ -182,6 +193,16 @@ pub fn choose(condition: &Tensor, a: Operand<'_>, b: Operand<'_>) -> Result<Tens
         }
     }
     where_(&c, &convert(a, dtype)?, &convert(b, dtype)?)
+}
+
+/// What becomes of the fraction of a quotient.
+#[derive(Clone, Copy)]
+enum Rounding {
+    Floor,
+    Trunc,
+}
+impl Words for Rounding {
+    const WORDS: &'static [(&'static str, Self)] = &[("trunc", Rounding::Trunc), ("floor", Rounding::Floor)];
 }
 
 /// x to a constant power.
@@ -245,13 +266,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.div(pullback.tensor([3, -3]), 2, rounding_mode="floor")
     /// tensor([ 1, -2])
-    fn div = "div" | "divide" (input: Operand<'_>, other: Operand<'_>; rounding_mode: Option<&str> = None)
+    fn div = "div" | "divide" (input: Operand<'_>, other: Operand<'_>; rounding_mode: Option<&str> as Option<Chosen<Rounding>> = None)
         -> Tensor [METHOD, INPLACE] of basis::DIV {
         match rounding_mode {
             None => divide_floats(input, other),
-            Some("floor") => floor_divide_same(input, other),
-            Some("trunc") => trunc_divide_same(input, other),
-            Some(m) => refuse!(Runtime, "argument 'rounding_mode' must be None, 'trunc' or 'floor', but got '{m}'"),
+            Some(Rounding::Floor) => floor_divide_same(input, other),
+            Some(Rounding::Trunc) => trunc_divide_same(input, other),
         }
     }
 
@@ -281,7 +301,7 @@ ops! { TABLE:
     fn pow = "pow" (input: Operand<'_>, exponent: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE, TRANSCENDENTAL] of POW {
         if let (Operand::Tensor(x), Operand::Number(n)) = (input, exponent) {
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
-                refuse!(Runtime, "integers to negative integer powers are not allowed");
+                refuse!(Runtime, "integers to negative integer powers are not allowed; convert the input with .float()");
             }
             let is_two = n.as_complex() == num_complex::Complex::new(2.0, 0.0);
             if is_two && (x.dtype().is_differentiable() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
@@ -293,10 +313,7 @@ ops! { TABLE:
         {
             return if b { Ok(x.clone()) } else { basis::full(x.shape(), DType::Bool, true) };
         }
-        let both_bool = common_dtype(input, exponent) == DType::Bool;
-        if both_bool {
-            refuse!(NotImplemented, "not implemented for bool tensors");
-        }
+        no_bools(ErrorKind::NotImplemented, common_dtype(input, exponent))?;
         pow_same(input, exponent)
     }
 
@@ -305,8 +322,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.result_type(pullback.tensor([1]), 1.0)
     /// pullback.float32
-    fn result_type = "result_type" (tensor1: Operand<'_>, tensor2: Operand<'_>) -> Value [FREE] {
-        Ok(Value::DType(common_dtype(tensor1, tensor2)))
+    fn result_type = "result_type" (tensor1: Operand<'_> | tensor | scalar | scalar1,
+        tensor2: Operand<'_> | other | tensor | scalar | scalar2) -> DType [FREE] {
+        Ok(common_dtype(tensor1, tensor2))
     }
 
     /// `input + weight * (end - input)`.
@@ -314,15 +332,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.lerp(pullback.tensor([0.0]), pullback.tensor([10.0]), 0.25)
     /// tensor([2.5000])
-    fn lerp = "lerp" (input: &Tensor as Inexact, end: &Tensor, weight: Operand<'_>) -> Tensor [METHOD, INPLACE] of LERP {
-        if input.dtype() != end.dtype() {
-            refuse!(Runtime, "expected dtype {} for argument 'end' but got dtype {}", input.dtype(), end.dtype());
-        }
-        if let Operand::Tensor(w) = weight
-            && w.dtype() != input.dtype()
-        {
-            refuse!(Runtime, "expected dtype {} for argument 'weight' but got dtype {}", input.dtype(), w.dtype());
-        }
+    fn lerp = "lerp" (input: &Tensor as Inexact, end: &Tensor as SameDType, weight: Operand<'_> as SameDType)
+        -> Tensor [METHOD, INPLACE] of LERP {
         if !input.dtype().is_half() {
             return interpolated(input, end, weight);
         }
@@ -344,7 +355,7 @@ ops! { TABLE:
         -> Value [] of basis::WHERE {
         let (Some(input), Some(other)) = (input, other) else {
             if input.is_some() || other.is_some() {
-                refuse!(Type, "expected both or neither of 'input' and 'other'");
+                refuse!(Type, "expected both or neither of 'input' and 'other'; give the one that is missing");
             }
             return super::gather::nonzero(condition, true);
         };
@@ -365,15 +376,13 @@ ops! { TABLE:
     fn clamp = "clamp" | "clip" (input: &Tensor, min: Option<Operand<'_>> = None, max: Option<Operand<'_>> = None)
         -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
         if min.is_none() && max.is_none() {
-            refuse!(Runtime, "at least one of 'min' or 'max' must not be None");
+            refuse!(Runtime, "at least one of 'min' or 'max' must not be None; give a bound");
         }
         let mut dtype = input.dtype();
         for bound in [min, max].into_iter().flatten() {
             dtype = common_dtype(Operand::Tensor(&basis::cast(input, dtype)?), bound);
         }
-        if dtype == DType::Bool {
-            refuse!(NotImplemented, "not implemented for bool tensors");
-        }
+        no_bools(ErrorKind::NotImplemented, dtype)?;
         let mut x = basis::cast(input, dtype)?;
         if let Some(m) = min {
             x = at_least(&x, &bound("min", m, dtype)?)?;

@@ -4,6 +4,7 @@ use super::promote;
 use super::value::Operand;
 use crate::base::{DType, Result};
 use crate::core::Tensor;
+use crate::ops::signature::{SameDType, no_mask};
 use crate::rules::basis;
 
 compare! { TABLE, PRIMITIVES:
@@ -151,13 +152,11 @@ ops! { CLOSE:
     /// >>> import pullback
     /// >>> pullback.isclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
     /// tensor([ True, False])
-    fn isclose = "isclose" (input: &Tensor, other: &Tensor, rtol: f64 = 1e-5, atol: f64 = 1e-8, equal_nan: bool = false)
+    fn isclose = "isclose" (input: &Tensor, other: &Tensor as SameDType, rtol: f64 = 1e-5, atol: f64 = 1e-8, equal_nan: bool = false)
         -> Tensor [METHOD] {
-        if input.dtype() != other.dtype() {
-            refuse!(Runtime, "{} did not match {}; convert one with .to(dtype)", input.dtype(), other.dtype());
-        }
         if rtol < 0.0 || atol < 0.0 {
-            refuse!(Runtime, "rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}");
+            refuse!(Runtime, "rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}; give the \
+                distances that are close");
         }
         let mut close = eq(input, other)?;
         if !input.dtype().is_differentiable() && rtol == 0.0 && atol == 0.0 {
@@ -182,7 +181,7 @@ pub fn condition(c: &Tensor) -> Result<Tensor> {
     match c.dtype() {
         DType::Bool => Ok(c.clone()),
         DType::U8 => ne(c, 0),
-        d => refuse!(Runtime, "expected condition to be a bool tensor, but got {d}"),
+        d => Err(no_mask("condition", d)),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::base::{DType, Layout, Result};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
+use crate::ops::signature::{AtLeast, ComplexNumbers, FullFloats, SameDType};
 use crate::rules::linear::{Batching, Linear};
 use crate::rules::{basis, shapes};
 
@@ -93,15 +94,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.complex(pullback.tensor([1.0]), pullback.tensor([2.0]))
     /// tensor([1.+2.j])
-    fn complex = "complex" (real: &Tensor, imag: &Tensor) -> Tensor [] {
-        if let Some(t) = [real, imag].into_iter().find(|t| !matches!(t.dtype(), DType::F32 | DType::F64)) {
-            refuse!(Runtime, "Expected both inputs to be Float or Double tensors but got {}; convert it with \
-                .float() or .double()", t.dtype());
-        }
-        if real.dtype() != imag.dtype() {
-            refuse!(Runtime, "Expected object of scalar type {} but got scalar type {} for second argument; \
-                convert one of them", real.dtype(), imag.dtype());
-        }
+    fn complex = "complex" (real: &Tensor as FullFloats, imag: &Tensor as SameDType) -> Tensor [] {
         // Parts that are joined are never multiplied, so that infinite cotangents of one do not reach the other.
         let shape = crate::base::shape::broadcast2("complex", real.shape(), imag.shape())?;
         let part = |x: &Tensor| basis::unsqueeze_dims(&basis::expand(x, &shape)?, &[shape.rank()]);
@@ -122,7 +115,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.real(pullback.tensor([1 + 2j]))
     /// tensor([1.])
-    fn real = "real" (input: &Tensor) -> Tensor [VIEW, FACE] {
+    fn real = "real" (input: &Tensor) -> Tensor [VIEW, REAL_PARTS] {
         if input.dtype().is_complex() { part(input, 0) } else { Ok(input.clone()) }
     }
 
@@ -131,10 +124,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.imag(pullback.tensor([1 + 2j]))
     /// tensor([2.])
-    fn imag = "imag" (input: &Tensor) -> Tensor [VIEW, FACE] {
-        if !input.dtype().is_complex() {
-            refuse!(Runtime, "is not implemented for tensors with non-complex dtypes, got {}", input.dtype());
-        }
+    fn imag = "imag" (input: &Tensor as ComplexNumbers) -> Tensor [VIEW, IMAGINARY_PARTS] {
         part(input, 1)
     }
 
@@ -143,10 +133,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.view_as_real(pullback.tensor([1 + 2j]))
     /// tensor([[1., 2.]])
-    fn view_as_real = "view_as_real" (input: &Tensor) -> Tensor [VIEW, FACE] {
-        if !input.dtype().is_complex() {
-            refuse!(Runtime, "is only supported for complex tensors, got {}", input.dtype());
-        }
+    fn view_as_real = "view_as_real" (input: &Tensor as ComplexNumbers) -> Tensor [VIEW, PARTS] {
         view_parts(input)
     }
 
@@ -155,10 +142,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.view_as_complex(pullback.tensor([[1.0, 2.0]]))
     /// tensor([1.+2.j])
-    fn view_as_complex = "view_as_complex" (input: &Tensor) -> Tensor [VIEW, FACE] {
-        if !matches!(input.dtype(), DType::F32 | DType::F64) {
-            refuse!(Runtime, "is only supported for float32 and float64 tensors, but got {}", input.dtype());
-        }
+    fn view_as_complex = "view_as_complex" (input: &Tensor as FullFloats) -> Tensor [VIEW, WHOLE] {
         let lies = |l: Layout| pairs_fault(&l);
         let shaped = || lies(Layout::contiguous(input.shape().clone()));
         if let Some(what) = input.dense().map_or_else(shaped, |a| lies(a.layout())) {
@@ -173,7 +157,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.conj(pullback.tensor([1 + 2j]))
     /// tensor([1.-2.j])
-    fn conj = "conj" (input: &Tensor) -> Tensor [METHOD, VIEW, FACE] {
+    fn conj = "conj" (input: &Tensor) -> Tensor [METHOD, VIEW, CONJUGATES] {
         basis::conj(input)
     }
 
@@ -192,15 +176,12 @@ ops! { TABLE:
     /// >>> pullback.adjoint(pullback.tensor([[1j, 2.0]]))
     /// tensor([[0.-1.j],
     ///         [2.-0.j]])
-    fn adjoint = "adjoint" (input: &Tensor) -> Tensor [METHOD, VIEW, FACE] {
-        if input.rank() < 2 {
-            refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
-        }
+    fn adjoint = "adjoint" (input: &Tensor as AtLeast<2>) -> Tensor [METHOD, VIEW, ADJOINTS] {
         basis::adjoint(input)
     }
 
     /// A matrix transposed and conjugated, a view.
-    fn big_h = "Tensor.H" (input: &Tensor) -> Tensor [PROPERTY, VIEW, FACE] {
+    fn big_h = "Tensor.H" (input: &Tensor) -> Tensor [PROPERTY, VIEW, ADJOINTS] {
         match input.rank() {
             0 => basis::conj(input),
             2 => basis::adjoint(input),

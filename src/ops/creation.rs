@@ -5,12 +5,13 @@ use super::shape::sizes;
 use super::value::Operand;
 use crate::base::dtype::Category;
 use crate::base::promote::default_float;
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Error, ErrorKind, Result, Scalar, Shape};
 use crate::core::{LevelId, Meta, Tensor, level};
 use crate::dense::{Array, index};
-use crate::ops::signature::{HERE, RequiresGrad};
+use crate::ops::signature::{Count, HERE, NonZero, RequiresGrad, no_bools, refused};
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{basis, constant};
+use std::fmt::Display;
 
 /// A filled tensor. Its layout options must name what exists: the CPU, strided.
 fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
@@ -36,43 +37,50 @@ fn filled_with(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
 
 /// The number of elements of `start, start + step, … < end`.
 fn arange_length(start: f64, end: f64, step: f64) -> Result<usize> {
-    if step == 0.0 || step.is_nan() {
-        refuse!(Runtime, "step must be nonzero");
-    }
-    if !(start.is_finite() && end.is_finite()) {
-        refuse!(Runtime, "unsupported range: {start} -> {end}");
-    }
-    if (end - start) * step < 0.0 {
+    if !(start.is_finite() && end.is_finite()) || step.is_nan() {
         refuse!(
             Runtime,
-            "upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
-            step={step}"
+            "unsupported range: {start} -> {end} by {step}; give finite bounds and a step that is a number"
         );
+    }
+    if (end - start) * step < 0.0 {
+        return Err(wrong_way(&start, &end, &step));
     }
     let n = ((end - start) / step).ceil();
     if n >= isize::MAX as f64 {
-        refuse!(Runtime, "invalid size, possible overflow");
+        return Err(too_many());
     }
     Ok(n as usize)
 }
 
+#[cold]
+fn wrong_way(start: &dyn Display, end: &dyn Display, step: &dyn Display) -> Error {
+    refused(
+        ErrorKind::Runtime,
+        format_args!(
+            "upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, step={step}; give a \
+             step that leads from start to end"
+        ),
+    )
+}
+#[cold]
+fn too_many() -> Error {
+    refused(
+        ErrorKind::Runtime,
+        format_args!("invalid size, possible overflow; give bounds closer together or a larger step"),
+    )
+}
+
 /// As [`arange_length`], in integers that cannot overflow.
 fn whole_length(start: i64, end: i64, step: i64) -> Result<usize> {
-    if step == 0 {
-        refuse!(Runtime, "step must be nonzero");
-    }
     let (span, step) = (i128::from(end) - i128::from(start), i128::from(step));
     if span.signum() * step.signum() < 0 {
-        refuse!(
-            Runtime,
-            "upper bound and lower bound inconsistent with step sign: got start={start}, end={end}, \
-            step={step}"
-        );
+        return Err(wrong_way(&start, &end, &step));
     }
     let n = (span + step - step.signum()) / step;
     match isize::try_from(n) {
         Ok(n) => Ok(n as usize),
-        Err(_) => refuse!(Runtime, "invalid size, possible overflow"),
+        Err(_) => Err(too_many()),
     }
 }
 
@@ -80,7 +88,10 @@ fn whole_length(start: i64, end: i64, step: i64) -> Result<usize> {
 /// bounds, of the others as many as there are between the bounds as given.
 fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     if dtype == DType::Bool || dtype.is_complex() {
-        refuse!(NotImplemented, "not implemented for {dtype} tensors");
+        refuse!(
+            NotImplemented,
+            "not implemented for {dtype} tensors; count in numbers and convert them with .to({dtype})"
+        );
     }
     for (name, n) in [("start", start), ("end", end), ("step", step)] {
         fitting(HERE, name, n, DType::F64)?;
@@ -97,10 +108,13 @@ fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
         fitting(HERE, name, n, DType::I64)?;
     }
     let (a, b, s) = (start.as_i64(), end.as_i64(), step.as_i64());
-    let n = if exact || dtype == DType::I64 { whole_length(a, b, s)? } else { roughly };
     if s == 0 {
-        refuse!(Runtime, "step must be nonzero, but {step} is 0 in {dtype}");
+        refuse!(
+            Runtime,
+            "argument 'step' must not be 0, but {step} is 0 in {dtype}; give a float dtype or a larger step"
+        );
     }
+    let n = if exact || dtype == DType::I64 { whole_length(a, b, s)? } else { roughly };
     made(dtype, &[n].into(), || index::arange(dtype, a.into(), s.into(), n))
 }
 
@@ -235,7 +249,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.arange(1, 7, 2)
     /// tensor([1, 3, 5])
-    fn arange = "arange" (start: Scalar = Scalar::Int(0), end: Option<Scalar> = None, step: Scalar = Scalar::Int(1);
+    fn arange = "arange" (start: Scalar = Scalar::Int(0), end: Option<Scalar> = None, step: Scalar as NonZero = Scalar::Int(1);
         dtype: Option<DType> = None, layout: Layout = Layout::None, device: Device = Device::None,
         requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
@@ -252,13 +266,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linspace(0, 1, 3)
     /// tensor([0.0000, 0.5000, 1.0000])
-    fn linspace = "linspace" (start: Operand<'_>, end: Operand<'_>, steps: i64; dtype: Option<DType> = None,
+    fn linspace = "linspace" (start: Operand<'_>, end: Operand<'_>, steps: i64 as Count; dtype: Option<DType> = None,
         layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        if steps < 0 {
-            refuse!(Runtime, "number of steps must be non-negative, got {steps}");
-        }
         let complex = |o: Operand<'_>| matches!(o, Operand::Number(Scalar::Complex(_)));
         let dtype = match dtype {
             None if complex(start) || complex(end) => Scalar::Complex(Default::default()).dtype(default_float()),
@@ -267,9 +278,7 @@ ops! { TABLE:
         if !dtype.is_complex() && (complex(start) || complex(end)) {
             refuse!(Runtime, "complex bounds cannot be cast to {dtype} safely; give a complex dtype");
         }
-        if dtype == DType::Bool {
-            refuse!(NotImplemented, "not implemented for bool tensors");
-        }
+        no_bools(ErrorKind::NotImplemented, dtype)?;
         match (constant(start)?, constant(end)?) {
             (Operand::Number(a), Operand::Number(b)) => {
                 for (name, n, least) in [("start", a, 1), ("end", b, 2)] {
@@ -277,10 +286,9 @@ ops! { TABLE:
                         fitting(HERE, name, n, dtype)?;
                     }
                 }
-                let n = steps as usize;
-                made(dtype, &[n].into(), || index::linspace(dtype, a, if steps > 1 { b } else { a }, n))
+                made(dtype, &[steps].into(), || index::linspace(dtype, a, if steps > 1 { b } else { a }, steps))
             }
-            _ => between(start, end, steps as usize, dtype),
+            _ => between(start, end, steps, dtype),
         }
     }
 
@@ -290,14 +298,10 @@ ops! { TABLE:
     /// >>> pullback.eye(2)
     /// tensor([[1., 0.],
     ///         [0., 1.]])
-    fn eye = "eye" (n: i64, m: Option<i64> = None; dtype: Option<DType> = None, layout: Layout = Layout::None,
+    fn eye = "eye" (n: i64 as Count, m: Option<i64> as Option<Count> = None; dtype: Option<DType> = None, layout: Layout = Layout::None,
         device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         options!(layout, device, requires_grad, pin_memory);
-        let m = m.unwrap_or(n);
-        if n < 0 || m < 0 {
-            refuse!(Runtime, "n and m must be greater or equal to 0, got {n} and {m}");
-        }
-        let (dtype, n, m) = (dtype.unwrap_or(default_float()), n as usize, m as usize);
+        let (dtype, m) = (dtype.unwrap_or(default_float()), m.unwrap_or(n));
         match level::tracing() {
             LevelId::DENSE => made(dtype, &[n, m].into(), || Array::unit_rows(dtype, n, m, 0, 0, n.min(m))),
             _ => identity(dtype, n, m),
@@ -327,7 +331,12 @@ fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> 
     if let (Operand::Tensor(t), _) | (_, Operand::Tensor(t)) = (start, end)
         && t.rank() > 0
     {
-        refuse!(Runtime, "only supports 0-dimensional start and end tensors, got {} dimensions", t.rank());
+        refuse!(
+            Runtime,
+            "only supports 0-dimensional start and end tensors, got {} dimensions; give numbers, or stack() \
+            the rows",
+            t.rank()
+        );
     }
     let wide = if dtype.is_float() { dtype } else { DType::F64 };
     let (a, b) = (super::promote::convert(start, wide)?, super::promote::convert(end, wide)?);

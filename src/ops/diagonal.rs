@@ -7,7 +7,7 @@ use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::{Array, copy};
-use crate::ops::signature::{Dim, HERE, NewDim, Stacked};
+use crate::ops::signature::{AtLeast, Dim, HERE, NewDim, Ranked, Ranks, different};
 use crate::rules::basis;
 use crate::rules::{Batching, Linear, shapes};
 
@@ -129,16 +129,14 @@ ops! { TABLE:
     /// >>> pullback.diagonal(pullback.tensor([[1, 2], [3, 4]]))
     /// tensor([1, 4])
     fn diagonal = "diagonal" (input: &Tensor, offset: i64 = 0, dim1: i64 as Dim = 0, dim2: i64 as Dim = 1) -> Tensor [METHOD, VIEW] of DIAGONAL {
+        different(("dim1", dim1), ("dim2", dim2))?;
         let (i, j) = (dim1, dim2);
-        if i == j || input.rank() < 2 {
-            refuse!(Runtime, "dimensions cannot be identical {dim1}, {dim2}");
-        }
         let d = place(offset, (i, j), (input.shape()[i], input.shape()[j]));
         call(Prim::Static(&DIAGONAL), &Params::other(d), &[input])
     }
 
     /// As `diagonal`, of the last two dimensions.
-    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] of DIAGONAL {
+    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor | input; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] of DIAGONAL {
         diagonal(A, offset, dim1, dim2)
     }
 
@@ -148,12 +146,8 @@ ops! { TABLE:
     /// >>> pullback.diag(pullback.tensor([1, 2]))
     /// tensor([[1, 0],
     ///         [0, 2]])
-    fn diag = "diag" (input: &Tensor, diagonal: i64 = 0) -> Tensor [METHOD] {
-        match input.rank() {
-            1 => embed(input, diagonal, 0, 1),
-            2 => self::diagonal(input, diagonal, 0, 1),
-            r => refuse!(Runtime, "supports 1D or 2D tensors, but got {r}D"),
-        }
+    fn diag = "diag" (input: &Tensor as Ranks<1, 2>, diagonal: i64 = 0) -> Tensor [METHOD] {
+        if input.rank() == 1 { embed(input, diagonal, 0, 1) } else { self::diagonal(input, diagonal, 0, 1) }
     }
 
     /// Matrices with the last dimension as a diagonal.
@@ -163,9 +157,7 @@ ops! { TABLE:
     /// tensor([[1, 0],
     ///         [0, 2]])
     fn diag_embed = "diag_embed" (input: &Tensor, offset: i64 = 0, dim1: i64 as NewDim = -2, dim2: i64 as NewDim = -1) -> Tensor [METHOD] of DIAGONAL_EMBED {
-        if dim1 == dim2 {
-            refuse!(Runtime, "diagonal dimensions cannot be identical {dim1}, {dim2}");
-        }
+        different(("dim1", dim1), ("dim2", dim2))?;
         embed(input, offset, dim1, dim2)
     }
 
@@ -174,10 +166,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.trace(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]))
     /// tensor(5.)
-    fn trace = "trace" (input: &Tensor) -> Tensor [METHOD] {
-        if input.rank() != 2 {
-            refuse!(Runtime, "expected a matrix, but got a tensor with dim {}", input.rank());
-        }
+    fn trace = "trace" (input: &Tensor as Ranked<2>) -> Tensor [METHOD] {
         let x = if input.dtype().is_differentiable() { input.clone() } else { basis::cast(input, DType::I64)? };
         let dims: Dims = [0].into_iter().collect();
         basis::sum(&diagonal_at(&x, 0, 1)?, &dims, false)
@@ -189,7 +178,7 @@ ops! { TABLE:
     /// >>> pullback.tril(pullback.ones(2, 2))
     /// tensor([[1., 0.],
     ///         [1., 1.]])
-    fn tril = "tril" (input: &Tensor as Stacked, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
+    fn tril = "tril" (input: &Tensor as AtLeast<2>, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
         triangle(input, diagonal, false)
     }
 
@@ -199,7 +188,7 @@ ops! { TABLE:
     /// >>> pullback.triu(pullback.ones(2, 2))
     /// tensor([[1., 1.],
     ///         [0., 1.]])
-    fn triu = "triu" (input: &Tensor as Stacked, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
+    fn triu = "triu" (input: &Tensor as AtLeast<2>, diagonal: i64 = 0) -> Tensor [METHOD, INPLACE, EXACT_OUT] {
         triangle(input, diagonal, true)
     }
 }

@@ -2,10 +2,11 @@
 
 use super::matmul::same_dtype;
 use super::value::Value;
+use crate::base::shape::wrap_arguments;
 use crate::base::{Result, Shape};
 use crate::core::params::Dims;
 use crate::core::{Tensor, host};
-use crate::ops::signature::HERE;
+use crate::ops::signature::{HERE, aligned, ints_of};
 use crate::rules::basis;
 use std::collections::{BTreeMap, HashMap};
 
@@ -32,7 +33,7 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
     if terms.len() != ranks.len() {
         refuse!(
             Runtime,
-            "{} operands were given, but the equation '{equation}' has {} terms",
+            "{} operands were given, but the equation '{equation}' has {} terms; give one operand for each",
             ranks.len(),
             terms.len()
         );
@@ -52,7 +53,7 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
             refuse!(
                 Runtime,
                 "the number of subscripts in the equation ({}) does not match the number of dimensions \
-                 ({rank}) for operand {i} and no ellipsis was given",
+                 ({rank}) for operand {i} and no ellipsis was given; name each dimension, or write '...' for the rest",
                 labels.len()
             );
         }
@@ -65,10 +66,14 @@ fn parse(equation: &str, ranks: &[usize]) -> Result<Equation> {
     };
     for (i, l) in output.iter().enumerate() {
         if output[..i].contains(l) {
-            refuse!(Runtime, "output subscript {} appears more than once in the output", show(*l));
+            refuse!(Runtime, "output subscript {} appears more than once in the output; name it once", show(*l));
         }
         if *l < ELLIPSIS && !inputs.iter().any(|t| t.contains(l)) {
-            refuse!(Runtime, "output subscript {} does not appear in the equation for any input operand", show(*l));
+            refuse!(
+                Runtime,
+                "output subscript {} does not appear in the equation for any input operand; name it in one of them",
+                show(*l)
+            );
         }
     }
     Ok(Equation { inputs, output })
@@ -83,7 +88,7 @@ fn labels(term: &str, ellipsis: impl Fn(usize) -> Result<usize>) -> Result<(Labe
     let named = term.chars().filter(|c| *c != '.').count();
     let parts: Vec<&str> = term.split("...").collect();
     if parts.len() > 2 {
-        refuse!(Runtime, "found '.' for which an ellipsis was already found in '{term}'");
+        refuse!(Runtime, "found '.' for which an ellipsis was already found in '{term}'; write '...' once");
     }
     let mut out = Labels::new();
     let extra = if parts.len() == 2 { ellipsis(named)? } else { 0 };
@@ -123,7 +128,8 @@ impl Term {
             if t.value.shape()[i] != t.value.shape()[j] {
                 refuse!(
                     Runtime,
-                    "subscript {} is repeated for an operand but the sizes don't match, {} != {}",
+                    "subscript {} is repeated for an operand but the sizes don't match, {} != {}; name dimensions of \
+                 other sizes by other letters",
                     show(t.labels[i]),
                     t.value.shape()[j],
                     t.value.shape()[i]
@@ -168,7 +174,12 @@ fn merged(a: &Term, b: &Term, label: u32) -> Result<usize> {
         (Some(x), Some(y)) if x == y || y == 1 => Ok(x),
         (Some(1), Some(y)) => Ok(y),
         (Some(x), Some(y)) => {
-            refuse!(Runtime, "subscript {} has size {y} for one operand and {x} for another", show(label))
+            refuse!(
+                Runtime,
+                "subscript {} has size {y} for one operand and {x} for another; name dimensions of other \
+                 sizes by other letters",
+                show(label)
+            )
         }
         (x, y) => Ok(x.or(y).unwrap_or(1)),
     }
@@ -214,7 +225,9 @@ fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term
 }
 
 fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
-    let Some(first) = operands.first() else { refuse!(Runtime, "must provide at least one operand") };
+    let Some(first) = operands.first() else {
+        refuse!(Runtime, "must provide at least one operand; give the tensors after the equation")
+    };
     same_dtype(operands)?;
     let ranks: Vec<usize> = operands.iter().map(|t| t.rank()).collect();
     let eq = parse(equation, &ranks)?;
@@ -266,36 +279,42 @@ ops! { TABLE:
     }
 }
 
+/// The dimensions that `tensordot` sums over, by pairs.
 fn contracted(a: &Tensor, b: &Tensor, dims: &Value) -> Result<(Dims, Dims)> {
     let wrap = |v: &Value, t: &Tensor| -> Result<Dims> {
-        match super::reduce::dims_of(v)? {
-            Some(d) if t.rank() == 0 && !d.is_empty() => {
-                refuse!(Index, "argument 'dims': dimension specified as {} but tensor has no dimensions", d[0])
-            }
-            Some(d) => crate::base::shape::wrap_dims(HERE, &d, t.rank()),
+        match ints_of("dims", v)? {
+            Some(d) if t.rank() == 0 && !d.is_empty() => refuse!(
+                Index,
+                "argument 'dims': dimension specified as {} but tensor has no dimensions; give dims=0",
+                d[0]
+            ),
+            Some(d) => wrap_arguments(HERE, "dims", &d, t.rank()),
             None => Ok(Dims::new()),
         }
     };
     let (da, db) = match dims {
         Value::Tuple(v) | Value::List(v) if v.len() == 2 => (wrap(&v[0], a)?, wrap(&v[1], b)?),
         v => {
-            let n = super::reduce::dims_of(v)?.and_then(|d| d.first().copied()).unwrap_or(2);
-            if n < 0 || n as usize > a.rank().min(b.rank()) {
-                refuse!(Runtime, "expects dims >= 0 and at most the ranks of both tensors, but got dims={n}");
+            let n = ints_of("dims", v)?.and_then(|d| d.first().copied()).unwrap_or(2);
+            let most = a.rank().min(b.rank());
+            if n < 0 || n as usize > most {
+                refuse!(
+                    Runtime,
+                    "argument 'dims' must be from 0 to {most}, the smaller rank of both tensors, or two \
+                    lists of dimensions, but got dims={n}"
+                );
             }
             ((a.rank() - n as usize..a.rank()).collect(), (0..n as usize).collect())
         }
     };
-    if da.len() != db.len() {
-        refuse!(Runtime, "both dimension lists should have same length");
-    }
+    aligned(("dims[0]", da.len()), ("dims[1]", db.len()))?;
     for (&i, &j) in da.iter().zip(&db) {
         let (x, y) = (a.shape()[i], b.shape()[j]);
         if x != y && x != 1 && y != 1 {
             refuse!(
                 Runtime,
-                "contracted dimensions need to match, but first has size {x} in dim {i} and \
-                second has size {y} in dim {j}"
+                "contracted dimensions need to match, but first has size {x} in dim {i} and second has size {y} in \
+                 dim {j}; name dimensions of one size in 'dims'"
             );
         }
     }

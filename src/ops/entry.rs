@@ -1,5 +1,6 @@
 //! One operator of the table.
 
+use super::named::NamedType;
 use super::value::{ArgKind, Value};
 use crate::base::Result;
 use crate::core::{Primitive, Tensor};
@@ -8,6 +9,8 @@ use crate::core::{Primitive, Tensor};
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
     pub name: &'static str,
+    /// Other keywords for it, besides those that hold for all operators.
+    pub aliases: &'static [&'static str],
     pub kind: ArgKind,
     /// Whether `None` is accepted.
     pub optional: bool,
@@ -36,6 +39,25 @@ impl Param {
             },
         })
     }
+}
+
+/// What a view may show instead of its argument's own numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Shown {
+    Conjugates,
+    /// The conjugates of transposed matrices.
+    Adjoints,
+    /// Real and imaginary parts along a last dimension.
+    Parts,
+    /// Complex numbers of such parts.
+    Whole,
+    RealParts,
+    ImaginaryParts,
+}
+impl Shown {
+    const ALL: [Shown; 6] =
+        [Shown::Conjugates, Shown::Adjoints, Shown::Parts, Shown::Whole, Shown::RealParts, Shown::ImaginaryParts];
 }
 
 /// Where an entry appears besides its function, as bits.
@@ -107,8 +129,24 @@ impl Flags {
     pub const CONVOLUTION: Flags = Flags::of_cost(super::cost::Cost::Convolution);
     pub const WINDOW: Flags = Flags::of_cost(super::cost::Cost::Window);
 
-    /// A view that shows other numbers than its argument has, such as their conjugates: with [`Flags::VIEW`].
-    pub const FACE: Flags = Flags(1 << 23);
+    /// Which other numbers than its argument's a view shows, as the number of the [`Shown`] plus one: with [`Flags::VIEW`].
+    const SHOWN_SHIFT: u32 = 23;
+    const fn of_shown(shown: Shown) -> Flags {
+        Flags((shown as u32 + 1) << Flags::SHOWN_SHIFT)
+    }
+    pub const CONJUGATES: Flags = Flags::of_shown(Shown::Conjugates);
+    pub const ADJOINTS: Flags = Flags::of_shown(Shown::Adjoints);
+    pub const PARTS: Flags = Flags::of_shown(Shown::Parts);
+    pub const WHOLE: Flags = Flags::of_shown(Shown::Whole);
+    pub const REAL_PARTS: Flags = Flags::of_shown(Shown::RealParts);
+    pub const IMAGINARY_PARTS: Flags = Flags::of_shown(Shown::ImaginaryParts);
+    /// Which other numbers than its argument's a view shows.
+    pub const fn shown(self) -> Option<Shown> {
+        match (self.0 >> Flags::SHOWN_SHIFT) & 7 {
+            0 => None,
+            n => Some(Shown::ALL[n as usize - 1]),
+        }
+    }
 
     pub const fn or(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -137,6 +175,8 @@ pub struct Entry {
     pub params: &'static [Param],
     /// What `run` gives, as in [`super::value::IntoValue::RETURNS`]; for stubs.
     pub returns: &'static str,
+    /// The named tuple that it gives; `max` and `min` do where they reduce a dimension.
+    pub named: Option<&'static NamedType>,
     pub doc: &'static [&'static str],
     pub flags: Flags,
     pub run: fn(&[Value]) -> Result<Value>,

@@ -4,10 +4,13 @@ use super::indexing;
 use super::products::scatter_multiply;
 use super::promote::fitting;
 use super::value::{Operand, Value};
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Error, ErrorKind, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::index as kernels;
-use crate::ops::signature::{Dim, HERE, IndexOrEmpty, IndexTensor, IndexVector, Integers, inside};
+use crate::ops::signature::{
+    Chosen, Dim, HERE, IndexOrEmpty, IndexTensor, IndexVector, Integers, Mask, Ranked, SameDType, Single, Words,
+    inside, of_dtype, other_shape, refused,
+};
 use crate::rules::abstracted;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
@@ -26,19 +29,14 @@ struct Elementwise {
 fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
     let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
-        refuse!(
-            Runtime,
-            "index tensor must have the same number of dimensions as input tensor, got {} and {}",
-            idx.rank(),
-            x.rank()
-        );
+        return Err(other_rank(("index", idx.rank()), ("input", x.rank())));
     }
     for d in 0..e.x.rank().min(e.index.rank()) {
         if d != dim && e.index.shape()[d] > e.x.shape()[d] && idx.numel() != 0 {
             refuse!(
                 Runtime,
                 "size does not match at dimension {d}: expected index {} to be no larger than self {} apart \
-                 from dimension {dim}",
+                 from dimension {dim}; cut index or expand() self",
                 idx.shape(),
                 x.shape()
             );
@@ -48,23 +46,15 @@ fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
 }
 
 fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
-    if src.dtype() != e.x.dtype() {
-        refuse!(Runtime, "expected self.dtype to be equal to src.dtype, got {} and {}", e.x.dtype(), src.dtype());
-    }
-    let src = at_least_1d(src)?;
+    let src = at_least_1d(of_dtype("src", src, e.x.dtype())?)?;
     if src.rank() != e.index.rank() {
-        refuse!(
-            Runtime,
-            "index tensor must have the same number of dimensions as src tensor, got {} and {}",
-            e.index.rank(),
-            src.rank()
-        );
+        return Err(other_rank(("index", e.index.rank()), ("src", src.rank())));
     }
     for d in 0..src.rank() {
         if e.index.shape()[d] > src.shape()[d] {
             refuse!(
                 Runtime,
-                "expected index {} to be no larger than src {} in dimension {d}",
+                "expected index {} to be no larger than src {} in dimension {d}; cut index or expand() src",
                 e.index.shape(),
                 src.shape()
             );
@@ -73,7 +63,28 @@ fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
     (0..src.rank()).try_fold(src, |s, d| basis::slice(&s, d, 0, e.index.shape()[d], 1))
 }
 
-fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce: Option<&str>) -> Result<Tensor> {
+#[cold]
+fn other_rank((a, m): (&str, usize), (b, n): (&str, usize)) -> Error {
+    refused(
+        ErrorKind::Runtime,
+        format_args!(
+            "{a} tensor must have the same number of dimensions as {b} tensor, got {m} and {n}; add dimensions with \
+             unsqueeze()"
+        ),
+    )
+}
+
+/// What `scatter` does where several values meet.
+#[derive(Clone, Copy)]
+enum Meeting {
+    Add,
+    Multiply,
+}
+impl Words for Meeting {
+    const WORDS: &'static [(&'static str, Self)] = &[("add", Meeting::Add), ("multiply", Meeting::Multiply)];
+}
+
+fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce: Option<Meeting>) -> Result<Tensor> {
     if idx.numel() == 0 {
         return Ok(input.clone());
     }
@@ -84,9 +95,8 @@ fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce:
     };
     let out = match reduce {
         None => index::scatter(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
-        Some("add") => index::scatter_add(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
-        Some("multiply") => scatter_multiply(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
-        Some(r) => refuse!(Runtime, "reduce argument must be either add or multiply, but got '{r}'"),
+        Some(Meeting::Add) => index::scatter_add(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
+        Some(Meeting::Multiply) => scatter_multiply(&e.x, e.dim, &e.index, &src).map_err(as_runtime)?,
     };
     basis::reshape(&out, input.shape())
 }
@@ -125,10 +135,10 @@ ops! { TABLE:
     /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
     /// tensor([0., 0., 5.])
     fn scatter = "scatter" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: Option<Operand<'_>> = None;
-        value: Option<Operand<'_>> = None, reduce: Option<&str> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
+        value: Option<Operand<'_>> = None, reduce: Option<&str> as Option<Chosen<Meeting>> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
         match src.or(value) {
             Some(s) => scattered(input, dim, index, s, reduce),
-            None => refuse!(Type, "missing required argument 'src'"),
+            None => refuse!(Type, "missing required argument 'src'; give a tensor or a number"),
         }
     }
 
@@ -137,8 +147,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
-    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: &Tensor) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
-        scattered(input, dim, index, Operand::Tensor(src), Some("add"))
+    fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: &Tensor as SameDType)
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
+        scattered(input, dim, index, Operand::Tensor(src), Some(Meeting::Add))
     }
 
     /// The members of a dimension that a vector of indices names.
@@ -159,17 +170,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
-    fn index_add = "index_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor; alpha: Scalar = Scalar::Int(1))
+    fn index_add = "index_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType; alpha: Scalar = Scalar::Int(1))
         -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::ADD_ROWS {
-        if source.dtype() != input.dtype() {
-            refuse!(Runtime, "self ({}) and source ({}) must have the same scalar type",
-                input.dtype(), source.dtype());
-        }
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {
-            refuse!(Runtime, "source of shape {} must match the shape {want} that input and index ask for",
-                source.shape());
+            return Err(other_shape(ErrorKind::Runtime, "source", source.shape(), &want));
         }
         let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false }).map_err(inside)?;
         let alpha = fitting(HERE, "alpha", alpha, x.dtype())?;
@@ -184,20 +190,16 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
     /// tensor([0., 4., 0.])
-    fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor, accumulate: bool = false)
+    fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor as SameDType, accumulate: bool = false)
         -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED] {
         let list = match indices {
             Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
                 Value::Tensor(t) => Ok(Some(t)),
                 Value::None => Ok(None),
-                other => refuse!(Type, "argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
+                other => refuse!(Type, "argument 'indices' must be tuple of Tensors, not of {}", other.type_name()),
             }).collect::<Result<Vec<_>>>()?,
             other => refuse!(Type, "argument 'indices' must be tuple of Tensors, not {}", other.type_name()),
         };
-        if values.dtype() != input.dtype() {
-            refuse!(Runtime, "requires the source and destination dtypes match, got {} for the destination \
-                and {} for the source", input.dtype(), values.dtype());
-        }
         indexing::put_tensors(input, &list, values, accumulate).map_err(inside)
     }
 
@@ -213,8 +215,7 @@ ops! { TABLE:
             return gather(&x, 0, &i, false);
         };
         if input.rank() != indices.rank() {
-            refuse!(Runtime, "input and indices should have the same number of dimensions, but got {} \
-                and {}", input.rank(), indices.rank());
+            return Err(other_rank(("indices", indices.rank()), ("input", input.rank())));
         }
         if input.rank() == 0 {
             return gather(input, 0, indices, false);
@@ -233,21 +234,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.masked_fill(pullback.tensor([1, 2]), pullback.tensor([True, False]), 9)
     /// tensor([9, 2])
-    fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor, value: Operand<'_>) -> Tensor [METHOD, INPLACE] {
-        if mask.dtype() != DType::Bool {
-            refuse!(Runtime, "only supports boolean masks, but got mask with dtype {}", mask.dtype());
-        }
+    fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor as Mask, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE] {
         let v = match value {
-            Operand::Tensor(t) if t.rank() > 0 => {
-                refuse!(Runtime, "only supports a 0-dimensional value tensor, but got tensor with {} \
-                    dimension(s).", t.rank())
-            }
             Operand::Tensor(t) if let Some(number) = t.dense() => {
                 super::promote::fitted(HERE, "value", number.item()?, input.dtype())?
             }
             Operand::Tensor(t) => {
                 if t.dtype().category() > input.dtype().category() {
-                    refuse!(Runtime, "value of dtype {} cannot be converted to {} without loss",
+                    refuse!(Runtime, "value of dtype {} cannot be converted to {} without loss; convert it with .to()",
                         t.dtype(), input.dtype());
                 }
                 cast(t, input.dtype())?
@@ -258,10 +252,7 @@ ops! { TABLE:
     }
 
     /// The elements of `input` where `mask` is true, in row-major order, after broadcasting both.
-    fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor) -> Tensor [METHOD, DYNAMIC, SCATTERED] {
-        if mask.dtype() != DType::Bool {
-            refuse!(Runtime, "expected BoolTensor for mask, but got {}", mask.dtype());
-        }
+    fn masked_select = "masked_select" (input: &Tensor, mask: &Tensor as Mask) -> Tensor [METHOD, DYNAMIC, SCATTERED] {
         let both = super::shape::broadcast(&[input, mask])?;
         indexing::get(&both[0], &[super::value::IndexItem::Tensor(both[1].clone())])
     }
@@ -287,7 +278,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
     /// tensor([[2.],
     ///         [1.]])
-    fn embedding = "nn.functional.embedding" (input: &Tensor as Integers, weight: &Tensor, padding_idx: Option<i64> = None,
+    fn embedding = "nn.functional.embedding" (input: &Tensor as Integers, weight: &Tensor as Ranked<2>, padding_idx: Option<i64> = None,
         max_norm: Option<f64> = None, norm_type: f64 = 2.0, scale_grad_by_freq: bool = false, sparse: bool = false)
         -> Tensor [SCATTERED, NO_OUT] {
         let _ = (norm_type, sparse);
@@ -295,16 +286,13 @@ ops! { TABLE:
             refuse!(NotImplemented, "max_norm and scale_grad_by_freq are not implemented; renormalise the \
                 weight or scale its gradient");
         }
-        if weight.rank() != 2 {
-            refuse!(Runtime, "'weight' must be 2-D, but it is {}-D", weight.rank());
-        }
         let rows = weight.shape()[0];
         let i = cast(input, DType::I64)?;
         let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(inside)?;
         let out = index::take_rows(weight, &i)?;
         let Some(p) = padding_idx else { return Ok(out) };
         if p < -(rows as i64) || p >= rows as i64 {
-            refuse!(Runtime, "padding_idx must be within num_embeddings ({rows}), got {p}");
+            refuse!(Runtime, "padding_idx must be within num_embeddings ({rows}), got {p}; name a row of weight");
         }
         let p = if p < 0 { p + rows as i64 } else { p };
         let padded = super::compare::eq(&basis::unsqueeze_dims(&i, &[i.rank()])?, p)?;
@@ -317,10 +305,10 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.one_hot(pullback.tensor([1, 0]), 2)
     /// tensor([[0, 1],
     ///         [1, 0]])
-    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor as IndexTensor, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
+    fn one_hot = "nn.functional.one_hot" (tensor: &Tensor as IndexTensor | input, num_classes: i64 = -1) -> Tensor [DYNAMIC, NO_OUT] {
         let classes = if num_classes >= 0 { num_classes as usize } else { inferred_classes(tensor)? };
         if num_classes == 0 && tensor.numel() > 0 {
-            refuse!(Runtime, "num_classes must be positive, got 0");
+            refuse!(Runtime, "num_classes must be positive, got 0; give the largest class + 1, or -1");
         }
         let i = check_index(tensor, Bounds { size: classes, dim: 0, wrap: false }).map_err(|_| {
             crate::Error::runtime(format!("{HERE}(): class values must be non-negative and smaller than num_classes \
@@ -335,7 +323,7 @@ ops! { TABLE:
 /// The largest class + 1; it depends on the data, so no transform can follow.
 fn inferred_classes(t: &Tensor) -> Result<usize> {
     if t.numel() == 0 {
-        refuse!(Runtime, "cannot infer total number of classes from empty tensor");
+        refuse!(Runtime, "cannot infer total number of classes from empty tensor; give num_classes");
     }
     let Some(array) = t.dense() else {
         refuse!(

@@ -7,7 +7,7 @@ use crate::base::promote::{Promotion, Strength};
 use crate::base::size::Whole;
 use crate::base::{DType, Result};
 use crate::core::{Tensor, host};
-use crate::ops::signature::{HERE, JoinDim, MemberDim, NewDim, SplitDim};
+use crate::ops::signature::{HERE, JoinDim, MemberDim, NewDim, Positive, SplitDim, ints_of};
 use crate::rules::basis;
 
 /// The dtype of tensors together.
@@ -27,14 +27,19 @@ fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
     for (i, p) in parts.iter().enumerate() {
         host::turn(i)?;
         if p.rank() != like.rank() {
-            refuse!(Runtime, "tensors must have the same number of dimensions: got {} and {}", like.rank(), p.rank());
+            refuse!(
+                Runtime,
+                "tensors must have the same number of dimensions: got {} and {}; add dimensions with unsqueeze()",
+                like.rank(),
+                p.rank()
+            );
         }
         let differs = |k: &usize| *k != d && p.shape()[*k] != like.shape()[*k];
         if let Some(k) = (0..p.rank()).find(differs) {
             refuse!(
                 Runtime,
                 "sizes of tensors must match except in dimension {d}. Expected size {} but got size {} in \
-                 dimension {k} for tensor number {i} in the list",
+                 dimension {k} for tensor number {i} in the list; cut or expand() one",
                 like.shape()[k],
                 p.shape()[k]
             );
@@ -86,7 +91,7 @@ ops! { TABLE:
         let times = super::shape::sizes(HERE, repeats)?;
         let Some(lead) = times.rank().checked_sub(input.rank()) else {
             refuse!(Runtime, "number of dimensions of repeat dims ({}) can not be smaller than number of \
-                dimensions of tensor ({})", times.rank(), input.rank());
+                dimensions of tensor ({}); give a number for each dimension", times.rank(), input.rank());
         };
         let (mut ones, mut wide, mut out) = (crate::Shape::scalar(), crate::Shape::scalar(), crate::Shape::scalar());
         for (i, &t) in times.iter().enumerate() {
@@ -110,7 +115,8 @@ ops! { TABLE:
         let first = tensors[0];
         for (i, t) in tensors.iter().enumerate() {
             if t.shape() != first.shape() {
-                refuse!(Runtime, "expects each tensor to be equal size, but got {} at entry 0 and {} at entry {i}",
+                refuse!(Runtime, "expects each tensor to be equal size, but got {} at entry 0 and {} at entry {i}; join others \
+                    with cat()",
                     first.shape(), t.shape());
             }
         }
@@ -127,19 +133,20 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.split(pullback.arange(5), 2)
     /// (tensor([0, 1]), tensor([2, 3]), tensor([4]))
-    fn split = "split" (tensor: &Tensor, split_size_or_sections: &Value, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
+    fn split = "split" (tensor: &Tensor | input, split_size_or_sections: &Value | split_size | split_sizes, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
         let total = tensor.shape()[dim];
-        match super::reduce::dims_of(split_size_or_sections)? {
+        match ints_of("split_size_or_sections", split_size_or_sections)? {
             Some(s) if matches!(split_size_or_sections, Value::Tuple(_) | Value::List(_) | Value::Ints(_)) => {
                 sections(tensor, dim, &s)
             }
             Some(s) if s.len() == 1 => {
                 if s[0] < 0 || (s[0] == 0 && total != 0) {
-                    refuse!(Runtime, "expects split_size be positive, but got split_size={}", s[0]);
+                    refuse!(Runtime, "expects split_size be positive, but got split_size={}; give the size of a piece", s[0]);
                 }
                 pieces(tensor, dim, even(total, s[0].max(1) as usize)?)
             }
-            _ => refuse!(Type, "argument 'split_size_or_sections' must be int or tuple of ints"),
+            _ => refuse!(Type, "argument 'split_size_or_sections' must be int or tuple of ints, not {}",
+                split_size_or_sections.type_name()),
         }
     }
 
@@ -154,16 +161,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.chunk(pullback.arange(5), 2)
     /// (tensor([0, 1, 2]), tensor([3, 4]))
-    fn chunk = "chunk" (input: &Tensor, chunks: i64, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
-        if chunks < 1 {
-            refuse!(Runtime, "expects `chunks` to be greater than 0, got: {chunks}");
-        }
+    fn chunk = "chunk" (input: &Tensor, chunks: i64 as Positive, dim: i64 as SplitDim = 0) -> Vec<Tensor> [METHOD, VIEW] {
         let total = input.shape()[dim];
         if total == 0 {
-            super::check_pieces(HERE, chunks as usize)?;
+            super::check_pieces(HERE, chunks)?;
             return pieces(input, dim, (0..chunks).map(|_| 0));
         }
-        pieces(input, dim, even(total, total.div_ceil(chunks as usize))?)
+        pieces(input, dim, even(total, total.div_ceil(chunks))?)
     }
 
     /// The members along a dimension, without it.
@@ -184,13 +188,16 @@ ops! { TABLE:
 fn sections(x: &Tensor, d: usize, sizes: &[i64]) -> Result<Vec<Tensor>> {
     let total = x.shape()[d];
     if let Some(s) = sizes.iter().find(|&&s| s < 0) {
-        refuse!(Runtime, "expects split_sizes have only non-negative entries, but got {s}");
+        refuse!(
+            Runtime,
+            "expects split_sizes have only non-negative entries, but got {s}; give the size of each piece"
+        );
     }
     if sizes.iter().fold(Whole::from(0i64), |sum, &s| sum.plus(s)).size() != Some(total) {
         refuse!(
             Runtime,
             "expects split_sizes to sum exactly to {total} (input tensor's size at dimension {d}), but got \
-             split_sizes={sizes:?}"
+             split_sizes={sizes:?}; change one of them"
         );
     }
     pieces(x, d, sizes.iter().map(|&s| s as usize))

@@ -2,14 +2,13 @@
 
 use super::decompositions::{CHOLESKY, EIGH, QR, QR_COMPLETE, SVD_FULL, flags, inverse, solve_matrices, triangular};
 use super::determinant::{DET, SLOGDET};
-use super::named;
 use super::singular::SVD;
 use super::value::Named;
-use crate::base::{Result, Shape};
+use crate::base::{Error, ErrorKind, Result, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call, call_many};
 use crate::dense::linalg as kernels;
-use crate::ops::signature::{HERE, Matrices, Square};
+use crate::ops::signature::{Chosen, HERE, Matrices, Square, Words, of_dtype, refused};
 use crate::ops::value::setting::Driver;
 use crate::rules::basis::{self, adjoint, matmul, swap_last};
 use crate::rules::{General, batching, shapes};
@@ -17,9 +16,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// Both with the broadcast of their leading dimensions.
 fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
-    if a.dtype() != b.dtype() {
-        refuse!(Runtime, "Expected A and B to have the same dtype, but got {} and {}", a.dtype(), b.dtype());
-    }
+    of_dtype("B", b, a.dtype())?;
     let lead = |t: &Tensor| Shape::new(&t.shape()[..t.rank() - 2]);
     let common = crate::base::shape::broadcast2(HERE, &lead(a), &lead(b))?;
     let grow = |t: &Tensor| {
@@ -27,6 +24,39 @@ fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
         basis::expand(t, &shape)
     };
     Ok((grow(a)?, grow(b)?))
+}
+
+#[cold]
+fn incompatible(a: &Tensor, b: &Tensor) -> Error {
+    let matrix = |t: &Tensor| format!("{}x{}", t.shape()[t.rank() - 2], t.shape()[t.rank() - 1]);
+    refused(
+        ErrorKind::Runtime,
+        format_args!(
+            "Incompatible shapes of A and B for the equation AX = B ({} and {}); give B as many rows as A has",
+            matrix(a),
+            matrix(b)
+        ),
+    )
+}
+
+/// The parts of `A = Q R` that are asked for.
+#[derive(Clone, Copy, PartialEq)]
+enum Factors {
+    Reduced,
+    Complete,
+    R,
+}
+impl Words for Factors {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("reduced", Factors::Reduced), ("complete", Factors::Complete), ("r", Factors::R)];
+}
+
+/// The triangle of a Hermitian matrix that is read.
+#[derive(Clone, Copy)]
+struct Upper(bool);
+impl Words for Upper {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("L", Upper(false)), ("U", Upper(true)), ("l", Upper(false)), ("u", Upper(true))];
 }
 
 /// The exponential of matrices. Its derivative at A in the direction E is the upper right block of that of
@@ -68,7 +98,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor as Square; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
+    fn cholesky = "linalg.cholesky" (A: &Tensor as Square | input; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
         let a = if upper { adjoint(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
         if upper { adjoint(&l) } else { Ok(l) }
@@ -79,7 +109,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor as Square, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
+    fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
         if B.rank() == 0 {
             refuse!(Runtime, "argument 'B' must be a vector or have matrices in its last two dimensions, but it \
                 has shape []; give one row for each row of A");
@@ -87,14 +117,14 @@ ops! { TABLE:
         let vector = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.shape()[..] == A.shape()[..A.rank() - 1]);
         let b = if vector { basis::unsqueeze_dims(B, &[B.rank()])? } else { B.clone() };
         if !left && vector {
-            refuse!(Runtime, "Vector broadcasting of the left hand side is not supported for left=False.");
+            refuse!(Runtime, "Vector broadcasting of the left hand side is not supported for left=False; give B as a matrix of \
+                one row, with unsqueeze(-2)");
         }
         if !left {
             return swap_last(&solve(&swap_last(A)?, &swap_last(&b)?, true)?);
         }
         if A.shape()[A.rank() - 1] != b.shape()[b.rank() - 2] {
-            refuse!(Runtime, "Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
-                A.shape()[A.rank() - 2], A.shape()[A.rank() - 1], b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
+            return Err(incompatible(A, &b));
         }
         let (a, b) = same_batches(A, &b)?;
         let x = solve_matrices(&a, &b)?;
@@ -106,7 +136,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
     /// tensor([[0.5000]])
-    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] {
+    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC] {
         inverse(A).map_err(|e| match e.kind() {
             crate::ErrorKind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
             _ => e,
@@ -118,15 +148,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve_triangular(pullback.tensor([[2.0]]), pullback.tensor([[4.0]]), upper=True)
     /// tensor([[2.]])
-    fn solve_triangular = "linalg.solve_triangular" (A: &Tensor as Square, B: &Tensor as Matrices; upper: bool, left: bool = true,
+    fn solve_triangular = "linalg.solve_triangular" (A: &Tensor as Square | input, B: &Tensor as Matrices; upper: bool, left: bool = true,
         unitriangular: bool = false) -> Tensor [CUBIC] of super::decompositions::SOLVE_TRIANGULAR {
         if !left {
             let x = solve_triangular(&swap_last(A)?, &swap_last(B)?, !upper, true, unitriangular)?;
             return swap_last(&x);
         }
         if A.shape()[A.rank() - 1] != B.shape()[B.rank() - 2] {
-            refuse!(Runtime, "Incompatible shapes of A and B for the equation AX = B ({}x{} and \
-                {}x{})", A.shape()[A.rank() - 2], A.shape()[A.rank() - 1], B.shape()[B.rank() - 2], B.shape()[B.rank() - 1]);
+            return Err(incompatible(A, B));
         }
         let (a, b) = same_batches(A, B)?;
         triangular(&a, &b, upper, unitriangular)
@@ -137,17 +166,13 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "linalg.qr" (A: &Tensor as Matrices, mode: &str = "reduced") -> Named [CUBIC] of super::decompositions::QR {
+    fn qr = "linalg.qr" (A: &Tensor as Matrices | input, mode: &str as Chosen<Factors> = "reduced")
+        -> Named as linalg_qr(Q, R) [CUBIC] of super::decompositions::QR {
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
-        let make = |q: Tensor, r: Tensor| Named::new(&named::QR, [q, r]);
-        match mode {
-            "complete" if m > n => {
-                let outs = call_many(Prim::Static(&QR_COMPLETE), &Params::None, &[A])?;
-                return Ok(make(outs[0].clone(), outs[1].clone()));
-            }
-            "reduced" | "complete" | "r" => {}
-            other => refuse!(Runtime, "received unrecognized mode '{other}' but expected one of 'reduced' \
-                (default), 'r', or 'complete'"),
+        let make = |q: Tensor, r: Tensor| Named::new(NAMED, [q, r]);
+        if mode == Factors::Complete && m > n {
+            let outs = call_many(Prim::Static(&QR_COMPLETE), &Params::None, &[A])?;
+            return Ok(make(outs[0].clone(), outs[1].clone()));
         }
         let k = m.min(n);
         let head = if n > m { basis::slice(A, A.rank() - 1, 0, k, 1)? } else { A.clone() };
@@ -158,7 +183,7 @@ ops! { TABLE:
             let rest = basis::slice(A, A.rank() - 1, k, n - k, 1)?;
             r = basis::cat(&[&r, &matmul(&adjoint(&q)?, &rest)?], A.rank() - 1)?;
         }
-        let q = if mode == "r" { basis::full(&[0].into(), A.dtype(), 0.0)? } else { q };
+        let q = if mode == Factors::R { basis::full(&[0].into(), A.dtype(), 0.0)? } else { q };
         Ok(make(q, r))
     }
 
@@ -167,18 +192,15 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     /// tensor([1., 2.])
-    fn eigh = "linalg.eigh" (A: &Tensor as Square, UPLO: &str = "L") -> Named [CUBIC] of super::decompositions::EIGH {
-        let upper = match UPLO {
-            "L" | "l" => false,
-            "U" | "u" => true,
-            other => refuse!(Runtime, "Expected UPLO argument to be 'L' or 'U', but got {other}"),
-        };
+    fn eigh = "linalg.eigh" (A: &Tensor as Square | input, UPLO: &str as Chosen<Upper> = "L")
+        -> Named as linalg_eigh(eigenvalues, eigenvectors) [CUBIC] of super::decompositions::EIGH {
+        let Upper(upper) = UPLO;
         let outs = call_many(Prim::Static(&EIGH), &flags(&[upper]), &[A])?;
-        Ok(Named::new(&named::EIGH, outs))
+        Ok(Named::new(NAMED, outs))
     }
 
     /// The eigenvalues (ascending) of Hermitian matrices.
-    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor, UPLO: &str = "L") -> Tensor [CUBIC] {
+    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor | input, UPLO: &str = "L") -> Tensor [CUBIC] {
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
             Some(super::Value::Tensor(w)) => Ok(w),
@@ -191,7 +213,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "linalg.svd" (A: &Tensor as Matrices, full_matrices: bool = true; driver: Driver = Driver::None) -> Named [CUBIC] of super::decompositions::SVD {
+    fn svd = "linalg.svd" (A: &Tensor as Matrices | input, full_matrices: bool = true; driver: Driver = Driver::None)
+        -> Named as linalg_svd(U, S, Vh) [CUBIC] of super::decompositions::SVD {
         let _ = driver;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let mut outs = call_many(Prim::Static(&SVD), &Params::None, &[A])?;
@@ -199,11 +222,11 @@ ops! { TABLE:
             let full = call_many(Prim::Static(&SVD_FULL), &Params::None, &[A])?;
             outs[if m > n { 0 } else { 2 }] = full[if m > n { 0 } else { 2 }].clone();
         }
-        Ok(Named::new(&named::SVD, outs))
+        Ok(Named::new(NAMED, outs))
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices; driver: Driver = Driver::None) -> Tensor [CUBIC] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices | input; driver: Driver = Driver::None) -> Tensor [CUBIC] {
         let _ = driver;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
     }
@@ -213,8 +236,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.slogdet(pullback.tensor([[1.0]])).logabsdet
     /// tensor(0.)
-    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor as Square) -> Named [METHOD, CUBIC] of super::determinant::SLOGDET {
-        Ok(Named::new(&named::SLOGDET, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
+    fn slogdet = "linalg.slogdet" | "slogdet" (A: &Tensor as Square | input) -> Named as linalg_slogdet(sign, logabsdet) [METHOD, CUBIC] of super::determinant::SLOGDET {
+        Ok(Named::new(NAMED, call_many(Prim::Static(&SLOGDET), &Params::None, &[A])?))
     }
 
     /// The logarithm of the determinant: NaN where that is negative, -inf where it is 0.
@@ -231,7 +254,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.det(pullback.tensor([[2.0]]))
     /// tensor(2.)
-    fn det = "linalg.det" | "det" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
+    fn det = "linalg.det" | "det" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC] of super::determinant::DET {
         call(Prim::Static(&DET), &Params::None, &[A])
     }
 
@@ -241,7 +264,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
     /// tensor([[1., 0.],
     ///         [0., 1.]])
-    fn matrix_exp = "linalg.matrix_exp" | "matrix_exp" (A: &Tensor as Square) -> Tensor [METHOD, CUBIC] of MATRIX_EXP {
+    fn matrix_exp = "linalg.matrix_exp" | "matrix_exp" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC] of MATRIX_EXP {
         if A.shape()[A.rank() - 1] == 1 { super::unary::exp(A) } else { exponential(A) }
     }
 }

@@ -12,16 +12,18 @@
 ///
 /// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
 /// that checks and converts its arguments and runs this primitive. A parameter may declare what it must be: `dim: i64 as
-/// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]).
+/// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]). Other keywords for it follow:
+/// `A: &Tensor as Square | input`. An entry that gives a named tuple says which: `-> Named as sort(values, indices)`; its
+/// body gets that as `NAMED`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ops {
     ($table:ident : $(
         $(#[doc = $doc:literal])*
         fn $name:ident = $path:literal $(| $alias:literal)*
-            ( $($p:ident : $t:ty $(as $k:ty)? $(= $d:expr)?),* $(,)?
+            ( $($p:ident : $t:ty $(as $k:ty)? $(| $syn:ident)* $(= $d:expr)?),* $(,)?
               $(; $($kp:ident : $kt:ty $(as $kk:ty)? $(= $kd:expr)?),+ $(,)?)? )
-            -> $ret:ty [ $($flag:ident),* ] $(of $prim:path)? $body:block
+            -> $ret:ty $(as $class:ident($($field:ident),+))? [ $($flag:ident),* ] $(of $prim:path)? $body:block
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -29,6 +31,7 @@ macro_rules! ops {
             pub fn $name ( $($p: $t,)* $($($kp: $kt,)+)? ) -> $crate::base::Result<$ret> {
                 const FLAGS: $crate::ops::Flags =
                     $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*;
+                $(const NAMED: &$crate::ops::named::NamedType = &$crate::__named!($class $($field)+);)?
                 $crate::ops::signature::named($path, FLAGS, move || -> $crate::base::Result<$ret> {
                     $crate::__declared! { ($($p)*) $({$p $($k)?})* $($({$kp $($kk)?})+)? }
                     $body
@@ -49,10 +52,11 @@ macro_rules! ops {
                 aliases: &[$($alias),*],
                 primitive: $crate::__primitive!($($prim)?),
                 params: &[
-                    $($crate::__param!($p, $t, [$($k)?], false $(, $d)?),)*
-                    $($($crate::__param!($kp, $kt, [$($kk)?], true $(, $kd)?),)+)?
+                    $($crate::__param!($p, $t, [$($k)?], [$($syn)*], false $(, $d)?),)*
+                    $($($crate::__param!($kp, $kt, [$($kk)?], [], true $(, $kd)?),)+)?
                 ],
                 returns: <$ret as $crate::ops::value::IntoValue>::RETURNS,
+                named: $crate::__class!($($class $($field)+)?),
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -129,12 +133,13 @@ macro_rules! __binary_method {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __param {
-    ($p:ident, $t:ty, [$($k:ty)?], $kwonly:literal $(, $d:expr)?) => {
+    ($p:ident, $t:ty, [$($k:ty)?], [$($syn:ident)*], $kwonly:literal $(, $d:expr)?) => {
         $crate::ops::Param {
             name: {
                 const NAME: &str = stringify!($p);
                 $crate::ops::macros::plain(NAME)
             },
+            aliases: &[$(stringify!($syn)),*],
             kind: <$t as $crate::ops::Arg<'_>>::KIND,
             optional: <$t as $crate::ops::Arg<'_>>::OPTIONAL,
             default: $crate::__default!($($d)?),
@@ -182,6 +187,25 @@ macro_rules! __primitive {
     };
     ($prim:path) => {
         Some(&$prim)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __named {
+    ($class:ident $($field:ident)+) => {
+        $crate::ops::named::NamedType { name: stringify!($class), fields: &[$(stringify!($field)),+] }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __class {
+    () => {
+        None
+    };
+    ($class:ident $($field:ident)+) => {
+        Some(&$crate::__named!($class $($field)+))
     };
 }
 
@@ -311,8 +335,9 @@ macro_rules! __unary_entries {
                 name: $path,
                 aliases: &[$($alias),*],
                 primitive: Some(&$prim),
-                params: &[$crate::__param!(input, &$crate::core::Tensor, [], false)],
+                params: &[$crate::__param!(input, &$crate::core::Tensor, [], [], false)],
                 returns: "Tensor",
+                named: None,
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
@@ -422,10 +447,11 @@ macro_rules! __binary_entries {
                 aliases: &[$($alias),*],
                 primitive: Some(&$prim),
                 params: &[
-                    $crate::__param!(input, $first, [], false),
-                    $crate::__param!(other, $crate::ops::value::Operand<'_>, [], false),
+                    $crate::__param!(input, $first, [], [], false),
+                    $crate::__param!(other, $crate::ops::value::Operand<'_>, [], [], false),
                 ],
                 returns: "Tensor",
+                named: None,
                 doc: &[$($doc),*],
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {

@@ -2,21 +2,34 @@
 
 use super::promote;
 use super::value::Operand;
-use crate::base::{DType, Result, Scalar};
+use crate::base::{DType, Error, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
-use crate::ops::signature::{HERE, Ranked, inside};
+use crate::ops::signature::{AtLeast, HERE, Ranked, Ranks, inside, no_bools, refused};
 use crate::rules::basis;
 
 /// An error unless all tensors have one dtype that has products.
 pub fn same_dtype(tensors: &[&Tensor]) -> Result<()> {
     let first = tensors[0].dtype();
     if let Some(t) = tensors.iter().find(|t| t.dtype() != first) {
-        refuse!(Runtime, "expected all arguments to have the same dtype, but got {first} and {}", t.dtype());
+        refuse!(
+            Runtime,
+            "expected all arguments to have the same dtype, but got {first} and {}; convert \
+            them with .to()",
+            t.dtype()
+        );
     }
-    if first == DType::Bool {
-        refuse!(NotImplemented, "not implemented for bool tensors");
-    }
-    Ok(())
+    no_bools(ErrorKind::NotImplemented, first)
+}
+
+#[cold]
+fn not_multipliable(m: usize, k: usize, k2: usize, n: usize) -> Error {
+    refused(
+        ErrorKind::Runtime,
+        format_args!(
+            "mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n}); the first needs as many columns as the \
+             second has rows, perhaps transposed"
+        ),
+    )
 }
 
 /// The matrix product of operands of rank two or more, sizes checked.
@@ -24,7 +37,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (m, k) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
     let (k2, n) = (b.shape()[b.rank() - 2], b.shape()[b.rank() - 1]);
     if k != k2 {
-        refuse!(Runtime, "mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {k2}x{n})");
+        return Err(not_multipliable(m, k, k2, n));
     }
     crate::base::shape::broadcast2(HERE, &a.shape()[..a.rank() - 2].into(), &b.shape()[..b.rank() - 2].into())?;
     basis::matmul(a, b)
@@ -56,7 +69,11 @@ fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Res
 /// Integers have no fractions to be multiplied with.
 fn factor(name: &str, s: Scalar, dtype: DType) -> Result<()> {
     if !dtype.is_differentiable() && s.as_complex() != num_complex::Complex::new(s.as_f64().trunc(), 0.0) {
-        refuse!(Runtime, "for integral input tensors, argument '{name}' must not be a fraction, but got {s}");
+        refuse!(
+            Runtime,
+            "for integral input tensors, argument '{name}' must not be a fraction, but got {s}; give an \
+            int, or convert them with .float()"
+        );
     }
     Ok(())
 }
@@ -84,7 +101,11 @@ fn plus_product(
 fn expandable(input: &Tensor, shape: &crate::Shape) -> Result<()> {
     let out = crate::base::shape::broadcast2(HERE, input.shape(), shape)?;
     if out != *shape {
-        refuse!(Runtime, "input of shape {} does not broadcast to the product's shape {shape}", input.shape());
+        refuse!(
+            Runtime,
+            "input of shape {} does not broadcast to the product's shape {shape}; reshape() it",
+            input.shape()
+        );
     }
     Ok(())
 }
@@ -95,11 +116,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
-    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] of basis::MATMUL {
-        if input.rank() == 0 || other.rank() == 0 {
-            refuse!(Runtime, "both arguments need to be at least 1D, but they are {}D and {}D",
-                input.rank(), other.rank());
-        }
+    fn matmul = "matmul" | "linalg.matmul" (input: &Tensor as AtLeast<1>, other: &Tensor as AtLeast<1>)
+        -> Tensor [METHOD, PRODUCT] of basis::MATMUL {
         same_dtype(&[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
@@ -134,7 +152,7 @@ ops! { TABLE:
         let (x, y) = (input.shape(), mat2.shape());
         if x[0] != y[0] || x[2] != y[1] {
             refuse!(Runtime, "expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: \
-                [{}, {}]", x[0], x[2], y[0], y[1]);
+                [{}, {}]; give one matrix for each, with as many rows as input has columns", x[0], x[2], y[0], y[1]);
         }
         product(input, mat2)
     }
@@ -153,14 +171,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.dot(pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
     /// tensor(11.)
-    fn dot = "dot" (input: &Tensor, tensor: &Tensor) -> Tensor [METHOD, PRODUCT] {
-        if input.rank() != 1 || tensor.rank() != 1 {
-            refuse!(Runtime, "1D tensors expected, but got {}D and {}D tensors", input.rank(), tensor.rank());
-        }
+    fn dot = "dot" (input: &Tensor as Ranked<1>, tensor: &Tensor as Ranked<1>) -> Tensor [METHOD, PRODUCT] {
         same_dtype(&[input, tensor])?;
         if input.numel() != tensor.numel() {
             refuse!(Runtime, "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number \
-                of elements", input.numel(), tensor.numel());
+                of elements; cut one of them", input.numel(), tensor.numel());
         }
         matmul(input, tensor)
     }
@@ -171,10 +186,7 @@ ops! { TABLE:
     /// >>> pullback.outer(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
     /// tensor([[3, 4],
     ///         [6, 8]])
-    fn outer = "outer" | "ger" (input: &Tensor, vec2: &Tensor) -> Tensor [METHOD] {
-        if input.rank() != 1 || vec2.rank() != 1 {
-            refuse!(Runtime, "expected 1-D tensors, but got {}D and {}D", input.rank(), vec2.rank());
-        }
+    fn outer = "outer" | "ger" (input: &Tensor as Ranked<1>, vec2: &Tensor as Ranked<1>) -> Tensor [METHOD] {
         let column = basis::unsqueeze_dims(input, &[1])?;
         super::arith::mul(Operand::Tensor(&column), Operand::Tensor(vec2))
     }
@@ -184,16 +196,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
-    fn linear = "nn.functional.linear" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
-        if input.rank() == 0 || !(1..=2).contains(&weight.rank()) {
-            refuse!(Runtime, "input must be at least 1D and weight 1D or 2D, but they are {}D and {}D",
-                input.rank(), weight.rank());
-        }
+    fn linear = "nn.functional.linear" (input: &Tensor as AtLeast<1>, weight: &Tensor as Ranks<1, 2>, bias: Option<&Tensor> = None)
+        -> Tensor [PRODUCT, NO_OUT] {
         same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {
-            refuse!(Runtime, "mat1 and mat2 shapes cannot be multiplied ({}x{k} and {k2}x{})",
-                input.numel() / k.max(1), weight.numel() / k2.max(1));
+            return Err(not_multipliable(input.numel() / k.max(1), k, k2, weight.numel() / k2.max(1)));
         }
         let w = if weight.rank() == 2 { basis::swap_last(weight)? } else { weight.clone() };
         let out = matmul(input, &w)?;

@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::{Dimensions, Reduced, SomeDimensions};
+use crate::ops::signature::{AtLeast, Dimensions, RealDType, Reduced, SomeDimensions, real_values};
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight, shapes};
 
@@ -58,7 +58,11 @@ fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
     let dims = if x.rank() == 0 { &[] } else { dims };
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
     if empty && (p < 0.0 || p == f64::INFINITY) {
-        refuse!(Runtime, "cannot compute the {p} norm on an empty dimension because the operation has no identity");
+        refuse!(
+            Runtime,
+            "cannot compute the {p} norm on an empty dimension because the operation has no identity; give it \
+            elements, or another order"
+        );
     }
     if p == 2.0 {
         return euclidean(x, dims, keep);
@@ -105,7 +109,7 @@ enum Order<'a> {
     Name(&'a str),
 }
 
-fn order(v: &Value) -> Result<Order<'static>> {
+fn order(name: &str, v: &Value) -> Result<Order<'static>> {
     Ok(match v {
         Value::None | Value::Missing => Order::Default,
         Value::Number(s) => Order::P(s.as_f64()),
@@ -118,12 +122,14 @@ fn order(v: &Value) -> Result<Order<'static>> {
             "-inf" => Order::P(f64::NEG_INFINITY),
             other => refuse!(Runtime, "order {other} is not supported; use a number, 'fro' or 'nuc'"),
         },
-        other => refuse!(Type, "argument 'ord' must be a number or str, not {}", other.type_name()),
+        other => refuse!(Type, "argument '{name}' must be a number or str, not {}", other.type_name()),
     })
 }
 
 fn of_matrix(x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Result<Tensor> {
-    let &[rows, cols] = dims else { refuse!(Runtime, "a matrix norm needs two dimensions, got {}", dims.len()) };
+    let &[rows, cols] = dims else {
+        refuse!(Runtime, "a matrix norm needs two dimensions, got {}; name two in 'dim'", dims.len())
+    };
     let along = |sum: usize, over: usize, largest: bool| -> Result<Tensor> {
         let s = basis::sum(&abs(x)?, &[sum], true)?;
         let y = if largest { most(&s, over, true)? } else { amin_over(&s, &[over], true)? };
@@ -162,31 +168,20 @@ fn squeezed(y: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     basis::reshape(y, &shape)
 }
 
-fn float(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
-    let d = dtype.unwrap_or(x.dtype());
-    if d.is_complex() {
-        refuse!(NotImplemented, "not implemented for {d} tensors");
-    }
-    if !d.is_float() {
-        refuse!(Runtime, "Expected a floating point or complex tensor as input. Got {d}");
-    }
-    cast(x, d)
-}
-
 ops! { TABLE:
     /// A norm: of all elements as a vector, or by `ord` of vectors (one dim) or matrices (two dims).
     ///
     /// >>> import pullback
     /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
-    fn linalg_norm = "linalg.norm" (A: &Tensor, ord: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
-        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
-        let x = float(A, dtype)?;
-        let order = order(ord)?;
+    fn linalg_norm = "linalg.norm" (A: &Tensor | input, ord: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
+        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [CUBIC] {
+        let x = cast(A, dtype)?;
+        let order = order("ord", ord)?;
         if let Some(d) = &dim
             && d.len() > 2
         {
-            refuse!(Runtime, "if dim is specified, it must be of length 1 or 2, got {}", d.len());
+            refuse!(Runtime, "if dim is specified, it must be of length 1 or 2, got {}; name one or two dimensions", d.len());
         }
         let all: Dims = (0..x.rank()).collect();
         match (&order, dim) {
@@ -195,7 +190,8 @@ ops! { TABLE:
             (Order::P(p), None) if x.rank() == 1 => vector(&x, *p, &all, keepdim),
             (Order::P(p), Some(d)) if d.len() == 1 => vector(&x, *p, &d, keepdim),
             (_, Some(d)) if d.len() == 2 => of_matrix(&x, &order, &d, keepdim),
-            _ => refuse!(Runtime, "if dim is not specified but ord is, the input must be 1D or 2D, got {}D", x.rank()),
+            _ => refuse!(Runtime, "if dim is not specified but ord is, the input must be 1D or 2D, got {}D; name \
+                its dimensions in 'dim'", x.rank()),
         }
     }
 
@@ -204,20 +200,17 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.vector_norm(pullback.tensor([3.0, 4.0]), 1)
     /// tensor(7.)
-    fn vector_norm = "linalg.vector_norm" (x: &Tensor, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> as Reduced = None,
-        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [] {
-        let v = float(x, dtype)?;
+    fn vector_norm = "linalg.vector_norm" (x: &Tensor | input, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> as Reduced = None,
+        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [] {
+        let v = cast(x, dtype)?;
         vector(&v, ord.as_f64(), &dim, keepdim)
     }
 
     /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
-    fn matrix_norm = "linalg.matrix_norm" (A: &Tensor, ord: &Value = &Value::None, dim: &[i64] as Dimensions = &[-2, -1],
-        keepdim: bool = false; dtype: Option<DType> = None) -> Tensor [CUBIC] {
-        let x = float(A, dtype)?;
-        if x.rank() < 2 {
-            refuse!(Runtime, "The input tensor A must have at least 2 dimensions.");
-        }
-        of_matrix(&x, &order(ord)?, &dim, keepdim)
+    fn matrix_norm = "linalg.matrix_norm" (A: &Tensor as AtLeast<2> | input, ord: &Value = &Value::None, dim: &[i64] as Dimensions = &[-2, -1],
+        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [CUBIC] {
+        let x = cast(A, dtype)?;
+        of_matrix(&x, &order("ord", ord)?, &dim, keepdim)
     }
 
     /// The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
@@ -226,9 +219,9 @@ ops! { TABLE:
     /// >>> pullback.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value as Reduced = &Value::None, keepdim: bool = false,
-        dtype: Option<DType> = None) -> Tensor [METHOD] {
-        let x = float(input, dtype)?;
-        match order(p)? {
+        dtype: Option<DType> as RealDType = None) -> Tensor [METHOD] {
+        let x = cast(input, dtype)?;
+        match order("p", p)? {
             Order::Default | Order::Name("fro") => euclidean(&x, &dim, keepdim),
             Order::P(p) => vector(&x, p, &dim, keepdim),
             name => of_matrix(&x, &name, &dim, keepdim),
@@ -239,7 +232,7 @@ ops! { TABLE:
     fn dist = "dist" (input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Tensor [METHOD] {
         let d = super::arith::sub(input.into(), other.into(), None)?;
         let dims: Dims = (0..d.rank()).collect();
-        vector(&d, p, &dims, false)
+        vector(real_values(&d)?, p, &dims, false)
     }
 }
 

@@ -9,7 +9,8 @@ use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::random as kernels;
 use crate::ops::signature::{
-    FloatDType, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, inside, probability,
+    Count, Dropped, FloatDType, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, floats, inside,
+    ints_of, probability,
 };
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{Opaque, OpaqueBatch, basis, shapes};
@@ -43,9 +44,7 @@ fn law_like(what: Law, dtype: DType, x: &Tensor, g: Source<'_>) -> Result<Tensor
 
 /// Probabilities must lie in [0, 1]; values of a transform are checked where they are dense.
 fn check_probabilities(p: &Tensor) -> Result<()> {
-    if !p.dtype().is_float() {
-        refuse!(NotImplemented, "not implemented for {} tensors", p.dtype());
-    }
+    floats(p)?;
     if p.is_abstract() {
         return Ok(());
     }
@@ -55,7 +54,11 @@ fn check_probabilities(p: &Tensor) -> Result<()> {
         let low = crate::dense::reduce::amin(a, &dims, false)?.item()?.as_f64();
         let high = crate::dense::reduce::amax(a, &dims, false)?.item()?.as_f64();
         if !(low >= 0.0 && high <= 1.0) {
-            refuse!(Runtime, "expected probabilities p_in to be >= 0 and <= 1, got values in [{low}, {high}]");
+            refuse!(
+                Runtime,
+                "expected probabilities p_in to be >= 0 and <= 1, got values in [{low}, {high}]; clamp() them, or \
+                take their sigmoid()"
+            );
         }
     }
     Ok(())
@@ -66,7 +69,7 @@ fn randint_bounds(low: &Value, high: &Value, size: &Value) -> Result<(i64, i64, 
         Value::Int(i) | Value::Number(Scalar::Int(i)) => Ok(*i),
         other => refuse!(Type, "arguments 'low' and 'high' must be int, not {}", other.type_name()),
     };
-    let list = |v: &Value| super::reduce::dims_of(v).map(|d| d.unwrap_or_default().to_vec());
+    let list = |v: &Value| ints_of("size", v).map(|d| d.unwrap_or_default().to_vec());
     let sequence = |v: &Value| matches!(v, Value::Tuple(_) | Value::List(_));
     match (low, high, size) {
         (l, s, Value::None | Value::Missing) if sequence(s) => Ok((0, int(l)?, list(s)?)),
@@ -155,14 +158,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.randperm(4).sort().values
     /// tensor([0, 1, 2, 3])
-    fn randperm = "randperm" (n: i64; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
+    fn randperm = "randperm" (n: i64 as Count; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
         layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, pin_memory);
-        if n < 0 {
-            refuse!(Runtime, "n must be non-negative, got {n}");
-        }
-        law(HERE, Law::Permutation, dtype.unwrap_or(DType::I64), [n as usize].into(), generator)
+        law(HERE, Law::Permutation, dtype.unwrap_or(DType::I64), [n].into(), generator)
     }
 
     /// Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
@@ -178,14 +178,14 @@ ops! { TABLE:
         if let Number(s) = std
             && s.as_f64() < 0.0
         {
-            refuse!(Runtime, "expects std >= 0.0, but found std {}", s.as_f64());
+            refuse!(Runtime, "expects std >= 0.0, but found std {}; give its absolute value", s.as_f64());
         }
         match (mean, std, size) {
             (Number(m), Number(s), Some(size)) => {
                 let law_ = Law::Normal { mean: m.as_f64(), std: s.as_f64() };
                 law(HERE, law_, float_dtype(dtype)?, sizes(HERE, size)?, generator)
             }
-            (Number(_), Number(_), None) => refuse!(Type, "missing required argument 'size'"),
+            (Number(_), Number(_), None) => refuse!(Type, "missing required argument 'size'; give the shape of the result"),
             (m, s, _) => {
                 let shapes = [m, s].map(|o| match o { T(t) => t.shape().clone(), Number(_) => Shape::scalar() });
                 let shape = crate::base::shape::broadcast2(HERE, &shapes[0], &shapes[1])?;
@@ -236,17 +236,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
     /// tensor([1., 1., 1.])
-    fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool as Inplace = false)
+    fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 as Dropped = 0.5, training: bool = true, inplace: bool as Inplace = false)
         -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT] {
         let _ = inplace;
-        if !(0.0..=1.0).contains(&p) {
-            refuse!(Value, "dropout probability has to be between 0 and 1, but got {p}");
-        }
         if !training || p == 0.0 || input.numel() == 0 {
             return Ok(input.clone());
         }
         if !input.dtype().is_float() {
-            refuse!(Runtime, "result type {} can't be scaled; the input must be floating point", input.dtype());
+            refuse!(Runtime, "result type {} can't be scaled; convert the input with .float()", input.dtype());
         }
         if p == 1.0 {
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);

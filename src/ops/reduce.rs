@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
-use crate::ops::signature::{Reduced, in_inexact, reduced};
+use crate::ops::signature::{InexactDType, NamedIfEmpty, RealValues, Reduced, ReducedOrFlag, reduced};
 use crate::rules::basis::{self, cast, number, sub, where_};
 use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -205,24 +205,12 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 }
 
 /// Variance with the divisor `n - correction`, or its square root.
-fn variance(input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tensor> {
-    let (mut unbiased, mut dims) = (a.unbiased, None);
-    let ints;
-    match a.dim {
-        Value::Bool(b) if unbiased.is_none() => unbiased = Some(*b),
-        Value::Number(crate::Scalar::Bool(b)) if unbiased.is_none() => unbiased = Some(*b),
-        other => {
-            ints = dims_of(other)?;
-            dims = ints.as_deref();
-        }
+fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
+    let (dims, flag) = a.dim;
+    if flag.is_some() && a.unbiased.is_some() {
+        refuse!(Type, "argument 'dim' must be int or tuple of ints, not bool, where 'unbiased' is given");
     }
-    if input.dtype().is_complex() {
-        refuse!(NotImplemented, "not implemented for {} tensors", input.dtype());
-    }
-    if !input.dtype().is_float() {
-        refuse!(Runtime, "only support floating point and complex dtypes, got {}", input.dtype());
-    }
-    let dims = reduced(dims, input.rank())?;
+    let unbiased = a.unbiased.or(flag);
     let correction = match (a.correction, unbiased) {
         (Some(c), _) => c.as_f64(),
         (None, Some(false)) => 0.0,
@@ -238,39 +226,12 @@ fn variance(input: &Tensor, a: Spread<'_>, root: bool) -> Result<Tensor> {
     if root { super::unary::sqrt(&variance) } else { Ok(variance) }
 }
 
-/// Extremes of nothing do not exist.
-fn named_if_empty(x: &Tensor, dim: &[i64]) -> Result<()> {
-    if dim.is_empty() && x.numel() == 0 {
-        refuse!(
-            Runtime,
-            "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the \
-             'dim' argument."
-        );
-    }
-    Ok(())
-}
-
-struct Spread<'a> {
-    dim: &'a Value,
+struct Spread {
+    dim: (Dims, Option<bool>),
     unbiased: Option<bool>,
     keepdim: bool,
     correction: Option<crate::Scalar>,
 }
-
-/// An int, a sequence of ints or None.
-pub fn dims_of(v: &Value) -> Result<Option<Dims64>> {
-    let int = |v: &Value| match v {
-        Value::Int(i) | Value::Number(crate::Scalar::Int(i)) => Ok(*i),
-        other => refuse!(Type, "argument 'dim' must be int or tuple of ints, not {}", other.type_name()),
-    };
-    Ok(match v {
-        Value::None | Value::Missing => None,
-        Value::Tuple(items) | Value::List(items) => Some(items.iter().map(int).collect::<Result<_>>()?),
-        Value::Ints(v) => Some(v.clone()),
-        v => Some(Dims64::from_elem(int(v)?, 1)),
-    })
-}
-pub type Dims64 = smallvec::SmallVec<[i64; 6]>;
 
 ops! { TABLE:
     /// Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
@@ -305,10 +266,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mean(pullback.tensor([1.0, 3.0]))
     /// tensor(2.)
-    fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
+    fn mean = "mean" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false;
+        dtype: Option<DType> as InexactDType = None)
         -> Tensor [METHOD] {
-        let x = in_inexact(input, dtype)?;
-        mean_over(&x, &dim, keepdim)
+        mean_over(&cast(input, dtype)?, &dim, keepdim)
     }
 
     /// Product over one dimension, or over all.
@@ -326,9 +287,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([5., 3.])
-    fn amax = "amax" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMAX {
-        named_if_empty(input, dim)?;
-        call_dims(&AMAX, input, reduced(Some(dim), input.rank())?, keepdim)
+    fn amax = "amax" (input: &Tensor, dim: &[i64] as NamedIfEmpty = &[], keepdim: bool = false) -> Tensor [METHOD] of AMAX {
+        call_dims(&AMAX, input, dim, keepdim)
     }
 
     /// The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
@@ -336,9 +296,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([1., 2.])
-    fn amin = "amin" (input: &Tensor, dim: &[i64] = &[], keepdim: bool = false) -> Tensor [METHOD] of AMIN {
-        named_if_empty(input, dim)?;
-        call_dims(&AMIN, input, reduced(Some(dim), input.rank())?, keepdim)
+    fn amin = "amin" (input: &Tensor, dim: &[i64] as NamedIfEmpty = &[], keepdim: bool = false) -> Tensor [METHOD] of AMIN {
+        call_dims(&AMIN, input, dim, keepdim)
     }
 
     /// Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
@@ -366,7 +325,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.var(pullback.tensor([1.0, 3.0]), correction=0)
     /// tensor(1.)
-    fn var = "var" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+    fn var = "var" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
         variance(input, Spread { dim, unbiased, keepdim, correction }, false)
     }
@@ -376,7 +335,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.std(pullback.tensor([1.0, 3.0]), correction=0)
     /// tensor(1.)
-    fn std = "std" (input: &Tensor, dim: &Value = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+    fn std = "std" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
         variance(input, Spread { dim, unbiased, keepdim, correction }, true)
     }

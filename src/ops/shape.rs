@@ -4,7 +4,7 @@ use crate::base::shape::broadcast_all;
 use crate::base::{Error, Result, Shape, size};
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
-use crate::ops::signature::{AllDimensions, Dim, Dimensions, HERE, NewDim};
+use crate::ops::signature::{AllDimensions, AtLeast, AtMost, Dim, Dimensions, HERE, NewDim, aligned};
 use crate::rules::basis;
 use crate::rules::{Opaque, OpaqueBatch, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -23,18 +23,26 @@ pub fn resolve_shape(sizes: &[i64], numel: usize) -> Result<Shape> {
     for (i, &s) in sizes.iter().enumerate() {
         match s {
             -1 if inferred.is_none() => inferred = Some(i),
-            -1 => refuse!(Runtime, "only one dimension can be inferred; -1 stands twice in shape {sizes:?}"),
-            s if s < -1 => refuse!(Runtime, "invalid shape dimension {s}"),
+            -1 => refuse!(
+                Runtime,
+                "only one dimension can be inferred; -1 stands twice in shape {sizes:?}; give the \
+                other size"
+            ),
+            s if s < -1 => refuse!(Runtime, "invalid shape dimension {s}; give a size, or -1 to infer it"),
             _ => {}
         }
         shape.push(if s < 0 { 1 } else { s as usize });
     }
     let Some(known) = shape.checked_numel() else {
-        refuse!(Runtime, "shape {sizes:?} has more elements than memory can address")
+        refuse!(Runtime, "shape {sizes:?} has more elements than memory can address; give smaller sizes")
     };
     if let Some(i) = inferred {
         if known == 0 {
-            refuse!(Runtime, "cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value");
+            refuse!(
+                Runtime,
+                "cannot infer the dimension of size -1 in shape {sizes:?}: it can be any value; give the \
+                size"
+            );
         }
         shape[i] = numel / known;
     }
@@ -43,7 +51,10 @@ pub fn resolve_shape(sizes: &[i64], numel: usize) -> Result<Shape> {
             Some(_) => format!("{known} does not divide {numel}"),
             None => format!("the shape has {known} elements"),
         };
-        refuse!(Runtime, "shape '{sizes:?}' is invalid for input of size {numel}: {why}");
+        refuse!(
+            Runtime,
+            "shape '{sizes:?}' is invalid for input of size {numel}: {why}; give sizes whose product is {numel}"
+        );
     }
     Ok(shape)
 }
@@ -59,7 +70,7 @@ fn expansion(input: &Tensor, size: &[i64]) -> Result<Shape> {
         refuse!(
             Runtime,
             "the number of sizes provided ({}) must be greater or equal to the number of dimensions in the \
-             tensor ({})",
+             tensor ({}); give -1 for those that stay",
             size.len(),
             input.rank()
         );
@@ -71,12 +82,13 @@ fn expansion(input: &Tensor, size: &[i64]) -> Result<Shape> {
         shape.push(match (s, own) {
             (-1, Some(d)) => d,
             (s, _) if s < 0 => {
-                refuse!(Runtime, "the size {s} at dimension {i} is not allowed for a new dimension")
+                refuse!(Runtime, "the size {s} at dimension {i} is not allowed for a new dimension; give its size")
             }
             (s, Some(d)) if d != 1 && d != s as usize => refuse!(
                 Runtime,
                 "the expanded size of the tensor ({s}) must match the existing size ({d}) at non-singleton \
-                 dimension {i}. Target sizes: {size:?}. Tensor sizes: {}",
+                 dimension {i}. Target sizes: {size:?}. Tensor sizes: {}; only \
+                 dimensions of size 1 expand, so repeat() others",
                 input.shape()
             ),
             (s, _) => s as usize,
@@ -119,7 +131,7 @@ ops! { TABLE:
     /// >>> pullback.reshape(pullback.arange(4), (2, 2))
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn reshape = "reshape" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] of basis::RESHAPE {
+    fn reshape = "reshape" (input: &Tensor, shape: &[i64] | size) -> Tensor [METHOD, VIEW, VARIADIC, OR_COPY] of basis::RESHAPE {
         basis::reshape(input, &resolve_shape(shape, input.numel())?)
     }
 
@@ -129,7 +141,7 @@ ops! { TABLE:
     /// >>> pullback.arange(4).view(2, 2)
     /// tensor([[0, 1],
     ///         [2, 3]])
-    fn view = "Tensor.view" (input: &Tensor, shape: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] {
+    fn view = "Tensor.view" (input: &Tensor, shape: &[i64] | size | dtype) -> Tensor [METHOD, NOT_FUNCTION, VIEW, VARIADIC, OR_ERROR, TAKES_DTYPE] {
         let target = resolve_shape(shape, input.numel())?;
         if input.dense().is_some_and(|a| a.layout().reshape(&target).is_none()) {
             return Err(not_viewable(HERE));
@@ -160,7 +172,7 @@ ops! { TABLE:
         let from = start_dim;
         let to = end_dim;
         if from > to {
-            refuse!(Runtime, "start_dim cannot come after end_dim, but got {start_dim} and {end_dim}");
+            refuse!(Runtime, "start_dim cannot come after end_dim, but got {start_dim} and {end_dim}; swap them");
         }
         if input.rank() == 0 {
             return basis::reshape(input, &[1].into());
@@ -223,19 +235,15 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.transpose(pullback.ones(2, 3), 0, 1).shape
     /// pullback.Size([3, 2])
-    fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64 as Dim, dim1: i64 as Dim)
+    fn transpose = "transpose" | "swapaxes" | "swapdims" (input: &Tensor, dim0: i64 as Dim | axis0, dim1: i64 as Dim | axis1)
         -> Tensor [METHOD, INPLACE, VIEW] {
         let (i, j) = (dim0, dim1);
         if input.rank() == 0 { Ok(input.clone()) } else { basis::swap_dims(input, i, j) }
     }
 
     /// A matrix transposed; 0-d and 1-d tensors stay as they are.
-    fn t = "t" (input: &Tensor) -> Tensor [METHOD, INPLACE, VIEW] {
-        match input.rank() {
-            0 | 1 => Ok(input.clone()),
-            2 => basis::swap_last(input),
-            r => refuse!(Runtime, "expects a tensor with at most 2 dimensions, but self is {r}D"),
-        }
+    fn t = "t" (input: &Tensor as AtMost<2>) -> Tensor [METHOD, INPLACE, VIEW] {
+        if input.rank() < 2 { Ok(input.clone()) } else { basis::swap_last(input) }
     }
 
     /// All dimensions in reverse order.
@@ -245,18 +253,12 @@ ops! { TABLE:
     }
 
     /// The trailing matrices transposed.
-    fn mt = "Tensor.mT" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
-        if input.rank() < 2 {
-            refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
-        }
+    fn mt = "Tensor.mT" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW] {
         basis::swap_last(input)
     }
 
     /// The trailing matrices transposed and conjugated.
-    fn mh = "Tensor.mH" (input: &Tensor) -> Tensor [PROPERTY, VIEW, FACE] {
-        if input.rank() < 2 {
-            refuse!(Runtime, "expected a tensor with at least 2 dimensions, but got {}", input.rank());
-        }
+    fn mh = "Tensor.mH" (input: &Tensor as AtLeast<2>) -> Tensor [PROPERTY, VIEW, ADJOINTS] {
         basis::adjoint(input)
     }
 
@@ -266,9 +268,7 @@ ops! { TABLE:
     /// >>> pullback.movedim(pullback.ones(2, 3, 4), 0, -1).shape
     /// pullback.Size([3, 4, 2])
     fn movedim = "movedim" | "moveaxis" (input: &Tensor, source: &[i64] as Dimensions, destination: &[i64] as Dimensions) -> Tensor [METHOD, VIEW] {
-        if source.len() != destination.len() {
-            refuse!(Runtime, "source has {} dims and destination {}; they must match", source.len(), destination.len());
-        }
+        aligned(("source", source.len()), ("destination", destination.len()))?;
         let from = source;
         let to = destination;
         if input.rank() == 0 {
@@ -308,15 +308,15 @@ ops! { TABLE:
     /// Elements `start .. start + length` of a dimension.
     fn narrow = "narrow" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, VIEW] {
         if input.rank() == 0 {
-            refuse!(Runtime, "cannot be applied to a 0-dim tensor");
+            refuse!(Runtime, "cannot be applied to a 0-dim tensor; give it a dimension with unsqueeze(0)");
         }
         let n = input.shape()[dim];
         // The end is no element, but a place where a part of no elements may begin.
         let Some(s) = (if start == n as i64 { Some(n) } else { size::index(start, n) }) else {
-            refuse!(Index, "start out of range (expected to be in range of [-{n}, {n}], but got {start})");
+            refuse!(Index, "start out of range (expected to be in range of [-{n}, {n}], but got {start}); name a place in it");
         };
         if length < 0 || length.unsigned_abs() > (n - s) as u64 {
-            refuse!(Runtime, "start ({s}) + length ({length}) exceeds dimension size ({n})");
+            refuse!(Runtime, "start ({s}) + length ({length}) exceeds dimension size ({n}); take fewer elements");
         }
         basis::slice(input, dim, s, length as usize, 1)
     }
@@ -324,10 +324,11 @@ ops! { TABLE:
     /// Element `index` of a dimension, without that dimension.
     fn select = "select" (input: &Tensor, dim: i64 as Dim, index: i64) -> Tensor [METHOD, VIEW] {
         if input.rank() == 0 {
-            refuse!(Index, "cannot be applied to a 0-dim tensor");
+            refuse!(Index, "cannot be applied to a 0-dim tensor; give it a dimension with unsqueeze(0)");
         }
         let Some(at) = size::index(index, input.shape()[dim]) else {
-            refuse!(Index, "index {index} out of range for tensor of size {} at dimension {dim}", input.shape());
+            refuse!(Index, "index {index} out of range for tensor of size {} at dimension {dim}; name one of its \
+                members", input.shape());
         };
         basis::select(input, dim, at)
     }

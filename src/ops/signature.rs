@@ -2,10 +2,12 @@
 //! the body. Each kind says what is wrong in one sentence, and the name of the operator is put before it at one place.
 
 mod dims;
+mod relations;
 mod tensors;
 mod values;
 
 pub use dims::*;
+pub use relations::*;
 pub use tensors::*;
 pub use values::*;
 
@@ -96,7 +98,7 @@ macro_rules! no_subject {
         }
     )*};
 }
-no_subject!(&[i64], i64, Scalar, &Value);
+no_subject!(&[i64], i64, usize, Scalar, &Value);
 
 /// A kind of argument: what a caller gives, and what the body gets.
 pub trait Declared<Given> {

@@ -1,15 +1,18 @@
 //! Sorting, extremes with their places, cumulative sums.
 
 use super::arith::{maximum, minimum};
-use super::named::{self, NamedType};
+use super::named::NamedType;
 use super::reduce::amax_over;
 use super::value::{IntoValue, Named, Value};
 use crate::bail;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, ErrorKind, Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::{Meta, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::{Array, reduce, scan, sort as kernels};
-use crate::ops::signature::{Dim, DimOrOther, DimOrTensor, Dimensions, HERE, Ordered, member_dims};
+use crate::ops::signature::{
+    Dim, DimOrOther, DimOrTensor, Dimensions, HERE, NamedIfEmpty, Ordered, OrderedNumbers, aligned, member_dims,
+    named_if_empty,
+};
 use crate::rules::basis::{self, cast};
 use crate::rules::{Batching, Choosing, Linear, Opaque, OpaqueBatch, shapes};
 use smallvec::smallvec;
@@ -172,13 +175,7 @@ impl Extreme {
                          a{HERE}(keepdim=True)"
                     );
                 }
-                if input.numel() == 0 {
-                    refuse!(
-                        Runtime,
-                        "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
-                         dim with the 'dim' argument."
-                    );
-                }
+                named_if_empty(ErrorKind::Runtime, "dim", input)?;
                 (self.over)(input, &(0..input.rank()).collect::<Vec<_>>(), false).map(Value::Tensor)
             }
             DimOrTensor::Other(other) => (self.of_two)(input, other).map(Value::Tensor),
@@ -193,23 +190,13 @@ impl Extreme {
 
 fn nonempty(x: &Tensor, dim: usize) -> Result<()> {
     if x.rank() > 0 && x.shape()[dim] == 0 {
-        refuse!(Index, "Expected reduction dim {dim} to have non-zero size.");
+        refuse!(Index, "Expected reduction dim {dim} to have non-zero size; reduce another one");
     }
     Ok(())
 }
 
 fn position_of(prim: &'static Opaque, x: &Tensor, dim: Option<usize>, keepdim: bool) -> Result<Tensor> {
-    if x.dtype() == DType::Bool {
-        refuse!(NotImplemented, "not implemented for bool tensors");
-    }
     let Some(dim) = dim else {
-        if x.numel() == 0 {
-            refuse!(
-                Index,
-                "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction \
-                dim with the 'dim' argument."
-            );
-        }
         let flat = basis::reshape(x, &[x.numel()].into())?;
         let out = call(Prim::Static(prim), &Along { keep: false, ..Along::dim(0) }.params(), &[&flat])?;
         let shape = if keepdim { x.shape().iter().map(|_| 1).collect() } else { crate::Shape::scalar() };
@@ -227,9 +214,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named [METHOD, SORT] of SORT {
+    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT] of SORT {
         let _ = stable;
-        Ok(pair(&named::SORT, choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?))
+        Ok(pair(NAMED, choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?))
     }
 
     /// The indices that sort a dimension.
@@ -249,15 +236,15 @@ ops! { TABLE:
     /// >>> pullback.topk(pullback.tensor([3.0, 1.0, 2.0]), 2).values
     /// tensor([3., 2.])
     fn topk = "topk" (input: &Tensor as Ordered, k: i64, dim: i64 as Dim = -1, largest: bool = true, sorted: bool = true)
-        -> Named [METHOD, EXACT_OUT, SORT] of TOPK {
+        -> Named as topk(values, indices) [METHOD, EXACT_OUT, SORT] of TOPK {
         let n = if input.rank() == 0 { 1 } else { input.shape()[dim] as i64 };
         if k < 0 || k > n {
-            refuse!(Runtime, "selected index k out of range: k is {k}, dimension {dim} has size {n}");
+            refuse!(Runtime, "selected index k out of range: k is {k}, dimension {dim} has size {n}; give a k from 0 to {n}");
         }
         // The result of a tensor without dimensions has none, hence one element.
         let k = if input.rank() == 0 { 1 } else { k };
         let a = Along { k: k as usize, high: largest, sorted, ..Along::dim(0) };
-        Ok(pair(&named::TOPK, choose(&TOPK, input, dim, a)?))
+        Ok(pair(NAMED, choose(&TOPK, input, dim, a)?))
     }
 
     /// The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
@@ -266,9 +253,9 @@ ops! { TABLE:
     /// >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(3.)
     fn max = "max" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
-        -> Value [METHOD] {
+        -> Value as max(values, indices) [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| amax_over(x, d, k);
-        Extreme { class: &named::MAX, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { class: NAMED, prim: &MAX, over, of_two: |a, b| maximum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
@@ -277,9 +264,9 @@ ops! { TABLE:
     /// >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1.)
     fn min = "min" (input: &Tensor as Ordered, dim: &Value as DimOrOther = &Value::None, keepdim: bool = false; other: Option<&Tensor> = None)
-        -> Value [METHOD] {
+        -> Value as min(values, indices) [METHOD] {
         let over = |x: &Tensor, d: &[usize], k: bool| super::reduce::amin_over(x, d, k);
-        Extreme { class: &named::MIN, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
+        Extreme { class: NAMED, prim: &MIN, over, of_two: |a, b| minimum(a, b) }.run(input, dim, keepdim, other)
     }
 
     /// Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
@@ -287,7 +274,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmax(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(0)
-    fn argmax = "argmax" (input: &Tensor as Ordered, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMAX {
+    fn argmax = "argmax" (input: &Tensor as OrderedNumbers, dim: Option<i64> as NamedIfEmpty = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMAX {
         position_of(&ARGMAX, input, dim, keepdim)
     }
 
@@ -296,29 +283,29 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.argmin(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor(1)
-    fn argmin = "argmin" (input: &Tensor as Ordered, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMIN {
+    fn argmin = "argmin" (input: &Tensor as OrderedNumbers, dim: Option<i64> as NamedIfEmpty = None, keepdim: bool = false) -> Tensor [METHOD] of ARGMIN {
         position_of(&ARGMIN, input, dim, keepdim)
     }
 
     /// Largest values so far along a dimension, and where they are.
-    fn cummax = "cummax" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named [METHOD, SCATTERED] of CUMMAX {
-        Ok(pair(&named::CUMMAX, choose(&CUMMAX, input, dim, Along::dim(0))?))
+    fn cummax = "cummax" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named as cummax(values, indices) [METHOD, SCATTERED] of CUMMAX {
+        Ok(pair(NAMED, choose(&CUMMAX, input, dim, Along::dim(0))?))
     }
 
     /// Smallest values so far along a dimension, and where they are.
-    fn cummin = "cummin" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named [METHOD, SCATTERED] of CUMMIN {
-        Ok(pair(&named::CUMMIN, choose(&CUMMIN, input, dim, Along::dim(0))?))
+    fn cummin = "cummin" (input: &Tensor as Ordered, dim: i64 as Dim) -> Named as cummin(values, indices) [METHOD, SCATTERED] of CUMMIN {
+        Ok(pair(NAMED, choose(&CUMMIN, input, dim, Along::dim(0))?))
     }
 
     /// The `k`-th smallest value along a dimension (1 is the smallest), and where it is.
-    fn kthvalue = "kthvalue" (input: &Tensor as Ordered, k: i64, dim: i64 as Dim = -1, keepdim: bool = false) -> Named [METHOD, SORT] of KTHVALUE {
+    fn kthvalue = "kthvalue" (input: &Tensor as Ordered, k: i64, dim: i64 as Dim = -1, keepdim: bool = false) -> Named as kthvalue(values, indices) [METHOD, SORT] of KTHVALUE {
         let n = if input.rank() == 0 { 1 } else { input.shape()[dim] as i64 };
         nonempty(input, dim)?;
         if k < 1 || k > n {
-            refuse!(Runtime, "selected number k out of range for dimension {dim}: k is {k}, size {n}");
+            refuse!(Runtime, "selected number k out of range for dimension {dim}: k is {k}, size {n}; give a k from 1 to {n}");
         }
         let a = Along { k: k as usize, keep: keepdim || input.rank() == 0, ..Along::dim(0) };
-        Ok(pair(&named::KTHVALUE, choose(&KTHVALUE, input, dim, a)?))
+        Ok(pair(NAMED, choose(&KTHVALUE, input, dim, a)?))
     }
 
     /// Sums of the elements so far along a dimension.
@@ -354,14 +341,13 @@ ops! { TABLE:
     fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
         if dims.is_empty() {
             let &[shift] = shifts else {
-                refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: 0", shifts.len())
+                refuse!(Runtime, "argument 'shifts' must be one int where no dims are named, but it has {}; name a \
+                    dimension for each in 'dims'", shifts.len())
             };
             let flat = basis::reshape(input, &[input.numel()].into())?;
             return basis::reshape(&rolled(&flat, 0, shift)?, input.shape());
         }
-        if shifts.len() != dims.len() {
-            refuse!(Runtime, "shifts and dimensions must align. shifts: {}, dims: {}", shifts.len(), dims.len());
-        }
+        aligned(("shifts", shifts.len()), ("dims", dims.len()))?;
         let dims = member_dims("dims", dims, input)?;
         shifts.iter().zip(&dims).try_fold(input.clone(), |x, (&s, &d)| rolled(&x, d, s))
     }

@@ -5,7 +5,7 @@ use super::compare::{eq, le, ne};
 use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::dense::pointwise::kernels::activation::{CUBIC, SQRT_2_OVER_PI};
-use crate::ops::signature::floats;
+use crate::ops::signature::{NoBools, floats};
 use crate::rules::Partial;
 use crate::rules::basis::{self, add, cast, conj, mul, neg, number, product_where, scale, shift, sub, where_};
 use num_complex::Complex;
@@ -341,10 +341,7 @@ ops! { MORE:
     /// >>> import pullback
     /// >>> pullback.positive(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn positive = "positive" (input: &Tensor) -> Tensor [METHOD, SAME_OBJECT] {
-        if input.dtype() == DType::Bool {
-            refuse!(Runtime, "not implemented for bool tensors");
-        }
+    fn positive = "positive" (input: &Tensor as NoBools) -> Tensor [METHOD, SAME_OBJECT] {
         Ok(input.clone())
     }
 

@@ -310,6 +310,12 @@ impl IntoValue for bool {
         Value::Bool(self)
     }
 }
+impl IntoValue for DType {
+    const RETURNS: &'static str = "dtype";
+    fn into_value(self) -> Value {
+        Value::DType(self)
+    }
+}
 impl IntoValue for Vec<Tensor> {
     const RETURNS: &'static str = "tuple of Tensors";
     fn into_value(self) -> Value {

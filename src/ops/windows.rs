@@ -5,14 +5,17 @@
 use super::value::{IndexItem, Operand, Value};
 use super::{gather, indexing, shape};
 use crate::bail;
-use crate::base::{DType, Layout, Result, Scalar, Shape, size};
+use crate::base::{DType, ErrorKind, Layout, Result, Scalar, Shape, size};
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
 use crate::dense::region::Region;
-use crate::ops::signature::{Dim, FilledMembers, HERE, IndexVector, inside};
+use crate::ops::signature::{
+    AtLeast, Dim, FilledMembers, HERE, IndexVector, Mask, Positive, SameDType, Single, aligned, inside, ints_of,
+    of_shape, other_shape, positive,
+};
 use crate::rules::index::{Bounds, check_index};
 use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part, shapes};
 use smallvec::smallvec;
@@ -83,8 +86,8 @@ fn bounds(n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         if t.rank() > 1 || t.dtype() != DType::I64 {
             refuse!(
                 Runtime,
-                "expected tensor_indices_or_sections to be a vector or a number of dtype int64, but got {} of \
-                 shape {}",
+                "expected tensor_indices_or_sections to be a vector or a number of dtype int64, but got {} of shape {}; \
+                 flatten() it and convert it with .long()",
                 t.dtype(),
                 t.shape()
             );
@@ -93,14 +96,11 @@ fn bounds(n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         let by = if t.rank() == 0 { Value::Int(cuts[0]) } else { Value::Ints(cuts.into_iter().collect()) };
         return bounds(n, &by);
     }
-    if let Some(&[sections]) = super::reduce::dims_of(by)?.as_deref()
+    if let Some(&[sections]) = ints_of("indices_or_sections", by)?.as_deref()
         && !matches!(by, Value::Tuple(_) | Value::List(_) | Value::Ints(_))
     {
-        if sections < 1 {
-            refuse!(Runtime, "number of sections must be larger than 0, got {sections}");
-        }
-        super::check_pieces(HERE, sections as usize)?;
-        let k = sections as usize;
+        let k = positive("indices_or_sections", sections)?;
+        super::check_pieces(HERE, k)?;
         let (size, longer) = (n.checked_div(k).unwrap_or(0), n.checked_rem(k).unwrap_or(0));
         let starts = (0..k).scan(0_usize, |at, i| {
             let start = *at;
@@ -109,8 +109,8 @@ fn bounds(n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
         });
         return Ok(starts.collect());
     }
-    let Some(cuts) = super::reduce::dims_of(by)? else {
-        refuse!(Type, "argument 'indices_or_sections' must be int or tuple of ints")
+    let Some(cuts) = ints_of("indices_or_sections", by)? else {
+        refuse!(Type, "argument 'indices_or_sections' must be int or tuple of ints, not {}", by.type_name())
     };
     let clamp = |i: i64| (if i < 0 { i.saturating_add(n as i64) } else { i }).clamp(0, n as i64) as usize;
     let mut out = Vec::new();
@@ -132,14 +132,6 @@ fn pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
 
 /// `tensor_split` along a dimension that is fixed by the operator; a number of sections must divide it.
 fn even_pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
-    if x.rank() <= d {
-        refuse!(
-            Runtime,
-            "requires a tensor with at least {} dimension, but got a tensor with {}",
-            d.saturating_add(1),
-            x.rank()
-        );
-    }
     let n = x.shape()[d];
     if let Value::Int(k) = by
         && (*k < 1 || (n as i64).checked_rem(*k) != Some(0))
@@ -147,7 +139,7 @@ fn even_pieces(x: &Tensor, d: usize, by: &Value) -> Result<Vec<Tensor>> {
         refuse!(
             Runtime,
             "attempted to split along dimension {d}, but the size of the dimension {n} is not divisible by the \
-             split_size {k}!"
+             split_size {k}; use tensor_split()"
         );
     }
     pieces(x, d, by)
@@ -185,36 +177,19 @@ static ENOUGH: Opaque = Opaque {
 };
 
 fn check_part(part: &Shape, src: &Tensor) -> Result<()> {
-    if src.shape() != part {
-        refuse!(
-            Runtime,
-            "expected src to have a size equal to the slice of self. src size = {}, slice size = {part}",
-            src.shape()
-        );
-    }
-    Ok(())
-}
-
-fn check_dtypes(x: &Tensor, source: &Tensor) -> Result<()> {
-    if x.dtype() != source.dtype() {
-        refuse!(
-            Runtime,
-            "self and source expected to have the same dtype, but got {} and {}",
-            x.dtype(),
-            source.dtype()
-        );
-    }
-    Ok(())
+    of_shape(ErrorKind::Runtime, "src", src, part).map(drop)
 }
 
 /// The elements of `input` that sizes, strides and an offset name.
 fn strided(input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<Region> {
     let shape = shape::sizes(HERE, size)?;
-    if stride.len() != size.len() {
-        refuse!(Runtime, "mismatch in length of strides {stride:?} and shape {shape}");
-    }
+    aligned(("size", size.len()), ("stride", stride.len()))?;
     if offset < 0 || stride.iter().any(|s| *s < 0) {
-        refuse!(Runtime, "Negative strides and offsets are not supported, got {stride:?} and {offset}");
+        refuse!(
+            Runtime,
+            "Negative strides and offsets are not supported, got {stride:?} and {offset}; flip() the \
+            result"
+        );
     }
     let layout = Layout::strided(HERE, shape, stride, offset)?;
     layout.require_room(HERE, input.numel(), 0)?;
@@ -223,7 +198,7 @@ fn strided(input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<
         refuse!(
             Runtime,
             "unsupported operation: more than one element of the written-to tensor refers to a single memory \
-             location: sizes {}, strides {stride:?}",
+             location: sizes {}, strides {stride:?}; clone() the view first",
             region.shape()
         );
     }
@@ -237,17 +212,15 @@ ops! { TABLE:
     /// >>> pullback.arange(5).unfold(0, 3, 2)
     /// tensor([[0, 1, 2],
     ///         [2, 3, 4]])
-    fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64 as Dim, size: i64, step: i64) -> Tensor
+    fn unfold = "Tensor.unfold" (input: &Tensor, dimension: i64 as Dim, size: i64, step: i64 as Positive) -> Tensor
         [METHOD, NOT_FUNCTION, VIEW] of UNFOLD {
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let n = x.shape()[dimension] as i64;
         if size < 0 || size > n {
-            refuse!(Runtime, "maximum size for tensor at dimension {dimension} is {n} but size is {size}");
+            refuse!(Runtime, "maximum size for tensor at dimension {dimension} is {n} but size is {size}; give a size \
+                from 0 to {n}");
         }
-        if step < 1 {
-            refuse!(Runtime, "step is {step} but must be > 0");
-        }
-        let w = Windows { dim: dimension, size: size as usize, step: step as usize };
+        let w = Windows { dim: dimension, size: size as usize, step };
         let out = call(Prim::Static(&UNFOLD), &Params::other(w), &[&x])?;
         if input.rank() == 0 { basis::reshape(&out, &[size as usize].into()) } else { Ok(out) }
     }
@@ -259,7 +232,7 @@ ops! { TABLE:
     /// pullback.Size([2, 3])
     fn unflatten = "unflatten" (input: &Tensor, dim: i64 as Dim, sizes: &[i64]) -> Tensor [METHOD, VIEW, OR_COPY] {
         if sizes.is_empty() {
-            refuse!(Runtime, "sizes must be non-empty");
+            refuse!(Runtime, "sizes must be non-empty; give the sizes that dim is cut into");
         }
         let inner = shape::resolve_shape(sizes, input.shape().get(dim).copied().unwrap_or(1))?;
         let (before, after) = (&input.shape()[..dim], input.shape().get(dim.saturating_add(1)..).unwrap_or(&[]));
@@ -272,29 +245,27 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tensor_split(pullback.arange(5), 2)
     /// (tensor([0, 1, 2]), tensor([3, 4]))
-    fn tensor_split = "tensor_split" (input: &Tensor, indices_or_sections: &Value, dim: i64 as Dim = 0) -> Vec<Tensor>
-        [METHOD, VIEW] {
-        if input.rank() == 0 {
-            refuse!(Runtime, "expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
-        }
+    fn tensor_split = "tensor_split" (input: &Tensor as AtLeast<1>,
+        indices_or_sections: &Value | indices | sections | tensor_indices_or_sections | split_size_or_sections, dim: i64 as Dim = 0)
+        -> Vec<Tensor> [METHOD, VIEW] {
         pieces(input, dim, indices_or_sections)
     }
 
     /// Pieces side by side: along dimension 1, or 0 of vectors.
-    fn hsplit = "hsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
+    fn hsplit = "hsplit" (input: &Tensor as AtLeast<1>,
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
         even_pieces(input, usize::from(input.rank() > 1), indices_or_sections)
     }
 
     /// Pieces one below the other: along dimension 0 of tensors with two dimensions or more.
-    fn vsplit = "vsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
-        if input.rank() < 2 {
-            refuse!(Runtime, "requires a tensor with at least 2 dimension, but got a tensor with {}", input.rank());
-        }
+    fn vsplit = "vsplit" (input: &Tensor as AtLeast<2>,
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
         even_pieces(input, 0, indices_or_sections)
     }
 
     /// Pieces one behind the other: along dimension 2.
-    fn dsplit = "dsplit" (input: &Tensor, indices_or_sections: &Value) -> Vec<Tensor> [METHOD, VIEW] {
+    fn dsplit = "dsplit" (input: &Tensor as AtLeast<3>,
+        indices_or_sections: &Value | indices | sections | split_size_or_sections) -> Vec<Tensor> [METHOD, VIEW] {
         even_pieces(input, 2, indices_or_sections)
     }
 
@@ -357,16 +328,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_>) -> Tensor [METHOD, INPLACE, SCATTERED] {
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, SCATTERED] {
         let v = match value {
-            Operand::Tensor(t) if t.rank() > 0 => refuse!(Runtime, "only supports a 0-dimensional value \
-                tensor, but got tensor with {} dimension(s).", t.rank()),
             Operand::Tensor(t) => match t.dense() {
                 Some(number) => super::promote::fitted(HERE, "value", number.item()?, input.dtype())?,
                 None => t.clone(),
             },
             Operand::Number(Scalar::Complex(z)) if !input.dtype().is_complex() => refuse!(Runtime, "Converting \
-                complex Scalar to non-complex type is not supported, got {z} for a tensor of {}", input.dtype()),
+                complex Scalar to non-complex type is not supported, got {z} for a tensor of {}; convert it with .cfloat()", input.dtype()),
             Operand::Number(n) => super::promote::fitted(HERE, "value", n, input.dtype())?,
         };
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
@@ -378,13 +347,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
-    fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
-        check_dtypes(input, source)?;
+    fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType)
+        -> Tensor [METHOD, INPLACE, SCATTERED] {
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let want = x.shape().with(dim, index.numel());
         if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {
-            refuse!(Index, "source of shape {} must match the shape {want} that input and index ask for",
-                source.shape());
+            return Err(other_shape(ErrorKind::Index, "source", source.shape(), &want));
         }
         let bounds = Bounds { size: x.shape()[dim], dim, wrap: false };
         let i = check_index(&index, bounds).map_err(inside)?;
@@ -398,11 +366,8 @@ ops! { TABLE:
     /// >>> mask = pullback.tensor([True, False, True])
     /// >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
     /// tensor([5., 0., 6.])
-    fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor, source: &Tensor) -> Tensor [METHOD, INPLACE, SCATTERED] {
-        check_dtypes(input, source)?;
-        if mask.dtype() != DType::Bool {
-            refuse!(Runtime, "expected BoolTensor for mask, but got {}", mask.dtype());
-        }
+    fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor as Mask, source: &Tensor as SameDType)
+        -> Tensor [METHOD, INPLACE, SCATTERED] {
         let both = shape::broadcast(&[input, mask])?;
         let (x, mask) = (&both[0], &both[1]);
         let rank = basis::cast(&basis::reshape(mask, &[mask.numel()].into())?, DType::I64)?;

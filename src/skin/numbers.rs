@@ -4,6 +4,7 @@ use super::cell::{Cell, Face};
 use super::lens::{self, Lens};
 use crate::base::{Error, Result};
 use crate::core::{Tensor, level};
+use crate::ops::entry::Shown;
 use crate::ops::value::IndexItem;
 use crate::ops::{Entry, Value, complex};
 use crate::rules::basis;
@@ -37,25 +38,26 @@ impl Numbers {
     }
 }
 
-/// The view of a cell that an entry with [`Flags::FACE`](crate::ops::Flags::FACE) gave as `out`.
+/// The view of a cell that an entry which shows other numbers gave as `out`.
 ///
 /// # Errors
 /// That of reading the cell.
 pub fn view(cell: &Arc<Cell>, entry: &'static Entry, args: Vec<Value>, out: Tensor) -> Result<Arc<Cell>> {
     let face = |numbers, value| cell.face(Face::Numbers { numbers, recorded: level::grad_enabled() }, value);
     let value = cell.read()?;
-    match entry.short_name() {
-        "view_as_complex" => Ok(face(Numbers::Whole, out)),
-        "view_as_real" => Ok(face(Numbers::Parts, out)),
+    let shown = entry.flags.shown().ok_or_else(|| Error::internal("a view that shows the numbers of its base"))?;
+    match shown {
+        Shown::Whole => Ok(face(Numbers::Whole, out)),
+        Shown::Parts => Ok(face(Numbers::Parts, out)),
         _ if !value.dtype().is_complex() => cell.view(only(entry, args)?, out),
-        name @ ("real" | "imag") => {
-            let which = IndexItem::Int(i64::from(name == "imag"));
+        Shown::RealParts | Shown::ImaginaryParts => {
+            let which = IndexItem::Int(i64::from(shown == Shown::ImaginaryParts));
             let parts = face(Numbers::Parts, complex::view_as_real(&value)?);
             parts.view(Lens::index(vec![IndexItem::Ellipsis, which]), out)
         }
-        "conj" => Ok(face(Numbers::Conjugates, out)),
-        _ if out.rank() < 2 => Ok(face(Numbers::Conjugates, out)),
-        _ => {
+        Shown::Conjugates => Ok(face(Numbers::Conjugates, out)),
+        Shown::Adjoints if out.rank() < 2 => Ok(face(Numbers::Conjugates, out)),
+        Shown::Adjoints => {
             let transpose = crate::ops::find("Tensor.mT").ok_or_else(|| Error::internal("no entry Tensor.mT"))?;
             face(Numbers::Conjugates, basis::swap_last(&out)?).view(only(transpose, vec![Value::Missing])?, out)
         }

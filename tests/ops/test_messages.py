@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +58,65 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
         r"strides \[6\] and storage offset 0 are out of bounds .* of 6 elements: they need 7\.",
     ),
     (
+        lambda: pb.roll(X, (1, 2), 0),
+        RuntimeError,
+        r"^roll\(\): arguments 'shifts' and 'dims' must have the same length, but they have 2 and 1; give one entry",
+    ),
+    (
+        lambda: pb.roll(X, (1, 2)),
+        RuntimeError,
+        r"^roll\(\): argument 'shifts' must be one int .*, but it has 2; name a",
+    ),
+    (
+        lambda: pb.movedim(X, (0, 1), 0),
+        RuntimeError,
+        r"^movedim\(\): arguments 'source' and 'destination' must have the",
+    ),
+    (lambda: pb.tensordot(X, X, ([0], [5])), IndexError, r"^tensordot\(\): argument 'dims': Dimension out of range"),
+    (lambda: pb.tensordot(X, X, ([0], [0, 1])), RuntimeError, r"'dims\[0\]' and 'dims\[1\]' must have the same length"),
+    (
+        lambda: pb.tensordot(X, X, "a"),
+        TypeError,
+        r"^tensordot\(\): argument 'dims' must be int or tuple of ints, not str",
+    ),
+    (lambda: pb.tensordot(X, X, 3), RuntimeError, r"^tensordot\(\): argument 'dims' must be from 0 to 2.*got dims=3$"),
+    (lambda: pb.var(X.long()), RuntimeError, r"^var\(\): only supports floating point tensors, but got int64; convert"),
+    (lambda: pb.std(X.long()), RuntimeError, r"^std\(\): only supports floating point tensors, but got int64; convert"),
+    (lambda: pb.var(X, True, True), TypeError, r"^var\(\): argument 'dim' must be int or tuple of ints, not bool"),
+    (
+        lambda: pb.linalg.norm(X.long()),
+        RuntimeError,
+        r"^linalg\.norm: only supports floating point .*int64; give dtype",
+    ),
+    (lambda: pb.dist(X.long(), X.long()), RuntimeError, r"^dist\(\): only supports floating point tensors.*convert it"),
+    (lambda: pb.clamp(X), RuntimeError, r"^clamp\(\): at least one of 'min' or 'max' must not be None; give a bound"),
+    (
+        lambda: pb.linspace(0, 1, -3),
+        RuntimeError,
+        r"^linspace\(\): argument 'steps' must be 0 or larger, but got steps=-3",
+    ),
+    (lambda: pb.arange(0, 5, 0), RuntimeError, r"^arange\(\): argument 'step' must not be 0; give another number"),
+    (
+        lambda: pb.pow(pb.tensor([2]), -1),
+        RuntimeError,
+        r"^pow\(\): integers to negative .*; convert the input with \.float",
+    ),
+    (
+        lambda: pb.nn.functional.dropout(X, p=1.5),
+        ValueError,
+        r"^dropout\(\): expects p to be in \[0, 1\], but got p=1\.5; it is a probability",
+    ),
+    (
+        lambda: pb.nn.functional.grid_sample(X[None, None], pb.ones(1, 2, 2, 3)),
+        RuntimeError,
+        r"^grid_sample\(\): expected grid to have size 2 .*; give a coordinate for each spatial dimension",
+    ),
+    (
+        lambda: pb.nn.functional.grid_sample(X[None, None], pb.ones(1, 2, 2)),
+        RuntimeError,
+        r"^grid_sample\(\): argument 'grid' must be a 4D tensor, but it is 3D, of shape \[1, 2, 2\]; add dimensions",
+    ),
+    (
         lambda: pb.nn.functional.binary_cross_entropy(X * 1.5, X),
         RuntimeError,
         r"of input should be between 0 and 1, but got 1\.5\. Give it a sigmoid, or use binary_cross_entropy_with",
@@ -73,6 +134,29 @@ def test_message(case: int) -> None:
     call, kind, pattern = CASES[case]
     with pytest.raises(kind, match=pattern):
         call()
+
+
+def texts_of_errors() -> dict[str, str]:
+    """The messages of `refuse!` in the source of the operators, by place."""
+    found = {}
+    root = Path(__file__).parent.parent.parent / "src" / "ops"
+    for path in root.rglob("*.rs"):
+        source = path.read_text()
+        for m in re.finditer(r'refuse!\(\s*(\w+),\s*"((?:[^"\\]|\\.|\\\n)*)"', source):
+            if m[1] != "Internal":
+                text = re.sub(r"\\\n\s*", "", m[2])
+                found[f"{path.relative_to(root)}:{source.count(chr(10), 0, m.start()) + 1}"] = text
+    return found
+
+
+# How a message says what to do: behind a semicolon or a full stop, or by what must hold.
+REMEDY = re.compile(r"; |\. \w|must be|should contain|subscripts must be|…")
+
+
+def test_every_message_says_what_to_do() -> None:
+    texts = texts_of_errors()
+    assert len(texts) > 100
+    assert not {place: text for place, text in texts.items() if not REMEDY.search(text)}
 
 
 def test_python_types_of_numbers_are_dtypes() -> None:

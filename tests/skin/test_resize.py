@@ -207,7 +207,7 @@ def test_scatter_by_strides() -> None:
         ((2, 2), (1, 1), "more than one element"),
         ((2,), (9,), "out of bounds for storage of 9 elements"),
         ((3,), (1,), "expected src to have a size equal to the slice of self"),
-        ((2,), (1, 1), "mismatch in length of strides"),
+        ((2,), (1, 1), "arguments 'size' and 'stride' must have the same length"),
     ):
         with pytest.raises(RuntimeError, match=rf"as_strided_scatter\(\): .*{message}"):
             pb.as_strided_scatter(x, pb.ones(2), sizes, strides)

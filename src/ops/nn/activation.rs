@@ -6,7 +6,7 @@ use crate::ops::arith::divide_floats;
 use crate::ops::compare::{ge, gt, le};
 use crate::ops::promote::fitted;
 use crate::ops::shape::detach;
-use crate::ops::signature::{Floats, HERE, Inplace};
+use crate::ops::signature::{Chosen, Floats, HERE, Inplace, Words};
 use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
 use crate::rules::Partial;
 use crate::rules::basis::{self, mul, number, scale, shift, where_};
@@ -31,6 +31,16 @@ fn leaky_slope(x: &Tensor, slope: &Tensor) -> Result<Partial<'static>> {
         Some(s) if s.item()?.as_f64() == 0.0 => Ok(Partial::Where(positive)),
         _ => where_(&positive, &number(slope, 1.0), slope).map(Partial::Value),
     }
+}
+
+/// How the normal distribution function of `gelu` is computed.
+#[derive(Clone, Copy)]
+enum Approximation {
+    None,
+    Tanh,
+}
+impl Words for Approximation {
+    const WORDS: &'static [(&'static str, Self)] = &[("none", Approximation::None), ("tanh", Approximation::Tanh)];
 }
 
 ops! { TABLE:
@@ -59,13 +69,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn gelu = "nn.functional.gelu" (input: &Tensor as Floats; approximate: &str = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
+    fn gelu = "nn.functional.gelu" (input: &Tensor as Floats; approximate: &str as Chosen<Approximation> = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
         match approximate {
-            "none" => gelu_erf(input),
-            "tanh" => {
-                gelu_tanh(input)
-            }
-            other => refuse!(Runtime, "approximate argument must be either 'none' or 'tanh', but got '{other}'"),
+            Approximation::None => gelu_erf(input),
+            Approximation::Tanh => gelu_tanh(input),
         }
     }
 
@@ -102,7 +109,7 @@ ops! { TABLE:
         inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, NO_OUT] {
         let _ = inplace;
         if min_val > max_val {
-            refuse!(Value, "min_val cannot be greater than max_val, got {min_val} and {max_val}");
+            refuse!(Value, "min_val cannot be greater than max_val, got {min_val} and {max_val}; swap them");
         }
         limited(input, min_val, max_val)
     }
@@ -129,7 +136,7 @@ ops! { TABLE:
         let halves = crate::ops::join::chunk(input, 2, dim)?;
         match &halves[..] {
             [a, b] if a.shape() == b.shape() => mul(a, &sigmoid(b)?),
-            _ => refuse!(Runtime, "halving dimension must be even, but the input has shape {}", input.shape()),
+            _ => refuse!(Runtime, "halving dimension must be even, but the input has shape {}; cut or pad() it", input.shape()),
         }
     }
 }

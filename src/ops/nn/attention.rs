@@ -2,21 +2,19 @@
 
 use crate::base::{DType, Result, Shape};
 use crate::core::Tensor;
-use crate::ops::signature::inside;
+use crate::ops::signature::{AtLeast, Dropped, inside};
 use crate::ops::{compare, diagonal, matmul, promote, random, reduce, softmax};
 use crate::rules::basis::{self, where_};
 
 /// Query, key and value have sizes that fit each other.
 fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
     matmul::same_dtype(&[query, key, value])?;
-    if let Some(t) = [query, key, value].iter().find(|t| t.rank() < 2) {
-        refuse!(Runtime, "expected query, key, and value to be at least 2 dimensional, but got {}D", t.rank());
-    }
     let (q, k, v) = (query.shape(), key.shape(), value.shape());
     if q[q.rank() - 1] != k[k.rank() - 1] || k[k.rank() - 2] != v[v.rank() - 2] {
         refuse!(
             Runtime,
-            "expected query [..., L, E], key [..., S, E] and value [..., S, V], but got shapes {q}, {k} and {v}"
+            "expected query [..., L, E], key [..., S, E] and value [..., S, V], but got shapes {q}, {k} and {v}; \
+             transpose() or cut them"
         );
     }
     Ok(())
@@ -25,7 +23,11 @@ fn check(query: &Tensor, key: &Tensor, value: &Tensor) -> Result<()> {
 /// Heads of keys and values repeated for the groups of query heads that share them.
 fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
     if x.rank() < 3 || query.rank() < 3 {
-        refuse!(Runtime, "enable_gqa needs tensors of at least 3 dimensions, got {}D", x.rank().min(query.rank()));
+        refuse!(
+            Runtime,
+            "enable_gqa needs tensors of at least 3 dimensions, got {}D; add one for the heads with unsqueeze(-3)",
+            x.rank().min(query.rank())
+        );
     }
     let at = x.rank() - 3;
     let (heads, wanted) = (x.shape()[at], query.shape()[query.rank() - 3]);
@@ -35,7 +37,8 @@ fn repeat_heads(x: &Tensor, query: &Tensor) -> Result<Tensor> {
     if heads == 0 || wanted % heads != 0 {
         refuse!(
             Runtime,
-            "number of heads in key and value must divide the number of heads in query, got {heads} and {wanted}"
+            "number of heads in key and value must divide the number of heads in query, got {heads} and {wanted}; \
+             repeat or cut them"
         );
     }
     let spread = basis::unsqueeze_dims(x, &[at + 1])?;
@@ -51,7 +54,8 @@ fn apply_mask(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
     if !mask.dtype().is_float() {
         refuse!(
             Runtime,
-            "expected attn_mask dtype to be bool or float or to match query dtype, but got {} and query dtype {}",
+            "expected attn_mask dtype to be bool or float or to match query dtype, but got {} and query dtype {}; \
+             convert it with .bool() or .to()",
             mask.dtype(),
             scores.dtype()
         );
@@ -83,8 +87,9 @@ ops! { TABLE:
     /// >>> F = pullback.nn.functional
     /// >>> F.scaled_dot_product_attention(pullback.ones(2, 3, 4), pullback.ones(2, 5, 4), pullback.ones(2, 5, 6)).shape
     /// pullback.Size([2, 3, 6])
-    fn scaled_dot_product_attention = "nn.functional.scaled_dot_product_attention" (query: &Tensor, key: &Tensor,
-        value: &Tensor, attn_mask: Option<&Tensor> = None, dropout_p: f64 = 0.0, is_causal: bool = false;
+    fn scaled_dot_product_attention = "nn.functional.scaled_dot_product_attention" (query: &Tensor as AtLeast<2>,
+        key: &Tensor as AtLeast<2>, value: &Tensor as AtLeast<2>, attn_mask: Option<&Tensor> = None,
+        dropout_p: f64 as Dropped = 0.0, is_causal: bool = false;
         scale: Option<f64> = None, enable_gqa: bool = false) -> Tensor [PRODUCT, NO_OUT] {
         check(query, key, value)?;
         if query.dtype().is_half() {
@@ -94,10 +99,7 @@ ops! { TABLE:
             return basis::cast(&out, query.dtype());
         }
         if is_causal && attn_mask.is_some() {
-            refuse!(Runtime, "explicit attn_mask should not be set when is_causal=True");
-        }
-        if !(0.0..=1.0).contains(&dropout_p) {
-            refuse!(Value, "dropout probability has to be between 0 and 1, but got {dropout_p}");
+            refuse!(Runtime, "explicit attn_mask should not be set when is_causal=True; give one of the two");
         }
         let (key, value) = match enable_gqa {
             true => (repeat_heads(key, query)?, repeat_heads(value, query)?),

@@ -4,13 +4,15 @@
 
 use super::convolution::{CONV, CONV_INPUT_GRAD};
 use super::pad::pad;
-use super::sizes::{by_dim, unbatched};
+use super::sizes::unbatched;
 use crate::base::size::Whole;
 use crate::base::{Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::conv::{ConvParams, by_x};
 use crate::ops::Value;
-use crate::ops::signature::inside;
+use crate::ops::signature::{
+    Chosen, Declared, Place, Positive, Spatial, Words, inside, of_channels, of_dtype, of_rank, spatial,
+};
 use crate::rules::basis;
 
 /// Integer arguments of a convolution of `rank` dimensions.
@@ -22,23 +24,10 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn new(rank: usize, stride: &[i64], padding: &[i64], dilation: &[i64], groups: i64) -> Result<Sizes> {
-        let (stride, padding) = (by_dim("stride", stride, rank)?, by_dim("padding", padding, rank)?);
-        let dilation = by_dim("dilation", dilation, rank)?;
-        if stride.iter().any(|&s| s <= 0) {
-            refuse!(Runtime, "non-positive stride is not supported, got {stride:?}");
-        }
-        if padding.iter().any(|&p| p < 0) {
-            refuse!(Runtime, "negative padding is not supported, got {padding:?}");
-        }
-        if dilation.iter().any(|&d| d <= 0) {
-            refuse!(Runtime, "dilation should be greater than zero, got {dilation:?}");
-        }
-        if groups <= 0 {
-            refuse!(Runtime, "non-positive groups is not supported, got {groups}");
-        }
+    /// Of numbers that are declared to be 0 or larger.
+    fn new(stride: Vec<i64>, padding: Vec<i64>, dilation: Vec<i64>, groups: usize) -> Sizes {
         let plain = |v: Vec<i64>| v.into_iter().map(|x| x as usize).collect();
-        Ok(Sizes { stride: plain(stride), padding: plain(padding), dilation: plain(dilation), groups: groups as usize })
+        Sizes { stride: plain(stride), padding: plain(padding), dilation: plain(dilation), groups }
     }
 
     fn params(&self, input: &[usize], kernel: &[usize]) -> Result<ConvParams> {
@@ -46,37 +35,21 @@ impl Sizes {
     }
 }
 
-/// What both kinds of convolution ask of their tensors. Dimension `out` of the weight counts a group's output channels
-/// if `transposed`, all of them otherwise.
+/// What both kinds of convolution ask of their tensors.
 fn check(rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<()> {
-    let expected = rank.saturating_add(2);
-    if weight.rank() != expected {
-        refuse!(Runtime, "expected a {expected}-dimensional weight, but got one of size {}", weight.shape());
-    }
+    let full = rank.saturating_add(2);
+    of_rank("weight", weight, full, full)?;
     for (name, t) in [("weight", Some(weight)), ("bias", bias)] {
-        if let Some(t) = t
-            && t.dtype() != input.dtype()
-        {
-            refuse!(Runtime, "Input type ({}) and {name} type ({}) should be the same", input.dtype(), t.dtype());
-        }
+        t.map(|t| of_dtype(name, t, input.dtype())).transpose()?;
     }
     if weight.shape()[2..].contains(&0) {
-        refuse!(Runtime, "kernel size should be greater than zero, but got weight of size {}", weight.shape());
+        refuse!(
+            Runtime,
+            "kernel size should be greater than zero, but got weight of size {}; give a weight with elements",
+            weight.shape()
+        );
     }
     Ok(())
-}
-
-fn check_bias(weight: &Tensor, bias: Option<&Tensor>, channels: usize) -> Result<()> {
-    match bias {
-        Some(b) if b.shape()[..] != [channels] => refuse!(
-            Runtime,
-            "given weight of size {}, expected bias to be 1-dimensional with {channels} elements, but got bias of \
-             size {} instead",
-            weight.shape(),
-            b.shape()
-        ),
-        _ => Ok(()),
-    }
 }
 
 /// `y` plus a value for each channel, without the batch dimension that was added.
@@ -90,6 +63,16 @@ fn finish(y: Tensor, bias: Option<&Tensor>, batched: bool) -> Result<Tensor> {
     if batched { Ok(y) } else { basis::reshape(&y, &y.shape().without(0)) }
 }
 
+/// Padding that depends on the kernel.
+#[derive(Clone, Copy)]
+enum Edge {
+    Valid,
+    Same,
+}
+impl Words for Edge {
+    const WORDS: &'static [(&'static str, Self)] = &[("valid", Edge::Valid), ("same", Edge::Same)];
+}
+
 /// Padding as numbers, and the input with what cannot be said so: 'same' may need one more pixel at the end.
 fn resolve_padding(
     rank: usize,
@@ -97,27 +80,25 @@ fn resolve_padding(
     kernel: &[usize],
     (stride, padding, dilation): (&[i64], &Value, &[i64]),
 ) -> Result<(Tensor, Vec<i64>)> {
-    let mode = match padding {
-        Value::Str(s) => s.as_str(),
-        v => return Ok((input.clone(), numbers(v)?)),
+    let edge = match padding {
+        Value::Str(s) => Chosen::<Edge>::check(s, Place { name: "padding", subject: None })?,
+        v => return Ok((input.clone(), spatial("padding", &numbers(v)?, rank, 0)?)),
     };
-    match mode {
-        "valid" => Ok((input.clone(), vec![0; rank])),
-        "same" => {
+    match edge {
+        Edge::Valid => Ok((input.clone(), vec![0; rank])),
+        Edge::Same => {
             if stride.iter().any(|&s| s != 1) {
-                refuse!(Runtime, "padding='same' is not supported for strided convolutions");
+                refuse!(Runtime, "padding='same' is not supported for strided convolutions; give numbers");
             }
-            let dilation = by_dim("dilation", dilation, rank)?;
             let total: Vec<i64> = kernel
                 .iter()
-                .zip(&dilation)
+                .zip(dilation)
                 .map(|(&k, d)| (k as i64).saturating_sub(1).saturating_mul(*d).max(0))
                 .collect();
             let more: Vec<i64> = total.iter().rev().flat_map(|t| [0, t % 2]).collect();
             let x = if more.iter().any(|&m| m > 0) { pad(input, &more, "constant", None)? } else { input.clone() };
             Ok((x, total.iter().map(|t| t / 2).collect()))
         }
-        other => refuse!(Runtime, "Invalid padding string: '{other}'; use 'valid' or 'same'"),
     }
 }
 
@@ -138,7 +119,7 @@ fn numbers(v: &Value) -> Result<Vec<i64>> {
 }
 
 /// Arguments of a convolution besides its tensors.
-type Options<'a> = (&'a [i64], &'a Value, &'a [i64], i64);
+type Options<'a> = (Vec<i64>, &'a Value, Vec<i64>, usize);
 
 fn conv(
     rank: usize,
@@ -150,14 +131,14 @@ fn conv(
     check(rank, input, weight, bias)?;
     let (x, batched) = unbatched(input, rank)?;
     let kernel = &weight.shape()[2..];
-    let (x, padding) = resolve_padding(rank, &x, kernel, (stride, padding, dilation))?;
-    let sizes = Sizes::new(rank, stride, &padding, dilation, groups)?;
+    let (x, padding) = resolve_padding(rank, &x, kernel, (&stride, padding, &dilation))?;
+    let sizes = Sizes::new(stride, padding, dilation, groups);
     let (out, per_group) = (weight.shape()[0], weight.shape()[1]);
     if out < sizes.groups || !out.is_multiple_of(sizes.groups) {
         refuse!(
             Runtime,
             "given groups={groups}, expected weight to be divisible by {groups} at dimension 0 and at least \
-             {groups}, but got weight of size {} instead",
+             {groups}, but got weight of size {} instead; change groups or the weight",
             weight.shape()
         );
     }
@@ -166,13 +147,13 @@ fn conv(
         refuse!(
             Runtime,
             "given groups={groups}, weight of size {}, expected input{} to have {channels} channels, but got {} \
-             channels instead",
+             channels instead; change groups or the weight",
             weight.shape(),
             input.shape(),
             x.shape()[1]
         );
     }
-    check_bias(weight, bias, out)?;
+    bias.map(|b| of_channels("bias", b, out)).transpose()?;
     let p = sizes.params(&x.shape()[2..], kernel).map_err(inside)?;
     finish(call(Prim::Static(&CONV), &Params::other(p), &[&x, weight])?, bias, batched)
 }
@@ -185,7 +166,7 @@ fn transposed_size(s: &Sizes, input: &[usize], kernel: &[usize], more: &[i64]) -
             refuse!(
                 Runtime,
                 "output padding must be smaller than either stride or dilation, but got output_padding {more:?}, \
-                 stride {:?}, dilation {:?}",
+                 stride {:?}, dilation {:?}; give smaller numbers, from 0",
                 s.stride,
                 s.dilation
             );
@@ -197,7 +178,8 @@ fn transposed_size(s: &Sizes, input: &[usize], kernel: &[usize], more: &[i64]) -
             Some(n) if n > 0 && input[d] > 0 => out.push(n),
             _ => refuse!(
                 Runtime,
-                "given input size per channel: ({}), the calculated output size {n} at dimension {d} is too small",
+                "given input size per channel: ({}), the calculated output size {n} at dimension {d} is too small; \
+                 give a larger input, or less padding",
                 by_x(input.iter().copied())
             ),
         }
@@ -206,31 +188,31 @@ fn transposed_size(s: &Sizes, input: &[usize], kernel: &[usize], more: &[i64]) -
 }
 
 /// Arguments of a transposed convolution besides its tensors: stride, padding, output padding, groups, dilation.
-type TransposedOptions<'a> = (&'a [i64], &'a [i64], &'a [i64], i64, &'a [i64]);
+type TransposedOptions = (Vec<i64>, Vec<i64>, Vec<i64>, usize, Vec<i64>);
 
 fn conv_transpose(
     rank: usize,
     input: &Tensor,
     weight: &Tensor,
     bias: Option<&Tensor>,
-    (stride, padding, output_padding, groups, dilation): TransposedOptions<'_>,
+    (stride, padding, more, groups, dilation): TransposedOptions,
 ) -> Result<Tensor> {
     check(rank, input, weight, bias)?;
     let (y, batched) = unbatched(input, rank)?;
-    let sizes = Sizes::new(rank, stride, padding, dilation, groups)?;
-    let more = by_dim("output_padding", output_padding, rank)?;
+    let sizes = Sizes::new(stride, padding, dilation, groups);
     let (channels, kernel) = (weight.shape()[0], &weight.shape()[2..]);
     if channels < sizes.groups || !channels.is_multiple_of(sizes.groups) || y.shape()[1] != channels {
         refuse!(
             Runtime,
             "given transposed=1, groups={groups} and weight of size {}, expected input{} to have {channels} \
-             channels, divisible by {groups}, but got {} channels instead",
+             channels, divisible by {groups}, but got {} channels instead; change groups or the weight",
             weight.shape(),
             input.shape(),
             y.shape()[1]
         );
     }
-    check_bias(weight, bias, weight.shape()[1].saturating_mul(sizes.groups))?;
+    let out = weight.shape()[1].saturating_mul(sizes.groups);
+    bias.map(|b| of_channels("bias", b, out)).transpose()?;
     let out = transposed_size(&sizes, &y.shape()[2..], kernel, &more)?;
     let p = sizes.params(&out, kernel).map_err(inside)?.with_output(&y.shape()[2..]);
     finish(call(Prim::Static(&CONV_INPUT_GRAD), &Params::other(p), &[&y, weight])?, bias, batched)
@@ -243,7 +225,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
     /// tensor([[[2., 2., 2.]]])
     fn conv1d = "nn.functional.conv1d" | "conv1d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<1, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<1, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv(1, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -254,7 +236,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
     /// pullback.Size([1, 1, 3, 3])
     fn conv2d = "nn.functional.conv2d" | "conv2d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<2, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<2, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv(2, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -265,7 +247,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
     /// pullback.Size([1, 2, 2, 2, 2])
     fn conv3d = "nn.functional.conv3d" | "conv3d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] = &[1], groups: i64 = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<3, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<3, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
         conv(3, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -275,8 +257,8 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv_transpose1d(pullback.ones(1, 1, 2), pullback.ones(1, 1, 2), stride=2)
     /// tensor([[[1., 1., 1., 1.]]])
     fn conv_transpose1d = "nn.functional.conv_transpose1d" | "conv_transpose1d" (input: &Tensor, weight: &Tensor,
-        bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        bias: Option<&Tensor> = None, stride: &[i64] as Spatial<1, 1> = &[1], padding: &[i64] as Spatial<1, 0> = &[0], output_padding: &[i64] as Spatial<1, 0> = &[0],
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<1, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose(1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -286,8 +268,8 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv_transpose2d(pullback.ones(1, 1, 2, 2), pullback.ones(1, 3, 2, 2)).shape
     /// pullback.Size([1, 3, 3, 3])
     fn conv_transpose2d = "nn.functional.conv_transpose2d" | "conv_transpose2d" (input: &Tensor, weight: &Tensor,
-        bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        bias: Option<&Tensor> = None, stride: &[i64] as Spatial<2, 1> = &[1], padding: &[i64] as Spatial<2, 0> = &[0], output_padding: &[i64] as Spatial<2, 0> = &[0],
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose(2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -297,8 +279,8 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
     /// pullback.Size([1, 1, 3, 3, 3])
     fn conv_transpose3d = "nn.functional.conv_transpose3d" | "conv_transpose3d" (input: &Tensor, weight: &Tensor,
-        bias: Option<&Tensor> = None, stride: &[i64] = &[1], padding: &[i64] = &[0], output_padding: &[i64] = &[0],
-        groups: i64 = 1, dilation: &[i64] = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        bias: Option<&Tensor> = None, stride: &[i64] as Spatial<3, 1> = &[1], padding: &[i64] as Spatial<3, 0> = &[0], output_padding: &[i64] as Spatial<3, 0> = &[0],
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<3, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
         conv_transpose(3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }

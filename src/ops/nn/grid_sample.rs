@@ -1,11 +1,11 @@
 //! Samples between the elements of planes and volumes.
 
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, ErrorKind, Result, Shape};
 use crate::core::params::Ints;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tangents, Tensor, call};
 use crate::dense::grid_sample::{self as kernels, Mode, Padding, Sampling};
-use crate::ops::signature::Floats;
+use crate::ops::signature::{Chosen, Floats, Words, of_dtype, of_rank};
 use crate::rules::basis::{self, mul, product_where};
 use crate::rules::{General, Opaque, OpaqueBatch, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -196,39 +196,42 @@ fn batched(me: Prim<'_>, p: &Params, a: &[BatchArg<'_>], info: BatchInfo, sample
     Ok(smallvec![(split(&out, at, info.size, second)?, Some(at))])
 }
 
+impl Words for Mode {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("bilinear", Mode::Linear), ("nearest", Mode::Nearest), ("bicubic", Mode::Cubic)];
+    const ERROR: ErrorKind = ErrorKind::Value;
+}
+impl Words for Padding {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("zeros", Padding::Zeros), ("border", Padding::Border), ("reflection", Padding::Reflection)];
+    const ERROR: ErrorKind = ErrorKind::Value;
+}
+
 fn checked(input: &Tensor, grid: &Tensor, mode: Mode) -> Result<()> {
     let (x, g) = (input.shape(), grid.shape());
-    if input.dtype() != grid.dtype() {
-        refuse!(
-            Runtime,
-            "expected input and grid to have same dtype, but input has {} and grid has {}; convert one \
-            of them with .to()",
-            input.dtype(),
-            grid.dtype()
-        );
-    }
-    if !(4..=5).contains(&x.rank()) || g.rank() != x.rank() {
-        refuse!(
-            Runtime,
-            "expected 4D or 5D input and grid with same number of dimensions, but got input with sizes \
-            {x} and grid with sizes {g}"
-        );
-    }
+    of_dtype("grid", grid, input.dtype())?;
+    of_rank("input", input, 4, 5)?;
+    of_rank("grid", grid, x.rank(), x.rank())?;
     if x[0] != g[0] {
         refuse!(
             Runtime,
             "expected grid and input to have same batch size, but got input with sizes {x} and grid with \
-            sizes {g}"
+            sizes {g}; expand() one of them"
         );
     }
     if g[g.rank() - 1] != x.rank() - 2 {
-        refuse!(Runtime, "expected grid to have size {} in last dimension, but got grid with sizes {g}", x.rank() - 2);
+        refuse!(
+            Runtime,
+            "expected grid to have size {} in last dimension, but got grid with sizes {g}; give a coordinate for each \
+             spatial dimension of input",
+            x.rank() - 2
+        );
     }
     if let Some(d) = (2..x.rank()).find(|&d| x[d] == 0) {
         refuse!(
             Runtime,
             "expected input to have non-empty spatial dimensions, but input has sizes {x} with dimension \
-            {d} being empty"
+            {d} being empty; give it elements"
         );
     }
     if mode == Mode::Cubic && x.rank() == 5 {
@@ -246,23 +249,11 @@ ops! { TABLE:
     /// >>> x = pullback.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
     /// >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
     /// tensor([[[[2.5000]]]])
-    fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str = "bilinear",
-        padding_mode: &str = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT] of GRID_SAMPLE {
-        let mode = match mode {
-            "bilinear" => Mode::Linear,
-            "nearest" => Mode::Nearest,
-            "bicubic" => Mode::Cubic,
-            m => refuse!(Value, "expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{m}'"),
-        };
-        let padding = match padding_mode {
-            "zeros" => Padding::Zeros,
-            "border" => Padding::Border,
-            "reflection" => Padding::Reflection,
-            m => refuse!(Value, "expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{m}'"),
-        };
+    fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Mode> = "bilinear",
+        padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT] of GRID_SAMPLE {
         checked(input, grid, mode)?;
         let sizes = input.shape()[2..].to_vec();
-        let s = Sampling { mode, padding, align_corners: align_corners == Some(true), orders: vec![0; sizes.len()], sizes };
+        let s = Sampling { mode, padding: padding_mode, align_corners: align_corners == Some(true), orders: vec![0; sizes.len()], sizes };
         call(Prim::Static(&GRID_SAMPLE), &params(&s), &[input, grid])
     }
 }

@@ -1,7 +1,7 @@
 //! Losses. All take `reduction`: 'none', 'mean' (the default) or 'sum'.
 
 use crate::bail;
-use crate::base::{DType, Result, Scalar};
+use crate::base::{DType, ErrorKind, Result, Scalar};
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::{self, kernels};
@@ -9,7 +9,9 @@ use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::{HERE, OrBatchMean, ReductionMode, floats, index_tensor};
+use crate::ops::signature::{
+    Chosen, HERE, OrBatchMean, Probability, ReductionMode, floats, index_tensor, of_shape, other_shape,
+};
 use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
@@ -52,7 +54,7 @@ struct Classes {
 
 fn classes(input: &Tensor) -> Result<Classes> {
     if input.rank() == 0 {
-        refuse!(Value, "expected an input of at least one dimension");
+        refuse!(Value, "expected an input of at least one dimension; give it classes with unsqueeze(0)");
     }
     let dim = usize::from(input.rank() > 1);
     Ok(Classes { dim, count: input.shape()[dim] })
@@ -63,7 +65,7 @@ fn check_weight(weight: Option<&Tensor>, c: &Classes) -> Result<()> {
         Some(w) if w.rank() != 1 || w.numel() != c.count => refuse!(
             Runtime,
             "weight tensor should be defined either for all {} classes or no classes but got weight tensor of \
-             shape: {}",
+             shape: {}; give one weight for each class",
             c.count,
             w.shape()
         ),
@@ -78,12 +80,7 @@ fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) 
     index_tensor("target", target)?;
     let want = logp.shape().without(c.dim);
     if target.shape() != &want {
-        refuse!(
-            Value,
-            "expected target of shape {want} for input of shape {}, but got {}",
-            logp.shape(),
-            target.shape()
-        );
+        return Err(other_shape(ErrorKind::Value, "target", target.shape(), &want));
     }
     let ignored = crate::ops::compare::eq(target, ignore)?;
     let safe = where_(&ignored, &Tensor::scalar(DType::I64, 0), target)?;
@@ -111,10 +108,7 @@ fn weighted(loss: &Tensor, w: &Tensor, reduction: ReductionMode) -> Result<Tenso
 /// The loss, each element by its weight if there are weights; a mean is divided by their sum.
 fn weighted_by(loss: &Tensor, input: &Tensor, weight: Option<&Tensor>, reduction: ReductionMode) -> Result<Tensor> {
     let Some(w) = weight else { return reduced(loss, reduction) };
-    if w.shape() != input.shape() {
-        let (got, want) = (w.shape(), input.shape());
-        refuse!(Value, "Weights and input must have the same size, got weights of shape {got} and input of {want}");
-    }
+    of_shape(ErrorKind::Value, "weight", w, input.shape())?;
     let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
     weighted(&mul(loss, &w)?, &w, reduction)
 }
@@ -237,7 +231,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
     /// tensor(2.)
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         let (a, b) = pair(input, target)?;
         floats(&a)?;
         let d = sub(&a, &b)?;
@@ -246,7 +240,7 @@ ops! { TABLE:
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         let (a, b) = pair(input, target)?;
         weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce))
     }
@@ -258,7 +252,7 @@ ops! { TABLE:
     /// tensor(1.5000)
     fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str as ReductionMode = "mean") -> Tensor [NO_OUT] {
+        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [NO_OUT] {
         let (loss, w) = picked(input, target, weight, ignore_index)?;
         weighted(&loss, &w, reduction.or_flags(size_average, reduce))
     }
@@ -270,10 +264,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str as ReductionMode = "mean", label_smoothing: f64 = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
-        if !(0.0..=1.0).contains(&label_smoothing) {
-            refuse!(Runtime, "label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}");
-        }
+        reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
         let reduction = reduction.or_flags(size_average, reduce);
@@ -304,11 +295,8 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
         target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as ReductionMode = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
-        if input.shape() != target.shape() {
-            refuse!(Value, "target size {} must be the same as input size {}",
-                target.shape(), input.shape());
-        }
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
         let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);
         let mut loss = match pos_weight {
@@ -330,11 +318,8 @@ ops! { TABLE:
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
         weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
-        reduction: &str as ReductionMode = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
-        if input.shape() != target.shape() {
-            refuse!(Value, "using a target size {} that is different to the input size {} is an \
-                error", target.shape(), input.shape());
-        }
+        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let t = cast(target, input.dtype())?;
         for (x, name) in [(input, "input"), (&t, "target")] {
             if x.dtype().is_float() {
@@ -349,10 +334,11 @@ ops! { TABLE:
     }
 
     /// Squared differences below `delta`, linear above.
-    fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str as ReductionMode = "mean",
+    fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str as Chosen<ReductionMode> = "mean",
         delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
         if delta <= 0.0 {
-            refuse!(Runtime, "does not support non-positive values for delta, got {delta}");
+            refuse!(Runtime, "does not support non-positive values for delta, got {delta}; give the difference up to which \
+                losses are squared");
         }
         let (a, b) = pair(input, target)?;
         floats(&a)?;
@@ -373,14 +359,14 @@ ops! { TABLE:
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
     fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as OrBatchMean = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
         let (x, t) = pair(input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?
         } else {
             sub(&xlogx(&t)?, &mul(&t, &x)?)?
         };
-        let mode = reduction.or_flags(size_average, reduce);
+        let mode = reduction.0.or_flags(size_average, reduce);
         let out = reduced(&loss, mode)?;
         let members = input.shape().first().copied().unwrap_or(1).max(1);
         if mode == ReductionMode::BatchMean { scale(&out, 1.0 / members as f64) } else { Ok(out) }

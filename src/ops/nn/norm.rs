@@ -1,10 +1,10 @@
 //! Normalisation over dimensions.
 
-use crate::base::{Result, Shape};
+use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::Floats;
+use crate::ops::signature::{Floats, Positive, of_channels, of_rank, of_shape};
 use crate::ops::unary::rsqrt;
 use crate::rules::basis::{self, add, mul, shift, sub};
 
@@ -12,7 +12,10 @@ use crate::rules::basis::{self, add, mul, shift, sub};
 fn trailing(input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
     let k = normalized.len();
     if k == 0 {
-        refuse!(Runtime, "expected normalized_shape to be at least 1-dimensional");
+        refuse!(
+            Runtime,
+            "expected normalized_shape to be at least 1-dimensional; name the trailing sizes of the input"
+        );
     }
     let fits =
         k <= input.rank() && input.shape()[input.rank() - k..].iter().zip(normalized).all(|(&d, &n)| d as i64 == n);
@@ -20,7 +23,7 @@ fn trailing(input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
         refuse!(
             Runtime,
             "given normalized_shape={normalized:?}, expected input with shape [*, {normalized:?}], but got input \
-             of size {}",
+             of size {}; name its trailing sizes",
             input.shape()
         );
     }
@@ -28,16 +31,8 @@ fn trailing(input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
 }
 
 fn check_parameter(name: &str, p: Option<&Tensor>, normalized: &[i64]) -> Result<()> {
-    let fits = |t: &Tensor| t.shape().iter().map(|&d| d as i64).eq(normalized.iter().copied());
-    match p {
-        Some(t) if !fits(t) => refuse!(
-            Runtime,
-            "expected {name} to be of same shape as normalized_shape, but got {name} of shape {} and \
-             normalized_shape = {normalized:?}",
-            t.shape()
-        ),
-        _ => Ok(()),
-    }
+    let want: Shape = normalized.iter().map(|&n| n as usize).collect();
+    p.map(|p| of_shape(ErrorKind::Runtime, name, p, &want)).transpose().map(drop)
 }
 
 /// (x - mean) / sqrt(var + eps) over dimensions, with the mean and the biased variance; `x` is not of half precision.
@@ -64,9 +59,7 @@ fn affine(x: Tensor, weight: Option<&Tensor>, bias: Option<&Tensor>) -> Result<T
 fn channels(name: &str, v: Option<&Tensor>, input: &Tensor) -> Result<Option<Tensor>> {
     let Some(v) = v else { return Ok(None) };
     let c = input.shape()[1];
-    if v.rank() != 1 || v.numel() != c {
-        refuse!(Runtime, "{name} should contain {c} elements, not {}", v.numel());
-    }
+    of_channels(name, v, c)?;
     let shape: Shape = (0..input.rank()).map(|d| if d == 1 { c } else { 1 }).collect();
     Ok(Some(basis::reshape(v, &shape)?))
 }
@@ -93,14 +86,7 @@ pub fn batch_norm_with_stats(
     if input.numel() == 0 && (input.rank() < 2 || !training && running_mean.is_none() && running_var.is_none()) {
         return Ok(BatchNorm { out: input.clone(), running: None });
     }
-    if input.rank() < 2 {
-        refuse!(
-            Runtime,
-            "expected an input of at least 2 dimensions (batch, channels, ...), but got shape {}; give it a batch with \
-             unsqueeze(0)",
-            input.shape()
-        );
-    }
+    of_rank("input", input, 2, usize::MAX)?;
     let out_dtype = input.dtype();
     let input = &single(input)?;
     let w = channels("weight", weight, input)?;
@@ -109,7 +95,11 @@ pub fn batch_norm_with_stats(
     let var = channels("running_var", running_var, input)?;
     if !training {
         let (Some(mean), Some(var)) = (mean, var) else {
-            refuse!(Runtime, "expected running_mean and running_var to be given when training=False")
+            refuse!(
+                Runtime,
+                "expected running_mean and running_var to be given when training=False; give them, or \
+                training=True"
+            )
         };
         let (mean, var) = (basis::cast(&mean, input.dtype())?, basis::cast(&var, input.dtype())?);
         let scaled = mul(&sub(input, &mean)?, &rsqrt(&shift(&var, eps)?)?)?;
@@ -119,7 +109,12 @@ pub fn batch_norm_with_stats(
     let dims: Vec<usize> = (0..input.rank()).filter(|&d| d != 1).collect();
     let n: usize = dims.iter().map(|&d| input.shape()[d]).product();
     if n == 1 {
-        refuse!(Value, "expected more than 1 value per channel when training, got input size {}", input.shape());
+        refuse!(
+            Value,
+            "expected more than 1 value per channel when training, got input size {}; give a larger batch, or \
+            training=False",
+            input.shape()
+        );
     }
     let (x, batch_mean, batch_var) = normalized(input, &dims, eps)?;
     let running = match (running_mean, running_var) {
@@ -171,19 +166,17 @@ ops! { TABLE:
     }
 
     /// Zero mean and unit variance over groups of channels, then `* weight + bias` by channel.
-    fn group_norm = "nn.functional.group_norm" (input: &Tensor as Floats, num_groups: i64, weight: Option<&Tensor> = None,
+    fn group_norm = "nn.functional.group_norm" (input: &Tensor as Floats, num_groups: i64 as Positive, weight: Option<&Tensor> = None,
         bias: Option<&Tensor> = None, eps: f64 = 1e-5) -> Tensor [NO_OUT] {
-        if input.rank() < 2 {
-            refuse!(Runtime, "expected at least 2 dimensions for input tensor but received {}", input.rank());
-        }
+        of_rank("input", input, 2, usize::MAX)?;
         let c = input.shape()[1];
-        if num_groups < 1 || !c.is_multiple_of(num_groups as usize) {
+        if !c.is_multiple_of(num_groups) {
             refuse!(Runtime, "expected number of channels in input to be divisible by num_groups, but got \
-                input of shape {} and num_groups={num_groups}", input.shape());
+                input of shape {} and num_groups={num_groups}; give a divisor of {c}", input.shape());
         }
         let n = input.shape()[0];
-        let rest = input.numel() / (n * num_groups as usize).max(1);
-        let grouped = basis::reshape(&single(input)?, &[n, num_groups as usize, rest].into())?;
+        let rest = input.numel() / (n * num_groups).max(1);
+        let grouped = basis::reshape(&single(input)?, &[n, num_groups, rest].into())?;
         let y = basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?;
         let w = channels("weight", weight, input)?;
         let b = channels("bias", bias, input)?;

@@ -2,13 +2,13 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::base::{DType, Result, Scalar, size};
+use crate::base::{DType, ErrorKind, Result, Scalar, size};
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::memory::list;
 use crate::ops::promote::fitting;
-use crate::ops::signature::HERE;
+use crate::ops::signature::{Chosen, HERE, Words};
 use crate::rules::basis::{self, where_};
 use crate::rules::{Batching, Linear, index, shapes};
 
@@ -36,13 +36,17 @@ static PAD: Linear = Linear {
 /// Amounts by dimension from PyTorch's list, which starts at the last dimension.
 fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
     if !pad.len().is_multiple_of(2) {
-        refuse!(Runtime, "padding length must be divisible by 2, but got {}", pad.len());
+        refuse!(
+            Runtime,
+            "padding length must be divisible by 2, but got {}; give a pair for each dimension",
+            pad.len()
+        );
     }
     if pad.len() / 2 > x.rank() {
         refuse!(
             Runtime,
             "padding length should be less than or equal to two times the input dimension but got padding length \
-             {} and input of dimension {}",
+             {} and input of dimension {}; give a pair for each dimension, the last first",
             pad.len(),
             x.rank()
         );
@@ -57,7 +61,7 @@ fn amounts(x: &Tensor, pad: &[i64]) -> Result<Vec<(i64, i64)>> {
             refuse!(
                 Runtime,
                 "the padding ({}, {}) of dimension {d} of size {n} gives a negative or too large size, or crops more \
-                 than there is",
+                 than there is; give other amounts",
                 p[0],
                 p[1]
             );
@@ -81,28 +85,55 @@ fn constant(x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
 /// The value of `pad`, where negative integers do not stand for unsigned ones.
 fn float_value(value: Option<Scalar>) -> Result<Scalar> {
     match value.unwrap_or(Scalar::Int(0)) {
-        Scalar::Complex(z) => refuse!(Type, "argument 'value' must be float, not complex ({z})"),
+        Scalar::Complex(z) => refuse!(Type, "argument 'value' must be float, not complex ({z}); give its real part"),
         n @ Scalar::Int(i) if i < 0 => Ok(if n.is_held(DType::I32) { Scalar::Float(i as f64) } else { n }),
         n => Ok(n),
     }
 }
 
+/// What stands in the padding.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Constant,
+    Reflect,
+    Replicate,
+    Circular,
+}
+impl Words for Mode {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("constant", Mode::Constant),
+        ("reflect", Mode::Reflect),
+        ("replicate", Mode::Replicate),
+        ("circular", Mode::Circular),
+    ];
+    const ERROR: ErrorKind = ErrorKind::NotImplemented;
+}
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(Mode::WORDS.iter().find(|(_, mode)| mode == self).map_or("", |(word, _)| word))
+    }
+}
+
 /// Where each element of a padded dimension comes from.
-fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
+fn sources(mode: Mode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     let (limit, text) = match mode {
-        "reflect" => (n.saturating_sub(1), "less than the corresponding input dimension"),
-        "circular" => (n, "at most the corresponding input dimension"),
+        Mode::Reflect => (n.saturating_sub(1), "less than the corresponding input dimension"),
+        Mode::Circular => (n, "at most the corresponding input dimension"),
         _ => (i64::MAX, ""),
     };
     if before > limit || after > limit || n == 0 {
-        refuse!(Runtime, "{mode} padding ({before}, {after}) should be {text}, whose size is {n}");
+        refuse!(
+            Runtime,
+            "{mode} padding ({before}, {after}) should be {text}, whose size is {n}; pad less, or \
+            twice"
+        );
     }
     let last = n.saturating_sub(1);
     let place = |i: i64| match mode {
-        "reflect" if i < 0 => i.saturating_neg(),
-        "reflect" if i >= n => last.saturating_mul(2).saturating_sub(i),
-        "circular" => i.rem_euclid(n),
-        "replicate" => i.clamp(0, last),
+        Mode::Reflect if i < 0 => i.saturating_neg(),
+        Mode::Reflect if i >= n => last.saturating_mul(2).saturating_sub(i),
+        Mode::Circular => i.rem_euclid(n),
+        Mode::Replicate => i.clamp(0, last),
         _ => i,
     };
     // `amounts` saw that this is a size.
@@ -110,10 +141,15 @@ fn sources(mode: &str, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     list(HERE, count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
 }
 
-fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: &str) -> Result<Tensor> {
+fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: Mode) -> Result<Tensor> {
     let padded = pads.iter().filter(|p| **p != (0, 0)).count();
     if !(2..=5).contains(&x.rank()) || padded >= x.rank() {
-        refuse!(NotImplemented, "only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D", x.rank());
+        refuse!(
+            NotImplemented,
+            "only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D; pad fewer \
+            dimensions, or add some with unsqueeze()",
+            x.rank()
+        );
     }
     let mut x = x.clone();
     for (d, &(before, after)) in pads.iter().enumerate() {
@@ -135,20 +171,16 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
-    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<Scalar> = None)
+    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<Mode> = "constant", value: Option<Scalar> = None)
         -> Tensor [NO_OUT] {
         let pads = amounts(input, pad)?;
-        match mode {
-            "constant" => constant(input, &pads, float_value(value)?),
-            "reflect" | "replicate" | "circular" => {
-                if value.is_some_and(|v| !v.is_zero()) {
-                    refuse!(Value, "padding mode '{mode}' doesn't take in value argument");
-                }
-                wrapped(input, &pads, mode)
-            }
-            m => refuse!(NotImplemented, "unrecognised padding mode '{m}'; use 'constant', 'reflect', 'replicate' or \
-                'circular'"),
+        if mode == Mode::Constant {
+            return constant(input, &pads, float_value(value)?);
         }
+        if value.is_some_and(|v| !v.is_zero()) {
+            refuse!(Value, "padding mode '{mode}' doesn't take in value argument; leave it out");
+        }
+        wrapped(input, &pads, mode)
     }
 
     /// Padding with a value.

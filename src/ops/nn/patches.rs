@@ -1,10 +1,9 @@
 //! Windows as columns, and the sums that put columns back.
 
-use super::sizes::by_dim;
 use crate::base::{DType, Result, Shape};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::conv::{self, ConvParams};
-use crate::ops::signature::inside;
+use crate::ops::signature::{Ranks, Spatial, inside};
 use crate::rules::{Batching, Linear, basis, shapes};
 
 /// From planes [..., H, W] the elements of each window: [..., kernel positions, windows].
@@ -28,23 +27,17 @@ static FOLD: Linear = Linear {
     batching: Batching::With(|p, v| call(Prim::Static(&FOLD), p, &[v])),
 };
 
-/// Positive numbers for both dimensions, or not negative ones if `least` is 0.
-fn pair(name: &str, values: &[i64], least: i64) -> Result<Vec<usize>> {
-    let values = by_dim(name, values, 2)?;
-    if values.iter().any(|&v| v < least) {
-        refuse!(Runtime, "{name} should be at least {least}, but got {values:?}");
-    }
-    Ok(values.into_iter().map(|v| v as usize).collect())
+/// Kernel, dilation, padding and stride, as the functions take them.
+type Sizes = [Vec<i64>; 4];
+
+fn windows(size: &[usize], sizes: Sizes) -> Result<ConvParams> {
+    let [kernel, dilation, padding, stride] = sizes.map(plain);
+    ConvParams::new(size, &kernel, &stride, &padding, &dilation, 1).map_err(inside)
 }
 
-/// Kernel, dilation, padding and stride, as the functions take them.
-type Sizes<'a> = (&'a [i64], &'a [i64], &'a [i64], &'a [i64]);
-
-fn windows(size: &[usize], (kernel, dilation, padding, stride): Sizes<'_>) -> Result<ConvParams> {
-    let kernel = pair("kernel_size", kernel, 1)?;
-    let (dilation, padding) = (pair("dilation", dilation, 1)?, pair("padding", padding, 0)?);
-    let stride = pair("stride", stride, 1)?;
-    ConvParams::new(size, &kernel, &stride, &padding, &dilation, 1).map_err(inside)
+/// Numbers that are declared to be 0 or larger.
+fn plain(values: Vec<i64>) -> Vec<usize> {
+    values.into_iter().map(|v| v as usize).collect()
 }
 
 /// The shape with dimension `at` of channels cut into channels and kernel positions.
@@ -61,13 +54,11 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.unfold(pullback.ones(1, 2, 3, 3), 2).shape
     /// pullback.Size([1, 8, 4])
-    fn unfold = "nn.functional.unfold" (input: &Tensor, kernel_size: &[i64], dilation: &[i64] = &[1],
-        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of UNFOLD {
+    fn unfold = "nn.functional.unfold" (input: &Tensor as Ranks<3, 4>, kernel_size: &[i64] as Spatial<2, 1>,
+        dilation: &[i64] as Spatial<2, 1> = &[1], padding: &[i64] as Spatial<2, 0> = &[0],
+        stride: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [NO_OUT] of UNFOLD {
         let rank = input.rank();
-        if rank != 3 && rank != 4 {
-            refuse!(Runtime, "expected 3D or 4D (batch mode) tensor, but got input of size: {}", input.shape());
-        }
-        let p = windows(&input.shape()[rank - 2..], (kernel_size, dilation, padding, stride))?;
+        let p = windows(&input.shape()[rank - 2..], [kernel_size, dilation, padding, stride])?;
         let (taps, count) = (p.taps(), p.out_pixels());
         let columns = call(Prim::Static(&UNFOLD), &Params::other(p), &[input])?;
         let lead = Shape::new(&input.shape()[..rank - 2]);
@@ -81,20 +72,18 @@ ops! { TABLE:
     /// tensor([[[[1., 2., 1.],
     ///           [2., 4., 2.],
     ///           [1., 2., 1.]]]])
-    fn fold = "nn.functional.fold" (input: &Tensor, output_size: &[i64], kernel_size: &[i64], dilation: &[i64] = &[1],
-        padding: &[i64] = &[0], stride: &[i64] = &[1]) -> Tensor [NO_OUT] of FOLD {
+    fn fold = "nn.functional.fold" (input: &Tensor as Ranks<2, 3>, output_size: &[i64] as Spatial<2, 1>,
+        kernel_size: &[i64] as Spatial<2, 1>, dilation: &[i64] as Spatial<2, 1> = &[1],
+        padding: &[i64] as Spatial<2, 0> = &[0], stride: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [NO_OUT] of FOLD {
         let rank = input.rank();
-        if rank != 2 && rank != 3 {
-            refuse!(Runtime, "expected 2D or 3D (batch mode) tensor, but got input of size: {}", input.shape());
-        }
-        let size = pair("output_size", output_size, 1)?;
-        let p = windows(&size, (kernel_size, dilation, padding, stride))?;
+        let p = windows(&plain(output_size), [kernel_size, dilation, padding, stride])?;
         let (taps, count, channels) = (p.taps(), p.out_pixels(), input.shape()[rank - 2]);
         if channels % taps != 0 || input.shape()[rank - 1] != count {
             refuse!(
                 Runtime,
                 "expected size of input's channels to be divisible by the product of kernel_size, {taps}, and its \
-                 last dimension to match the calculated number of sliding blocks, {count}, but got input of size {}",
+                 last dimension to match the calculated number of sliding blocks, {count}, but got input of size {}; \
+                 give what unfold() gives for these sizes",
                 input.shape()
             );
         }

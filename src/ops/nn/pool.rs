@@ -1,13 +1,12 @@
 //! Maxima and averages over windows.
 
-use super::sizes::by_dim;
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Meta, Outputs, Params, Prim, Primitive, Tensor, call, call_many};
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
-use crate::ops::signature::inside;
+use crate::ops::signature::{NonZero, Spatial, Strides, inside, of_rank};
 use crate::rules::{Batching, General, Linear, basis, batching, index, shapes};
 use smallvec::{SmallVec, smallvec};
 
@@ -83,43 +82,28 @@ fn flat(x: &Tensor, rank: usize) -> Result<Tensor> {
 }
 
 /// Integer arguments of a pool; an empty stride is the kernel size.
-struct Sizes<'a> {
-    kernel: &'a [i64],
-    stride: Option<&'a [i64]>,
-    padding: &'a [i64],
-    dilation: &'a [i64],
+struct Sizes {
+    kernel: Vec<i64>,
+    stride: Option<Vec<i64>>,
+    padding: Vec<i64>,
+    dilation: Vec<i64>,
     ceil: bool,
     count_padding: bool,
 }
 
-impl Sizes<'_> {
+impl Sizes {
     fn windows(&self, rank: usize, input: &Tensor) -> Result<Windows> {
         check_input(input, rank)?;
-        let kernel = by_dim("kernel_size", self.kernel, rank)?;
-        let stride = match self.stride {
-            None | Some([]) => kernel.clone(),
-            Some(s) => by_dim("stride", s, rank)?,
-        };
-        let padding = by_dim("padding", self.padding, rank)?;
-        let dilation = by_dim("dilation", self.dilation, rank)?;
+        let (kernel, padding, dilation) = (&self.kernel, &self.padding, &self.dilation);
+        let stride = self.stride.as_ref().unwrap_or(kernel);
         let mut slides = Vec::with_capacity(rank);
         for d in 0..rank {
             let (k, s, p, dil) = (kernel[d], stride[d], padding[d], dilation[d]);
-            if k <= 0 || s <= 0 || dil <= 0 {
-                refuse!(
-                    Runtime,
-                    "kernel size, stride and dilation should be greater than zero, but got kernel_size={k}, \
-                     stride={s} and dilation={dil}; stride must not be zero"
-                );
-            }
-            if p < 0 {
-                refuse!(Runtime, "pad must be non-negative, but got pad: {p}");
-            }
             if p > ((k - 1).saturating_mul(dil).saturating_add(1)) / 2 {
                 refuse!(
                     Runtime,
                     "pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and \
-                     dilation={dil}"
+                     dilation={dil}; pad() the input"
                 );
             }
             slides.push(Slide {
@@ -137,7 +121,7 @@ impl Sizes<'_> {
             refuse!(
                 Runtime,
                 "given input size {size:?} and kernel size {kernel:?}, the calculated output size is {:?}: output \
-                 size is too small",
+                 size is too small; give a larger input, or a smaller kernel",
                 windows.output().collect::<Vec<_>>()
             );
         }
@@ -147,19 +131,11 @@ impl Sizes<'_> {
 
 /// An input with channels, and with or without a batch.
 fn check_input(input: &Tensor, rank: usize) -> Result<()> {
-    if input.rank() != rank + 1 && input.rank() != rank + 2 {
-        refuse!(
-            Runtime,
-            "Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for input, but got:{}",
-            rank + 1,
-            rank + 2,
-            input.shape()
-        );
-    }
+    of_rank("input", input, rank + 1, rank + 2)?;
     if input.shape()[input.rank() - rank..].contains(&0) {
         refuse!(
             Runtime,
-            "expected input to have non-zero size for non-batch dimensions, but got sizes {}",
+            "expected input to have non-zero size for non-batch dimensions, but got sizes {}; give it elements",
             input.shape()
         );
     }
@@ -189,17 +165,19 @@ fn average(input: &Tensor, windows: Windows) -> Result<Tensor> {
     call(Prim::Static(&AVG_POOL), &Params::other(windows), &[input])
 }
 
-fn avg(rank: usize, input: &Tensor, sizes: Sizes<'_>, divisor: Option<i64>) -> Result<Tensor> {
-    if divisor == Some(0) {
-        refuse!(Runtime, "divisor must be not zero");
-    }
+fn avg(rank: usize, input: &Tensor, sizes: Sizes, divisor: Option<i64>) -> Result<Tensor> {
     average(input, Windows { divisor, ..sizes.windows(rank, input)? })
 }
 
 /// Windows of an adaptive pool; `None` keeps the size of a dimension.
 fn adaptive(rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows> {
     if input.rank() < rank + 1 {
-        refuse!(Value, "Input dimension should be at least {}, got {}", rank + 1, input.rank());
+        refuse!(
+            Value,
+            "Input dimension should be at least {}, got {}; add dimensions with unsqueeze()",
+            rank + 1,
+            input.rank()
+        );
     }
     check_input(input, rank)?;
     let sizes = &input.shape()[input.rank() - rank..];
@@ -209,7 +187,7 @@ fn adaptive(rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows>
         one => vec![one.clone(); rank],
     };
     if asked.len() != rank {
-        refuse!(Runtime, "argument 'output_size' must have {rank} elements, got {}", asked.len());
+        refuse!(Runtime, "argument 'output_size' must be an int or have {rank} elements, got {}", asked.len());
     }
     let mut out = Vec::with_capacity(rank);
     for (size, &own) in asked.iter().zip(sizes) {
@@ -217,7 +195,11 @@ fn adaptive(rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows>
             Value::None => own,
             Value::Int(i) | Value::Number(Scalar::Int(i)) if *i >= 0 => *i as usize,
             Value::Int(i) | Value::Number(Scalar::Int(i)) => {
-                refuse!(Runtime, "elements of output_size must be greater than or equal to 0 but received {i}")
+                refuse!(
+                    Runtime,
+                    "elements of output_size must be greater than or equal to 0 but received {i}; give None to \
+                    keep the size"
+                )
             }
             other => refuse!(Type, "argument 'output_size' must be ints or None, not {}", other.type_name()),
         });
@@ -226,7 +208,7 @@ fn adaptive(rank: usize, input: &Tensor, output_size: &Value) -> Result<Windows>
     let all: Shape = input.shape()[..input.rank() - rank].iter().chain(&out).copied().collect();
     match all.checked_numel() {
         Some(n) if n < 1 << 48 => Windows::adaptive(sizes, &out),
-        _ => refuse!(Runtime, "output_size {out:?} has more elements than memory can hold"),
+        _ => refuse!(Runtime, "output_size {out:?} has more elements than memory can hold; give smaller sizes"),
     }
 }
 
@@ -245,10 +227,10 @@ macro_rules! max_sizes {
 macro_rules! avg_sizes {
     ($kernel:ident, $stride:ident, $padding:ident, $ceil:ident, $count:ident) => {
         Sizes {
+            dilation: vec![1; $kernel.len()],
             kernel: $kernel,
             stride: $stride,
             padding: $padding,
-            dilation: &[1],
             ceil: $ceil,
             count_padding: $count,
         }
@@ -261,8 +243,8 @@ ops! { MAX_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     /// tensor([[3., 2.]])
-    fn max_pool1d = "nn.functional.max_pool1d" | "max_pool1d" (input: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
+    fn max_pool1d = "nn.functional.max_pool1d" | "max_pool1d" (input: &Tensor, kernel_size: &[i64] as Spatial<1, 1>,
+        stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], dilation: &[i64] as Spatial<1, 1> = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(1, input)?, return_indices)
@@ -273,8 +255,8 @@ ops! { MAX_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
     /// pullback.Size([1, 2, 2])
-    fn max_pool2d = "nn.functional.max_pool2d" | "max_pool2d" (input: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
+    fn max_pool2d = "nn.functional.max_pool2d" | "max_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>,
+        stride: Option<&[i64]> as Strides<2> = None, padding: &[i64] as Spatial<2, 0> = &[0], dilation: &[i64] as Spatial<2, 1> = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(2, input)?, return_indices)
@@ -285,8 +267,8 @@ ops! { MAX_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
     /// pullback.Size([1, 2, 2, 2])
-    fn max_pool3d = "nn.functional.max_pool3d" | "max_pool3d" (input: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], dilation: &[i64] = &[1], ceil_mode: bool = false,
+    fn max_pool3d = "nn.functional.max_pool3d" | "max_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>,
+        stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], dilation: &[i64] as Spatial<3, 1> = &[1], ceil_mode: bool = false,
         return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(3, input)?, return_indices)
@@ -317,8 +299,8 @@ ops! { AVG_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.avg_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     /// tensor([[2., 1.]])
-    fn avg_pool1d = "nn.functional.avg_pool1d" | "avg_pool1d" (input: &Tensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true)
+    fn avg_pool1d = "nn.functional.avg_pool1d" | "avg_pool1d" (input: &Tensor, kernel_size: &[i64] as Spatial<1, 1>,
+        stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true)
         -> Tensor [WINDOW, NO_OUT] {
         avg(1, input, avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad), None)
     }
@@ -329,9 +311,9 @@ ops! { AVG_TABLE:
     /// >>> pullback.nn.functional.avg_pool2d(pullback.ones(1, 4, 4), 2)
     /// tensor([[[1., 1.],
     ///          [1., 1.]]])
-    fn avg_pool2d = "nn.functional.avg_pool2d" (input: &Tensor, kernel_size: &[i64], stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
+    fn avg_pool2d = "nn.functional.avg_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>, stride: Option<&[i64]> as Strides<2> = None,
+        padding: &[i64] as Spatial<2, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
+        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg(2, input, sizes, divisor_override)
     }
@@ -341,9 +323,9 @@ ops! { AVG_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.avg_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
     /// pullback.Size([1, 2, 2, 2])
-    fn avg_pool3d = "nn.functional.avg_pool3d" (input: &Tensor, kernel_size: &[i64], stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> = None) -> Tensor [WINDOW, NO_OUT] {
+    fn avg_pool3d = "nn.functional.avg_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>, stride: Option<&[i64]> as Strides<3> = None,
+        padding: &[i64] as Spatial<3, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
+        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg(3, input, sizes, divisor_override)
     }

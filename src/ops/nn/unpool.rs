@@ -3,20 +3,20 @@
 #![deny(clippy::arithmetic_side_effects)]
 
 use super::pool::{max_pool1d, max_pool2d, max_pool3d};
-use super::sizes::by_dim;
-use crate::base::{Result, Shape};
+use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::Value;
-use crate::ops::signature::{HERE, IndexTensor};
+use crate::ops::signature::{HERE, IndexTensor, Ranks, Spatial, Strides, of_shape};
 use crate::rules::basis;
 use crate::rules::index::{Bounds, check_index, scatter};
 
+/// Kernel, stride and padding.
+type Windows = (Vec<i64>, Option<Vec<i64>>, Vec<i64>);
+
 /// Sizes of the result: as asked for, or what the windows cover.
-fn output(input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Result<Vec<usize>> {
+fn output(input: &[usize], (kernel, stride, padding): Windows, asked: Option<&[i64]>) -> Result<Vec<usize>> {
     let rank = input.len();
-    let kernel = by_dim("kernel_size", windows[0], rank)?;
-    let stride = if windows[1].is_empty() { kernel.clone() } else { by_dim("stride", windows[1], rank)? };
-    let padding = by_dim("padding", windows[2], rank)?;
+    let stride = stride.unwrap_or_else(|| kernel.clone());
     let asked = match asked {
         None => None,
         Some(sizes) if sizes.len() == rank => Some(sizes),
@@ -24,8 +24,8 @@ fn output(input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Resul
         Some(sizes) => {
             refuse!(
                 Value,
-                "output_size should be a sequence containing {rank} or {} elements, but it has length \
-                {}",
+                "output_size should be a sequence containing {rank} or {} elements, but it has length {}; give one size \
+                 for each dimension",
                 rank.saturating_add(2),
                 sizes.len()
             )
@@ -42,13 +42,16 @@ fn output(input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Resul
         if asked.is_some() && (size <= usual.saturating_sub(stride[d]) || size >= usual.saturating_add(stride[d])) {
             refuse!(
                 Value,
-                "invalid output_size {asked:?} (dim {d} must be between {} and {})",
+                "invalid output_size {asked:?} (dim {d} must be between {} and {}); give a size that pools to the input",
                 usual.saturating_sub(stride[d]),
                 usual.saturating_add(stride[d])
             );
         }
         if size < 0 {
-            refuse!(Runtime, "calculated output size {size} at dimension {d} is too small");
+            refuse!(
+                Runtime,
+                "calculated output size {size} at dimension {d} is too small; give output_size, or less padding"
+            );
         }
         out.push(size as usize);
     }
@@ -58,22 +61,11 @@ fn output(input: &[usize], windows: [&[i64]; 3], asked: Option<&[i64]>) -> Resul
 fn unpool(
     rank: usize,
     (input, indices): (&Tensor, &Tensor),
-    windows: [&[i64]; 3],
+    windows: Windows,
     asked: Option<&[i64]>,
 ) -> Result<Tensor> {
-    let Some(lead @ (1 | 2)) = input.rank().checked_sub(rank) else {
-        let (one, two) = (rank.saturating_add(1), rank.saturating_add(2));
-        refuse!(Runtime, "input should be a {one}D or {two}D tensor, but got {}", input.shape());
-    };
-    if indices.shape() != input.shape() {
-        refuse!(
-            Runtime,
-            "Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor with \
-             shape: {}",
-            input.shape(),
-            indices.shape()
-        );
-    }
+    let lead = input.rank().saturating_sub(rank);
+    of_shape(ErrorKind::Runtime, "indices", indices, input.shape())?;
     let out = output(&input.shape()[lead..], windows, asked)?;
     let shape: Shape = input.shape()[..lead].iter().chain(&out).copied().collect();
     let flat = |s: &Shape| Shape::new(&s[..lead]).append(s[lead..].iter().product());
@@ -88,9 +80,9 @@ fn unpool(
 
 ops! { TABLE:
     /// Zeros with the maxima of `max_pool1d` at their places.
-    fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool(1, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor as Ranks<2, 3>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<1, 1>,
+        stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        unpool(1, (input, indices), (kernel_size, stride, padding), output_size)
     }
 
     /// Zeros with the maxima of `max_pool2d` at their places.
@@ -101,15 +93,15 @@ ops! { TABLE:
     /// >>> F.max_unpool2d(y, i, 2)
     /// tensor([[[0., 0.],
     ///          [0., 3.]]])
-    fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool(2, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor as Ranks<3, 4>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<2, 1>,
+        stride: Option<&[i64]> as Strides<2> = None, padding: &[i64] as Spatial<2, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        unpool(2, (input, indices), (kernel_size, stride, padding), output_size)
     }
 
     /// Zeros with the maxima of `max_pool3d` at their places.
-    fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor, indices: &Tensor as IndexTensor, kernel_size: &[i64],
-        stride: Option<&[i64]> = None, padding: &[i64] = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
-        unpool(3, (input, indices), [kernel_size, stride.unwrap_or(&[]), padding], output_size)
+    fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor as Ranks<4, 5>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<3, 1>,
+        stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        unpool(3, (input, indices), (kernel_size, stride, padding), output_size)
     }
 
     /// `max_pool1d` with the positions of the maxima.

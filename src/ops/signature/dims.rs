@@ -2,15 +2,29 @@
 
 use super::{Declared, HERE, KindOf, Place, kinds, refused};
 use crate::base::shape::{wrap_argument, wrap_arguments, wrap_dims};
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, Scalar};
 use crate::core::Tensor;
 use crate::core::params::Dims;
-use crate::ops::reduce::dims_of;
 use crate::ops::value::Value;
 
 kinds! {
-    AllDimensions Dim DimOrOther Dimensions JoinDim MemberDim NewDim Reduced SomeDimensions SplitDim
+    AllDimensions Dim DimOrOther Dimensions JoinDim MemberDim NamedIfEmpty NewDim Reduced ReducedOrFlag SomeDimensions SplitDim
 }
+
+/// An int, a sequence of ints or None.
+pub fn ints_of(name: &str, v: &Value) -> Result<Option<Ints>> {
+    let int = |v: &Value| match v {
+        Value::Int(i) | Value::Number(Scalar::Int(i)) => Ok(*i),
+        other => refuse!(Type, "argument '{name}' must be int or tuple of ints, not {}", other.type_name()),
+    };
+    Ok(match v {
+        Value::None | Value::Missing => None,
+        Value::Tuple(items) | Value::List(items) => Some(items.iter().map(int).collect::<Result<_>>()?),
+        Value::Ints(v) => Some(v.clone()),
+        v => Some(Ints::from_elem(int(v)?, 1)),
+    })
+}
+pub type Ints = smallvec::SmallVec<[i64; 6]>;
 
 /// A dimension of the first tensor, which may count from the end.
 pub enum Dim {}
@@ -119,9 +133,9 @@ impl<'a> Declared<&'a Value> for DimOrOther {
         match v {
             Value::None | Value::Missing => Ok(DimOrTensor::Neither),
             Value::Tensor(other) => Ok(DimOrTensor::Other(other)),
-            v => match dims_of(v)?.as_deref() {
+            v => match ints_of(at.name, v)?.as_deref() {
                 Some(&[dim]) => Ok(DimOrTensor::Dim(wrap_argument(HERE, at.name, dim, at.rank())?)),
-                _ => refuse!(Type, "argument '{}' must be one int", at.name),
+                _ => refuse!(Type, "argument '{}' must be one int; amax() and amin() take several", at.name),
             },
         }
     }
@@ -132,7 +146,7 @@ pub enum SomeDimensions {}
 impl Declared<&Value> for SomeDimensions {
     type Checked = Option<Dims>;
     fn check(v: &Value, at: Place<'_>) -> Result<Option<Dims>> {
-        dims_of(v)?.map(|d| wrap_arguments(HERE, at.name, &d, at.rank())).transpose()
+        ints_of(at.name, v)?.map(|d| wrap_arguments(HERE, at.name, &d, at.rank())).transpose()
     }
 }
 
@@ -173,7 +187,59 @@ impl Declared<Option<i64>> for Reduced {
 impl Declared<&Value> for Reduced {
     type Checked = Dims;
     fn check(v: &Value, at: Place<'_>) -> Result<Dims> {
-        reduced(dims_of(v)?.as_deref(), at.rank())
+        reduced(ints_of(at.name, v)?.as_deref(), at.rank())
+    }
+}
+
+/// The same for extremes, which do not exist of nothing.
+pub enum NamedIfEmpty {}
+impl Declared<&[i64]> for NamedIfEmpty {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+        if dims.is_empty() {
+            at.subject.map(|x| named_if_empty(crate::base::ErrorKind::Runtime, at.name, x)).transpose()?;
+        }
+        reduced(Some(dims), at.rank())
+    }
+}
+impl Declared<Option<i64>> for NamedIfEmpty {
+    type Checked = Option<usize>;
+    #[inline]
+    fn check(dim: Option<i64>, at: Place<'_>) -> Result<Option<usize>> {
+        match dim {
+            Some(d) => Dim::check(d, at).map(Some),
+            None => {
+                at.subject.map(|x| named_if_empty(crate::base::ErrorKind::Index, at.name, x)).transpose()?;
+                Ok(None)
+            }
+        }
+    }
+}
+/// An error if the tensor has no elements, of PyTorch's kind for the operator.
+#[inline]
+pub fn named_if_empty(kind: crate::base::ErrorKind, name: &str, x: &Tensor) -> Result<()> {
+    if x.numel() > 0 {
+        return Ok(());
+    }
+    Err(refused(
+        kind,
+        format_args!(
+            "Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the '{name}' \
+             argument."
+        ),
+    ))
+}
+
+/// The dimensions that a variance runs over, or the flag that may stand in their place.
+pub enum ReducedOrFlag {}
+impl Declared<&Value> for ReducedOrFlag {
+    type Checked = (Dims, Option<bool>);
+    fn check(v: &Value, at: Place<'_>) -> Result<Self::Checked> {
+        match v {
+            Value::Bool(flag) | Value::Number(Scalar::Bool(flag)) => Ok((reduced(None, at.rank())?, Some(*flag))),
+            v => Ok((Reduced::check(v, at)?, None)),
+        }
     }
 }
 

@@ -1,16 +1,18 @@
 //! Kinds of tensors and dtypes.
 
-use super::{Declared, KindOf, Place, kinds, refused};
+use super::{Declared, KindOf, Place, kinds, of_dtype, refused};
 use crate::base::promote::default_float;
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
+use crate::ops::value::Operand;
 use crate::rules::basis;
 
 kinds! {
-    FilledMembers FloatDType Floats IndexOrEmpty IndexTensor IndexVector Inexact Integers Matrices Ordered Square Stacked
+    ComplexNumbers FilledMembers FloatDType Floats FullFloats IndexOrEmpty IndexTensor IndexVector Inexact InexactDType Integers Mask Matrices
+    NoBools Ordered OrderedNumbers RealDType RealValues SameDType Single Square
 }
-impl<const N: usize> KindOf for Ranked<N> {
-    const NAME: &'static str = "Ranked";
+impl<const LEAST: usize, const MOST: usize> KindOf for Ranks<LEAST, MOST> {
+    const NAME: &'static str = "Ranks";
 }
 
 #[cold]
@@ -47,25 +49,120 @@ impl<'a> Declared<&'a Tensor> for Inexact {
     }
 }
 
+/// A tensor of complex numbers.
+pub enum ComplexNumbers {}
+impl<'a> Declared<&'a Tensor> for ComplexNumbers {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+        if x.dtype().is_complex() { Ok(x) } else { Err(not_complex(x.dtype())) }
+    }
+}
+#[cold]
+fn not_complex(d: DType) -> Error {
+    refused(
+        crate::base::ErrorKind::Runtime,
+        format_args!("only supports complex tensors, but got {d}; convert it with .cfloat() or .cdouble()"),
+    )
+}
+
+/// A tensor of floats that complex numbers have as parts: float32 or float64.
+pub enum FullFloats {}
+impl<'a> Declared<&'a Tensor> for FullFloats {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        if !matches!(x.dtype(), DType::F32 | DType::F64) {
+            refuse!(
+                Runtime,
+                "expected dtype float32 or float64 for argument '{}', but got {}; convert it with .float() or .double()",
+                at.name,
+                x.dtype()
+            );
+        }
+        Ok(x)
+    }
+}
+
+/// A number, or a tensor of one without dimensions.
+pub enum Single {}
+impl<'a> Declared<Operand<'a>> for Single {
+    type Checked = Operand<'a>;
+    #[inline]
+    fn check(x: Operand<'a>, at: Place<'_>) -> Result<Operand<'a>> {
+        match x {
+            Operand::Tensor(t) if t.rank() > 0 => refuse!(
+                Runtime,
+                "argument '{}' must be a number or a 0-dimensional tensor, but it has {} dimension(s); give one element",
+                at.name,
+                t.rank()
+            ),
+            x => Ok(x),
+        }
+    }
+}
+
+/// Real floats, where PyTorch speaks of a wrong argument.
+pub enum RealValues {}
+impl<'a> Declared<&'a Tensor> for RealValues {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+        real_values(x)
+    }
+}
+/// The tensor, if it is one of real floats.
+#[inline]
+pub fn real_values(x: &Tensor) -> Result<&Tensor> {
+    if x.dtype().is_float() { Ok(x) } else { Err(not_real(x.dtype(), "convert it with .float() or .double()")) }
+}
+/// The dtype to compute in, as asked for or as the first tensor has it: one of real floats.
+pub enum RealDType {}
+impl Declared<Option<DType>> for RealDType {
+    type Checked = DType;
+    #[inline]
+    fn check(dtype: Option<DType>, at: Place<'_>) -> Result<DType> {
+        let d = natural(dtype, at);
+        if d.is_float() { Ok(d) } else { Err(not_real(d, "give dtype, such as dtype=float32")) }
+    }
+}
+#[cold]
+fn not_real(d: DType, hint: &str) -> Error {
+    if d.is_complex() {
+        return unsupported(d, to_floats(d));
+    }
+    refused(crate::base::ErrorKind::Runtime, format_args!("only supports floating point tensors, but got {d}; {hint}"))
+}
+
+/// The dtype that was asked for, or that of the tensor that the operator is about.
+fn natural(dtype: Option<DType>, at: Place<'_>) -> DType {
+    dtype.or(at.subject.map(Tensor::dtype)).unwrap_or_else(default_float)
+}
+
+/// The dtype to compute in, as asked for or as the first tensor has it: floats or complex numbers.
+pub enum InexactDType {}
+impl Declared<Option<DType>> for InexactDType {
+    type Checked = DType;
+    #[inline]
+    fn check(dtype: Option<DType>, at: Place<'_>) -> Result<DType> {
+        let d = natural(dtype, at);
+        if !d.is_differentiable() {
+            refuse!(
+                Runtime,
+                "could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}; \
+                 give dtype, such as dtype=float32"
+            );
+        }
+        Ok(d)
+    }
+}
+
 /// The tensor in the dtype that was asked for; either is one of real floats.
 pub fn in_floats(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let d = dtype.unwrap_or(x.dtype());
     if !d.is_float() {
         let hint = if d.is_complex() { to_floats(d) } else { "; give dtype, such as dtype=float32" };
         return Err(unsupported(d, hint));
-    }
-    basis::cast(x, d)
-}
-
-/// The same where complex numbers are as good, and where PyTorch speaks of a wrong argument.
-pub fn in_inexact(x: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
-    let d = dtype.unwrap_or(x.dtype());
-    if !d.is_differentiable() {
-        refuse!(
-            Runtime,
-            "could not infer output dtype. Input dtype must be either a floating point or complex dtype, got {d}; give \
-             dtype, such as dtype=float32"
-        );
     }
     basis::cast(x, d)
 }
@@ -77,6 +174,73 @@ impl<'a> Declared<&'a Tensor> for Ordered {
     #[inline]
     fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
         if x.dtype().is_complex() { Err(unsupported(x.dtype(), ": they have no order")) } else { Ok(x) }
+    }
+}
+
+/// The same, and no bools.
+pub enum OrderedNumbers {}
+impl<'a> Declared<&'a Tensor> for OrderedNumbers {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        no_bools(crate::base::ErrorKind::NotImplemented, x.dtype())?;
+        Ordered::check(x, at)
+    }
+}
+
+/// A tensor of any dtype but bool.
+pub enum NoBools {}
+impl<'a> Declared<&'a Tensor> for NoBools {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+        no_bools(crate::base::ErrorKind::Runtime, x.dtype()).map(|()| x)
+    }
+}
+/// An error for bools, of PyTorch's kind for the operator.
+#[inline]
+pub fn no_bools(kind: crate::base::ErrorKind, dtype: DType) -> Result<()> {
+    if dtype != DType::Bool {
+        return Ok(());
+    }
+    Err(refused(kind, format_args!("not implemented for bool tensors; convert them with .int() or .float()")))
+}
+
+/// A tensor of bools.
+pub enum Mask {}
+impl<'a> Declared<&'a Tensor> for Mask {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        if t.dtype() == DType::Bool { Ok(t) } else { Err(no_mask(at.name, t.dtype())) }
+    }
+}
+/// The error for a mask of another dtype.
+#[cold]
+pub fn no_mask(name: &str, d: DType) -> Error {
+    refused(
+        crate::base::ErrorKind::Runtime,
+        format_args!("argument '{name}' must be a tensor of bools, but got {d}; convert it with {name}.bool()"),
+    )
+}
+
+/// A tensor, or a number, of the dtype of the tensor that the operator is about.
+pub enum SameDType {}
+impl<'a> Declared<&'a Tensor> for SameDType {
+    type Checked = &'a Tensor;
+    #[inline]
+    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+        of_dtype(at.name, t, at.subject.map_or(t.dtype(), Tensor::dtype))
+    }
+}
+impl<'a> Declared<Operand<'a>> for SameDType {
+    type Checked = Operand<'a>;
+    #[inline]
+    fn check(x: Operand<'a>, at: Place<'_>) -> Result<Operand<'a>> {
+        match x {
+            Operand::Tensor(t) => SameDType::check(t, at).map(Operand::Tensor),
+            number => Ok(number),
+        }
     }
 }
 
@@ -93,7 +257,7 @@ impl Declared<Option<DType>> for FloatDType {
 #[inline]
 pub fn float_dtype(dtype: Option<DType>) -> Result<DType> {
     let d = dtype.unwrap_or_else(default_float);
-    if d.is_differentiable() { Ok(d) } else { Err(unsupported(d, "")) }
+    if d.is_differentiable() { Ok(d) } else { Err(unsupported(d, "; draw floats and convert them with .to()")) }
 }
 
 /// Matrices of floats or complex numbers that linear algebra decomposes, in the last two dimensions.
@@ -103,7 +267,11 @@ impl<'a> Declared<&'a Tensor> for Matrices {
     fn check(a: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
         let name = at.name;
         if a.rank() < 2 {
-            refuse!(Runtime, "The input tensor {name} must have at least 2 dimensions, but has shape {}.", a.shape());
+            refuse!(
+                Runtime,
+                "The input tensor {name} must have at least 2 dimensions, but has shape {}; give matrices in the last two",
+                a.shape()
+            );
         }
         let d = a.dtype();
         if d.is_half() {
@@ -143,29 +311,41 @@ impl<'a> Declared<&'a Tensor> for Square {
     }
 }
 
-/// A matrix, or a stack of them, of any dtype.
-pub enum Stacked {}
-impl<'a> Declared<&'a Tensor> for Stacked {
-    type Checked = &'a Tensor;
-    fn check(x: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
-        if x.rank() < 2 {
-            refuse!(Runtime, "{} tensor must have at least 2 dimensions, but it has {}", at.name, x.rank());
-        }
-        Ok(x)
-    }
-}
-
-/// A tensor of exactly this rank.
-pub enum Ranked<const N: usize> {}
-impl<'a, const N: usize> Declared<&'a Tensor> for Ranked<N> {
+/// A tensor with so many dimensions.
+pub enum Ranks<const LEAST: usize, const MOST: usize> {}
+pub type Ranked<const N: usize> = Ranks<N, N>;
+pub type AtLeast<const N: usize> = Ranks<N, { usize::MAX }>;
+pub type AtMost<const N: usize> = Ranks<0, N>;
+impl<'a, const LEAST: usize, const MOST: usize> Declared<&'a Tensor> for Ranks<LEAST, MOST> {
     type Checked = &'a Tensor;
     #[inline]
     fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
-        if t.rank() != N {
-            refuse!(Runtime, "argument '{}' must be a {N}D tensor, but it is {}D", at.name, t.rank());
-        }
-        Ok(t)
+        if (LEAST..=MOST).contains(&t.rank()) { Ok(t) } else { Err(other_rank(at.name, t, LEAST, MOST)) }
     }
+}
+/// A tensor with so many dimensions, where the operator knows how many.
+#[inline]
+pub fn of_rank<'a>(name: &str, t: &'a Tensor, least: usize, most: usize) -> Result<&'a Tensor> {
+    if (least..=most).contains(&t.rank()) { Ok(t) } else { Err(other_rank(name, t, least, most)) }
+}
+#[cold]
+fn other_rank(name: &str, t: &Tensor, least: usize, most: usize) -> Error {
+    let want = match (least, most) {
+        (least, usize::MAX) => format!("have at least {least} dimension{}", if least == 1 { "" } else { "s" }),
+        (0, most) => format!("have at most {most} dimensions"),
+        (least, most) if least == most => format!("be a {least}D tensor"),
+        (least, most) if most == least.saturating_add(1) => format!("be a {least}D or {most}D tensor"),
+        (least, most) => format!("be a {least}D to {most}D tensor"),
+    };
+    let how = match t.rank() < least {
+        true => "add dimensions with unsqueeze()",
+        false => "take dimensions away with squeeze(), flatten() or indices",
+    };
+    let (rank, shape) = (t.rank(), t.shape());
+    refused(
+        crate::base::ErrorKind::Runtime,
+        format_args!("argument '{name}' must {want}, but it is {rank}D, of shape {shape}; {how}"),
+    )
 }
 
 #[cold]
@@ -221,7 +401,7 @@ impl Declared<&Tensor> for IndexVector {
     type Checked = Tensor;
     fn check(t: &Tensor, at: Place<'_>) -> Result<Tensor> {
         if t.rank() > 1 {
-            refuse!(Index, "{} is supposed to be a vector, but it has {} dimensions", at.name, t.rank());
+            refuse!(Index, "{} is supposed to be a vector, but it has {} dimensions; flatten() it", at.name, t.rank());
         }
         Integers::check(t, at)?;
         let indices = basis::reshape(&basis::cast(t, DType::I64)?, &[t.numel()].into())?;
@@ -238,7 +418,7 @@ impl Declared<&Tensor> for FilledMembers {
             return Err(no_indices(crate::base::ErrorKind::Index, "int32 or int64", t, at.name));
         }
         if t.rank() > 1 {
-            refuse!(Runtime, "{} has to be a vector/scalar, but it has {} dimensions", at.name, t.rank());
+            refuse!(Runtime, "{} has to be a vector/scalar, but it has {} dimensions; flatten() it", at.name, t.rank());
         }
         basis::reshape(t, &[t.numel()].into())
     }
@@ -246,7 +426,11 @@ impl Declared<&Tensor> for FilledMembers {
 /// An error unless a tensor without dimensions, which has one element, is asked for one.
 pub fn one_index_if_0d(rank: usize, indices: &Tensor) -> Result<()> {
     if rank == 0 && indices.numel() != 1 {
-        refuse!(Runtime, "Index to scalar can have only 1 value, got {} value(s)", indices.numel());
+        refuse!(
+            Runtime,
+            "Index to scalar can have only 1 value, got {} value(s); give the index 0 alone, or input.reshape(1)",
+            indices.numel()
+        );
     }
     Ok(())
 }

@@ -19,11 +19,19 @@ pub type Arg<'a, 'py> = Option<Borrowed<'a, 'py, PyAny>>;
 pub type Slf<'a, 'py> = &'a Bound<'py, PyTensor>;
 pub type Out<'py> = PyResult<Bound<'py, PyAny>>;
 
+/// A parameter of a method.
+pub struct Param {
+    pub name: &'static str,
+    /// As text; `None` if it is required.
+    pub default: Option<&'static str>,
+    /// Other keywords for it, besides those that hold everywhere.
+    pub aliases: &'static [&'static str],
+}
+
 /// Names and order of a method's parameters.
 pub struct Signature {
     pub name: &'static str,
-    /// Name and default (as text; `None` if required).
-    pub params: &'static [(&'static str, Option<&'static str>)],
+    pub params: &'static [Param],
     /// Number of parameters that can be given by position.
     pub positional: usize,
     /// The first parameter takes all arguments that are given by position, as a tuple.
@@ -47,7 +55,7 @@ impl Signature {
     /// `(self, dim=None, *, copy=False)`
     fn text(&self, slf: &str) -> String {
         let mut parts = vec![slf.to_string()];
-        for (i, (name, default)) in self.params.iter().enumerate() {
+        for (i, Param { name, default, .. }) in self.params.iter().enumerate() {
             if i == self.positional && !self.rest {
                 parts.push("*".into());
             }
@@ -90,9 +98,11 @@ impl Signature {
             if !kwnames.is_null() {
                 for k in 0..ffi::PyTuple_GET_SIZE(kwnames) {
                     let name = crate::door::synonyms::keyword(py, ffi::PyTuple_GET_ITEM(kwnames, k));
-                    let place = |name: &str| self.params.iter().position(|p| p.0 == name);
+                    let place = |name: &str| self.params.iter().position(|p| p.name == name);
+                    let own = |p: &Param| p.aliases.contains(&&*name);
                     let synonym = || crate::door::synonyms::meanings(&name).iter().find_map(|to| place(to));
-                    let Some(i) = place(&name).or_else(synonym) else {
+                    let named = place(&name).or_else(|| self.params.iter().position(own));
+                    let Some(i) = named.or_else(synonym) else {
                         return Err(self.error(format!("got an unexpected keyword argument '{name}'")).into());
                     };
                     if !found[i].is_null() {
@@ -101,7 +111,7 @@ impl Signature {
                     found[i] = *args.add(n).offset(k);
                 }
             }
-            for (slot, (name, default)) in found.iter().zip(self.params) {
+            for (slot, Param { name, default, .. }) in found.iter().zip(self.params) {
                 if slot.is_null() && default.is_none() {
                     return Err(self.error(format!("missing required argument '{name}'")).into());
                 }
@@ -218,12 +228,13 @@ fn undeletable(name: &str) -> PyErr {
 }
 
 /// Declares methods (`fn name(slf, a, b = None; c = None) { … }`, or `*a` for any number of them) and attributes (`get name(slf) { … }`, and
-/// `set name(slf, value) { … }` behind it). After `;` come keyword-only parameters. Bodies return [`Out`].
+/// `set name(slf, value) { … }` behind it). After `;` come keyword-only parameters; `a | b` has another keyword. Bodies
+/// return [`Out`].
 #[macro_export]
 macro_rules! descriptors {
     ($methods:ident, $attributes:ident :
         $( $(#[doc = $doc:literal])*
-           fn $name:ident ( $slf:ident $(, * $rest:ident)? $(, $p:ident $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
+           fn $name:ident ( $slf:ident $(, * $rest:ident)? $(, $p:ident $(| $syn:ident)? $(= $d:ident)?)* $(; $($kp:ident $(= $kd:ident)?),+)? ) $body:block )*
         $( ~ $(#[doc = $adoc:literal])*
            get $attr:ident ( $aslf:ident ) $get:block $(set ( $sslf:ident, $value:ident ) $set:block)? )*
     ) => {
@@ -240,7 +251,7 @@ macro_rules! descriptors {
         pub static $methods: &[$crate::door::descriptors::Method] = &[$({
             static SIGNATURE: $crate::door::descriptors::Signature = $crate::door::descriptors::Signature {
                 name: ::pullback::ops::macros::unraw(stringify!($name)),
-                params: &[$($crate::__descriptor_param!($rest),)? $($crate::__descriptor_param!($p $($d)?),)* $($($crate::__descriptor_param!($kp $($kd)?),)+)?],
+                params: &[$($crate::__descriptor_param!($rest),)? $($crate::__descriptor_param!($p $($d)? $(| $syn)?),)* $($($crate::__descriptor_param!($kp $($kd)?),)+)?],
                 positional: <[&str]>::len(&[$(stringify!($rest),)? $(stringify!($p)),*]),
                 rest: !<[&str]>::is_empty(&[$(stringify!($rest))?]),
             };
@@ -278,11 +289,15 @@ macro_rules! descriptors {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __descriptor_param {
-    ($p:ident) => {
-        (stringify!($p), None)
+    ($p:ident $(| $syn:ident)?) => {
+        $crate::door::descriptors::Param { name: stringify!($p), default: None, aliases: &[$(stringify!($syn))?] }
     };
-    ($p:ident $d:ident) => {
-        (stringify!($p), Some(stringify!($d)))
+    ($p:ident $d:ident $(| $syn:ident)?) => {
+        $crate::door::descriptors::Param {
+            name: stringify!($p),
+            default: Some(stringify!($d)),
+            aliases: &[$(stringify!($syn))?],
+        }
     };
 }
 

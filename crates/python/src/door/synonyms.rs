@@ -5,34 +5,17 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// What a keyword may stand for; the first that the callee has, and that was not given, is meant.
+/// What a keyword may stand for wherever a parameter has such a name; the first that the callee has, and that was not
+/// given, is meant. What only some functions accept stands with their parameters.
 const SYNONYMS: &[(&str, &[&str])] = &[
     ("axis", &["dim", "dims"]),
     ("axes", &["dims"]),
-    ("axis0", &["dim0"]),
-    ("axis1", &["dim1"]),
     ("keepdims", &["keepdim"]),
     ("x", &["input"]),
     ("a", &["input"]),
     ("x1", &["input"]),
     ("x2", &["other"]),
     ("self", &["input"]),
-    // Functions whose documentation and whose parser differ in the name.
-    ("input", &["A", "x", "tensor"]),
-    ("A", &["input"]),
-    ("tensor", &["tensor1", "tensor2"]),
-    ("scalar", &["tensor1", "tensor2"]),
-    ("scalar1", &["tensor1"]),
-    ("scalar2", &["tensor2"]),
-    ("other", &["tensor2", "src"]),
-    ("size", &["shape"]),
-    ("dtype", &["shape"]),
-    ("split_size", &["split_size_or_sections"]),
-    ("split_sizes", &["split_size_or_sections"]),
-    ("split_size_or_sections", &["indices_or_sections"]),
-    ("indices", &["indices_or_sections"]),
-    ("sections", &["indices_or_sections"]),
-    ("tensor_indices_or_sections", &["indices_or_sections"]),
 ];
 
 /// The names that `keyword` may stand for.

@@ -409,7 +409,8 @@ unsafe extern "C" fn save<const FORWARD: bool>(
 }
 
 const fn saving(name: &'static str) -> descriptors::Signature {
-    descriptors::Signature { name, params: &[("tensors", None)], positional: 1, rest: true }
+    const PARAMS: &[descriptors::Param] = &[descriptors::Param { name: "tensors", default: None, aliases: &[] }];
+    descriptors::Signature { name, params: PARAMS, positional: 1, rest: true }
 }
 static SAVE_FOR_BACKWARD: descriptors::Signature = saving("save_for_backward");
 static SAVE_FOR_FORWARD: descriptors::Signature = saving("save_for_forward");

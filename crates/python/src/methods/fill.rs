@@ -91,7 +91,7 @@ descriptors! { METHODS, ATTRIBUTES:
     /// Sets all elements to zero.
     fn zero_(slf) { overwrite(slf, "zero_", |old| Ok(Tensor::scalar(old.dtype(), 0.0))) }
     /// Sets the elements to those of `src`, converted and broadcast.
-    fn copy_(slf, src, non_blocking = False) {
+    fn copy_(slf, src | other, non_blocking = False) {
         let _ = non_blocking;
         let source = src.as_ref().and_then(|s| tensor::cell(s).map(|c| c.value()));
         match source {

@@ -8,7 +8,7 @@ use pullback::base::{Error, Result};
 use pullback::core::origin::at_here;
 use pullback::core::{Tensor, level};
 use pullback::dense::region::Region;
-use pullback::ops::{Entry, Flags, Value};
+use pullback::ops::{ArgKind, Entry, Flags, Value};
 use pullback::rules::basis;
 use pullback::skin::{tape, write};
 use pyo3::exceptions::PyUserWarning;
@@ -96,7 +96,7 @@ pub fn run<'py>(
 /// Makers of tensors make them in the dtype of `out` unless another one is given.
 fn in_dtype_of(entry: &Entry, args: &[Value], targets: &[Bound<'_, PyTensor>]) -> Option<Vec<Value>> {
     let [target] = targets else { return None };
-    let at = entry.params.iter().position(|p| p.name == "dtype")?;
+    let at = entry.params.iter().position(|p| p.kind == ArgKind::DType)?;
     if !entry.flags.has(Flags::CREATION) || !matches!(args.get(at), Some(Value::Missing | Value::None)) {
         return None;
     }

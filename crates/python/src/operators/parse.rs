@@ -162,16 +162,15 @@ impl Bindable {
         }
         // SAFETY: keyword names are strings.
         let text = unsafe { synonyms::keyword(py, name) };
-        let place = |name: &str| self.entry.params.iter().position(|p| p.name == name);
+        let params = self.entry.params;
+        let place = |name: &str| params.iter().position(|p| p.name == name);
         place(&text).or_else(|| {
-            let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
-            synonyms::meanings(&text).iter().filter(|to| self.allows(to, &text)).find_map(free)
+            let own = params.iter().zip(slots).position(|(p, s)| s.is_null() && p.aliases.contains(&&*text));
+            own.or_else(|| {
+                let free = |to: &&'static str| place(to).filter(|&j| slots[j].is_null());
+                synonyms::meanings(&text).iter().find_map(free)
+            })
         })
-    }
-
-    /// Whether a synonym holds for this entry: `dtype` is a shape only where `x.view(dtype)` takes its place.
-    fn allows(&self, to: &str, text: &str) -> bool {
-        text != "dtype" || (to == "shape" && self.entry.flags.has(Flags::TAKES_DTYPE))
     }
 
     /// Slots as values.

@@ -398,10 +398,12 @@ fn operator_table(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         d.set_item("aliases", e.aliases.to_vec())?;
         d.set_item("doc", e.documentation())?;
         d.set_item("returns", e.returns)?;
+        d.set_item("named", e.named.map(|t| (t.name, t.fields.to_vec())))?;
         let params = PyList::empty(py);
         for p in e.params {
             let q = PyDict::new(py);
             q.set_item("name", p.name)?;
+            q.set_item("aliases", p.aliases.to_vec())?;
             q.set_item("kind", format!("{}{}", p.kind.name(), if p.optional { "?" } else { "" }))?;
             q.set_item("required", p.default.is_none())?;
             q.set_item("default", p.python_default())?;

@@ -42,7 +42,7 @@ pub unsafe fn finish(
             if entry.flags.has(Flags::HISTORYLESS) {
                 return Ok(tensor::views::detached(&slf)?.into_ptr());
             }
-            if entry.flags.has(Flags::FACE) {
+            if entry.flags.shown().is_some() {
                 return Ok(tensor::views::faced(&slf, entry, args, out)?.into_ptr());
             }
             let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));

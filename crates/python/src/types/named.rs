@@ -1,7 +1,7 @@
 //! Result tuples with field names, such as `pullback.return_types.max`.
 
 use crate::types::errors::PyResult;
-use pullback::ops::named::{ALL, NamedType};
+use pullback::ops::named::{self, NamedType};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
@@ -34,13 +34,13 @@ pub fn instance<'py>(py: Python<'py>, of: &NamedType, items: Vec<Bound<'py, PyAn
 /// The class `pullback.return_types.<name>`, or None if there is none.
 #[pyfunction]
 fn return_type<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
-    ALL.iter().find(|t| t.name == name).map(|t| class_of(py, t)).transpose()
+    named::all().find(|t| t.name == name).map(|t| class_of(py, t)).transpose()
 }
 
 /// The names of all classes.
 #[pyfunction]
 fn return_type_names() -> Vec<&'static str> {
-    ALL.iter().map(|t| t.name).collect()
+    named::all().map(|t| t.name).collect()
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
