@@ -97,12 +97,12 @@ def test_inputs_without_a_batch_and_empty_batches() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"stride": 0}, "non-positive stride"),
-        ({"padding": -1}, "negative padding"),
+        ({"stride": 0}, r"argument 'stride' must be .* 1 or larger"),
+        ({"padding": -1}, r"argument 'padding' must be .* 0 or larger"),
         ({"dilation": 0}, "dilation"),
         ({"groups": 2}, "groups=2"),
         ({"padding": "same", "stride": 2}, "strided"),
-        ({"padding": "reflect"}, "Invalid padding string"),
+        ({"padding": "reflect"}, "'reflect' is not a valid value for padding; use 'valid' or 'same'"),
         ({"dilation": 9}, "Kernel size can't be greater than actual input size"),
         ({"bias": pb.zeros(3)}, "bias"),
         ({"stride": (1, 1, 1)}, "stride"),
