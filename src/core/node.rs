@@ -12,6 +12,7 @@ use super::primitive::{Mask, Prim, PrimBuf, Tangents};
 use super::saved_context::SavedContext;
 use super::tensor::Tensor;
 use crate::base::{Error, Result};
+use crate::dense::memory::counted;
 use once_cell::race::OnceBox;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -147,7 +148,7 @@ pub fn present_seq() -> u64 {
 
 impl Node {
     pub fn leaf(level: LevelId, meta: Meta, sink: Option<Arc<dyn Sink>>) -> Arc<Node> {
-        Arc::new(Node {
+        counted(|| Node {
             seq: next_seq(),
             level,
             kind: NodeKind::Leaf(sink),
@@ -169,7 +170,7 @@ impl Node {
         residuals: Residuals,
     ) -> Arc<Node> {
         let params = if matches!(params, Params::None) { None } else { Some(Box::new(params.clone())) };
-        let node = Arc::new(Node {
+        let node = counted(|| Node {
             seq: next_seq(),
             level,
             kind: NodeKind::Op { prim: prim.to_owned(), params },

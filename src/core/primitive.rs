@@ -170,10 +170,12 @@ impl<'a> Point<'a> {
         self.node.and_then(|n| n.input_meta(i)).map(|m: &Meta| (m.dtype, &m.shape))
     }
     /// Shape of input `i`; known for differentiated and for saved inputs.
+    #[inline]
     pub fn in_shape(&self, i: usize) -> Result<&Shape> {
         self.meta(i).map(|m| m.1).ok_or_else(|| Error::internal(format!("shape of input {i} is not known")))
     }
     /// Dtype of input `i`; known for differentiated and for saved inputs.
+    #[inline]
     pub fn in_dtype(&self, i: usize) -> Result<DType> {
         self.meta(i).map(|m| m.0).ok_or_else(|| Error::internal(format!("dtype of input {i} is not known")))
     }

@@ -3,8 +3,9 @@
 use super::params::Dims;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Scalar, Shape};
+use crate::dense::copy::is_zero_bits;
 use crate::dense::{Array, index};
-use std::sync::OnceLock;
+use once_cell::race::OnceBox;
 
 /// What the elements are.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +28,7 @@ pub struct Symbolic {
     dtype: DType,
     shape: Shape,
     form: Form,
-    array: OnceLock<Array>,
+    array: OnceBox<Array>,
 }
 
 impl Symbolic {
@@ -43,7 +44,7 @@ impl Symbolic {
     }
 
     fn new(dtype: DType, shape: Shape, form: Form) -> Symbolic {
-        Symbolic { dtype, shape, form, array: OnceLock::new() }
+        Symbolic { dtype, shape, form, array: OnceBox::new() }
     }
 
     #[inline]
@@ -58,19 +59,30 @@ impl Symbolic {
         &self.form
     }
 
+    /// Whether all elements are zero, and zero bytes in memory.
+    pub fn is_zero(&self) -> bool {
+        matches!(&self.form, Form::Fill(value) if is_zero_bits(self.dtype, *value))
+    }
+
     /// The elements in memory.
     ///
     /// # Errors
     /// `Runtime` if there is no memory for them.
     pub fn array(&self) -> Result<&Array> {
-        if let Some(array) = self.array.get() {
-            return Ok(array);
+        match self.array.get() {
+            Some(array) => Ok(array),
+            None => self.make(),
         }
+    }
+
+    #[cold]
+    fn make(&self) -> Result<&Array> {
         let made = match &self.form {
             Form::Fill(value) => Array::full(self.dtype, self.shape.clone(), *value)?,
             Form::Eye(eye) => self.identity(eye)?,
         };
-        Ok(self.array.get_or_init(|| made))
+        // The first of several threads gives the elements to all.
+        Ok(self.array.get_or_init(|| Box::new(made)))
     }
 
     fn identity(&self, eye: &Eye) -> Result<Array> {
@@ -80,6 +92,9 @@ impl Symbolic {
         let (row, col) = if eye.shift < 0 { (-eye.shift, 0) } else { (0, eye.shift) };
         let count = r.saturating_sub(row as usize).min(c.saturating_sub(col as usize));
         let matrix = Array::unit_rows(self.dtype, r, c, row, col as usize, count)?;
+        if self.shape.rank() == 2 && eye.rows[..] == [0] {
+            return Ok(matrix);
+        }
         // The other dimensions in front, then rows and columns: an order to go back from.
         let others = (0..self.shape.rank()).filter(|d| !eye.rows.contains(d) && !eye.cols.contains(d));
         let order: Dims = others.chain(eye.rows.iter().copied()).chain(eye.cols.iter().copied()).collect();

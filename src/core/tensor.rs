@@ -7,6 +7,7 @@ use super::node::Node;
 use super::symbolic::Symbolic;
 use crate::bail;
 use crate::base::{DType, Element, Result, Scalar, Shape};
+use crate::dense::memory::counted;
 use crate::dense::{Array, pointwise};
 use std::sync::Arc;
 
@@ -92,7 +93,7 @@ impl Tensor {
     #[inline]
     #[doc(hidden)]
     pub fn wrap(level: LevelId, dtype: DType, shape: Shape, payload: Payload) -> Tensor {
-        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content: Content::One(payload) })))
+        Tensor(counted(|| Repr::Other(Other { level, dtype, shape, content: Content::One(payload) })))
     }
 
     /// A batched value; dimension `dim` of `value` is the batch.
@@ -114,7 +115,7 @@ impl Tensor {
         let (level, dtype) = (nest.level(), base.dtype());
         let shape = Shape::new(&base.shape()[nest.depth()..]);
         let content = Content::Nest(Nested::new(nest, base));
-        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content })))
+        Tensor(counted(|| Repr::Other(Other { level, dtype, shape, content })))
     }
 
     /// The nest of batch levels that this is a value of, each with its batch in front, and the value below all of them.
@@ -151,7 +152,7 @@ impl Tensor {
     #[doc(hidden)]
     pub fn without_data(meta: Meta) -> Tensor {
         let Meta { dtype, shape } = meta;
-        Tensor(Arc::new(Repr::Other(Other { level: LevelId::ABSTRACT, dtype, shape, content: Content::Abstract })))
+        Tensor(counted(|| Repr::Other(Other { level: LevelId::ABSTRACT, dtype, shape, content: Content::Abstract })))
     }
 
     /// Whether there is no data, at whatever level: a `meta` tensor.
@@ -280,7 +281,7 @@ impl Tensor {
         }
         match Arc::try_unwrap(self.0) {
             Ok(Repr::Dense(array)) => Ok(array),
-            Ok(other) => Err(Tensor(Arc::new(other))),
+            Ok(other) => Err(Tensor(counted(|| other))),
             Err(shared) => Err(Tensor(shared)),
         }
     }
@@ -439,14 +440,14 @@ pub fn has_level(t: &Tensor, level: LevelId) -> bool {
 impl From<Symbolic> for Tensor {
     fn from(s: Symbolic) -> Tensor {
         let (level, dtype, shape) = (LevelId::DENSE, s.dtype(), s.shape().clone());
-        Tensor(Arc::new(Repr::Other(Other { level, dtype, shape, content: Content::Constant(Box::new(s)) })))
+        Tensor(counted(|| Repr::Other(Other { level, dtype, shape, content: Content::Constant(Box::new(s)) })))
     }
 }
 
 impl From<Array> for Tensor {
     #[inline]
     fn from(a: Array) -> Tensor {
-        Tensor(Arc::new(Repr::Dense(a)))
+        Tensor(counted(|| Repr::Dense(a)))
     }
 }
 

@@ -171,16 +171,24 @@ fn is_long_of_class(p: &dyn Primitive, tensors: &[&Tensor]) -> bool {
 
 /// The class of the operator that a primitive is a part of.
 fn of_primitive(p: &dyn Primitive) -> Cost {
-    static CLASSES: OnceLock<FxHashMap<&'static str, Cost>> = OnceLock::new();
+    // Primitives are known by where they are; those made at run time, whose place may be used again, are not among them.
+    static CLASSES: OnceLock<FxHashMap<usize, Cost>> = OnceLock::new();
     let classes = CLASSES.get_or_init(|| {
         let names = |e: &'static Entry| [Some(e.name), e.primitive.map(|p| operator_of(p.name()))];
-        super::entries().flat_map(|e| names(e).into_iter().flatten().map(|name| (name, e.flags.cost()))).collect()
+        let entries = super::entries().flat_map(|e| names(e).into_iter().flatten().map(|name| (name, e.flags.cost())));
+        let of_operator: FxHashMap<&str, Cost> = entries.collect();
+        let class = |p: &&'static dyn Primitive| Some((place(*p), *of_operator.get(operator_of(p.name()))?));
+        super::primitives::all().filter_map(|p| class(&p)).collect()
     });
-    match classes.get(operator_of(p.name())) {
+    match classes.get(&place(p)) {
         // A view's derivative moves elements.
         None | Some(Cost::Free) => Cost::Cheap,
         Some(&cost) => cost,
     }
+}
+
+fn place(p: &dyn Primitive) -> usize {
+    std::ptr::from_ref(p).cast::<()>() as usize
 }
 
 fn collect<'a>(v: &'a Value, out: &mut Vec<&'a Tensor>) {
@@ -198,6 +206,9 @@ fn members(t: &Tensor) -> f64 {
 
 /// Elements of what tensors broadcast to, or of the largest of them.
 fn spanned(tensors: &[&Tensor]) -> f64 {
+    if let [t] = tensors {
+        return t.stored().max(t.numel()) as f64;
+    }
     let rank = tensors.iter().map(|t| t.rank()).max().unwrap_or(0);
     let along = |i: usize| tensors.iter().filter_map(|t| t.shape().iter().rev().nth(i)).max();
     let span: f64 = (0..rank).filter_map(along).map(|&n| n as f64).product();

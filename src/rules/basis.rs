@@ -435,7 +435,7 @@ pub fn unsqueeze_dims(a: &Tensor, dims: &[usize]) -> Result<Tensor> {
     reshape(a, &shape)
 }
 /// Sums what broadcasting from `shape` repeated.
-#[inline]
+#[inline(always)]
 pub fn unbroadcast(g: Tensor, shape: &Shape) -> Result<Tensor> {
     if g.shape() == shape { Ok(g) } else { sum_to(&g, shape) }
 }

@@ -5,6 +5,7 @@ use super::{Joint, basis, batching, shapes};
 use crate::base::{Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
+use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::region::{self, Region};
 use smallvec::smallvec;
@@ -60,7 +61,11 @@ static WRITE: Joint = Joint {
     infer: shapes::same,
     eval: |p, args| {
         let part = p.get::<Part>();
-        let (base, value) = (args[0].array()?, args[1].array()?);
+        let base = args[0].array()?;
+        if args[1].symbolic().is_some_and(Symbolic::is_zero) {
+            return Ok(smallvec![region::clear(base, &part.region, part.lead, part.donate)?.into()]);
+        }
+        let value = args[1].array()?;
         Ok(smallvec![region::write(base, &part.region, part.lead, value, part.donate)?.into()])
     },
     linear: 0b11,

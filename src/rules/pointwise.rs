@@ -147,7 +147,8 @@ impl Pointwise {
 
     #[inline(always)]
     fn pull_same(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
-        let partial = conjugated(self.partial(i, point)?)?;
+        let partial = self.partial(i, point)?;
+        let partial = if g.dtype().is_complex() { conjugated(partial)? } else { partial };
         let links = point.recording && partial.is_computed();
         match times(g, partial)? {
             Some(x) => {
@@ -161,7 +162,7 @@ impl Pointwise {
 }
 
 /// `x * ∂`, `None` for zero.
-#[inline]
+#[inline(always)]
 fn times(x: &Tensor, partial: Partial<'_>) -> Result<Option<Tensor>> {
     Ok(match partial {
         Partial::Zero => None,
@@ -219,8 +220,8 @@ pub(crate) static LINKED: General = General {
     batch: |_, _, args, _| Ok(smallvec![(args[0].value.clone(), args[0].dim)]),
 };
 
-/// What a cotangent is multiplied with.
-#[inline]
+/// What a complex cotangent is multiplied with. The partials of real ones are real.
+#[inline(never)]
 fn conjugated(partial: Partial<'_>) -> Result<Partial<'_>> {
     Ok(match &partial {
         Partial::Value(d) if d.dtype().is_complex() => Partial::Value(basis::conj(d)?),

@@ -114,7 +114,7 @@ impl Ring {
         let i = word * 64 + 63 - self.bits[word].leading_zeros() as usize;
         Some(self.limit - (top.wrapping_sub(i) % SPAN) as u64)
     }
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) -> Option<Pending> {
         let seq = self.last()?;
         self.limit = seq;

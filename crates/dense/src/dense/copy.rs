@@ -2,7 +2,7 @@
 
 use super::array::{Array, Written};
 use super::pointwise::program::CHUNK;
-use super::strided::{self, Strided};
+use super::strided::{self, Strided, by_width};
 use super::threads;
 use crate::base::{DType, Element, Layout, Result, Scalar};
 use half::{bf16, f16};
@@ -213,35 +213,24 @@ pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: u
             std::ptr::copy_nonoverlapping(src, base.wrapping_add(layout.offset * size), layout.shape.numel() * size);
         };
     }
-    macro_rules! by_width {
-        ($t:ty) => {{
-            // SAFETY: by the contract; elements are aligned to their width.
-            unsafe {
-                let src = std::slice::from_raw_parts(src.cast::<$t>(), layout.shape.numel());
-                scatter_rows(base.cast::<$t>().add(layout.offset), layout, src)
-            }
-        }};
-    }
-    match size {
-        1 => by_width!(u8),
-        2 => by_width!(u16),
-        4 => by_width!(u32),
-        8 => by_width!(u64),
-        _ => by_width!([u64; 2]),
-    }
+    by_width!(size, T => {
+        // SAFETY: by the contract; elements are aligned to their width.
+        unsafe {
+            let src = std::slice::from_raw_parts(src.cast::<T>(), layout.shape.numel());
+            scatter_rows(base.cast::<T>().add(layout.offset), layout, src);
+        }
+    });
 }
 
 /// # Safety
 /// `base` plus any offset that `layout` reaches must be writable; `src` has the layout's number of elements.
-unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, src: &[T]) {
+unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, mut src: &[T]) {
     if src.is_empty() {
         return;
     }
-    let mut dims = layout.collapse();
-    let (inner, step) = dims.pop().unwrap_or((1, 1));
-    let mut index: smallvec::SmallVec<[usize; 6]> = smallvec::SmallVec::from_elem(0, dims.len());
-    let mut at = 0isize;
-    for row in src.chunks_exact(inner) {
+    for_rows(layout, |at, inner, step| {
+        let (row, rest) = src.split_at(inner);
+        src = rest;
         // SAFETY: by the contract every place of the row is writable.
         unsafe {
             let dst = base.offset(at);
@@ -253,7 +242,46 @@ unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, src: &[T]) {
                 }
             }
         }
-        for d in (0..dims.len()).rev() {
+    });
+}
+
+/// Writes zero bytes to the places of elements of `size` bytes that `layout` names, its offset counted from `base`.
+///
+/// # Safety
+/// Every place must be writable.
+pub unsafe fn clear_at(base: *mut u8, layout: &Layout, size: usize) {
+    if layout.shape.contains(&0) {
+        return;
+    }
+    by_width!(size, T => {
+        let zero = T::default();
+        for_rows(layout, |at, inner, step| {
+            // SAFETY: by the contract every place of the row is writable; elements are aligned to their width.
+            unsafe {
+                let dst = base.cast::<T>().add(layout.offset).offset(at);
+                if step == 1 {
+                    std::ptr::write_bytes(dst, 0, inner);
+                } else {
+                    (0..inner).for_each(|i| *dst.offset(i as isize * step) = zero);
+                }
+            }
+        });
+    });
+}
+
+/// Calls `row` with the offset from the layout's first element, the length and the step of each innermost row of a layout
+/// that has elements, in row-major order.
+#[inline(always)]
+fn for_rows(layout: &Layout, mut row: impl FnMut(isize, usize, isize)) {
+    let mut dims = layout.collapse();
+    let (inner, step) = dims.pop().unwrap_or((1, 1));
+    let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
+    let mut at = 0isize;
+    loop {
+        row(at, inner, step);
+        let mut next = dims.len();
+        loop {
+            let Some(d) = next.checked_sub(1) else { return };
             index[d] += 1;
             at += dims[d].1;
             if index[d] < dims[d].0 {
@@ -261,6 +289,7 @@ unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, src: &[T]) {
             }
             at -= dims[d].1 * dims[d].0 as isize;
             index[d] = 0;
+            next = d;
         }
     }
 }

@@ -189,17 +189,42 @@ pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: 
         let own = if value.buffer().is_some_and(|b| b.is_exported()) { copy::gather(&value)? } else { value };
         return own.reshape(base.shape());
     }
+    // SAFETY: what is given has the base's elements and belongs to us, and the value fills the region.
+    with_own(base, donate, |own| unsafe { put(own, &split, region, &value) })
+}
+
+/// `base` with zeros, of zero bytes, in place of the region's elements; `donate` as in [`write`].
+pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result<Array> {
+    let split = Split::of(base, region, lead)?;
+    if region.is_whole(split.inner) {
+        return Array::zeros(base.dtype(), base.shape().clone());
+    }
+    let size = base.dtype().size();
+    // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
+    with_own(base, donate, |own| unsafe {
+        match region {
+            Region::Strided(l) => copy::clear_at(own, &split.layout(l), size),
+            Region::Listed { at, .. } => {
+                let rows = (0..split.rows).flat_map(|r| at.iter().map(move |i| r * split.inner + i));
+                rows.for_each(|i| own.add(i * size).write_bytes(0, size));
+            }
+        }
+    })
+}
+
+/// What `change` makes of the base's elements: in its own memory if it is given up and nobody else holds it, or in a copy.
+fn with_own(base: &Array, donate: bool, change: impl FnOnce(*mut u8)) -> Result<Array> {
     if donate && base.is_contiguous() && base.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported()) {
-        // SAFETY: the buffer is ours alone: this handle is the only one, and its owner gives it up. The region fits.
-        unsafe { put(base.ptr().cast_mut(), &split, region, &value) };
+        // The buffer is ours alone: this handle is the only one, and its owner gives it up.
+        change(base.ptr().cast_mut());
         return Ok(base.clone());
     }
     let base = base.contiguous()?;
     Array::build_bytes(base.dtype(), base.shape().clone(), |out, n| {
-        // SAFETY: both hold n elements; then as above.
+        // SAFETY: both hold n elements, and `change` leaves all of them written.
         unsafe {
             std::ptr::copy_nonoverlapping(base.ptr(), out, n * base.dtype().size());
-            put(out, &split, region, &value);
+            change(out);
             Written::all()
         }
     })
@@ -254,6 +279,7 @@ pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::DType;
 
     fn numbers(n: usize) -> Array {
         let v: Vec<f32> = (0..n).map(|i| i as f32).collect();
@@ -299,6 +325,29 @@ mod tests {
         let b = write(&a, &r, 0, &v, true).unwrap();
         assert_eq!(b.ptr(), at);
         assert_eq!(b.get(&[50]).unwrap().as_f64(), 8.0);
+    }
+
+    #[test]
+    fn clearing_is_writing_zeros() {
+        let a = numbers(24).reshape(&[2, 12].into()).unwrap();
+        let listed = Region::of_positions(&[3].into(), &[0, 1, 5]);
+        let block = Layout::contiguous([3, 4].into()).slice(1, 1, 2, 1);
+        let reversed = Layout::contiguous([12].into()).slice(0, 10, 4, -2);
+        let empty = Layout::contiguous([12].into()).slice(0, 3, 0, 1);
+        let strided = [block, reversed, empty, Layout::contiguous([12].into())].map(Region::Strided);
+        for dtype in [DType::F16, DType::F32, DType::F64, DType::C64, DType::C128, DType::I8] {
+            for region in strided.iter().chain([&listed]) {
+                for donate in [false, true] {
+                    let base = copy::cast(&a, dtype).unwrap().contiguous().unwrap();
+                    let base = if donate { copy::gather(&base).unwrap() } else { base };
+                    let shape: Shape = [2].iter().chain(region.shape().iter()).copied().collect();
+                    let want = write(&base, region, 1, &Array::zeros(dtype, shape).unwrap(), false).unwrap();
+                    let got = clear(&base, region, 1, donate).unwrap();
+                    let elements = |a: &Array| copy::cast(a, DType::F64).unwrap().to_vec::<f64>().unwrap();
+                    assert_eq!(elements(&got), elements(&want), "{dtype} {region:?}");
+                }
+            }
+        }
     }
 
     #[test]

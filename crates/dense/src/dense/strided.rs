@@ -242,6 +242,9 @@ const ROWS: usize = 16;
 /// Columns per block: as many lines as one set of the first-level cache holds, for strides that are powers of two.
 const COLUMNS: usize = 8;
 
+/// Rows and columns that are transposed in registers.
+const BLOCK: usize = 4;
+
 /// Asks for the cache line at `p`, which need not be readable.
 #[inline(always)]
 pub(super) fn prefetch<T>(p: *const T) {
@@ -272,7 +275,17 @@ unsafe fn rows_of<T: Copy>(input: &Strided, offset: isize, inner: usize, rows: u
             for ahead in 2 * COLUMNS..3 * COLUMNS {
                 prefetch(block.wrapping_offset(ahead as isize * along));
             }
-            for row in 0..rows {
+            let mut row = 0;
+            if down == 1 && m == COLUMNS {
+                while row + BLOCK <= rows {
+                    let to = out.add(row * inner + column);
+                    for c in (0..COLUMNS).step_by(BLOCK) {
+                        transpose(block.offset(row as isize + c as isize * along), along, to.add(c), inner);
+                    }
+                    row += BLOCK;
+                }
+            }
+            for row in row..rows {
                 let (from, to) = (block.offset(row as isize * down), out.add(row * inner + column));
                 if m == COLUMNS {
                     // A fixed number of elements, loaded before they are stored.
@@ -283,6 +296,23 @@ unsafe fn rows_of<T: Copy>(input: &Strided, offset: isize, inner: usize, rows: u
                 }
             }
             column += m;
+        }
+    }
+}
+
+/// Transposes a block: neighbours at `src` become neighbours down the columns of `out`, whose rows are `inner` apart.
+///
+/// # Safety
+/// `BLOCK` elements must be readable at each of as many steps of `along` from `src`, and the block of `out` writable.
+#[inline(always)]
+unsafe fn transpose<T: Copy>(src: *const T, along: isize, out: *mut T, inner: usize) {
+    // SAFETY: by the contract.
+    unsafe {
+        let x: [[T; BLOCK]; BLOCK] =
+            std::array::from_fn(|i| src.offset(i as isize * along).cast::<[T; BLOCK]>().read_unaligned());
+        for r in 0..BLOCK {
+            let row: [T; BLOCK] = std::array::from_fn(|i| x[i][r]);
+            out.add(r * inner).cast::<[T; BLOCK]>().write_unaligned(row);
         }
     }
 }
