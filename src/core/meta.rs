@@ -3,7 +3,7 @@
 use super::params::Params;
 use super::primitive::{Outputs, Prim};
 use super::tensor::Tensor;
-use crate::base::{DType, Error, Form, Result, Shape};
+use crate::base::{DType, Error, Result, Shape, TypedShape};
 use smallvec::SmallVec;
 
 /// Dtype and shape of a value.
@@ -26,7 +26,7 @@ impl Meta {
     }
     /// As kernels ask for it.
     #[doc(hidden)]
-    pub fn form(&self) -> Form<'_> {
+    pub fn form(&self) -> TypedShape<'_> {
         (self.dtype, &self.shape)
     }
 }

@@ -5,20 +5,20 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// A line of the user's program as the host language holds it, such as code and an offset into it.
-pub trait Place: Send + Sync {
+pub trait LineSource: Send + Sync {
     /// `file.py:12`.
     fn text(&self) -> String;
 }
 
-impl Place for String {
+impl LineSource for String {
     fn text(&self) -> String {
         self.clone()
     }
 }
 
-/// A [`Place`] that is made text when it is shown.
+/// A [`LineSource`] that is made text when it is shown.
 #[derive(Clone)]
-pub struct Line(pub Arc<dyn Place>);
+pub struct Line(pub Arc<dyn LineSource>);
 
 impl Display for Line {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ use once_cell::race::OnceBox;
 
 /// What the elements are.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Form {
+pub enum ConstantForm {
     Fill(Scalar),
     Eye(Eye),
 }
@@ -27,23 +27,23 @@ pub struct Eye {
 pub struct Symbolic {
     dtype: DType,
     shape: Shape,
-    form: Form,
+    form: ConstantForm,
     array: OnceBox<Array>,
 }
 
 impl Symbolic {
     pub fn fill(dtype: DType, shape: Shape, value: Scalar) -> Symbolic {
-        Symbolic::new(dtype, shape, Form::Fill(value))
+        Symbolic::new(dtype, shape, ConstantForm::Fill(value))
     }
 
     /// `rows` × `cols`, one where the row moved by `shift` is the column.
     pub fn eye(dtype: DType, rows: usize, cols: usize, shift: isize) -> Option<Symbolic> {
         // Without such dimensions there is nothing to match.
         let eye = || Eye { rows: [0].into_iter().collect(), cols: [1].into_iter().collect(), shift };
-        (rows > 1 && cols > 1).then(|| Symbolic::new(dtype, [rows, cols].into(), Form::Eye(eye())))
+        (rows > 1 && cols > 1).then(|| Symbolic::new(dtype, [rows, cols].into(), ConstantForm::Eye(eye())))
     }
 
-    fn new(dtype: DType, shape: Shape, form: Form) -> Symbolic {
+    fn new(dtype: DType, shape: Shape, form: ConstantForm) -> Symbolic {
         Symbolic { dtype, shape, form, array: OnceBox::new() }
     }
 
@@ -55,13 +55,13 @@ impl Symbolic {
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
-    pub fn form(&self) -> &Form {
+    pub fn form(&self) -> &ConstantForm {
         &self.form
     }
 
     /// Whether all elements are zero, and zero bytes in memory.
     pub fn is_zero(&self) -> bool {
-        matches!(&self.form, Form::Fill(value) if is_zero_bits(self.dtype, *value))
+        matches!(&self.form, ConstantForm::Fill(value) if is_zero_bits(self.dtype, *value))
     }
 
     /// The elements in memory.
@@ -78,8 +78,8 @@ impl Symbolic {
     #[cold]
     fn make(&self) -> Result<&Array> {
         let made = match &self.form {
-            Form::Fill(value) => Array::full(self.dtype, self.shape.clone(), *value)?,
-            Form::Eye(eye) => self.identity(eye)?,
+            ConstantForm::Fill(value) => Array::full(self.dtype, self.shape.clone(), *value)?,
+            ConstantForm::Eye(eye) => self.identity(eye)?,
         };
         // The first of several threads gives the elements to all.
         Ok(self.array.get_or_init(|| Box::new(made)))
@@ -120,8 +120,8 @@ impl Symbolic {
 
     fn moved(&self, shape: Shape, of: impl Fn(&Dims) -> Dims) -> Symbolic {
         let form = match &self.form {
-            Form::Fill(value) => Form::Fill(*value),
-            Form::Eye(e) => Form::Eye(Eye { rows: of(&e.rows), cols: of(&e.cols), shift: e.shift }),
+            ConstantForm::Fill(value) => ConstantForm::Fill(*value),
+            ConstantForm::Eye(e) => ConstantForm::Eye(Eye { rows: of(&e.rows), cols: of(&e.cols), shift: e.shift }),
         };
         Symbolic::new(self.dtype, shape, form)
     }
@@ -129,10 +129,14 @@ impl Symbolic {
     /// The same elements in another shape of as many, if that is an identity too.
     pub fn reshape(&self, shape: &Shape) -> Option<Symbolic> {
         let form = match &self.form {
-            Form::Fill(value) => Form::Fill(*value),
-            Form::Eye(e) => {
+            ConstantForm::Fill(value) => ConstantForm::Fill(*value),
+            ConstantForm::Eye(e) => {
                 let blocks = blocks(&self.shape, shape)?;
-                Form::Eye(Eye { rows: regroup(&e.rows, &blocks)?, cols: regroup(&e.cols, &blocks)?, shift: e.shift })
+                ConstantForm::Eye(Eye {
+                    rows: regroup(&e.rows, &blocks)?,
+                    cols: regroup(&e.cols, &blocks)?,
+                    shift: e.shift,
+                })
             }
         };
         Some(Symbolic::new(self.dtype, shape.clone(), form))
@@ -160,7 +164,7 @@ impl Symbolic {
     /// `Runtime` if there is no memory for the result.
     pub fn product(&self, other: &Array, is_left: bool) -> Result<Option<Array>> {
         let (mine, its) = (self.shape.rank(), other.rank());
-        let Form::Eye(eye) = &self.form else { return Ok(None) };
+        let ConstantForm::Eye(eye) = &self.form else { return Ok(None) };
         if mine < 2 || its < 2 || other.dtype() != self.dtype {
             return Ok(None);
         }

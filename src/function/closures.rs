@@ -1,7 +1,7 @@
 //! Functions whose derivatives are closures.
 
 use super::followers::Followers;
-use super::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules};
+use super::rules::{At, Part, Primal, ResidualPlace, Rules, Turn, apply_rules};
 use super::{Forward, Rule};
 use crate::bail;
 use crate::base::Result;
@@ -338,8 +338,8 @@ impl Rules for ClosureRules {
         if part == Part::Fwd {
             for r in given {
                 let place = match args.iter().position(|a| a.same(&r)) {
-                    Some(i) => Place::Input(i),
-                    None => Place::Output(outputs.iter().position(|o| o.same(&r)).unwrap_or_else(|| {
+                    Some(i) => ResidualPlace::Input(i),
+                    None => ResidualPlace::Output(outputs.iter().position(|o| o.same(&r)).unwrap_or_else(|| {
                         outputs.push(r);
                         outputs.len() - 1
                     })),

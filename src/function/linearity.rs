@@ -9,7 +9,7 @@ use super::custom::CustomPrimitive;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::level::GradMode;
 use crate::core::node::Meta;
-use crate::core::symbolic::{Form, Symbolic};
+use crate::core::symbolic::{ConstantForm, Symbolic};
 use crate::core::tensor::Payload;
 use crate::core::trace::{Atom, Instruction, Recording};
 use crate::core::{Mask, Outputs, Params, Prim, Tensor, call_many};
@@ -123,7 +123,7 @@ pub fn vanishes(t: &Tensor, nan: bool) -> bool {
         // Without data, what is linear by its steps counts as linear.
         None if t.is_abstract() => true,
         None => match t.symbolic().map(Symbolic::form) {
-            Some(Form::Fill(value)) => is_zero_number(*value, nan),
+            Some(ConstantForm::Fill(value)) => is_zero_number(*value, nan),
             // A rule may add constants and take them off again: whether it did, the numbers alone tell.
             _ => t.dense().is_some_and(|a| is_zero_array(a, nan).unwrap_or(false)),
         },

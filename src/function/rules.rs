@@ -37,7 +37,7 @@ pub enum Part {
 
 /// What a residual is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ResidualPlace {
     Input(usize),
     /// A result, or an output of its own.
     Output(usize),
@@ -58,7 +58,7 @@ pub enum Turn {
 pub struct Primal {
     /// The results; behind them what else the residuals are, as unseen outputs. The state is for the rules.
     pub forward: Forward,
-    pub residuals: SmallVec<[Place; 4]>,
+    pub residuals: SmallVec<[ResidualPlace; 4]>,
     /// Arguments that were written to, each with the output that is its new value.
     pub written: Vec<(usize, usize)>,
 }
@@ -126,7 +126,7 @@ pub trait Rules: Send + Sync + 'static {
 
 /// What a run leaves.
 struct Ran {
-    residuals: SmallVec<[Place; 4]>,
+    residuals: SmallVec<[ResidualPlace; 4]>,
     written: Vec<(usize, usize)>,
     /// Where the generators stood, if the run drew from one.
     draws: Option<Draws>,
@@ -316,7 +316,7 @@ impl<R: Rules> Ruled<R> {
         let count = again.forward.results() - again.forward.unseen;
         let computed = &again.forward.outputs[count..again.forward.results()];
         let known = |n: usize| {
-            let j = at.ran.residuals.iter().position(|p| *p == Place::Output(at.ran.count + n))?;
+            let j = at.ran.residuals.iter().position(|p| *p == ResidualPlace::Output(at.ran.count + n))?;
             Some(&at.saved()[at.kept.residuals[j]])
         };
         let mut same =
@@ -488,7 +488,7 @@ impl<R: Rules> Function for Ruled<R> {
         let mut kept =
             RuleContext { ran: context.clone(), inputs: smallvec![None; inputs.len()], residuals: SmallVec::new() };
         for (i, x) in inputs.iter().enumerate() {
-            if !sparing || ran.residuals.contains(&Place::Input(i)) || self.rules.keeps(i) {
+            if !sparing || ran.residuals.contains(&ResidualPlace::Input(i)) || self.rules.keeps(i) {
                 kept.inputs[i] = Some(setup.saved.len());
                 let written = ran.written.iter().find(|w| w.0 == i);
                 setup.saved.push(written.map_or(x, |w| &run.outputs[w.1]).clone());
@@ -496,13 +496,13 @@ impl<R: Rules> Function for Ruled<R> {
         }
         for (j, place) in ran.residuals.iter().enumerate() {
             let number = match place {
-                Place::Input(i) => kept.inputs[*i].ok_or_else(missing)?,
-                Place::Output(_) => match ran.residuals[..j].iter().position(|p| p == place) {
+                ResidualPlace::Input(i) => kept.inputs[*i].ok_or_else(missing)?,
+                ResidualPlace::Output(_) => match ran.residuals[..j].iter().position(|p| p == place) {
                     Some(before) => kept.residuals[before],
                     None => setup.saved.len(),
                 },
             };
-            if let (Place::Output(n), true) = (place, number == setup.saved.len()) {
+            if let (ResidualPlace::Output(n), true) = (place, number == setup.saved.len()) {
                 setup.saved.push(run.outputs[*n].clone());
             }
             kept.residuals.push(number);

@@ -43,7 +43,7 @@ fn tangent(f: impl Fn(&Tensor) -> Result<Tensor>, x: &Tensor) -> Result<Tensor> 
 
 /// How x³ gives its derivative.
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum CubeRule {
     Backward,
     Jvp,
     /// By a slope that the forward computed and that is no result.
@@ -56,13 +56,13 @@ enum Way {
 
 /// x³, which counts what runs.
 struct Cube {
-    way: Way,
+    way: CubeRule,
     forwards: AtomicUsize,
     setups: AtomicUsize,
 }
 
 impl Cube {
-    fn new(way: Way) -> Arc<Cube> {
+    fn new(way: CubeRule) -> Arc<Cube> {
         Arc::new(Cube { way, forwards: AtomicUsize::new(0), setups: AtomicUsize::new(0) })
     }
     fn counts(&self) -> (usize, usize) {
@@ -79,33 +79,33 @@ impl Function for Cube {
         "Cube"
     }
     fn has(&self, rule: Rule) -> bool {
-        rule == if self.way == Way::Jvp { Rule::Jvp } else { Rule::Backward }
+        rule == if self.way == CubeRule::Jvp { Rule::Jvp } else { Rule::Backward }
     }
     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         self.forwards.fetch_add(1, Relaxed);
         let square = args[0].mul(&args[0])?;
         let (y, slope) = (square.mul(&args[0])?, square.mul(3.0)?);
         Ok(match self.way {
-            Way::Backward | Way::Jvp => Forward::of([y]),
-            Way::Hidden => Forward { hidden: 1, ..Forward::of([y, slope]) },
-            Way::Unseen => Forward { unseen: 1, ..Forward::of([y, slope]) },
-            Way::Constant => Forward::of([y, slope]),
+            CubeRule::Backward | CubeRule::Jvp => Forward::of([y]),
+            CubeRule::Hidden => Forward { hidden: 1, ..Forward::of([y, slope]) },
+            CubeRule::Unseen => Forward { unseen: 1, ..Forward::of([y, slope]) },
+            CubeRule::Constant => Forward::of([y, slope]),
         })
     }
     fn setup(&self, inputs: &[Tensor], run: &mut Forward, _: &Set) -> Result<Setup> {
         self.setups.fetch_add(1, Relaxed);
         let mut setup = match self.way {
-            Way::Backward | Way::Jvp => Setup::saving([inputs[0].mul(&inputs[0])?.mul(3.0)?]),
+            CubeRule::Backward | CubeRule::Jvp => Setup::saving([inputs[0].mul(&inputs[0])?.mul(3.0)?]),
             _ => Setup::saving([run.outputs[1].clone()]),
         };
-        if self.way == Way::Constant {
+        if self.way == CubeRule::Constant {
             setup.non_differentiable.add(1);
         }
         Ok(setup)
     }
     fn backward(&self, setup: &Setup, g: &[Option<Tensor>], _: &Set) -> Result<Tangents> {
         let own = g[0].as_ref().map(|g| g.mul(&setup.saved[0])).transpose()?;
-        if self.way != Way::Unseen {
+        if self.way != CubeRule::Unseen {
             return Ok(smallvec![own]);
         }
         // The slope depends on x, too: by 6x = 2 sqrt(3 slope) where x is positive.
@@ -123,7 +123,7 @@ impl Function for Cube {
 #[test]
 fn setup_runs_once_at_each_level_that_needs_a_rule() {
     let x = vector(&X);
-    let cube = Cube::new(Way::Backward);
+    let cube = Cube::new(CubeRule::Backward);
     let f = |x: &Tensor| cube.call(x)?.sum_all();
     f(&x).unwrap();
     assert_eq!(cube.counts(), (1, 0));
@@ -147,7 +147,7 @@ fn setup_runs_once_at_each_level_that_needs_a_rule() {
 #[test]
 fn all_ways_to_a_slope_have_the_same_derivatives() {
     let x = vector(&[0.5, 1.5, 2.0]);
-    for way in [Way::Backward, Way::Jvp, Way::Hidden, Way::Constant, Way::Unseen] {
+    for way in [CubeRule::Backward, CubeRule::Jvp, CubeRule::Hidden, CubeRule::Constant, CubeRule::Unseen] {
         let cube = Cube::new(way);
         let f = |x: &Tensor| cube.call(x)?.sum_all();
         let first = [0.75, 6.75, 12.0];
@@ -166,7 +166,7 @@ fn all_ways_to_a_slope_have_the_same_derivatives() {
 #[test]
 fn a_forward_runs_again_only_to_differentiate_what_has_no_rule() {
     let x = vector(&X);
-    for (way, again) in [(Way::Backward, 0), (Way::Hidden, 1), (Way::Constant, 1)] {
+    for (way, again) in [(CubeRule::Backward, 0), (CubeRule::Hidden, 1), (CubeRule::Constant, 1)] {
         let cube = Cube::new(way);
         let f = |x: &Tensor| cube.call(x)?.sum_all();
         grad(f, &x).unwrap();
@@ -180,7 +180,7 @@ fn a_forward_runs_again_only_to_differentiate_what_has_no_rule() {
 fn what_apply_gives_are_the_results() {
     let x = vector(&X);
     for (way, results, outputs) in
-        [(Way::Backward, 1, 1), (Way::Hidden, 1, 2), (Way::Constant, 2, 2), (Way::Unseen, 1, 2)]
+        [(CubeRule::Backward, 1, 1), (CubeRule::Hidden, 1, 2), (CubeRule::Constant, 2, 2), (CubeRule::Unseen, 1, 2)]
     {
         let f: Arc<dyn Function> = Cube::new(way);
         let count = |x: &Tensor| {
@@ -198,7 +198,7 @@ fn what_apply_gives_are_the_results() {
 
 #[test]
 fn a_constant_output_has_no_derivative_at_any_level() {
-    let f: Arc<dyn Function> = Cube::new(Way::Constant);
+    let f: Arc<dyn Function> = Cube::new(CubeRule::Constant);
     let both = |x: &Tensor| {
         let y = apply(&f, std::slice::from_ref(x))?;
         y[0].add(&y[1])?.sum_all()
@@ -213,7 +213,7 @@ fn a_constant_output_has_no_derivative_at_any_level() {
 #[test]
 fn rules_of_operators_and_functions_compose() {
     let x = vector(&X);
-    let cube = Cube::new(Way::Backward);
+    let cube = Cube::new(CubeRule::Backward);
     let f = |x: &Tensor| cube.call(&cube.call(x)?.sin()?)?.sum_all();
     let plain = |x: &Tensor| {
         let cube = |x: &Tensor| x.mul(x)?.mul(x);
@@ -402,7 +402,7 @@ fn what_lost_its_history_raises_where_it_is_differentiated() {
 #[test]
 fn a_traced_function_stays_one_operator_with_its_rules() {
     let x = vector(&X);
-    let cube = Cube::new(Way::Constant);
+    let cube = Cube::new(CubeRule::Constant);
     let program = trace(|x| cube.call(x)?.sin()?.sum_all(), &x).unwrap();
     assert_eq!(program.to_string().matches("Cube").count(), 1);
     cube.counts();

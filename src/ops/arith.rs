@@ -1,7 +1,7 @@
 //! Arithmetic of two and three arguments.
 
 use super::compare::{eq, ge, gt, le, logical_and, logical_not, lt, ne};
-use super::promote::{Rule, binary, common_dtype, convert, fitting};
+use super::promote::{PromotionRule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
 use crate::base::dtype::Category;
@@ -98,7 +98,7 @@ binary! { BINARY, PRIMITIVES:
 /// `input / other`; integers divide as floats.
 #[inline]
 pub fn divide_floats<'a>(input: impl Into<Operand<'a>>, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-    binary(&basis::DIV, Rule::Quotient, input.into(), other.into())
+    binary(&basis::DIV, PromotionRule::Quotient, input.into(), other.into())
 }
 
 /// 1 / (a² + b²), 0 at the origin.
@@ -177,7 +177,7 @@ fn plus_scaled(minus: bool, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Re
     let alpha = Tensor::scalar(wide, alpha);
     let scaled = times(&convert(b, wide)?, &alpha)?;
     let prim = if minus { &basis::SUB } else { &basis::ADD };
-    basis::cast(&binary(prim, Rule::Wraps, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
+    basis::cast(&binary(prim, PromotionRule::Wraps, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
 }
 
 /// `a` where the condition holds, `b` elsewhere, after promotion.
@@ -218,7 +218,7 @@ ops! { TABLE:
     /// tensor([2., 3.])
     fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
         match alpha {
-            None => binary(&basis::ADD, Rule::Wraps, input, other),
+            None => binary(&basis::ADD, PromotionRule::Wraps, input, other),
             Some(alpha) => plus_scaled(false, input, other, alpha),
         }
     }
@@ -238,7 +238,7 @@ ops! { TABLE:
             refuse!(Runtime, "subtraction with two bool tensors is not supported; use logical_xor() or `^` instead");
         }
         match alpha {
-            None => binary(&basis::SUB, Rule::Wraps, input, other),
+            None => binary(&basis::SUB, PromotionRule::Wraps, input, other),
             Some(alpha) => plus_scaled(true, input, other, alpha),
         }
     }
@@ -258,7 +258,7 @@ ops! { TABLE:
     /// >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
     /// tensor([3., 6.])
     fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of basis::MUL {
-        binary(&basis::MUL, Rule::Product, input, other)
+        binary(&basis::MUL, PromotionRule::Product, input, other)
     }
 
     /// `input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.

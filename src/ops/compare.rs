@@ -126,7 +126,7 @@ macro_rules! bitwise {
         ops! { BITWISE: $(
             $(#[doc = $doc])*
             fn $name = $path (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, MIXED, INPLACE] of $kernel {
-                promote::constant_binary(&$kernel, promote::Rule::$rule, input, other)
+                promote::constant_binary(&$kernel, promote::PromotionRule::$rule, input, other)
             }
         )* }
     };

@@ -158,7 +158,7 @@ macro_rules! __declared {
         $crate::__declared! { ($($all)*) $($rest)* }
     };
     ( ($first:ident $($all:ident)*) {$p:ident $k:ty} $($rest:tt)* ) => {
-        let $p = <$k as $crate::ops::signature::Declared<_>>::check($p, $crate::ops::signature::Place {
+        let $p = <$k as $crate::ops::signature::Declared<_>>::check($p, $crate::ops::signature::ArgumentPlace {
             name: {
                 const NAME: &str = stringify!($p);
                 $crate::ops::macros::plain(NAME)
@@ -413,7 +413,7 @@ macro_rules! binary {
         pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
         $crate::__binary_entries! { $table, $crate::ops::value::Operand<'_>: $(
             $(#[doc = $doc])*
-            $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::Rule::$rule) [ $($flag),* ];
+            $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::PromotionRule::$rule) [ $($flag),* ];
         )* }
     };
 }

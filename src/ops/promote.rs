@@ -13,7 +13,7 @@ use std::mem::ManuallyDrop;
 
 /// How the common dtype of the operands becomes the dtype that the kernel runs at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum PromotionRule {
     /// The promoted dtype itself. What an integer dtype does not have is computed in a wider one, so that results and not
     /// operands wrap.
     Same,
@@ -31,22 +31,22 @@ pub enum Rule {
     Quotient,
 }
 
-impl Rule {
+impl PromotionRule {
     #[inline(always)]
     const fn is_float(self) -> bool {
-        matches!(self, Rule::Float | Rule::Quotient)
+        matches!(self, PromotionRule::Float | PromotionRule::Quotient)
     }
     const fn wraps(self) -> [bool; 2] {
         match self {
-            Rule::Wraps | Rule::Product => [true, true],
-            Rule::FirstWraps => [true, false],
+            PromotionRule::Wraps | PromotionRule::Product => [true, true],
+            PromotionRule::FirstWraps => [true, false],
             _ => [false, false],
         }
     }
 }
 
 /// The dtype that the kernel computes in.
-pub fn compute_dtype(prim: &Pointwise, rule: Rule, dtype: DType) -> Result<DType> {
+pub fn compute_dtype(prim: &Pointwise, rule: PromotionRule, dtype: DType) -> Result<DType> {
     let d = match rule {
         _ if rule.is_float() && !dtype.is_differentiable() => default_float(),
         _ => dtype,
@@ -73,7 +73,7 @@ pub fn unary(prim: &'static Pointwise, x: &Tensor) -> Result<Tensor> {
         return call(Prim::Static(prim), &Params::None, &[x]);
     }
     // A kernel that knows integers leaves bool out on purpose.
-    let rule = if prim.kernel.supports(DType::I64) { Rule::Same } else { Rule::Float };
+    let rule = if prim.kernel.supports(DType::I64) { PromotionRule::Same } else { PromotionRule::Float };
     let x = basis::cast(x, compute_dtype(prim, rule, d)?)?;
     call(Prim::Static(prim), &Params::None, &[&x])
 }
@@ -91,7 +91,7 @@ pub fn common_dtype(a: Operand<'_>, b: Operand<'_>) -> DType {
 
 /// A binary operator over tensors and numbers.
 #[inline]
-pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+pub fn binary(prim: &'static Pointwise, rule: PromotionRule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if let (Operand::Tensor(x), Operand::Tensor(y)) = (a, b)
         && x.dtype() == y.dtype()
         && (!rule.is_float() || x.dtype().is_differentiable())
@@ -103,7 +103,7 @@ pub fn binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'
 }
 
 #[inline(never)]
-fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+fn binary_slow(prim: &'static Pointwise, rule: PromotionRule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
     if let Some(out) = with_real_number(prim, rule, a, b) {
         return out;
     }
@@ -117,7 +117,7 @@ fn binary_slow(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<
 }
 
 /// Operands of an operator whose result is of this integer dtype.
-fn integers(name: &str, rule: Rule, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
+fn integers(name: &str, rule: PromotionRule, dtype: DType, a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
     let mut wide = dtype;
     for (x, wraps) in [a, b].into_iter().zip(rule.wraps()) {
         match x {
@@ -157,12 +157,20 @@ fn compared(a: Operand<'_>, b: Operand<'_>) -> Result<(Tensor, Tensor)> {
 
 /// A plain array of floats and a real number, whose dtype is then the array's: the number needs no tensor of its own.
 #[inline]
-fn with_real_number(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Option<Result<Tensor>> {
+fn with_real_number(
+    prim: &'static Pointwise,
+    rule: PromotionRule,
+    a: Operand<'_>,
+    b: Operand<'_>,
+) -> Option<Result<Tensor>> {
     let ((Operand::Tensor(t), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(t))) = (a, b) else {
         return None;
     };
     let dtype = t.dtype();
-    if dtype.is_half() && is_beyond(n, dtype) && matches!(rule, Rule::Product | Rule::Quotient | Rule::WholeQuotient) {
+    if dtype.is_half()
+        && is_beyond(n, dtype)
+        && matches!(rule, PromotionRule::Product | PromotionRule::Quotient | PromotionRule::WholeQuotient)
+    {
         return Some(in_single_with(prim, a, b, dtype));
     }
     if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
@@ -207,7 +215,12 @@ pub fn constant_unary(prim: &'static Pointwise, x: &Tensor) -> Result<Tensor> {
 }
 
 /// A binary operator without a derivative over tensors and numbers.
-pub fn constant_binary(prim: &'static Pointwise, rule: Rule, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+pub fn constant_binary(
+    prim: &'static Pointwise,
+    rule: PromotionRule,
+    a: Operand<'_>,
+    b: Operand<'_>,
+) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
     if !prim.kernel.supports(dtype) {
         return Err(not_implemented(prim, dtype));

@@ -55,12 +55,12 @@ pub fn inside(e: Error) -> Error {
 
 /// Where an argument stands: its name, and the tensor that the operator is about.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
+pub struct ArgumentPlace<'a> {
     pub name: &'static str,
     pub subject: Option<&'a Tensor>,
 }
 
-impl Place<'_> {
+impl ArgumentPlace<'_> {
     fn rank(self) -> usize {
         self.subject.map_or(0, Tensor::rank)
     }
@@ -103,13 +103,13 @@ no_subject!(&[i64], i64, usize, Scalar, &Value);
 /// A kind of argument: what a caller gives, and what the body gets.
 pub trait Declared<Given> {
     type Checked;
-    fn check(given: Given, at: Place<'_>) -> Result<Self::Checked>;
+    fn check(given: Given, at: ArgumentPlace<'_>) -> Result<Self::Checked>;
 }
 
 impl<G, K: Declared<G>> Declared<Option<G>> for Option<K> {
     type Checked = Option<K::Checked>;
     #[inline]
-    fn check(given: Option<G>, at: Place<'_>) -> Result<Self::Checked> {
+    fn check(given: Option<G>, at: ArgumentPlace<'_>) -> Result<Self::Checked> {
         given.map(|g| K::check(g, at)).transpose()
     }
 }

@@ -4,12 +4,12 @@ use super::{General, basis, batching, shapes};
 use crate::bail;
 use crate::base::{DType, Result};
 use crate::core::primitive::{Saves, no_rule, operator_of};
-use crate::core::symbolic::Form;
+use crate::core::symbolic::ConstantForm;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Params, Point, Prim, Primitive, Tangents, Tensor, call,
 };
 use crate::dense::Array;
-use crate::dense::pointwise::{self, Elementwise, Kernel, Out};
+use crate::dense::pointwise::{self, Elementwise, Kernel, OutDtype};
 use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
@@ -131,7 +131,7 @@ impl Pointwise {
     /// The cotangent of argument `i`.
     #[inline(always)]
     fn pull(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
-        if self.kernel.out != Out::Same && point.in_dtype(i)? != g.dtype() {
+        if self.kernel.out != OutDtype::Same && point.in_dtype(i)? != g.dtype() {
             return self.pull_across(i, point, g);
         }
         self.pull_same(i, point, g)
@@ -241,7 +241,9 @@ impl Pointwise {
     #[inline(never)]
     fn eval_symbolic(&self, args: &[&Tensor]) -> Result<Tensor> {
         let of = |x: &&Tensor| match x.symbolic().map(|s| (s, s.form())) {
-            Some((s, Form::Fill(value))) => Array::scalar(s.dtype(), *value).expand(s.shape()).map(Tensor::from),
+            Some((s, ConstantForm::Fill(value))) => {
+                Array::scalar(s.dtype(), *value).expand(s.shape()).map(Tensor::from)
+            }
             _ => x.array().cloned().map(Tensor::from),
         };
         let args: SmallVec<[Tensor; 3]> = args.iter().map(of).collect::<Result<_>>()?;
@@ -342,7 +344,7 @@ impl Primitive for Pointwise {
             let Some(t) = t else { continue };
             let partial = self.partial(i, point)?;
             let term = match self.kernel.out {
-                Out::Real | Out::Complex if t.dtype() != point.output(0)?.dtype() => {
+                OutDtype::Real | OutDtype::Complex if t.dtype() != point.output(0)?.dtype() => {
                     times_across(t, partial, point.output(0)?.dtype())?
                 }
                 _ => times(t, partial)?,

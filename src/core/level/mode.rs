@@ -28,20 +28,20 @@ pub fn grad_enabled() -> bool {
 }
 /// A grad mode, and whether the program itself set it.
 #[derive(Debug, Clone, Copy)]
-pub struct Mode {
+pub struct SavedMode {
     on: bool,
     own: bool,
 }
-impl From<bool> for Mode {
-    fn from(on: bool) -> Mode {
-        Mode { on, own: true }
+impl From<bool> for SavedMode {
+    fn from(on: bool) -> SavedMode {
+        SavedMode { on, own: true }
     }
 }
 /// Sets the grad mode of this thread for the program and returns the old one.
 #[inline]
-pub fn set_grad_enabled(mode: impl Into<Mode>) -> Mode {
+pub fn set_grad_enabled(mode: impl Into<SavedMode>) -> SavedMode {
     let mode = mode.into();
-    this(|t| Mode { on: t.grad.replace(mode.on), own: t.own.replace(mode.own) })
+    this(|t| SavedMode { on: t.grad.replace(mode.on), own: t.own.replace(mode.own) })
 }
 /// Whether the program itself set the grad mode since the running method of a custom function began.
 #[inline]

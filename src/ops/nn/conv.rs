@@ -11,7 +11,7 @@ use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::conv::{ConvParams, by_x};
 use crate::ops::Value;
 use crate::ops::signature::{
-    Chosen, Declared, Place, Positive, Spatial, Words, inside, of_channels, of_dtype, of_rank, spatial,
+    ArgumentPlace, Chosen, Declared, Positive, Spatial, Words, inside, of_channels, of_dtype, of_rank, spatial,
 };
 use crate::rules::basis;
 
@@ -81,7 +81,7 @@ fn resolve_padding(
     (stride, padding, dilation): (&[i64], &Value, &[i64]),
 ) -> Result<(Tensor, Vec<i64>)> {
     let edge = match padding {
-        Value::Str(s) => Chosen::<Edge>::check(s, Place { name: "padding", subject: None })?,
+        Value::Str(s) => Chosen::<Edge>::check(s, ArgumentPlace { name: "padding", subject: None })?,
         v => return Ok((input.clone(), spatial("padding", &numbers(v)?, rank, 0)?)),
     };
     match edge {

@@ -4,7 +4,7 @@ use crate::base::{DType, ErrorKind, Result, Shape};
 use crate::core::params::Ints;
 use crate::core::primitive::Saves;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Params, Prim, Tangents, Tensor, call};
-use crate::dense::grid_sample::{self as kernels, Mode, Padding, Sampling};
+use crate::dense::grid_sample::{self as kernels, Interpolation, Padding, Sampling};
 use crate::ops::signature::{Chosen, Floats, Words, of_dtype, of_rank};
 use crate::rules::basis::{self, mul, product_where};
 use crate::rules::{General, Opaque, OpaqueBatch, batching, shapes};
@@ -97,7 +97,7 @@ fn sampling(p: &Params) -> Sampling {
     let (head, rest) = p.ints().split_at(3);
     let (orders, sizes) = rest.split_at(rest.len() / 2);
     Sampling {
-        mode: [Mode::Linear, Mode::Nearest, Mode::Cubic][head[0] as usize],
+        mode: [Interpolation::Linear, Interpolation::Nearest, Interpolation::Cubic][head[0] as usize],
         padding: [Padding::Zeros, Padding::Border, Padding::Reflection][head[1] as usize],
         align_corners: head[2] != 0,
         orders: orders.iter().map(|&n| n as usize).collect(),
@@ -196,9 +196,9 @@ fn batched(me: Prim<'_>, p: &Params, a: &[BatchArg<'_>], info: BatchInfo, sample
     Ok(smallvec![(split(&out, at, info.size, second)?, Some(at))])
 }
 
-impl Words for Mode {
+impl Words for Interpolation {
     const WORDS: &'static [(&'static str, Self)] =
-        &[("bilinear", Mode::Linear), ("nearest", Mode::Nearest), ("bicubic", Mode::Cubic)];
+        &[("bilinear", Interpolation::Linear), ("nearest", Interpolation::Nearest), ("bicubic", Interpolation::Cubic)];
     const ERROR: ErrorKind = ErrorKind::Value;
 }
 impl Words for Padding {
@@ -207,7 +207,7 @@ impl Words for Padding {
     const ERROR: ErrorKind = ErrorKind::Value;
 }
 
-fn checked(input: &Tensor, grid: &Tensor, mode: Mode) -> Result<()> {
+fn checked(input: &Tensor, grid: &Tensor, mode: Interpolation) -> Result<()> {
     let (x, g) = (input.shape(), grid.shape());
     of_dtype("grid", grid, input.dtype())?;
     of_rank("input", input, 4, 5)?;
@@ -234,7 +234,7 @@ fn checked(input: &Tensor, grid: &Tensor, mode: Mode) -> Result<()> {
             {d} being empty; give it elements"
         );
     }
-    if mode == Mode::Cubic && x.rank() == 5 {
+    if mode == Interpolation::Cubic && x.rank() == 5 {
         refuse!(Runtime, "bicubic interpolation only supports 4D input, but got input with sizes {x}; use 'bilinear'");
     }
     Ok(())
@@ -249,7 +249,7 @@ ops! { TABLE:
     /// >>> x = pullback.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
     /// >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
     /// tensor([[[[2.5000]]]])
-    fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Mode> = "bilinear",
+    fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Interpolation> = "bilinear",
         padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT] of GRID_SAMPLE {
         checked(input, grid, mode)?;
         let sizes = input.shape()[2..].to_vec();

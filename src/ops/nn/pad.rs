@@ -93,32 +93,32 @@ fn float_value(value: Option<Scalar>) -> Result<Scalar> {
 
 /// What stands in the padding.
 #[derive(Clone, Copy, PartialEq)]
-enum Mode {
+enum PadMode {
     Constant,
     Reflect,
     Replicate,
     Circular,
 }
-impl Words for Mode {
+impl Words for PadMode {
     const WORDS: &'static [(&'static str, Self)] = &[
-        ("constant", Mode::Constant),
-        ("reflect", Mode::Reflect),
-        ("replicate", Mode::Replicate),
-        ("circular", Mode::Circular),
+        ("constant", PadMode::Constant),
+        ("reflect", PadMode::Reflect),
+        ("replicate", PadMode::Replicate),
+        ("circular", PadMode::Circular),
     ];
     const ERROR: ErrorKind = ErrorKind::NotImplemented;
 }
-impl std::fmt::Display for Mode {
+impl std::fmt::Display for PadMode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(Mode::WORDS.iter().find(|(_, mode)| mode == self).map_or("", |(word, _)| word))
+        f.write_str(PadMode::WORDS.iter().find(|(_, mode)| mode == self).map_or("", |(word, _)| word))
     }
 }
 
 /// Where each element of a padded dimension comes from.
-fn sources(mode: Mode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
+fn sources(mode: PadMode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     let (limit, text) = match mode {
-        Mode::Reflect => (n.saturating_sub(1), "less than the corresponding input dimension"),
-        Mode::Circular => (n, "at most the corresponding input dimension"),
+        PadMode::Reflect => (n.saturating_sub(1), "less than the corresponding input dimension"),
+        PadMode::Circular => (n, "at most the corresponding input dimension"),
         _ => (i64::MAX, ""),
     };
     if before > limit || after > limit || n == 0 {
@@ -130,10 +130,10 @@ fn sources(mode: Mode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     }
     let last = n.saturating_sub(1);
     let place = |i: i64| match mode {
-        Mode::Reflect if i < 0 => i.saturating_neg(),
-        Mode::Reflect if i >= n => last.saturating_mul(2).saturating_sub(i),
-        Mode::Circular => i.rem_euclid(n),
-        Mode::Replicate => i.clamp(0, last),
+        PadMode::Reflect if i < 0 => i.saturating_neg(),
+        PadMode::Reflect if i >= n => last.saturating_mul(2).saturating_sub(i),
+        PadMode::Circular => i.rem_euclid(n),
+        PadMode::Replicate => i.clamp(0, last),
         _ => i,
     };
     // `amounts` saw that this is a size.
@@ -141,7 +141,7 @@ fn sources(mode: Mode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     list(HERE, count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
 }
 
-fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: Mode) -> Result<Tensor> {
+fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: PadMode) -> Result<Tensor> {
     let padded = pads.iter().filter(|p| **p != (0, 0)).count();
     if !(2..=5).contains(&x.rank()) || padded >= x.rank() {
         refuse!(
@@ -171,10 +171,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
-    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<Mode> = "constant", value: Option<Scalar> = None)
+    fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<PadMode> = "constant", value: Option<Scalar> = None)
         -> Tensor [NO_OUT] {
         let pads = amounts(input, pad)?;
-        if mode == Mode::Constant {
+        if mode == PadMode::Constant {
             return constant(input, &pads, float_value(value)?);
         }
         if value.is_some_and(|v| !v.is_zero()) {

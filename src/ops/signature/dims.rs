@@ -1,6 +1,6 @@
 //! Kinds of dimensions.
 
-use super::{Declared, HERE, KindOf, Place, kinds, refused};
+use super::{ArgumentPlace, Declared, HERE, KindOf, kinds, refused};
 use crate::base::shape::{wrap_argument, wrap_arguments, wrap_dims};
 use crate::base::{Error, Result, Scalar};
 use crate::core::Tensor;
@@ -31,7 +31,7 @@ pub enum Dim {}
 impl Declared<i64> for Dim {
     type Checked = usize;
     #[inline]
-    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+    fn check(dim: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         wrap_argument(HERE, at.name, dim, at.rank())
     }
 }
@@ -46,13 +46,13 @@ pub enum NewDim {}
 impl Declared<i64> for NewDim {
     type Checked = usize;
     #[inline]
-    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+    fn check(dim: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         let Some(first) = at.subject else { return Err(no_tensors(crate::base::ErrorKind::Runtime)) };
         wrap_argument(HERE, at.name, dim, first.rank().saturating_add(1))
     }
 }
 
-fn without_dimensions(kind: crate::base::ErrorKind, at: Place<'_>) -> Error {
+fn without_dimensions(kind: crate::base::ErrorKind, at: ArgumentPlace<'_>) -> Error {
     refused(
         kind,
         format_args!(
@@ -67,7 +67,7 @@ fn without_dimensions(kind: crate::base::ErrorKind, at: Place<'_>) -> Error {
 pub enum SplitDim {}
 impl Declared<i64> for SplitDim {
     type Checked = usize;
-    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+    fn check(dim: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         match at.subject.map(Tensor::rank) {
             None => Err(no_tensors(crate::base::ErrorKind::Value)),
             Some(0) => Err(without_dimensions(crate::base::ErrorKind::Runtime, at)),
@@ -80,7 +80,7 @@ impl Declared<i64> for SplitDim {
 pub enum JoinDim {}
 impl Declared<i64> for JoinDim {
     type Checked = usize;
-    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+    fn check(dim: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         if at.subject.is_some_and(|t| t.shape()[..] == [0]) { Ok(0) } else { SplitDim::check(dim, at) }
     }
 }
@@ -89,14 +89,14 @@ impl Declared<i64> for JoinDim {
 pub enum MemberDim {}
 impl Declared<i64> for MemberDim {
     type Checked = usize;
-    fn check(dim: i64, at: Place<'_>) -> Result<usize> {
+    fn check(dim: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         let d = wrap_argument(HERE, at.name, dim, at.rank())?;
         if at.rank() == 0 { Err(without_dimensions(crate::base::ErrorKind::Index, at)) } else { Ok(d) }
     }
 }
 /// Such dimensions of a tensor, which may be named twice: for what is to be checked after other arguments.
 pub fn member_dims(name: &'static str, dims: &[i64], x: &Tensor) -> Result<Dims> {
-    dims.iter().map(|&d| MemberDim::check(d, Place { name, subject: Some(x) })).collect()
+    dims.iter().map(|&d| MemberDim::check(d, ArgumentPlace { name, subject: Some(x) })).collect()
 }
 
 /// All dimensions of the first tensor, each once, in some order.
@@ -104,7 +104,7 @@ pub enum AllDimensions {}
 impl Declared<&[i64]> for AllDimensions {
     type Checked = Dims;
     #[inline]
-    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+    fn check(dims: &[i64], at: ArgumentPlace<'_>) -> Result<Dims> {
         if dims.len() != at.rank() {
             refuse!(
                 Runtime,
@@ -129,7 +129,7 @@ pub enum DimOrTensor<'a> {
 }
 impl<'a> Declared<&'a Value> for DimOrOther {
     type Checked = DimOrTensor<'a>;
-    fn check(v: &'a Value, at: Place<'_>) -> Result<DimOrTensor<'a>> {
+    fn check(v: &'a Value, at: ArgumentPlace<'_>) -> Result<DimOrTensor<'a>> {
         match v {
             Value::None | Value::Missing => Ok(DimOrTensor::Neither),
             Value::Tensor(other) => Ok(DimOrTensor::Other(other)),
@@ -145,7 +145,7 @@ impl<'a> Declared<&'a Value> for DimOrOther {
 pub enum SomeDimensions {}
 impl Declared<&Value> for SomeDimensions {
     type Checked = Option<Dims>;
-    fn check(v: &Value, at: Place<'_>) -> Result<Option<Dims>> {
+    fn check(v: &Value, at: ArgumentPlace<'_>) -> Result<Option<Dims>> {
         ints_of(at.name, v)?.map(|d| wrap_arguments(HERE, at.name, &d, at.rank())).transpose()
     }
 }
@@ -155,7 +155,7 @@ pub enum Dimensions {}
 impl Declared<&[i64]> for Dimensions {
     type Checked = Dims;
     #[inline]
-    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+    fn check(dims: &[i64], at: ArgumentPlace<'_>) -> Result<Dims> {
         wrap_arguments(HERE, at.name, dims, at.rank())
     }
 }
@@ -165,28 +165,28 @@ pub enum Reduced {}
 impl Declared<&[i64]> for Reduced {
     type Checked = Dims;
     #[inline]
-    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+    fn check(dims: &[i64], at: ArgumentPlace<'_>) -> Result<Dims> {
         reduced(Some(dims), at.rank())
     }
 }
 impl Declared<Option<&[i64]>> for Reduced {
     type Checked = Dims;
     #[inline]
-    fn check(dims: Option<&[i64]>, at: Place<'_>) -> Result<Dims> {
+    fn check(dims: Option<&[i64]>, at: ArgumentPlace<'_>) -> Result<Dims> {
         reduced(dims, at.rank())
     }
 }
 impl Declared<Option<i64>> for Reduced {
     type Checked = Dims;
     #[inline]
-    fn check(dim: Option<i64>, at: Place<'_>) -> Result<Dims> {
+    fn check(dim: Option<i64>, at: ArgumentPlace<'_>) -> Result<Dims> {
         reduced(dim.as_ref().map(std::slice::from_ref), at.rank())
     }
 }
 
 impl Declared<&Value> for Reduced {
     type Checked = Dims;
-    fn check(v: &Value, at: Place<'_>) -> Result<Dims> {
+    fn check(v: &Value, at: ArgumentPlace<'_>) -> Result<Dims> {
         reduced(ints_of(at.name, v)?.as_deref(), at.rank())
     }
 }
@@ -196,7 +196,7 @@ pub enum NamedIfEmpty {}
 impl Declared<&[i64]> for NamedIfEmpty {
     type Checked = Dims;
     #[inline]
-    fn check(dims: &[i64], at: Place<'_>) -> Result<Dims> {
+    fn check(dims: &[i64], at: ArgumentPlace<'_>) -> Result<Dims> {
         if dims.is_empty() {
             at.subject.map(|x| named_if_empty(crate::base::ErrorKind::Runtime, at.name, x)).transpose()?;
         }
@@ -206,7 +206,7 @@ impl Declared<&[i64]> for NamedIfEmpty {
 impl Declared<Option<i64>> for NamedIfEmpty {
     type Checked = Option<usize>;
     #[inline]
-    fn check(dim: Option<i64>, at: Place<'_>) -> Result<Option<usize>> {
+    fn check(dim: Option<i64>, at: ArgumentPlace<'_>) -> Result<Option<usize>> {
         match dim {
             Some(d) => Dim::check(d, at).map(Some),
             None => {
@@ -235,7 +235,7 @@ pub fn named_if_empty(kind: crate::base::ErrorKind, name: &str, x: &Tensor) -> R
 pub enum ReducedOrFlag {}
 impl Declared<&Value> for ReducedOrFlag {
     type Checked = (Dims, Option<bool>);
-    fn check(v: &Value, at: Place<'_>) -> Result<Self::Checked> {
+    fn check(v: &Value, at: ArgumentPlace<'_>) -> Result<Self::Checked> {
         match v {
             Value::Bool(flag) | Value::Number(Scalar::Bool(flag)) => Ok((reduced(None, at.rank())?, Some(*flag))),
             v => Ok((Reduced::check(v, at)?, None)),

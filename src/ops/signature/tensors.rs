@@ -1,6 +1,6 @@
 //! Kinds of tensors and dtypes.
 
-use super::{Declared, KindOf, Place, kinds, of_dtype, refused};
+use super::{ArgumentPlace, Declared, KindOf, kinds, of_dtype, refused};
 use crate::base::promote::default_float;
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
@@ -28,7 +28,7 @@ pub enum Floats {}
 impl<'a> Declared<&'a Tensor> for Floats {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         floats(x)
     }
 }
@@ -43,7 +43,7 @@ pub enum Inexact {}
 impl<'a> Declared<&'a Tensor> for Inexact {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         let d = x.dtype();
         if d.is_differentiable() { Ok(x) } else { Err(unsupported(d, to_floats(d))) }
     }
@@ -54,7 +54,7 @@ pub enum ComplexNumbers {}
 impl<'a> Declared<&'a Tensor> for ComplexNumbers {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if x.dtype().is_complex() { Ok(x) } else { Err(not_complex(x.dtype())) }
     }
 }
@@ -71,7 +71,7 @@ pub enum FullFloats {}
 impl<'a> Declared<&'a Tensor> for FullFloats {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if !matches!(x.dtype(), DType::F32 | DType::F64) {
             refuse!(
                 Runtime,
@@ -89,7 +89,7 @@ pub enum Single {}
 impl<'a> Declared<Operand<'a>> for Single {
     type Checked = Operand<'a>;
     #[inline]
-    fn check(x: Operand<'a>, at: Place<'_>) -> Result<Operand<'a>> {
+    fn check(x: Operand<'a>, at: ArgumentPlace<'_>) -> Result<Operand<'a>> {
         match x {
             Operand::Tensor(t) if t.rank() > 0 => refuse!(
                 Runtime,
@@ -107,7 +107,7 @@ pub enum RealValues {}
 impl<'a> Declared<&'a Tensor> for RealValues {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         real_values(x)
     }
 }
@@ -121,7 +121,7 @@ pub enum RealDType {}
 impl Declared<Option<DType>> for RealDType {
     type Checked = DType;
     #[inline]
-    fn check(dtype: Option<DType>, at: Place<'_>) -> Result<DType> {
+    fn check(dtype: Option<DType>, at: ArgumentPlace<'_>) -> Result<DType> {
         let d = natural(dtype, at);
         if d.is_float() { Ok(d) } else { Err(not_real(d, "give dtype, such as dtype=float32")) }
     }
@@ -135,7 +135,7 @@ fn not_real(d: DType, hint: &str) -> Error {
 }
 
 /// The dtype that was asked for, or that of the tensor that the operator is about.
-fn natural(dtype: Option<DType>, at: Place<'_>) -> DType {
+fn natural(dtype: Option<DType>, at: ArgumentPlace<'_>) -> DType {
     dtype.or(at.subject.map(Tensor::dtype)).unwrap_or_else(default_float)
 }
 
@@ -144,7 +144,7 @@ pub enum InexactDType {}
 impl Declared<Option<DType>> for InexactDType {
     type Checked = DType;
     #[inline]
-    fn check(dtype: Option<DType>, at: Place<'_>) -> Result<DType> {
+    fn check(dtype: Option<DType>, at: ArgumentPlace<'_>) -> Result<DType> {
         let d = natural(dtype, at);
         if !d.is_differentiable() {
             refuse!(
@@ -172,7 +172,7 @@ pub enum Ordered {}
 impl<'a> Declared<&'a Tensor> for Ordered {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if x.dtype().is_complex() { Err(unsupported(x.dtype(), ": they have no order")) } else { Ok(x) }
     }
 }
@@ -182,7 +182,7 @@ pub enum OrderedNumbers {}
 impl<'a> Declared<&'a Tensor> for OrderedNumbers {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         no_bools(crate::base::ErrorKind::NotImplemented, x.dtype())?;
         Ordered::check(x, at)
     }
@@ -193,7 +193,7 @@ pub enum NoBools {}
 impl<'a> Declared<&'a Tensor> for NoBools {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(x: &'a Tensor, _: Place<'_>) -> Result<&'a Tensor> {
+    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         no_bools(crate::base::ErrorKind::Runtime, x.dtype()).map(|()| x)
     }
 }
@@ -211,7 +211,7 @@ pub enum Mask {}
 impl<'a> Declared<&'a Tensor> for Mask {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if t.dtype() == DType::Bool { Ok(t) } else { Err(no_mask(at.name, t.dtype())) }
     }
 }
@@ -229,14 +229,14 @@ pub enum SameDType {}
 impl<'a> Declared<&'a Tensor> for SameDType {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         of_dtype(at.name, t, at.subject.map_or(t.dtype(), Tensor::dtype))
     }
 }
 impl<'a> Declared<Operand<'a>> for SameDType {
     type Checked = Operand<'a>;
     #[inline]
-    fn check(x: Operand<'a>, at: Place<'_>) -> Result<Operand<'a>> {
+    fn check(x: Operand<'a>, at: ArgumentPlace<'_>) -> Result<Operand<'a>> {
         match x {
             Operand::Tensor(t) => SameDType::check(t, at).map(Operand::Tensor),
             number => Ok(number),
@@ -249,7 +249,7 @@ pub enum FloatDType {}
 impl Declared<Option<DType>> for FloatDType {
     type Checked = DType;
     #[inline]
-    fn check(dtype: Option<DType>, _: Place<'_>) -> Result<DType> {
+    fn check(dtype: Option<DType>, _: ArgumentPlace<'_>) -> Result<DType> {
         float_dtype(dtype)
     }
 }
@@ -264,7 +264,7 @@ pub fn float_dtype(dtype: Option<DType>) -> Result<DType> {
 pub enum Matrices {}
 impl<'a> Declared<&'a Tensor> for Matrices {
     type Checked = &'a Tensor;
-    fn check(a: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(a: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         let name = at.name;
         if a.rank() < 2 {
             refuse!(
@@ -295,7 +295,7 @@ impl<'a> Declared<&'a Tensor> for Matrices {
 pub enum Square {}
 impl<'a> Declared<&'a Tensor> for Square {
     type Checked = &'a Tensor;
-    fn check(a: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(a: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         Matrices::check(a, at)?;
         let (m, n) = (a.shape()[a.rank() - 2], a.shape()[a.rank() - 1]);
         if m != n {
@@ -319,7 +319,7 @@ pub type AtMost<const N: usize> = Ranks<0, N>;
 impl<'a, const LEAST: usize, const MOST: usize> Declared<&'a Tensor> for Ranks<LEAST, MOST> {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if (LEAST..=MOST).contains(&t.rank()) { Ok(t) } else { Err(other_rank(at.name, t, LEAST, MOST)) }
     }
 }
@@ -362,7 +362,7 @@ pub enum IndexTensor {}
 impl<'a> Declared<&'a Tensor> for IndexTensor {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         index_tensor(at.name, t)
     }
 }
@@ -379,7 +379,7 @@ pub enum Integers {}
 impl<'a> Declared<&'a Tensor> for Integers {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if is_index(t) { Ok(t) } else { Err(no_indices(crate::base::ErrorKind::Runtime, "int32 or int64", t, at.name)) }
     }
 }
@@ -389,7 +389,7 @@ pub enum IndexOrEmpty {}
 impl<'a> Declared<&'a Tensor> for IndexOrEmpty {
     type Checked = &'a Tensor;
     #[inline]
-    fn check(t: &'a Tensor, at: Place<'_>) -> Result<&'a Tensor> {
+    fn check(t: &'a Tensor, at: ArgumentPlace<'_>) -> Result<&'a Tensor> {
         if t.numel() == 0 { Ok(t) } else { Integers::check(t, at) }
     }
 }
@@ -399,7 +399,7 @@ impl<'a> Declared<&'a Tensor> for IndexOrEmpty {
 pub enum IndexVector {}
 impl Declared<&Tensor> for IndexVector {
     type Checked = Tensor;
-    fn check(t: &Tensor, at: Place<'_>) -> Result<Tensor> {
+    fn check(t: &Tensor, at: ArgumentPlace<'_>) -> Result<Tensor> {
         if t.rank() > 1 {
             refuse!(Index, "{} is supposed to be a vector, but it has {} dimensions; flatten() it", at.name, t.rank());
         }
@@ -413,7 +413,7 @@ impl Declared<&Tensor> for IndexVector {
 pub enum FilledMembers {}
 impl Declared<&Tensor> for FilledMembers {
     type Checked = Tensor;
-    fn check(t: &Tensor, at: Place<'_>) -> Result<Tensor> {
+    fn check(t: &Tensor, at: ArgumentPlace<'_>) -> Result<Tensor> {
         if !is_index(t) {
             return Err(no_indices(crate::base::ErrorKind::Index, "int32 or int64", t, at.name));
         }

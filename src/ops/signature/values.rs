@@ -1,6 +1,6 @@
 //! Kinds of numbers, words and objects.
 
-use super::{Declared, KindOf, Place, kinds, refused};
+use super::{ArgumentPlace, Declared, KindOf, kinds, refused};
 use crate::base::{ErrorKind, Result, Scalar};
 use crate::core::params::Parameters;
 use crate::dense::random::Generator;
@@ -32,7 +32,7 @@ pub struct Chosen<T>(std::marker::PhantomData<T>);
 impl<T: Words> Declared<&str> for Chosen<T> {
     type Checked = T;
     #[inline]
-    fn check(word: &str, at: Place<'_>) -> Result<T> {
+    fn check(word: &str, at: ArgumentPlace<'_>) -> Result<T> {
         match T::WORDS.iter().find(|(known, _)| *known == word) {
             Some((_, meaning)) => Ok(*meaning),
             None => Err(not_a_word(T::ERROR, at.name, word, T::WORDS.iter().map(|(known, _)| *known))),
@@ -106,7 +106,7 @@ pub enum Probability {}
 impl Declared<f64> for Probability {
     type Checked = f64;
     #[inline]
-    fn check(p: f64, at: Place<'_>) -> Result<f64> {
+    fn check(p: f64, at: ArgumentPlace<'_>) -> Result<f64> {
         probability(at.name, p)
     }
 }
@@ -125,7 +125,7 @@ pub enum Dropped {}
 impl Declared<f64> for Dropped {
     type Checked = f64;
     #[inline]
-    fn check(p: f64, at: Place<'_>) -> Result<f64> {
+    fn check(p: f64, at: ArgumentPlace<'_>) -> Result<f64> {
         if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(no_probability(ErrorKind::Value, at.name, p)) }
     }
 }
@@ -140,7 +140,7 @@ pub enum Count {}
 impl Declared<i64> for Count {
     type Checked = usize;
     #[inline]
-    fn check(n: i64, at: Place<'_>) -> Result<usize> {
+    fn check(n: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         if n < 0 { Err(too_small(at.name, 0, n)) } else { Ok(n as usize) }
     }
 }
@@ -150,7 +150,7 @@ pub enum Positive {}
 impl Declared<i64> for Positive {
     type Checked = usize;
     #[inline]
-    fn check(n: i64, at: Place<'_>) -> Result<usize> {
+    fn check(n: i64, at: ArgumentPlace<'_>) -> Result<usize> {
         positive(at.name, n)
     }
 }
@@ -169,14 +169,14 @@ fn zero(name: &str) -> crate::Error {
 impl Declared<i64> for NonZero {
     type Checked = i64;
     #[inline]
-    fn check(n: i64, at: Place<'_>) -> Result<i64> {
+    fn check(n: i64, at: ArgumentPlace<'_>) -> Result<i64> {
         if n == 0 { Err(zero(at.name)) } else { Ok(n) }
     }
 }
 impl Declared<Scalar> for NonZero {
     type Checked = Scalar;
     #[inline]
-    fn check(n: Scalar, at: Place<'_>) -> Result<Scalar> {
+    fn check(n: Scalar, at: ArgumentPlace<'_>) -> Result<Scalar> {
         if n.is_zero() { Err(zero(at.name)) } else { Ok(n) }
     }
 }
@@ -185,7 +185,7 @@ impl Declared<Scalar> for NonZero {
 pub enum Spatial<const RANK: usize, const LEAST: i64> {}
 impl<const RANK: usize, const LEAST: i64> Declared<&[i64]> for Spatial<RANK, LEAST> {
     type Checked = Vec<i64>;
-    fn check(values: &[i64], at: Place<'_>) -> Result<Vec<i64>> {
+    fn check(values: &[i64], at: ArgumentPlace<'_>) -> Result<Vec<i64>> {
         spatial(at.name, values, RANK, LEAST)
     }
 }
@@ -193,7 +193,7 @@ impl<const RANK: usize, const LEAST: i64> Declared<&[i64]> for Spatial<RANK, LEA
 pub enum Strides<const RANK: usize> {}
 impl<const RANK: usize> Declared<Option<&[i64]>> for Strides<RANK> {
     type Checked = Option<Vec<i64>>;
-    fn check(values: Option<&[i64]>, at: Place<'_>) -> Result<Option<Vec<i64>>> {
+    fn check(values: Option<&[i64]>, at: ArgumentPlace<'_>) -> Result<Option<Vec<i64>>> {
         values.filter(|v| !v.is_empty()).map(|v| spatial(at.name, v, RANK, 1)).transpose()
     }
 }
@@ -221,14 +221,14 @@ pub enum Inplace {}
 impl Declared<bool> for RequiresGrad {
     type Checked = bool;
     #[inline]
-    fn check(asked: bool, _: Place<'_>) -> Result<bool> {
+    fn check(asked: bool, _: ArgumentPlace<'_>) -> Result<bool> {
         Ok(asked)
     }
 }
 impl Declared<bool> for Inplace {
     type Checked = bool;
     #[inline]
-    fn check(asked: bool, _: Place<'_>) -> Result<bool> {
+    fn check(asked: bool, _: ArgumentPlace<'_>) -> Result<bool> {
         Ok(asked)
     }
 }
@@ -238,7 +238,7 @@ pub enum GivenGenerator {}
 impl<'a> Declared<Option<&'a Arc<dyn Parameters>>> for GivenGenerator {
     type Checked = Option<&'a Arc<dyn Parameters>>;
     #[inline]
-    fn check(given: Option<&'a Arc<dyn Parameters>>, at: Place<'_>) -> Result<Self::Checked> {
+    fn check(given: Option<&'a Arc<dyn Parameters>>, at: ArgumentPlace<'_>) -> Result<Self::Checked> {
         if given.is_some_and(|g| !g.as_any().is::<Generator>()) {
             refuse!(Type, "argument '{}' must be a Generator; make one with pullback.Generator()", at.name);
         }

@@ -2,7 +2,7 @@
 
 use super::super::history::{self, strip};
 use super::super::read;
-use super::link::Link;
+use super::link::ViewLink;
 use super::{Cell, Face};
 use crate::base::Result;
 use crate::core::level::{self, GradMode};
@@ -63,7 +63,7 @@ impl Cell {
         let Some(region) = region else { return memory.detached() };
         let value = part::read(&data, &region)?;
         let seen = memory.stamp();
-        let link = Link::Alias { parent: memory.clone(), region: Some(region) };
+        let link = ViewLink::Alias { parent: memory.clone(), region: Some(region) };
         let cell = Cell::make(Some(value), link, level::current(), 0, seen);
         cell.depends(&memory);
         Ok(cell)
@@ -76,7 +76,7 @@ impl Cell {
         }
         let link = self.state().link.clone();
         let copy = match link {
-            Link::Lift { parent, face: Face::Bits } => {
+            ViewLink::Lift { parent, face: Face::Bits } => {
                 let dtype = self.read()?.dtype();
                 let parent = parent.deep_copy(copies)?;
                 let value = view_dtype(&parent.read()?, dtype)?;
@@ -90,21 +90,26 @@ impl Cell {
     fn copy_at_level(self: &Arc<Cell>, value: &Tensor, copies: &mut Copies) -> Result<Arc<Cell>> {
         let link = self.state().link.clone();
         let copy = match link {
-            Link::View(v) => {
+            ViewLink::View(v) => {
                 let parent = v.parent.deep_copy(copies)?;
                 let _mode = GradMode::set(v.recorded);
                 let value = v.lens.apply(&parent.read()?)?;
                 parent.view(v.lens.clone(), value)?
             }
-            Link::Alias { parent, region } => {
+            ViewLink::Alias { parent, region } => {
                 // The elements are the parent's, the history is this one's: a write to either reaches both.
                 let parent = parent.deep_copy(copies)?;
                 let data = strip(&parent.read()?)?;
                 let data = region.as_ref().map_or_else(|| Ok(data.clone()), |r| part::read(&data, r))?;
                 let value = history::rewrap(&deep_copy(value)?, &data)?;
                 let seen = parent.stamp();
-                let cell =
-                    Cell::make(Some(value), Link::Alias { parent: parent.clone(), region }, level::current(), 0, seen);
+                let cell = Cell::make(
+                    Some(value),
+                    ViewLink::Alias { parent: parent.clone(), region },
+                    level::current(),
+                    0,
+                    seen,
+                );
                 cell.depends(&parent);
                 cell
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Where a cell's elements are.
 #[derive(Clone)]
-pub(super) enum Link {
+pub(super) enum ViewLink {
     /// Here.
     Root,
     View(View),
@@ -45,7 +45,7 @@ impl View {
     pub fn is_recorded(&self) -> bool {
         self.recorded
             && match &self.parent.state().link {
-                Link::View(v) => v.is_recorded(),
+                ViewLink::View(v) => v.is_recorded(),
                 _ => true,
             }
     }
@@ -58,11 +58,11 @@ impl Cell {
     /// The elements of the root that a view shows.
     pub fn region(self: &Arc<Cell>) -> Result<Region> {
         let view = match &self.state().link {
-            Link::View(v) => v.clone(),
+            ViewLink::View(v) => v.clone(),
             _ => bail!(Internal, "only views have a region"),
         };
         let region = region_of(&view)?;
-        if let Link::View(v) = &mut self.state().link {
+        if let ViewLink::View(v) = &mut self.state().link {
             v.region = Some(region.clone());
         }
         Ok(region)
@@ -72,8 +72,8 @@ impl Cell {
     pub fn shown(self: &Arc<Cell>) -> Result<Option<Region>> {
         let link = self.state().link.clone();
         match link {
-            Link::View(_) => self.region().map(Some),
-            Link::Alias { region, .. } => Ok(region),
+            ViewLink::View(_) => self.region().map(Some),
+            ViewLink::Alias { region, .. } => Ok(region),
             _ => Ok(None),
         }
     }
@@ -85,7 +85,7 @@ pub(super) fn region_of(v: &View) -> Result<Region> {
         return Ok(region.clone());
     }
     let parent = match &v.parent.state().link {
-        Link::View(p) => Some(p.clone()),
+        ViewLink::View(p) => Some(p.clone()),
         _ => None,
     };
     let base = match &parent {

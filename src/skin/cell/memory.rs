@@ -8,7 +8,7 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use super::link::Link;
+use super::link::ViewLink;
 use super::{Cell, Face};
 use crate::bail;
 use crate::base::size::Whole;
@@ -38,7 +38,7 @@ impl Cell {
         };
         let part = Layout { offset, ..Layout::contiguous(shape.checked(op)?) };
         let base = match &self.state().link {
-            Link::View(v) => Some(v.root.clone()),
+            ViewLink::View(v) => Some(v.root.clone()),
             _ => None,
         };
         if let Some(base) = base.filter(|b| Arc::ptr_eq(b, &memory)) {
@@ -68,7 +68,7 @@ impl Cell {
         let region = Region::Strided(part);
         let value = part::show(&memory.read()?, &region)?;
         let seen = memory.stamp();
-        let link = Link::Alias { parent: memory.clone(), region: Some(region) };
+        let link = ViewLink::Alias { parent: memory.clone(), region: Some(region) };
         let cell = Cell::make(Some(value), link, level::current(), 0, seen);
         cell.depends(&memory);
         Ok(cell)
@@ -94,7 +94,7 @@ impl Cell {
         let old = self.read()?;
         let array = old.array()?;
         let fixed = array.buffer().is_some_and(|b| b.is_foreign());
-        if fixed || !matches!(self.state().link, Link::Root) {
+        if fixed || !matches!(self.state().link, ViewLink::Root) {
             bail!(
                 Runtime,
                 "{op}(): Trying to resize storage that is not resizable: {n} elements are asked for, and the memory, \
@@ -109,7 +109,7 @@ impl Cell {
         let memory = {
             let mut s = self.state();
             let memory = Cell::root(Tensor::from(larger), s.birth, s.version);
-            s.link = Link::Alias { parent: memory.clone(), region: Some(whole) };
+            s.link = ViewLink::Alias { parent: memory.clone(), region: Some(whole) };
             s.seen = s.version;
             memory
         };

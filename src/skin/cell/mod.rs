@@ -35,7 +35,7 @@ use crate::core::tensor::Payload;
 use crate::core::{LevelId, Meta, Tensor};
 use crate::dense::region::Region;
 use crate::rules::part;
-use link::{Link, MAX_DEPTH, View, flattened};
+use link::{MAX_DEPTH, View, ViewLink, flattened};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// A tensor that others refer to.
@@ -48,7 +48,7 @@ struct State {
     value: Option<Tensor>,
     /// Nodes and tangents of an alias whose value is dropped.
     shell: Option<Tensor>,
-    link: Link,
+    link: ViewLink,
     birth: LevelId,
     /// Counts writes.
     version: u32,
@@ -68,10 +68,10 @@ struct State {
 
 impl Cell {
     pub fn root(value: Tensor, birth: LevelId, version: u32) -> Arc<Cell> {
-        Cell::make(Some(value), Link::Root, birth, version, 0)
+        Cell::make(Some(value), ViewLink::Root, birth, version, 0)
     }
 
-    fn make(value: Option<Tensor>, link: Link, birth: LevelId, version: u32, seen: u32) -> Arc<Cell> {
+    fn make(value: Option<Tensor>, link: ViewLink, birth: LevelId, version: u32, seen: u32) -> Arc<Cell> {
         let state = State {
             value,
             shell: None,
@@ -116,7 +116,7 @@ impl Cell {
     pub fn view(self: &Arc<Cell>, lens: Lens, value: Tensor) -> Result<Arc<Cell>> {
         let base = self.read()?;
         let (root, depth) = match &self.state().link {
-            Link::View(v) => (v.root.clone(), v.depth + 1),
+            ViewLink::View(v) => (v.root.clone(), v.depth + 1),
             _ => (self.clone(), 0),
         };
         let root_value = if depth == 0 { base } else { root.read()? };
@@ -134,7 +134,7 @@ impl Cell {
         let view = if depth < MAX_DEPTH { view } else { flattened(view)? };
         let root = view.root.clone();
         let seen = root.state().version;
-        let cell = Cell::make(Some(value), Link::View(view), level::current(), 0, seen);
+        let cell = Cell::make(Some(value), ViewLink::View(view), level::current(), 0, seen);
         cell.depends(&root);
         Ok(cell)
     }
@@ -147,7 +147,7 @@ impl Cell {
     pub fn as_strided(self: &Arc<Cell>, shape: Shape, strides: &[i64], offset: Option<usize>) -> Result<Arc<Cell>> {
         const OP: &str = "as_strided";
         let root = match &self.state().link {
-            Link::View(v) => Some(v.root.clone()),
+            ViewLink::View(v) => Some(v.root.clone()),
             _ => None,
         };
         let root = root.unwrap_or_else(|| self.clone());
@@ -171,7 +171,7 @@ impl Cell {
         let value = distinct(strip(&self.read()?)?);
         let (parent, region) = self.data_root()?;
         let seen = parent.state().version;
-        let link = Link::Alias { parent: parent.clone(), region };
+        let link = ViewLink::Alias { parent: parent.clone(), region };
         let cell = Cell::make(Some(value), link, level::current(), 0, seen);
         cell.depends(&parent);
         Ok(cell)
@@ -211,7 +211,7 @@ impl Cell {
 
     fn lift(self: &Arc<Cell>, face: Face, value: Tensor, birth: LevelId) -> Arc<Cell> {
         let seen = self.stamp().wrapping_add(face.stamp());
-        let cell = Cell::make(Some(value), Link::Lift { parent: self.clone(), face }, birth, 0, seen);
+        let cell = Cell::make(Some(value), ViewLink::Lift { parent: self.clone(), face }, birth, 0, seen);
         cell.depends(self);
         cell
     }
@@ -220,8 +220,8 @@ impl Cell {
     pub fn face(self: &Arc<Cell>, face: Face, value: Tensor) -> Arc<Cell> {
         // What is the same face of a face is one of the cell below: chains stay short.
         let below = match (&self.state().link, &face) {
-            (Link::Lift { parent, face: Face::Bits }, Face::Bits) => Some(parent.clone()),
-            (Link::Lift { parent, face: Face::Primal { level: a } }, Face::Primal { level: b }) if a == b => {
+            (ViewLink::Lift { parent, face: Face::Bits }, Face::Bits) => Some(parent.clone()),
+            (ViewLink::Lift { parent, face: Face::Primal { level: a } }, Face::Primal { level: b }) if a == b => {
                 Some(parent.clone())
             }
             _ => None,
@@ -235,7 +235,7 @@ impl Cell {
     /// The tangent that this dual tensor was made with, and the object that stands for it.
     pub fn companion(self: &Arc<Cell>, at: LevelId) -> Option<Companion> {
         match &self.state().link {
-            Link::Lift { face: Face::Dual { level, tangent }, .. } if *level == at => tangent.clone(),
+            ViewLink::Lift { face: Face::Dual { level, tangent }, .. } if *level == at => tangent.clone(),
             _ => None,
         }
     }
@@ -245,9 +245,9 @@ impl Cell {
     fn data_root(self: &Arc<Cell>) -> Result<(Arc<Cell>, Option<Region>)> {
         let link = self.state().link.clone();
         match link {
-            Link::Alias { parent, region } => {
+            ViewLink::Alias { parent, region } => {
                 let below =
-                    matches!(parent.state().link, Link::Alias { .. }).then(|| parent.data_root()).transpose()?;
+                    matches!(parent.state().link, ViewLink::Alias { .. }).then(|| parent.data_root()).transpose()?;
                 Ok(match below {
                     None | Some((_, None)) => (parent, region),
                     Some((data, outer)) if region.is_none() => (data, outer),
@@ -256,16 +256,16 @@ impl Cell {
                     }
                 })
             }
-            Link::View(v) => {
+            ViewLink::View(v) => {
                 let region = self.region()?;
                 Ok(match v.root.data_root()? {
                     (data, None) => (data, Some(region)),
                     (data, Some(outer)) => (data, Some(outer.compose(&region)?)),
                 })
             }
-            Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.data_root(),
-            Link::Lift { .. } => Ok((self.clone(), None)),
-            Link::Root => {
+            ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.data_root(),
+            ViewLink::Lift { .. } => Ok((self.clone(), None)),
+            ViewLink::Root => {
                 let value = self.read()?;
                 if !history::has_history(&value) {
                     return Ok((self.clone(), None));
@@ -274,7 +274,7 @@ impl Cell {
                 let data = {
                     let mut s = self.state();
                     let data = Cell::root(plain, s.birth, s.version);
-                    s.link = Link::Alias { parent: data.clone(), region: None };
+                    s.link = ViewLink::Alias { parent: data.clone(), region: None };
                     s.seen = s.version;
                     data
                 };
@@ -293,10 +293,10 @@ impl Cell {
                 return;
             }
             below = match &cell.state().link {
-                Link::Root => None,
-                Link::View(View { parent, .. }) | Link::Alias { parent, .. } | Link::Lift { parent, .. } => {
-                    Some(parent.clone())
-                }
+                ViewLink::Root => None,
+                ViewLink::View(View { parent, .. })
+                | ViewLink::Alias { parent, .. }
+                | ViewLink::Lift { parent, .. } => Some(parent.clone()),
             };
         }
         self.state().successor = Some(by.clone());
@@ -308,9 +308,9 @@ impl Cell {
     /// How often the elements were written to, through whatever face.
     pub fn version(self: &Arc<Cell>) -> u32 {
         let below = match &self.state().link {
-            Link::View(v) => Some(v.root.clone()),
-            Link::Lift { face: Face::Tangent { .. }, .. } | Link::Root => None,
-            Link::Alias { parent, .. } | Link::Lift { parent, .. } => Some(parent.clone()),
+            ViewLink::View(v) => Some(v.root.clone()),
+            ViewLink::Lift { face: Face::Tangent { .. }, .. } | ViewLink::Root => None,
+            ViewLink::Alias { parent, .. } | ViewLink::Lift { parent, .. } => Some(parent.clone()),
         };
         below.map_or_else(|| self.state().version, |cell| cell.version())
     }
@@ -328,7 +328,7 @@ impl Cell {
     /// What changes with each write that this cell's dependents must see.
     fn stamp(self: &Arc<Cell>) -> u32 {
         let root = match &self.state().link {
-            Link::View(v) => Some(v.root.clone()),
+            ViewLink::View(v) => Some(v.root.clone()),
             _ => None,
         };
         root.map_or_else(|| self.state().version, |r| r.state().version)
@@ -341,23 +341,23 @@ impl Cell {
     /// Whether the elements are conjugates of another cell's.
     pub fn is_conjugated(&self) -> bool {
         match &self.state().link {
-            Link::View(v) => v.root.is_conjugated(),
-            Link::Alias { parent, .. } => parent.is_conjugated(),
-            Link::Lift { face, .. } => matches!(face, Face::Numbers { numbers: Numbers::Conjugates, .. }),
-            Link::Root => false,
+            ViewLink::View(v) => v.root.is_conjugated(),
+            ViewLink::Alias { parent, .. } => parent.is_conjugated(),
+            ViewLink::Lift { face, .. } => matches!(face, Face::Numbers { numbers: Numbers::Conjugates, .. }),
+            ViewLink::Root => false,
         }
     }
 
     /// Whether the elements are another cell's, with whose history this one's goes.
     pub fn is_view(&self) -> bool {
-        matches!(self.state().link, Link::View(_))
+        matches!(self.state().link, ViewLink::View(_))
     }
 
     /// The cell that this one is a view of: the root.
     pub fn base(self: &Arc<Cell>) -> Option<Arc<Cell>> {
         let below = match &self.state().link {
-            Link::View(v) => v.root.clone(),
-            Link::Lift { parent, face } if face.shares_memory() => parent.clone(),
+            ViewLink::View(v) => v.root.clone(),
+            ViewLink::Lift { parent, face } if face.shares_memory() => parent.clone(),
             _ => return None,
         };
         Some(below.base().unwrap_or(below))
@@ -370,7 +370,7 @@ impl Cell {
         let own = Layout { shape: value.shape().clone(), strides, offset };
         let link = self.state().link.clone();
         let region = match link {
-            Link::View(v) => {
+            ViewLink::View(v) => {
                 let root = v.root.layout()?;
                 match self.region()? {
                     Region::Strided(l) if root.is_contiguous() => {
@@ -381,10 +381,10 @@ impl Cell {
                 }
             }
             _ if super::read::innermost(&value).is_none_or(|a| a.buffer().is_some()) => return Ok(own),
-            Link::Alias { region: Some(region), .. } => region,
-            Link::Alias { .. } | Link::Root => return Ok(own),
-            Link::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),
-            Link::Lift { .. } => return Ok(own),
+            ViewLink::Alias { region: Some(region), .. } => region,
+            ViewLink::Alias { .. } | ViewLink::Root => return Ok(own),
+            ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),
+            ViewLink::Lift { .. } => return Ok(own),
         };
         Ok(match region {
             Region::Strided(l) => l,
@@ -399,7 +399,7 @@ impl Cell {
     /// Says which object stands for the cell, unless another does or it is a view; returns whether it is so now.
     pub fn claim(&self, host: usize) -> bool {
         let mut s = self.state();
-        let free = s.host == 0 && !matches!(s.link, Link::View(_));
+        let free = s.host == 0 && !matches!(s.link, ViewLink::View(_));
         if free {
             s.host = host;
         }
@@ -416,17 +416,17 @@ impl Cell {
         let (data, _) = self.data_root()?;
         let link = data.state().link.clone();
         match link {
-            Link::Root => {
+            ViewLink::Root => {
                 data.settle_memory()?;
-                if matches!(self.state().link, Link::Alias { .. }) {
+                if matches!(self.state().link, ViewLink::Alias { .. }) {
                     data.state().beside += 1;
                 }
             }
-            Link::Lift { face: Face::Numbers { numbers: Numbers::Conjugates, .. }, .. } => crate::bail!(
+            ViewLink::Lift { face: Face::Numbers { numbers: Numbers::Conjugates, .. }, .. } => crate::bail!(
                 Runtime,
                 "conjugates cannot be shared: they are nowhere in memory; call resolve_conj() before"
             ),
-            Link::Lift { parent, face: Face::Bits | Face::Numbers { .. } } => drop(parent.export()?),
+            ViewLink::Lift { parent, face: Face::Bits | Face::Numbers { .. } } => drop(parent.export()?),
             _ => {}
         }
         self.read()

@@ -1,7 +1,7 @@
 //! What a cell holds, for the garbage collector of the host language.
 
 use super::Cell;
-use super::link::Link;
+use super::link::ViewLink;
 use crate::core::reach::Reach;
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ impl Cell {
             next.reach(reach);
         }
         match &s.link {
-            Link::Root => {}
-            Link::View(v) => {
+            ViewLink::Root => {}
+            ViewLink::View(v) => {
                 v.parent.reach(reach);
                 v.root.reach(reach);
             }
-            Link::Alias { parent, .. } | Link::Lift { parent, .. } => parent.reach(reach),
+            ViewLink::Alias { parent, .. } | ViewLink::Lift { parent, .. } => parent.reach(reach),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reading a cell: its value is made again when what it was made from has moved.
 
 use super::super::history::{rewrap, strip};
-use super::link::{Link, View};
+use super::link::{View, ViewLink};
 use super::{Cell, distinct};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
@@ -17,9 +17,9 @@ impl Cell {
             let (value, root) = {
                 let s = self.state();
                 let root = match &s.link {
-                    Link::View(v) => Some(v.root.clone()),
-                    Link::Alias { parent, .. } | Link::Lift { parent, .. } => Some(parent.clone()),
-                    Link::Root => None,
+                    ViewLink::View(v) => Some(v.root.clone()),
+                    ViewLink::Alias { parent, .. } | ViewLink::Lift { parent, .. } => Some(parent.clone()),
+                    ViewLink::Root => None,
                 };
                 (s.value.clone(), root)
             };
@@ -36,10 +36,10 @@ impl Cell {
         let (source, seen, value) = {
             let s = self.state();
             let source = match &s.link {
-                Link::Root => return s.value.clone().ok_or_else(|| Error::internal("a cell has lost its value")),
-                Link::View(v) => Some(v.root.clone()),
-                Link::Alias { parent, .. } => Some(parent.clone()),
-                Link::Lift { .. } => None,
+                ViewLink::Root => return s.value.clone().ok_or_else(|| Error::internal("a cell has lost its value")),
+                ViewLink::View(v) => Some(v.root.clone()),
+                ViewLink::Alias { parent, .. } => Some(parent.clone()),
+                ViewLink::Lift { .. } => None,
             };
             (source, s.seen, s.value.clone())
         };
@@ -52,15 +52,15 @@ impl Cell {
     /// Whether the elements are here, and were written to so often.
     fn is_root_at(&self, version: u32) -> bool {
         let s = self.state();
-        matches!(s.link, Link::Root) && s.version == version
+        matches!(s.link, ViewLink::Root) && s.version == version
     }
 
     fn read_through(self: &Arc<Cell>, seen: u32, value: Option<Tensor>) -> Result<Tensor> {
         stack::check()?;
         let link = self.state().link.clone();
         match link {
-            Link::Root => value.ok_or_else(|| Error::internal("a cell has lost its value")),
-            Link::View(v) => {
+            ViewLink::Root => value.ok_or_else(|| Error::internal("a cell has lost its value")),
+            ViewLink::View(v) => {
                 v.root.refresh()?;
                 let version = v.root.state().version;
                 match value {
@@ -68,7 +68,7 @@ impl Cell {
                     _ => self.reread(&v, version),
                 }
             }
-            Link::Alias { parent, region } => {
+            ViewLink::Alias { parent, region } => {
                 parent.refresh()?;
                 let version = parent.state().version;
                 match value {
@@ -82,7 +82,7 @@ impl Cell {
                     }
                 }
             }
-            Link::Lift { parent, face } => {
+            ViewLink::Lift { parent, face } => {
                 parent.refresh()?;
                 let version = parent.stamp().wrapping_add(face.stamp());
                 match value {
@@ -118,6 +118,6 @@ impl Cell {
 
     /// Brings the version up to date with what lies below.
     pub(super) fn refresh(self: &Arc<Cell>) -> Result<()> {
-        if matches!(self.state().link, Link::Root) { Ok(()) } else { self.read().map(drop) }
+        if matches!(self.state().link, ViewLink::Root) { Ok(()) } else { self.read().map(drop) }
     }
 }

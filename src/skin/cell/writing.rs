@@ -3,7 +3,7 @@
 use super::super::history::{self, rewrap, strip};
 use super::super::read::innermost;
 use super::super::write::{check_leaf, merge, merge_region};
-use super::link::Link;
+use super::link::ViewLink;
 use super::{Cell, Face};
 use crate::bail;
 use crate::base::Result;
@@ -19,11 +19,11 @@ impl Cell {
         for cell in dependents.iter().filter_map(Weak::upgrade) {
             let dropped = {
                 let mut s = cell.state();
-                if matches!(s.link, Link::Lift { face: Face::Tangent { .. }, .. }) {
+                if matches!(s.link, ViewLink::Lift { face: Face::Tangent { .. }, .. }) {
                     continue;
                 }
                 let value = s.value.take();
-                if let (Some(v), Link::Alias { .. } | Link::Lift { .. }) = (&value, &s.link) {
+                if let (Some(v), ViewLink::Alias { .. } | ViewLink::Lift { .. }) = (&value, &s.link) {
                     s.shell = Some(history::shell(v));
                 }
                 value
@@ -38,8 +38,8 @@ impl Cell {
         check_leaf(op, &self.read()?, false)?;
         let link = self.state().link.clone();
         let view = match link {
-            Link::View(v) => v,
-            Link::Lift { parent, face } => {
+            ViewLink::View(v) => v,
+            ViewLink::Lift { parent, face } => {
                 face.check_beside(op)?;
                 check_leaf(op, &parent.read()?, true)?;
                 return self.check_base(op);
@@ -64,7 +64,7 @@ impl Cell {
 
     /// As [`Cell::check_writable`] for what shows this cell's numbers in another form.
     fn check_base(self: &Arc<Cell>, op: &str) -> Result<()> {
-        let Link::Lift { parent, face: Face::Numbers { .. } } = self.state().link.clone() else { return Ok(()) };
+        let ViewLink::Lift { parent, face: Face::Numbers { .. } } = self.state().link.clone() else { return Ok(()) };
         check_leaf(op, &parent.read()?, true)?;
         let root = parent.of_view();
         check_leaf(op, &root.read()?, true)?;
@@ -74,7 +74,7 @@ impl Cell {
     /// Writes the result of an in-place operator, of this cell's shape and dtype.
     pub fn write(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
         let view = match &self.state().link {
-            Link::View(v) => Some(v.clone()),
+            ViewLink::View(v) => Some(v.clone()),
             _ => None,
         };
         let Some(v) = view else { return self.write_whole(op, new) };
@@ -130,10 +130,10 @@ impl Cell {
     /// caller gives it a value again.
     fn empty_parent(self: &Arc<Cell>, value: &Tensor) -> Option<Arc<Cell>> {
         let parent = match &self.state().link {
-            Link::Alias { parent, region: None } => parent.clone(),
+            ViewLink::Alias { parent, region: None } => parent.clone(),
             _ => return None,
         };
-        if !matches!(parent.state().link, Link::Root) || innermost(value).is_none_or(|a| a.is_exported()) {
+        if !matches!(parent.state().link, ViewLink::Root) || innermost(value).is_none_or(|a| a.is_exported()) {
             return None;
         }
         parent.drop_dependents();
@@ -145,18 +145,18 @@ impl Cell {
     fn install(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
         let link = self.state().link.clone();
         let parent = match &link {
-            Link::Root | Link::View(_) => None,
-            Link::Alias { parent, region } => {
+            ViewLink::Root | ViewLink::View(_) => None,
+            ViewLink::Alias { parent, region } => {
                 parent.write_data(op, region.as_ref(), &strip(&new)?)?;
                 Some(parent)
             }
-            Link::Lift { parent, face } => {
+            ViewLink::Lift { parent, face } => {
                 face.write_beside(op, &new)?;
                 parent.write(op, face.lower(&new, parent)?)?;
                 Some(parent)
             }
         };
-        let beside = if let Link::Lift { face, .. } = &link { face.stamp() } else { 0 };
+        let beside = if let ViewLink::Lift { face, .. } = &link { face.stamp() } else { 0 };
         let seen = parent.map_or(0, |p| p.stamp().wrapping_add(beside));
         self.replace(Some(new), |s| {
             s.version += 1;
@@ -204,14 +204,14 @@ impl Cell {
     /// The cell that this is a view of, or this one.
     pub fn of_view(self: &Arc<Cell>) -> Arc<Cell> {
         match &self.state().link {
-            Link::View(v) => v.root.clone(),
+            ViewLink::View(v) => v.root.clone(),
             _ => self.clone(),
         }
     }
 
     /// Whether it follows from no other cell.
     pub fn is_root(&self) -> bool {
-        matches!(self.state().link, Link::Root)
+        matches!(self.state().link, ViewLink::Root)
     }
 
     /// Values of a level may be written here as if the cell had been made under it, until [`Cell::dismiss`].

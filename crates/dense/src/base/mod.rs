@@ -25,4 +25,4 @@ pub use layout::Layout;
 pub use scalar::Scalar;
 pub use shape::Shape;
 #[doc(hidden)]
-pub use shape::{Form, Strides};
+pub use shape::{Strides, TypedShape};

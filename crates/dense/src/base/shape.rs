@@ -10,7 +10,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 /// What can be said of an array without its elements.
-pub type Form<'a> = (DType, &'a Shape);
+pub type TypedShape<'a> = (DType, &'a Shape);
 /// Element strides, one per dimension. Zero and negative strides are legal.
 pub type Strides = SmallVec<[isize; 6]>;
 

@@ -4,7 +4,7 @@ use super::buffer::Buffer;
 use super::parallel::Shared;
 use super::strided::by_width;
 use super::{copy, threads};
-use crate::base::{DType, Element, Error, Form, Layout, Result, Scalar, Shape, Strides};
+use crate::base::{DType, Element, Error, Layout, Result, Scalar, Shape, Strides, TypedShape};
 use crate::{bail, match_dtype};
 use std::ops::ControlFlow;
 use std::ops::Range;
@@ -249,7 +249,7 @@ impl Array {
     }
     /// What can be said of it without its elements.
     #[inline]
-    pub fn form(&self) -> Form<'_> {
+    pub fn form(&self) -> TypedShape<'_> {
         (self.dtype, &self.shape)
     }
     #[inline]

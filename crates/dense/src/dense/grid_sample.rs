@@ -7,11 +7,11 @@ use super::array::Written;
 use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
-use crate::base::{DType, Element, Form, Result, Shape};
+use crate::base::{DType, Element, Result, Shape, TypedShape};
 use num_traits::Float;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum Interpolation {
     Linear,
     Nearest,
     Cubic,
@@ -28,7 +28,7 @@ pub enum Padding {
 /// How samples are taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sampling {
-    pub mode: Mode,
+    pub mode: Interpolation,
     pub padding: Padding,
     /// Whether -1 and 1 are the centres of the outermost elements, and not their outer edges.
     pub align_corners: bool,
@@ -38,13 +38,13 @@ pub struct Sampling {
     pub sizes: Vec<usize>,
 }
 
-impl Mode {
+impl Interpolation {
     /// The largest order of a derivative that is not zero.
     pub fn degree(self) -> usize {
         match self {
-            Mode::Linear => 1,
-            Mode::Nearest => 0,
-            Mode::Cubic => 3,
+            Interpolation::Linear => 1,
+            Interpolation::Nearest => 0,
+            Interpolation::Cubic => 3,
         }
     }
 }
@@ -64,7 +64,7 @@ fn of<T: Float>(x: f64) -> T {
 
 /// One axis of `size` elements.
 struct Axis {
-    mode: Mode,
+    mode: Interpolation,
     padding: Padding,
     align: bool,
     order: usize,
@@ -139,7 +139,7 @@ impl Axis {
             (taps.at[taps.count], taps.weight[taps.count]) = (at, weight);
             taps.count += 1;
         };
-        if self.mode == Mode::Cubic {
+        if self.mode == Interpolation::Cubic {
             let first = u.floor();
             let weights = cubic(u - first, self.order);
             let scale = scale.powi(self.order as i32);
@@ -151,8 +151,8 @@ impl Axis {
         }
         let (u, moves) = self.padded(u);
         match (self.mode, self.order) {
-            (Mode::Nearest, 0) => put(self.element(nearest(u)), T::one()),
-            (Mode::Linear, 0) => {
+            (Interpolation::Nearest, 0) => put(self.element(nearest(u)), T::one()),
+            (Interpolation::Linear, 0) => {
                 let first = u.floor();
                 put(self.element(first), first + T::one() - u);
                 // At an end that everything beyond it is moved to, the sample is the element there, whatever is beside it.
@@ -161,13 +161,13 @@ impl Axis {
                 }
             }
             // Where the position does not move the weights are constant, whatever the elements are.
-            (Mode::Linear, 1) if !moves.is_zero() => {
+            (Interpolation::Linear, 1) if !moves.is_zero() => {
                 put(self.element(u.floor()), -(scale * moves));
                 put(self.element(u.floor() + T::one()), scale * moves);
             }
             _ => {}
         }
-        taps.lost = self.mode == Mode::Linear && !u.is_finite();
+        taps.lost = self.mode == Interpolation::Linear && !u.is_finite();
         taps
     }
 }
@@ -247,7 +247,7 @@ impl Walk<'_> {
 ///
 /// # Errors
 /// `Internal` if the shapes do not belong together: callers have checked them.
-pub fn sampled_shape(input: Form<'_>, grid: Form<'_>, s: &Sampling) -> Result<Shape> {
+pub fn sampled_shape(input: TypedShape<'_>, grid: TypedShape<'_>, s: &Sampling) -> Result<Shape> {
     let rank = s.sizes.len();
     if input.1.rank() != rank + 2 || input.1[2..] != s.sizes[..] {
         bail!(Internal, "grid_sample(): an input of shape {} for sizes {:?}", input.1, s.sizes);
@@ -259,11 +259,11 @@ pub fn sampled_shape(input: Form<'_>, grid: Form<'_>, s: &Sampling) -> Result<Sh
 ///
 /// # Errors
 /// As [`sampled_shape`].
-pub fn spread_shape(g: Form<'_>, grid: Form<'_>, s: &Sampling) -> Result<Shape> {
+pub fn spread_shape(g: TypedShape<'_>, grid: TypedShape<'_>, s: &Sampling) -> Result<Shape> {
     exchanged(g, grid, s, &s.sizes)
 }
 
-fn exchanged(x: Form<'_>, grid: Form<'_>, s: &Sampling, last: &[usize]) -> Result<Shape> {
+fn exchanged(x: TypedShape<'_>, grid: TypedShape<'_>, s: &Sampling, last: &[usize]) -> Result<Shape> {
     let rank = s.sizes.len();
     let fits = x.1.rank() == rank + 2
         && grid.1.rank() == rank + 2

@@ -19,7 +19,7 @@ fn allowed(on: bool) -> bool {
 
 /// The modes that blocks of one manager replaced, innermost last.
 #[derive(Default)]
-struct Before(Mutex<Vec<level::Mode>>);
+struct Before(Mutex<Vec<level::SavedMode>>);
 
 impl Before {
     fn enter(&self, py: Python<'_>, on: bool) -> PyResult<()> {
@@ -89,7 +89,7 @@ switch! {
 #[pyclass(frozen, subclass, name = "set_grad_enabled", module = "pullback")]
 pub struct SetGradEnabled {
     mode: bool,
-    before: level::Mode,
+    before: level::SavedMode,
 }
 
 #[pymethods]
@@ -128,7 +128,7 @@ impl SetGradEnabled {
 pub struct InferenceMode {
     mode: bool,
     /// Inference mode and grad mode before.
-    before: Mutex<Vec<(bool, level::Mode)>>,
+    before: Mutex<Vec<(bool, level::SavedMode)>>,
 }
 
 #[pymethods]

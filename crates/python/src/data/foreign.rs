@@ -62,14 +62,14 @@ const NOT_SWAPPED: c_int = 0x200;
 const WRITEABLE: c_int = 0x400;
 
 /// What keeps the memory of another object alive.
-enum Owner {
+enum ForeignOwner {
     View(PyUntypedBuffer),
     /// A capsule, which holds the object, and the object.
     Capsule(Py<PyAny>, Py<PyAny>),
 }
 
 /// An owner, released with the interpreter attached.
-struct Guard(ManuallyDrop<Owner>);
+struct Guard(ManuallyDrop<ForeignOwner>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -77,8 +77,8 @@ impl Drop for Guard {
         let owner = unsafe { ManuallyDrop::take(&mut self.0) };
         // When the interpreter is gone, so is the owner of the memory.
         let _ = Python::try_attach(|py| match owner {
-            Owner::View(view) => view.release(py),
-            Owner::Capsule(capsule, array) => drop((capsule, array)),
+            ForeignOwner::View(view) => view.release(py),
+            ForeignOwner::Capsule(capsule, array) => drop((capsule, array)),
         });
     }
 }
@@ -86,7 +86,7 @@ impl Drop for Guard {
 impl Lender for Guard {
     /// An array that owns its memory, and that only this and the capsule refer to.
     fn is_sole(&self) -> bool {
-        let Owner::Capsule(capsule, array) = &*self.0 else { return false };
+        let ForeignOwner::Capsule(capsule, array) = &*self.0 else { return false };
         let alone = |py: Python<'_>| {
             // SAFETY: both are live objects.
             let references = |o: &Py<PyAny>| unsafe { gil::references(py, o.as_ptr()) };
@@ -106,7 +106,7 @@ impl Lender for Guard {
 
 /// What an object's memory looks like.
 pub struct Foreign {
-    owner: Owner,
+    owner: ForeignOwner,
     readonly: bool,
     /// The first element.
     start: *mut u8,
@@ -158,7 +158,7 @@ impl Foreign {
         };
         let (readonly, start) = (view.readonly(), view.buf_ptr().cast());
         let (shape, strides) = (Shape::new(view.shape()), view.strides().into());
-        Ok(Foreign::new(Owner::View(view), readonly, start, dtype, shape, strides))
+        Ok(Foreign::new(ForeignOwner::View(view), readonly, start, dtype, shape, strides))
     }
 
     /// The memory of a NumPy array; `None` for other objects, and for elements that the buffer protocol must explain.
@@ -190,10 +190,24 @@ impl Foreign {
             },
         };
         let (readonly, start) = (i.flags & WRITEABLE == 0, i.data.cast());
-        Some(Foreign::new(Owner::Capsule(object.unbind(), o.clone().unbind()), readonly, start, dtype, shape, strides))
+        Some(Foreign::new(
+            ForeignOwner::Capsule(object.unbind(), o.clone().unbind()),
+            readonly,
+            start,
+            dtype,
+            shape,
+            strides,
+        ))
     }
 
-    fn new(owner: Owner, readonly: bool, start: *mut u8, dtype: DType, shape: Shape, byte_strides: Strides) -> Foreign {
+    fn new(
+        owner: ForeignOwner,
+        readonly: bool,
+        start: *mut u8,
+        dtype: DType,
+        shape: Shape,
+        byte_strides: Strides,
+    ) -> Foreign {
         let size = dtype.size() as isize;
         let strides = byte_strides.iter().map(|s| s.div_euclid(size)).collect();
         // The lowest element, if there is one; what does not fit is refused by `over_memory`.

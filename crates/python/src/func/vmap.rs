@@ -98,13 +98,13 @@ pub fn randomness_name(randomness: Randomness) -> &'static str {
 }
 
 /// A result: of one chunk, or of all.
-enum Out<'py> {
+enum MappedOutput<'py> {
     /// With the dimension of the batch.
     Stacked(Tensor, usize),
     Object(Bound<'py, PyAny>),
 }
 
-type Outs<'py> = SmallVec<[Out<'py>; 2]>;
+type Outs<'py> = SmallVec<[MappedOutput<'py>; 2]>;
 
 impl Vmap {
     pub fn options(&self, options: &Bound<'_, PyDict>) -> PyResult<()> {
@@ -136,8 +136,8 @@ impl Vmap {
         let (outs, tree) = run::batched(members, run, |parts| joined(t, call.py(), parts))?;
         let py = call.py();
         let objects = outs.into_iter().map(|out| match out {
-            Out::Stacked(value, _) => object(py, value),
-            Out::Object(o) => Ok(o),
+            MappedOutput::Stacked(value, _) => object(py, value),
+            MappedOutput::Object(o) => Ok(o),
         });
         tree.of_objects(py, objects.collect::<PyResult<SmallVec<[_; 2]>>>()?)
     }
@@ -300,23 +300,28 @@ fn joined<'py>(t: &Transform, py: Python<'py>, mut parts: Vec<(Outs<'py>, Tree)>
     let mut joined = Outs::new();
     for k in 0..parts[0].1.len() {
         let stacked = |p: &'_ (Outs<'py>, Tree)| match &p.0[k] {
-            Out::Stacked(value, dim) => Some((value.clone(), *dim)),
-            Out::Object(_) => None,
+            MappedOutput::Stacked(value, dim) => Some((value.clone(), *dim)),
+            MappedOutput::Object(_) => None,
         };
         let chunks: SmallVec<[(Tensor, usize); 4]> = parts.iter().filter_map(stacked).collect();
         joined.push(match (chunks.first(), &parts[0].0[k]) {
             (Some(&(_, dim)), _) => {
                 let values: SmallVec<[&Tensor; 4]> = chunks.iter().map(|c| &c.0).collect();
-                Out::Stacked(basis::cat(&values, dim)?, dim)
+                MappedOutput::Stacked(basis::cat(&values, dim)?, dim)
             }
-            (None, Out::Object(o)) => Out::Object(o.clone()),
-            (None, Out::Stacked(..)) => continue,
+            (None, MappedOutput::Object(o)) => MappedOutput::Object(o.clone()),
+            (None, MappedOutput::Stacked(..)) => continue,
         });
     }
     Ok((joined, parts.swap_remove(0).1))
 }
 
-fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: Option<i64>) -> PyResult<Out<'py>> {
+fn lower_leaf<'py>(
+    t: &Transform,
+    batch: &Batch,
+    leaf: &Bound<'py, PyAny>,
+    dim: Option<i64>,
+) -> PyResult<MappedOutput<'py>> {
     let value = tensor_value(leaf);
     let (value, dim) = match (value, dim) {
         (Some(value), Some(dim)) => (value, dim),
@@ -330,9 +335,9 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
                 return Err(fail(ErrorKind::Value, message).into());
             };
             let is_member = has_level(&value, batch.level());
-            return Ok(Out::Object(if is_member { object(leaf.py(), one)? } else { leaf.clone() }));
+            return Ok(MappedOutput::Object(if is_member { object(leaf.py(), one)? } else { leaf.clone() }));
         }
-        (None, None) => return Ok(Out::Object(leaf.clone())),
+        (None, None) => return Ok(MappedOutput::Object(leaf.clone())),
         (None, Some(_)) => {
             let message = format!(
                 "{}: the function must only return Tensors, got type {}; set its out_dims to None for other results",
@@ -353,5 +358,5 @@ fn lower_leaf<'py>(t: &Transform, batch: &Batch, leaf: &Bound<'py, PyAny>, dim: 
         return Err(fail(ErrorKind::Index, message).into());
     }
     let dim = dim.rem_euclid(rank) as usize;
-    Ok(Out::Stacked(batch.lower(&value, dim)?, dim))
+    Ok(MappedOutput::Stacked(batch.lower(&value, dim)?, dim))
 }

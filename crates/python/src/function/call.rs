@@ -6,7 +6,7 @@ use super::inputs::{Inputs, Leaf};
 use super::method::Method;
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, TENSOR, pair};
-use super::saved::{Classic, Place, Sorter};
+use super::saved::{Classic, SavedPlace, Sorter};
 use super::written::Written;
 use super::{Objects, optional, reach};
 use crate::door::vectorcall::invoke_named;
@@ -278,10 +278,10 @@ impl Call {
         let noted = self.note(&objects, values, &mut parsed, &dirty)?;
         let constant = taken.constants(&parsed.objects);
         let mut sorter = Sorter::new(self, values, &objects, &mut parsed, &noted);
-        let backward = sorter.list(py, taken.backward.as_deref(), Place::Backward);
-        let forward = sorter.list(py, taken.forward.as_deref(), Place::Forward);
+        let backward = sorter.list(py, taken.backward.as_deref(), SavedPlace::Backward);
+        let forward = sorter.list(py, taken.forward.as_deref(), SavedPlace::Forward);
         let adopted = taken.adopted.iter().enumerate();
-        let adopted = adopted.map(|(k, o)| sorter.origin(o.bind(py), Place::Adopted(k))).collect();
+        let adopted = adopted.map(|(k, o)| sorter.origin(o.bind(py), SavedPlace::Adopted(k))).collect();
         let spoilt = sorter.spoilt;
         let classic = Classic {
             backward,

@@ -17,7 +17,7 @@ use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::origin::{Origin, at_here};
 use pullback::core::reach::Reach;
 use pullback::core::{Forward, Set, Tangents, Tensor};
-use pullback::function::rules::{At, Part, Place, Primal, Rules, Turn, apply_rules, state_of};
+use pullback::function::rules::{At, Part, Primal, ResidualPlace, Rules, Turn, apply_rules, state_of};
 use pullback::function::{self, Followers, Rule};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
@@ -147,8 +147,8 @@ impl Given {
         let mut residuals = SmallVec::new();
         for r in further {
             let place = match objects[1..].iter().position(|o| o.is(&r)) {
-                Some(i) => Place::Input(i),
-                None => Place::Output(parsed.place(&r).unwrap_or_else(|| {
+                Some(i) => ResidualPlace::Input(i),
+                None => ResidualPlace::Output(parsed.place(&r).unwrap_or_else(|| {
                     parsed.objects.push(r);
                     parsed.objects.len() - 1
                 })),

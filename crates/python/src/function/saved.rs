@@ -29,7 +29,7 @@ pub enum Origin {
 
 /// The place of a hidden output among what a ctx was given.
 #[derive(Clone, Copy)]
-pub enum Place {
+pub enum SavedPlace {
     Backward(usize),
     Forward(usize),
     Adopted(usize),
@@ -41,7 +41,7 @@ pub struct Classic {
     pub backward: Option<Vec<Origin>>,
     pub forward: Option<Vec<Origin>>,
     pub adopted: Vec<Origin>,
-    pub hidden: Vec<Place>,
+    pub hidden: Vec<SavedPlace>,
     /// Whether some of it is what the forward recorded itself, under `enable_grad`.
     pub recorded: bool,
     pub constant: Set,
@@ -87,9 +87,9 @@ impl Call {
             |list: &Option<Vec<Option<Py<PyAny>>>>, k: usize| list.as_ref()?.get(k)?.as_ref().map(|o| o.clone_ref(py));
         for place in places {
             let object = match *place {
-                Place::Backward(k) => entry(&taken.backward, k),
-                Place::Forward(k) => entry(&taken.forward, k),
-                Place::Adopted(k) => taken.adopted.get(k).map(|o| o.clone_ref(py)),
+                SavedPlace::Backward(k) => entry(&taken.backward, k),
+                SavedPlace::Forward(k) => entry(&taken.forward, k),
+                SavedPlace::Adopted(k) => taken.adopted.get(k).map(|o| o.clone_ref(py)),
             };
             let value = object.and_then(|o| value_of(o.bind(py)));
             tensors.push(value.ok_or_else(|| self.error("its forward saved something else the second time"))?);
@@ -297,7 +297,7 @@ pub struct Sorter<'a, 'py> {
     objects: &'a [Bound<'py, PyAny>],
     parsed: &'a mut Parsed<'py>,
     noted: &'a Noted,
-    pub hidden: Vec<Place>,
+    pub hidden: Vec<SavedPlace>,
     /// Whether the forward recorded some of it itself.
     pub recorded: bool,
     /// A changed argument among it that a backward must not read.
@@ -319,7 +319,7 @@ impl<'a, 'py> Sorter<'a, 'py> {
         &mut self,
         py: Python<'_>,
         objects: Option<&[Option<Py<PyAny>>]>,
-        place: impl Fn(usize) -> Place,
+        place: impl Fn(usize) -> SavedPlace,
     ) -> Option<Vec<Origin>> {
         let origin = |(k, o): (usize, &Option<Py<PyAny>>)| match o {
             None => Origin::None,
@@ -328,7 +328,7 @@ impl<'a, 'py> Sorter<'a, 'py> {
         Some(objects?.iter().enumerate().map(origin).collect())
     }
 
-    pub fn origin(&mut self, o: &Bound<'_, PyAny>, place: Place) -> Origin {
+    pub fn origin(&mut self, o: &Bound<'_, PyAny>, place: SavedPlace) -> Origin {
         let output = self.parsed.objects.iter().position(|x| x.is(o));
         if let Some(i) = self.objects.iter().position(|x| x.is(o))
             && let Leaf::Tensor { index, .. } = self.call.inputs.leaves[i]

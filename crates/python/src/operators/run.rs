@@ -24,7 +24,7 @@ type FastCall = unsafe extern "C" fn(Object, *const Object, ffi::Py_ssize_t, Obj
 /// How an entry is called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Form {
+pub enum CallForm {
     Function,
     Method,
     Inplace,
@@ -34,12 +34,19 @@ pub enum Form {
 static BINDABLE: OnceLock<Vec<Bindable>> = OnceLock::new();
 
 #[inline(never)]
-unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py_ssize_t, kwnames: Object) -> Object {
+unsafe fn run(
+    i: usize,
+    form: CallForm,
+    slf: Object,
+    args: *const Object,
+    n: ffi::Py_ssize_t,
+    kwnames: Object,
+) -> Object {
     let called = |py: Python<'_>| {
         // SAFETY: trampolines are only made for entries of the list.
         let b = unsafe { BINDABLE.get().unwrap_unchecked().get_unchecked(i) };
         let mut slots: Slots = [null_mut(); MAX_PARAMS + 1];
-        let skip = usize::from(matches!(form, Form::Method | Form::Inplace));
+        let skip = usize::from(matches!(form, CallForm::Method | CallForm::Inplace));
         if skip == 1 {
             slots[0] = slf;
         }
@@ -53,12 +60,12 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
         {
             return Ok(out?.into_ptr());
         }
-        if !slots[OUT].is_null() && form != Form::Function {
+        if !slots[OUT].is_null() && form != CallForm::Function {
             return Err(b
                 .error("got an unexpected keyword argument 'out'; the function of that name takes it".into())
                 .into());
         }
-        if matches!(form, Form::Inplace | Form::InplaceFunction) {
+        if matches!(form, CallForm::Inplace | CallForm::InplaceFunction) {
             return inplace(py, b, &slots);
         }
         if !slots[OUT].is_null() {
@@ -84,15 +91,15 @@ unsafe fn run(i: usize, form: Form, slf: Object, args: *const Object, n: ffi::Py
 
 /// What the door is told of a call.
 #[cold]
-fn callable_of(e: &'static Entry, form: Form) -> Callable {
+fn callable_of(e: &'static Entry, form: CallForm) -> Callable {
     let names = method_names(e);
     let name = names.first().copied().unwrap_or(e.name);
     match form {
-        Form::Function => Callable { kind: Access::Function, name: e.name },
-        Form::Method if e.flags.has(Flags::PROPERTY) => Callable { kind: Access::Getter, name: e.short_name() },
-        Form::Method => Callable { kind: Access::Method, name },
-        Form::Inplace => Callable { kind: Access::Inplace, name },
-        Form::InplaceFunction => Callable { kind: Access::InplaceFunction, name },
+        CallForm::Function => Callable { kind: Access::Function, name: e.name },
+        CallForm::Method if e.flags.has(Flags::PROPERTY) => Callable { kind: Access::Getter, name: e.short_name() },
+        CallForm::Method => Callable { kind: Access::Method, name },
+        CallForm::Inplace => Callable { kind: Access::Inplace, name },
+        CallForm::InplaceFunction => Callable { kind: Access::InplaceFunction, name },
     }
 }
 
@@ -219,10 +226,10 @@ unsafe extern "C" fn trampoline<const HI: usize, const LO: usize, const FORM: u8
     kwnames: Object,
 ) -> Object {
     let form = match FORM {
-        0 => Form::Function,
-        1 => Form::Method,
-        2 => Form::Inplace,
-        _ => Form::InplaceFunction,
+        0 => CallForm::Function,
+        1 => CallForm::Method,
+        2 => CallForm::Inplace,
+        _ => CallForm::InplaceFunction,
     };
     // SAFETY: called by the interpreter with what METH_FASTCALL | METH_KEYWORDS promises.
     unsafe { run(HI * 16 + LO, form, slf, args, n, kwnames) }

@@ -1,7 +1,7 @@
 //! Errors across the border, and the user's line in the Python program.
 
 use pullback::base::{Error, ErrorKind};
-use pullback::core::origin::{Line, Place};
+use pullback::core::origin::{Line, LineSource};
 use pyo3::exceptions::{
     PyBufferError, PyIndexError, PyNotImplementedError, PyOverflowError, PyRecursionError, PyRuntimeError, PyTypeError,
     PyValueError,
@@ -210,7 +210,7 @@ struct UserLine {
     at: Spot,
 }
 
-impl Place for UserLine {
+impl LineSource for UserLine {
     /// The file relative to the working directory where it lies below it.
     fn text(&self) -> String {
         let text = Python::try_attach(|py| {

@@ -14,7 +14,7 @@ pub use patches::{fold, fold_shape, unfold, unfold_shape};
 
 use super::{Array, copy};
 use crate::bail;
-use crate::base::{DType, Error, Form, Result, Shape};
+use crate::base::{DType, Error, Result, Shape, TypedShape};
 use num_complex::Complex;
 use unrolled::Unrolled;
 
@@ -90,19 +90,19 @@ pub fn of_bools(op: &str) -> Error {
 ///
 /// # Errors
 /// Those of [`forward`]; so for the next two.
-pub fn forward_form(x: Form<'_>, w: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+pub fn forward_form(x: TypedShape<'_>, w: TypedShape<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
     let [n, _, o] = check("conv", p, Some(x.1), Some(w.1), None)?;
     Ok((check_dtypes("conv", x.0, w.0)?, p.y_shape(n, o).checked("conv")?))
 }
 
 /// Dtype and shape of [`input_grad`].
-pub fn input_grad_form(dy: Form<'_>, w: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+pub fn input_grad_form(dy: TypedShape<'_>, w: TypedShape<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
     let [n, c, _] = check("conv_transpose", p, None, Some(w.1), Some(dy.1))?;
     Ok((check_dtypes("conv_transpose", dy.0, w.0)?, p.x_shape(n, c).checked("conv_transpose")?))
 }
 
 /// Dtype and shape of [`weight_grad`].
-pub fn weight_grad_form(x: Form<'_>, dy: Form<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
+pub fn weight_grad_form(x: TypedShape<'_>, dy: TypedShape<'_>, p: &ConvParams) -> Result<(DType, Shape)> {
     let [_, c, o] = check("conv_weight_grad", p, Some(x.1), None, Some(dy.1))?;
     Ok((check_dtypes("conv_weight_grad", x.0, dy.0)?, p.w_shape(o, c / p.groups).checked("conv_weight_grad")?))
 }

@@ -3,7 +3,7 @@
 use super::find_bad;
 use super::moves::by_width;
 use crate::bail;
-use crate::base::{Form, Result, Shape};
+use crate::base::{Result, Shape, TypedShape};
 use crate::dense::array::{Array, Written};
 use crate::dense::parallel::{self, Shared};
 use crate::dense::reduce::plan::{Axis, Walk, volume};
@@ -28,7 +28,7 @@ pub(super) fn size_at(shape: &Shape, d: usize) -> usize {
 }
 
 /// An error if an array like this cannot be indexed along `dim` by indices like these; 0-d counts as one element.
-pub fn check_index(op: &str, a: &Shape, (dtype, index): Form<'_>, dim: usize) -> Result<()> {
+pub fn check_index(op: &str, a: &Shape, (dtype, index): TypedShape<'_>, dim: usize) -> Result<()> {
     super::require_indices(op, dtype)?;
     if index.numel() == 0 {
         return Ok(());

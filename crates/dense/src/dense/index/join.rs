@@ -4,7 +4,7 @@
 
 use super::moves::copy_to;
 use crate::bail;
-use crate::base::{DType, Form, Layout, Result, Shape, size};
+use crate::base::{DType, Layout, Result, Shape, TypedShape, size};
 use crate::dense::array::{Array, Written};
 
 /// The parts behind each other along `dim`. All have one dtype, and sizes that differ along `dim` only; 1-d parts
@@ -39,7 +39,11 @@ fn is_used(shape: &Shape) -> bool {
 }
 
 /// The shape of parts that count, if there are any.
-fn joined<'a>(dtype: DType, mut used: impl Iterator<Item = Form<'a>> + Clone, dim: usize) -> Result<Option<Shape>> {
+fn joined<'a>(
+    dtype: DType,
+    mut used: impl Iterator<Item = TypedShape<'a>> + Clone,
+    dim: usize,
+) -> Result<Option<Shape>> {
     let all = used.clone();
     let Some((_, first)) = used.next() else { return Ok(None) };
     let rank = first.rank();
@@ -75,7 +79,7 @@ fn joined<'a>(dtype: DType, mut used: impl Iterator<Item = Form<'a>> + Clone, di
 }
 
 /// Dtype and shape of [`cat`], whose errors it has.
-pub fn joined_form<'a>(parts: impl Iterator<Item = Form<'a>> + Clone, dim: usize) -> Result<(DType, Shape)> {
+pub fn joined_form<'a>(parts: impl Iterator<Item = TypedShape<'a>> + Clone, dim: usize) -> Result<(DType, Shape)> {
     let Some((dtype, any)) = parts.clone().next() else { bail!(Value, "cat(): expected a non-empty list of Tensors") };
     let shape = joined(dtype, parts.filter(|p| is_used(p.1)), dim)?;
     Ok((dtype, shape.unwrap_or_else(|| any.clone())))

@@ -4,7 +4,7 @@ use super::find_bad;
 use super::gather::{index_axes, prepare, size_at};
 use super::moves::{by_width, fresh_copy};
 use crate::bail;
-use crate::base::{DType, Element, Form, Result, Scalar};
+use crate::base::{DType, Element, Result, Scalar, TypedShape};
 use crate::dense::array::Array;
 use crate::dense::copy::{Convert, cast};
 use crate::dense::reduce::op::{Max, Min, Op, Prod, Sum};
@@ -133,7 +133,13 @@ fn fold_with(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, fold: 
 }
 
 /// An error if elements like `src` cannot be written into an array like `a` at indices like these along `dim`.
-pub fn check_scatter(op: &str, a: Form<'_>, index: Form<'_>, src: Form<'_>, dim: usize) -> Result<()> {
+pub fn check_scatter(
+    op: &str,
+    a: TypedShape<'_>,
+    index: TypedShape<'_>,
+    src: TypedShape<'_>,
+    dim: usize,
+) -> Result<()> {
     if a.0 != src.0 {
         bail!(Runtime, "{op}(): Expected self.dtype to be equal to src.dtype, got {} and {}", a.0, src.0);
     }

@@ -2,7 +2,7 @@
 
 use super::scalar::Scalar;
 use crate::bail;
-use crate::base::{Element, Form, Result, Shape, Strides};
+use crate::base::{Element, Result, Shape, Strides, TypedShape};
 use crate::dense::matmul::Mat;
 use crate::dense::{Array, threads};
 
@@ -97,7 +97,7 @@ pub fn for_each(count: usize, flops: usize, f: impl Fn(usize) + Sync) {
 }
 
 /// Checks what all decompositions ask of their argument.
-pub fn check(op: &str, (dtype, shape): Form<'_>) -> Result<()> {
+pub fn check(op: &str, (dtype, shape): TypedShape<'_>) -> Result<()> {
     if shape.rank() < 2 {
         bail!(Runtime, "{op}: The input tensor A must have at least 2 dimensions.");
     }
@@ -111,7 +111,7 @@ pub fn check(op: &str, (dtype, shape): Form<'_>) -> Result<()> {
 }
 
 /// [`check`], and that the matrices are square.
-pub fn check_square(op: &str, a: Form<'_>) -> Result<()> {
+pub fn check_square(op: &str, a: TypedShape<'_>) -> Result<()> {
     check(op, a)?;
     let (m, n) = (a.1[a.1.rank() - 2], a.1[a.1.rank() - 1]);
     if m != n {
@@ -121,7 +121,7 @@ pub fn check_square(op: &str, a: Form<'_>) -> Result<()> {
 }
 
 /// Checks two operands of one dtype.
-pub fn check_same(op: &str, a: Form<'_>, b: Form<'_>) -> Result<()> {
+pub fn check_same(op: &str, a: TypedShape<'_>, b: TypedShape<'_>) -> Result<()> {
     if a.0 != b.0 {
         bail!(
             Runtime,

@@ -3,7 +3,7 @@
 use super::batch::{check, check_same, check_square, with};
 use crate::bail;
 use crate::base::shape::broadcast2;
-use crate::base::{Form, Result, Shape};
+use crate::base::{Result, Shape, TypedShape};
 
 fn lead(a: &Shape) -> Shape {
     Shape::new(&a[..a.rank() - 2])
@@ -16,13 +16,13 @@ fn sizes(a: &Shape) -> (usize, usize) {
 ///
 /// # Errors
 /// Those of the routines; so for all functions here.
-pub fn of_square(op: &str, a: Form<'_>) -> Result<Shape> {
+pub fn of_square(op: &str, a: TypedShape<'_>) -> Result<Shape> {
     check_square(op, a)?;
     Ok(lead(a.1))
 }
 
 /// Of `qr`: q and r.
-pub fn qr(a: Form<'_>, complete: bool) -> Result<[Shape; 2]> {
+pub fn qr(a: TypedShape<'_>, complete: bool) -> Result<[Shape; 2]> {
     check("linalg.qr", a)?;
     let (lead, (m, n)) = (lead(a.1), sizes(a.1));
     let k = if complete { m } else { m.min(n) };
@@ -30,7 +30,7 @@ pub fn qr(a: Form<'_>, complete: bool) -> Result<[Shape; 2]> {
 }
 
 /// Of `svd`: u, s and vh.
-pub fn svd(a: Form<'_>, full: bool) -> Result<[Shape; 3]> {
+pub fn svd(a: TypedShape<'_>, full: bool) -> Result<[Shape; 3]> {
     check("linalg.svd", a)?;
     let (lead, (m, n)) = (lead(a.1), sizes(a.1));
     let k = m.min(n);
@@ -39,7 +39,7 @@ pub fn svd(a: Form<'_>, full: bool) -> Result<[Shape; 3]> {
 }
 
 /// Of [`super::solve`].
-pub fn solve(a: Form<'_>, b: Form<'_>) -> Result<Shape> {
+pub fn solve(a: TypedShape<'_>, b: TypedShape<'_>) -> Result<Shape> {
     const OP: &str = "linalg.solve";
     check_square(OP, a)?;
     check_same(OP, a, b)?;
@@ -57,7 +57,7 @@ pub(super) fn check_rows(op: &str, n: usize, b: &Shape) -> Result<()> {
 }
 
 /// Of [`super::solve_triangular`].
-pub fn solve_triangular(a: Form<'_>, b: Form<'_>, left: bool) -> Result<Shape> {
+pub fn solve_triangular(a: TypedShape<'_>, b: TypedShape<'_>, left: bool) -> Result<Shape> {
     const OP: &str = "linalg.solve_triangular";
     check_square(OP, a)?;
     check_same(OP, a, b)?;

@@ -18,7 +18,7 @@ pub use kernel::{Mat, MatMut, ProductElement};
 use super::array::Written;
 use super::{Array, copy, threads};
 use crate::bail;
-use crate::base::{DType, Error, Form, Result, Shape};
+use crate::base::{DType, Error, Result, Shape, TypedShape};
 use kernel::Product;
 use num_complex::Complex;
 use plan::{Operands, ProductPlan};
@@ -62,7 +62,7 @@ pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
     }
 }
 
-fn check((dtype, a): Form<'_>, (other, b): Form<'_>) -> Result<()> {
+fn check((dtype, a): TypedShape<'_>, (other, b): TypedShape<'_>) -> Result<()> {
     if a.rank() < 2 || b.rank() < 2 {
         bail!(Runtime, "matmul(): both arguments need at least 2 dimensions, got shapes {a} and {b}");
     }
@@ -81,7 +81,7 @@ fn check((dtype, a): Form<'_>, (other, b): Form<'_>) -> Result<()> {
 ///
 /// # Errors
 /// Those of [`matmul`].
-pub fn product_shape(a: Form<'_>, b: Form<'_>) -> Result<Shape> {
+pub fn product_shape(a: TypedShape<'_>, b: TypedShape<'_>) -> Result<Shape> {
     check(a, b)?;
     if a.0 == DType::Bool {
         return Err(of_bools());

@@ -1,6 +1,6 @@
 //! Elementwise operators as steps of a program: kernels, and conversions between dtypes.
 
-use super::kernel::{Kernel, Out};
+use super::kernel::{Kernel, OutDtype};
 use super::program::{Reg, Step};
 use crate::base::{DType, Error, Result};
 use crate::dense::cast;
@@ -78,7 +78,7 @@ fn kernel<'s>(
         push(convert_step(dtype, DType::F32, *r, wide));
         *r = wide;
     }
-    if k.out == Out::Bool {
+    if k.out == OutDtype::Bool {
         push(Step { row, dst, src });
     } else {
         let wide = Reg::Temp(temp + 3);

@@ -15,7 +15,7 @@ pub type Row = unsafe fn(dst: *mut u8, a: *const u8, b: *const u8, c: *const u8,
 
 /// The dtype of a kernel's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Out {
+pub enum OutDtype {
     /// That of the (last) operand.
     Same,
     Bool,
@@ -30,14 +30,14 @@ pub struct Kernel {
     /// Its name in error messages.
     pub name: &'static str,
     pub arity: u8,
-    pub out: Out,
+    pub out: OutDtype,
     /// The first operand is a bool whatever the dtype of the others.
     pub condition: bool,
     rows: [[Option<Row>; DType::ALL.len()]; isa::COUNT],
 }
 
 impl Kernel {
-    pub const fn new(name: &'static str, arity: u8, out: Out, condition: bool) -> Kernel {
+    pub const fn new(name: &'static str, arity: u8, out: OutDtype, condition: bool) -> Kernel {
         Kernel { name, arity, out, condition, rows: [[None; DType::ALL.len()]; isa::COUNT] }
     }
 
@@ -72,7 +72,7 @@ impl Kernel {
 
     /// Whether the kernel has rows for `dtype`. Half precision runs in single precision.
     pub fn supports(&self, dtype: DType) -> bool {
-        let through_single = dtype.is_half() && self.out != Out::Complex;
+        let through_single = dtype.is_half() && self.out != OutDtype::Complex;
         self.row(Isa::V1, dtype).is_some() || (through_single && self.row(Isa::V1, DType::F32).is_some())
     }
 
@@ -92,10 +92,10 @@ impl Kernel {
     #[inline(always)]
     pub fn out_dtype(&self, dtype: DType) -> DType {
         match self.out {
-            Out::Same => dtype,
-            Out::Bool => DType::Bool,
-            Out::Real => dtype.real(),
-            Out::Complex => dtype.complex(),
+            OutDtype::Same => dtype,
+            OutDtype::Bool => DType::Bool,
+            OutDtype::Real => dtype.real(),
+            OutDtype::Complex => dtype.complex(),
         }
     }
 }

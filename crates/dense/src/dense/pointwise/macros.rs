@@ -42,7 +42,7 @@ macro_rules! pointwise_kernel {
             const ARITY: u8 = $crate::pointwise_kernel!(@arity $args);
             const CONDITION: bool = $crate::pointwise_kernel!(@condition $args);
             let kernel = $crate::dense::pointwise::Kernel::new(
-                NAME, ARITY, $crate::dense::pointwise::Out::$out, CONDITION,
+                NAME, ARITY, $crate::dense::pointwise::OutDtype::$out, CONDITION,
             );
             $(let kernel = $crate::pointwise_kernel!(@group $group kernel $args $out $body);)+
             kernel

@@ -9,12 +9,12 @@ pub mod program;
 mod tests;
 
 pub use elementwise::Elementwise;
-pub use kernel::{Body, Kernel, Loop, Out, Row, Rows};
+pub use kernel::{Body, Kernel, Loop, OutDtype, Row, Rows};
 
 use super::array::{Array, Written};
 use super::strided;
 use crate::base::shape::{broadcast_all, broadcast2};
-use crate::base::{DType, Error, Form, Result, Shape};
+use crate::base::{DType, Error, Result, Shape, TypedShape};
 use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
@@ -359,7 +359,7 @@ fn check_operands(k: &Kernel, args: impl ExactSizeIterator<Item = DType>, dtype:
 ///
 /// # Errors
 /// Those of [`unary`], [`binary`] and [`ternary`], but for what depends on elements.
-pub fn result(k: &Kernel, args: &[Form<'_>]) -> Result<(DType, Shape)> {
+pub fn result(k: &Kernel, args: &[TypedShape<'_>]) -> Result<(DType, Shape)> {
     let Some(&(dtype, shape)) = args.last() else {
         crate::bail!(Internal, "{}(): a pointwise kernel has one to three operands", k.name)
     };

@@ -70,7 +70,7 @@ pub struct RowProgram<'a> {
     dims: &'a [usize],
     numel: usize,
     inputs: &'a [Input],
-    access: SmallVec<[Access; 4]>,
+    access: SmallVec<[OperandAccess; 4]>,
     outputs: &'a [Output],
     steps: &'a [Step],
     /// Scratch registers of the steps; those of the inputs follow.
@@ -89,7 +89,7 @@ unsafe impl Sync for RowProgram<'_> {}
 
 /// How one input is reached while a chunk runs.
 #[derive(Clone, Copy, PartialEq)]
-enum Access {
+enum OperandAccess {
     /// Row-major over the whole index space.
     Direct,
     /// The same element everywhere.
@@ -133,21 +133,21 @@ impl<'a> RowProgram<'a> {
         for input in self.inputs {
             self.access.push(if self.outputs.iter().any(|o| o.ptr.cast_const() == input.ptr) {
                 // Rows may not read what they write: a tile is copied before its results take its place.
-                Access::Gather
+                OperandAccess::Gather
             } else if input.strides.iter().all(|&s| s == 0) {
-                Access::Scalar
+                OperandAccess::Scalar
             } else if strided::is_row_major(self.dims, &input.strides) {
-                Access::Direct
+                OperandAccess::Direct
             } else if runs {
-                Access::Run
+                OperandAccess::Run
             } else if self.numel >= CHUNK && strided::is_transposed(self.dims, &input.strides) {
-                Access::Panel
+                OperandAccess::Panel
             } else {
-                Access::Gather
+                OperandAccess::Gather
             });
         }
-        self.by_run = self.access.contains(&Access::Run);
-        self.tiled = self.temps > 0 || self.access.contains(&Access::Gather) || self.repeats_scalars();
+        self.by_run = self.access.contains(&OperandAccess::Run);
+        self.tiled = self.temps > 0 || self.access.contains(&OperandAccess::Gather) || self.repeats_scalars();
     }
 
     /// Whether a scalar operand must be repeated in a register, because its row does not take it as it is.
@@ -161,8 +161,8 @@ impl<'a> RowProgram<'a> {
 
     fn is_scalar(&self, k: usize) -> bool {
         match self.access[k] {
-            Access::Scalar => true,
-            Access::Run => self.inputs[k].strides.last() == Some(&0),
+            OperandAccess::Scalar => true,
+            OperandAccess::Run => self.inputs[k].strides.last() == Some(&0),
             _ => false,
         }
     }
@@ -221,7 +221,7 @@ impl<'a> RowProgram<'a> {
 
     /// The inputs that are copied for a whole chunk.
     fn panels(&self) -> impl Iterator<Item = usize> {
-        (0..self.inputs.len()).filter(|&k| self.access[k] == Access::Panel)
+        (0..self.inputs.len()).filter(|&k| self.access[k] == OperandAccess::Panel)
     }
 
     /// # Safety
@@ -254,11 +254,13 @@ impl<'a> RowProgram<'a> {
                 // SAFETY: inside the input, its panel, or its register.
                 now.push(unsafe {
                     match self.access[k] {
-                        Access::Direct => input.ptr.add(at * input.width),
-                        Access::Scalar => input.ptr,
-                        Access::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
-                        Access::Panel => panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width)),
-                        Access::Gather => {
+                        OperandAccess::Direct => input.ptr.add(at * input.width),
+                        OperandAccess::Scalar => input.ptr,
+                        OperandAccess::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
+                        OperandAccess::Panel => {
+                            panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width))
+                        }
+                        OperandAccess::Gather => {
                             let register = self.register(scratch, self.temps + k);
                             strided::tile(input, self.dims, &walk, k, m, register);
                             register

@@ -52,20 +52,20 @@ struct Search<'a, A> {
     /// The loop that is searched.
     axis: Axis,
     source: &'a Source<A>,
-    out: Out,
+    out: ArgOut,
 }
 
 /// Where the result of output `i` goes: an index, and a copy of the element.
 #[derive(Clone, Copy)]
-struct Out {
+struct ArgOut {
     indices: *mut i64,
     values: *mut u8,
     size: usize,
 }
 // SAFETY: tasks write different outputs.
-unsafe impl Sync for Out {}
+unsafe impl Sync for ArgOut {}
 
-impl Out {
+impl ArgOut {
     /// # Safety
     /// `i` is an output, `element` is readable.
     #[inline]
@@ -263,7 +263,7 @@ fn take_better<O: Extreme>(row: &[O::A], r: u32, best: &mut [O::A], index: &mut 
 fn search<O: Extreme, S: Load<O::A>>(a: &Array, dim: usize, indices: *mut i64, values: *mut u8) {
     let plan = ReductionPlan::new(&a.layout(), &[dim]);
     let axis = if plan.inner_reduced { plan.inner } else { plan.reduced[0] };
-    let out = Out { indices, values, size: a.dtype().size() };
+    let out = ArgOut { indices, values, size: a.dtype().size() };
     let search = Search { plan: &plan, axis, source: &Source::new::<S>(a.ptr()), out };
     // SAFETY: the plan covers the elements of `a` and of the outputs; `find` checked the length.
     unsafe { if plan.inner_reduced { search.rows::<O>() } else { search.columns::<O>() } }

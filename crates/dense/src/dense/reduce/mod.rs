@@ -18,7 +18,7 @@ pub use arg::{argmax, argmin, max_with_index, min_with_index};
 
 use super::array::{Array, Written};
 use crate::bail;
-use crate::base::{DType, Error, Form, Result, Scalar};
+use crate::base::{DType, Error, Result, Scalar, TypedShape};
 use half::{bf16, f16};
 use load::{Load, Sink, Source, Store, Truth};
 use num_complex::Complex;
@@ -125,7 +125,7 @@ pub fn prod(a: &Array, dims: &[usize], keep: bool) -> Result<Array> {
 
 /// An error if there is no extreme element over `dims`: `Index` if there is no element, `NotImplemented` for complex
 /// dtypes.
-pub fn check_extreme(op: &str, (dtype, shape): Form<'_>, dims: &[usize]) -> Result<()> {
+pub fn check_extreme(op: &str, (dtype, shape): TypedShape<'_>, dims: &[usize]) -> Result<()> {
     if dtype.is_complex() {
         bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {dtype}");
     }

@@ -15,7 +15,7 @@ use super::array::{Array, Written};
 use super::parallel::{self, Shared};
 use super::{copy, threads};
 use crate::bail;
-use crate::base::{DType, Form, Layout, Result, Shape};
+use crate::base::{DType, Layout, Result, Shape, TypedShape};
 use half::{bf16, f16};
 use key::{Packed, Sortable};
 
@@ -213,7 +213,7 @@ pub fn check_order(op: &str, dtype: DType) -> Result<()> {
 }
 
 /// The shape of [`topk`], whose errors it has.
-pub fn topk_shape((dtype, shape): Form<'_>, k: usize, dim: usize) -> Result<Shape> {
+pub fn topk_shape((dtype, shape): TypedShape<'_>, k: usize, dim: usize) -> Result<Shape> {
     check_order("topk", dtype)?;
     let n = shape.get(dim).copied().unwrap_or(1);
     if k > n {
@@ -223,7 +223,7 @@ pub fn topk_shape((dtype, shape): Form<'_>, k: usize, dim: usize) -> Result<Shap
 }
 
 /// The shape of [`kthvalue`], whose errors it has.
-pub fn kthvalue_shape((dtype, shape): Form<'_>, k: usize, dim: usize) -> Result<Shape> {
+pub fn kthvalue_shape((dtype, shape): TypedShape<'_>, k: usize, dim: usize) -> Result<Shape> {
     check_order("kthvalue", dtype)?;
     let n = shape.get(dim).copied().unwrap_or(1);
     if n == 0 {

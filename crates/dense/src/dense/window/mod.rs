@@ -8,7 +8,7 @@ use super::array::Written;
 use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
-use crate::base::{DType, Element, Form, Result, Shape};
+use crate::base::{DType, Element, Result, Shape, TypedShape};
 
 /// An element that windows can be taken over.
 trait Pooled: Element {
@@ -109,13 +109,13 @@ fn check_dtype(op: &str, dtype: DType) -> Result<()> {
 ///
 /// # Errors
 /// Those of the kernels.
-pub fn pooled_shape(op: &str, (dtype, shape): Form<'_>, w: &Windows) -> Result<Shape> {
+pub fn pooled_shape(op: &str, (dtype, shape): TypedShape<'_>, w: &Windows) -> Result<Shape> {
     check_dtype(op, dtype)?;
     pooled(op, shape, w)?.0.checked(op)
 }
 
 /// The shape of [`avg_pool_grad`], whose errors it has.
-pub fn spread_shape(op: &str, (dtype, shape): Form<'_>, w: &Windows) -> Result<Shape> {
+pub fn spread_shape(op: &str, (dtype, shape): TypedShape<'_>, w: &Windows) -> Result<Shape> {
     check_dtype(op, dtype)?;
     spread(op, shape, w)?.0.checked(op)
 }
