@@ -24,22 +24,27 @@ if TYPE_CHECKING:
     from . import ops as ops
     from . import random as random
     from . import return_types as return_types
+    from . import serialization as serialization
     from . import special as special
     from . import testing as testing
     from . import utils as utils
+    from .serialization import load as load
+    from .serialization import save as save
 
 _SUBMODULES = (
-    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "random", "return_types", "special", "testing"),
-    "utils",
+    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "random", "return_types", "serialization"),
+    *("special", "testing", "utils"),
 )
+# Names whose module is loaded when they are first used.
+_CONTENTS = {"load": "serialization", "save": "serialization"}
 
 __version__: str = _core.__version__
 newaxis = None
 globals().update(members(""))
-__getattr__ = lazily(__name__, _SUBMODULES)
+__getattr__ = lazily(__name__, _SUBMODULES, _CONTENTS)
 # Without the helpers of this file, and without the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"TYPE_CHECKING", "lazily", "members", "bool", "float", "int"}
-__all__ = sorted({name for name in globals() if name[0] != "_"} - _HIDDEN | {*_SUBMODULES})
+__all__ = sorted({name for name in globals() if name[0] != "_"} - _HIDDEN | {*_SUBMODULES, *_CONTENTS})
 del TYPE_CHECKING, lazily, members
 
 

@@ -44,6 +44,7 @@ EXCEPTIONS: dict[str, str] = {
     "vmap": "a transform, whose function shows its calls",
 }
 for _names, _reason in (
+    ("save load", "writes or reads a file"),
     ("can_cast promote_types broadcast_shapes finfo iinfo", RULES),
     ("manual_seed seed set_rng_state set_default_dtype set_default_device set_num_threads set_printoptions", SETS),
     ("use_deterministic_algorithms set_num_interop_threads empty_cache set_grad_enabled set_anomaly_enabled", SETS),
