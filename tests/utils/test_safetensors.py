@@ -59,13 +59,17 @@ def test_tensors_lie_in_the_file(tmp_path: Path) -> None:
 
 
 def test_elements_at_odd_places() -> None:
-    header = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    header = (
+        b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    )
     data = struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 1.5, 2.5)
     assert load(data)["b"].tolist() == [1.5, 2.5]
 
 
 def test_elements_at_odd_places_of_a_file(tmp_path: Path) -> None:
-    header = b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    header = (
+        b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"F32","shape":[2],"data_offsets":[1,9]}}'
+    )
     path = tmp_path / "odd.safetensors"
     path.write_bytes(struct.pack("<Q", len(header)) + header + b"\x07" + struct.pack("<2f", 1.5, 2.5))
     assert load_file(path)["b"].tolist() == [1.5, 2.5]
@@ -76,9 +80,9 @@ def test_damaged_files(tmp_path: Path) -> None:
     data = save({"a": pb.zeros(4)})
     for part in (b"", data[:7], data[:-1], data + b"x", b"\xff" * 8 + data[8:]):
         path.write_bytes(part)
-        for read in (lambda: load(part), lambda: load_file(path)):
+        for read, given in ((load, part), (load_file, path)):
             with pytest.raises((package.SafetensorError, ValueError)):
-                read()
+                read(given)  # type: ignore[operator]
     with pytest.raises(FileNotFoundError):
         load_file(tmp_path / "none")
 

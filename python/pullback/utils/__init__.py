@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 
     from . import _pytree as _pytree
     from . import checkpoint as checkpoint
-    from . import hooks as hooks
     from . import data as data
+    from . import hooks as hooks
     from . import pytree as pytree
     from . import safetensors as safetensors
 

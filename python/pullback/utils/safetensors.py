@@ -1,4 +1,4 @@
-"""Files in the format of the package `safetensors`, which must be installed: names and behaviour of `safetensors.torch`.
+"""Files in the format of the package `safetensors`, which must be installed, under the names of `safetensors.torch`.
 
 >>> import pullback
 >>> from pullback.utils.safetensors import load, save
@@ -9,6 +9,7 @@
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from types import TracebackType
 from typing import Any
 
@@ -28,7 +29,7 @@ _Path = str | os.PathLike[str]
 
 def _package() -> Any:
     try:
-        import safetensors
+        safetensors = import_module("safetensors")
     except ImportError:
         raise ModuleNotFoundError(
             "pullback.utils.safetensors needs the package safetensors: pip install safetensors", name="safetensors"
@@ -125,8 +126,8 @@ def load(data: bytes) -> dict[str, Tensor]:
 def load_file(filename: _Path, device: Any = "cpu", *, backend: str = "mmap") -> dict[str, Tensor]:
     """The tensors of a file; they lie in it, and are read when they are used. Writes to them do not change the file.
 
-    With `backend="pread"` they are read at once. Raises SafetensorError for a file that is damaged, OSError for one that
-    cannot be opened, and RuntimeError for a device that does not exist.
+    With `backend="pread"` they are read at once. Raises SafetensorError for a file that is damaged, OSError for one
+    that cannot be opened, and RuntimeError for a device that does not exist.
     """
     with safe_open(filename, "pt", device, backend=backend) as file:
         return {key: file.get_tensor(key) for key in file.offset_keys()}
@@ -140,12 +141,15 @@ def _tensor(key: str, name: str, shape: list[int], buffer: Any, offset: int) -> 
     count = 1
     for size in shape:
         count *= size
+    found: Tensor
     if not count:
-        return _core.functions["empty"](shape, dtype=dtype)  # type: ignore[no-any-return]
-    if offset % dtype.itemsize:
-        part = _core.frombuffer(buffer, dtype=_core.uint8, count=count * dtype.itemsize, offset=offset)
-        return part.clone().view(dtype).reshape(shape)
-    return _core.frombuffer(buffer, dtype=dtype, count=count, offset=offset).reshape(shape)
+        found = _core.functions["empty"](shape, dtype=dtype)
+    elif offset % dtype.itemsize:
+        found = _core.frombuffer(buffer, dtype=_core.uint8, count=count * dtype.itemsize, offset=offset)
+        found = found.clone().view(dtype).reshape(shape)
+    else:
+        found = _core.frombuffer(buffer, dtype=dtype, count=count, offset=offset).reshape(shape)
+    return found
 
 
 class safe_open:
@@ -156,11 +160,11 @@ class safe_open:
     ...     part = file.get_slice("embedding")[:10]
     """
 
-    def __init__(
-        self, filename: _Path, framework: str = "pt", device: Any = "cpu", *, backend: str = "mmap"
-    ) -> None:
+    def __init__(self, filename: _Path, framework: str = "pt", device: Any = "cpu", *, backend: str = "mmap") -> None:
         if framework not in ("pt", "torch", "pytorch", "pullback"):
-            raise ValueError(f"safe_open(): framework must be 'pt', got {framework!r}; safetensors.safe_open has others")
+            raise ValueError(
+                f"safe_open(): framework must be 'pt', got {framework!r}; safetensors.safe_open has others"
+            )
         if backend not in ("mmap", "pread"):
             raise ValueError(f"safe_open(): backend must be 'mmap' or 'pread', got {backend!r}")
         if _core.device(device).type != "cpu":
