@@ -9,7 +9,7 @@ _ROWS, _COLUMNS = 20, 12
 
 
 def table(tensor: Tensor) -> "str | None":
-    """A table of one or two dimensions; None for what is shown as text, such as large tensors and values of transforms."""
+    """A table of one or two dimensions; None for large tensors and values of transforms, shown as text."""
     if tensor.ndim not in (1, 2) or not tensor.numel() or tensor.is_meta:
         return None
     if not _core.autograd._is_plain(tensor.detach()) or type(tensor).__repr__ is not Tensor.__repr__:

@@ -1,11 +1,12 @@
 """Functions of NumPy with tensors among their arguments: `numpy.sum(t)`, `numpy.concatenate([t, u])`.
 
-Those of the table run our operators with NumPy's arguments, and give tensors that derivatives go through. All others
+Those of the table run our operators with NumPy's arguments, and give tensors that derivatives go through; some of them,
+in `_ARRAYS`, only where a tensor requires grad or a transform follows it, and are NumPy's for plain tensors. All others
 run as if tensors had no protocol: NumPy asks for the method of that name, or for the array of the values, which raises
 for tensors that require grad or that a transform follows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,26 @@ _f = _core.functions
 _TABLE: dict[str, Callable[..., Any]] = {}
 
 
+# What gives arrays and scalars of NumPy for PyTorch's tensors, and so for plain tensors here.
+_ARRAYS = {
+    *(
+        "concatenate",
+        "concat",
+        "stack",
+        "vstack",
+        "hstack",
+        "where",
+        "dot",
+        "tensordot",
+        "outer",
+        "einsum",
+        "sort",
+        "copy",
+    ),
+    *("ravel", "expand_dims", "broadcast_to", "roll", "trace", "diagonal", "tril", "triu", "linalg.norm", "linalg.det"),
+}
+
+
 class _Other(Exception):
     """The arguments are not those that our operator knows."""
 
@@ -27,7 +48,10 @@ def call(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     if not all(issubclass(t, Tensor | np.ndarray) for t in types):
         return NotImplemented
     module = func.__module__.partition(".")[2]
-    ours = _TABLE.get(f"{module}.{func.__name__}" if module else func.__name__)
+    name = f"{module}.{func.__name__}" if module else func.__name__
+    ours = _TABLE.get(name)
+    if ours is not None and name in _ARRAYS and _core.autograd._is_plain(*_tensors((*args, *kwargs.values()))):
+        ours = None
     if ours is not None:
         given = {k: v for k, v in kwargs.items() if v is not np._NoValue and not (k == "out" and v is None)}
         if given.keys() <= _known(ours):
@@ -38,6 +62,15 @@ def call(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         # NumPy computes on the values, not by our method of that name, which lacks what is asked for.
         args, kwargs = [_stood_for(x) for x in args], {k: _stood_for(x) for k, x in kwargs.items()}
     return func._implementation(*args, **kwargs)
+
+
+def _tensors(items: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among arguments, and in lists and tuples among them."""
+    for item in items:
+        if isinstance(item, Tensor):
+            yield item
+        elif isinstance(item, list | tuple):
+            yield from _tensors(item)
 
 
 def _stood_for(x: Any) -> Any:
@@ -136,8 +169,10 @@ def _spread(name: str) -> Callable[..., Any]:
         a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False, correction: Any = None
     ) -> Any:
         t = _wide(_tensor(a)) if dtype is None else _tensor(a).to(_dtype(dtype))
-        free = ddof if correction is None else correction
-        return _f[name](t, _axes(t, axis), correction=free, keepdim=keepdims)
+        axes = _axes(t, axis)
+        if not axes:
+            raise _Other
+        return _f[name](t, axes, correction=ddof if correction is None else correction, keepdim=keepdims)
 
     return spread
 
@@ -246,7 +281,7 @@ def _expand_dims(a: Any, axis: Any) -> Any:
 
 
 @_named("broadcast_to")
-def _broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+def _broadcast_to(array: Any, shape: Any) -> Any:
     return _tensor(array).expand(shape if isinstance(shape, tuple | list) else (shape,))
 
 
@@ -320,7 +355,7 @@ def _size(a: Any, axis: Any = None) -> Any:
 
 
 @_named("copy")
-def _copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+def _copy(a: Any) -> Any:
     return _tensor(a).clone()
 
 

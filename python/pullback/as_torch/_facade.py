@@ -95,7 +95,8 @@ class Torch(_Facade):
         super().__init__("torch", pullback.__doc__ or "")
         self.__version__ = Version(VERSION)
         self.__all__ = [*pullback.__all__, "bool", "float", "int"]
-        self.__dict__.update((n, x) for n, x in vars(pullback).items() if n[0] != "_" and n != "as_torch")
+        own = ("as_torch", "version")
+        self.__dict__.update((n, x) for n, x in vars(pullback).items() if n[0] != "_" and n not in own)
 
     def _find(self, name: str) -> Any:
         if f"torch.{name}" in _OTHERS or name in ("version", "__config__", "torch_version"):
