@@ -151,7 +151,7 @@ def _config() -> ModuleType:
 
     def parallel_info() -> str:
         """How many threads compute, as text."""
-        return f"pullback:\n\tget_num_threads() : {pullback.get_num_threads()}\n"
+        return f"pullback:\n    get_num_threads() : {pullback.get_num_threads()}\n"
 
     module.__dict__.update({"show": show, "parallel_info": parallel_info})
     return module
