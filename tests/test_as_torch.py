@@ -74,8 +74,8 @@ def test_the_command_says_how_it_is_used() -> None:
 
 MODULES = """
     nn nn.functional func autograd autograd.functional autograd.forward_ad utils.data utils.checkpoint linalg fft
-    special testing cuda cuda.amp amp backends backends.cudnn backends.cuda backends.mps jit compiler types version random
-    serialization multiprocessing distributed _dynamo utils._pytree library utils.data.dataloader torch_version
+    special testing cuda cuda.amp amp backends backends.cudnn backends.cuda backends.mps jit compiler types version
+    random serialization multiprocessing distributed _dynamo utils._pytree library utils.data.dataloader torch_version
     __config__
 """.split()
 
