@@ -303,3 +303,20 @@ def test_parameters() -> None:
 def test_loading_does_not_import_pytorch() -> None:
     pb.load(saved.FOLDER / "parameters.pt")
     assert "torch" not in sys.modules
+
+
+@pytest.mark.skipif(not hasattr(pb.nn, "Module"), reason="there are no modules")
+def test_modules_have_the_names_and_attributes_of_pytorchs() -> None:
+    """So that PyTorch loads them and calls them."""
+    net = pb.nn.Sequential(pb.nn.Linear(2, 3), pb.nn.ReLU(), pb.nn.BatchNorm1d(3))
+    data = zipfile.ZipFile(buffer(net)).read("archive/data.pkl")
+    assert b"pullback" not in data and b"ctorch.nn.modules.activation\nReLU\n" in data
+    assert data.count(b"_is_full_backward_hook") == 1 and b"_load_state_dict_post_hooks" in data
+    with pytest.raises(pickle.UnpicklingError, match=r"torch\.nn\.modules\.container\.Sequential was not an allowed"):
+        again(net)
+    loaded = again(net, weights_only=False)
+    x = pb.randn(4, 2)
+    assert loaded(x).equal(net(x)) and type(loaded[0].weight) is pb.nn.Parameter
+    theirs = pb.load(saved.FOLDER / "module.pt", weights_only=False)
+    assert theirs(x).shape == (4, 3) and theirs[0].bias.tolist() == [1, 1, 1]
+    assert all(k == 2 or p.requires_grad for k, p in enumerate(theirs.parameters()))

@@ -33,6 +33,13 @@ _DTYPES = {dtype: _Named("torch", name) for name, dtype in _names.DTYPES.items()
 _STORAGES = {dtype: _Named("torch", name) for dtype, name in _names.STORAGE_NAMES.items()}
 
 
+_HOOKS = (
+    *("_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs"),
+    *("_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks"),
+    *("_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"),
+)
+
+
 class _Held:
     """A storage in the object that is saved: what its id in the pickle says."""
 
@@ -50,6 +57,7 @@ class _Pickler(_Base):  # type: ignore[misc]
         super().__init__(file, protocol=protocol)
         self.storages: dict[tuple[int, int], tuple[str, Any, Any]] = {}
         self.named: dict[tuple[str, str], _Named] = {}
+        self.modules: Any = getattr(sys.modules.get("pullback.nn"), "Module", None)
 
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is _Held:
@@ -60,7 +68,7 @@ class _Pickler(_Base):  # type: ignore[misc]
         """Tensors of subclasses; everything else has its type in `dispatch`, or no type of ours."""
         kind: Any = type(obj)
         if not isinstance(obj, Tensor) or kind is Tensor:
-            return NotImplemented
+            return self.module(obj) if self.modules is not None and isinstance(obj, self.modules) else NotImplemented
         state: Any = dict(getattr(obj, "__dict__", None) or {})
         args: tuple[Any, ...]
         if kind.__name__ == "Parameter" and kind.__module__.startswith("pullback.nn"):
@@ -73,6 +81,19 @@ class _Pickler(_Base):  # type: ignore[misc]
             function, args = self.plain(obj)
             self.apply(obj, _TYPE, (function, kind, args, state))
         return _DONE
+
+    def module(self, obj: Any) -> Any:
+        """A module with the attributes that PyTorch's have, so that it can be called there."""
+        made = obj.__reduce_ex__(self.proto)
+        if len(made) < 3 or type(made[2]) is not dict:
+            return made
+        state = made[2]
+        registered = {n for part in ("_parameters", "_buffers", "_modules") for n in state.get(part) or ()}
+        state = {name: value for name, value in state.items() if name not in registered}
+        for name in _HOOKS:
+            state.setdefault(name, OrderedDict())
+        state.setdefault("_is_full_backward_hook", None)
+        return (*made[:2], state, *made[3:])
 
     def save_reduce(self, func: Any, args: Any = (), *rest: Any, **options: Any) -> None:
         if (func, args, *rest) != _DONE:
@@ -132,7 +153,8 @@ class _Pickler(_Base):  # type: ignore[misc]
         if not isinstance(path, str) or not (path == "pullback" or path.startswith("pullback.")):
             super().save_global(obj, name)
             return
-        place = _names.theirs(path), name or obj.__qualname__
+        name = name or obj.__qualname__
+        place = _names.theirs(_public(path, name, obj)), name
         # One object for each name: the pickle refers to it when it comes again.
         self.save(self.named.setdefault(place, _Named(*place)))
 
@@ -148,6 +170,20 @@ class _Pickler(_Base):  # type: ignore[misc]
         _core.Size: lambda self, obj: self.apply(obj, _SIZE, (tuple(obj),)),
         _core.layout: lambda self, obj: self.apply(obj, _LAYOUT, ("torch.strided",)),
     }
+
+
+def _public(path: str, name: str, obj: Any) -> str:
+    """A public module of this package that has an object of a private one: the name is PyTorch's there."""
+    parts = path.split(".")
+    private = next((k for k, part in enumerate(parts) if part[0] == "_"), None)
+    if private is None:
+        return path
+    above = ".".join(parts[:private])
+    for module in sorted(sys.modules, key=len, reverse=True):
+        inside = module == above or module.startswith(above + ".")
+        if inside and "._" not in module and vars(sys.modules[module]).get(name) is obj:
+            return module
+    return path
 
 
 # What says that an object has been written.
