@@ -63,6 +63,30 @@ def test_a_program_runs_as_it_is(tmp_path: Path) -> None:
     assert run("-c", "import torch, sys; print(torch.ones(1), sys.argv)", "c").stdout == "tensor([1.]) ['-c', 'c']\n"
 
 
+WORKERS = """
+import sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return torch.tensor(index) ** 2
+
+if __name__ == "__main__":
+    loader = DataLoader(Squares(), batch_size=2, num_workers=1, multiprocessing_context=sys.argv[1])
+    print([b.tolist() for b in loader])
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_programs_with_workers(method: str, tmp_path: Path) -> None:
+    (tmp_path / "load.py").write_text(WORKERS)
+    done = run(str(tmp_path / "load.py"), method)
+    assert done.stdout == "[[0, 1], [4, 9]]\n", done.stderr
+
+
 def test_the_command_says_how_it_is_used() -> None:
     assert "usage: python -m pullback.as_torch" in run("--help").stdout
     for args in ((), ("-m",), ("-c",)):

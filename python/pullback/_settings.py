@@ -157,11 +157,9 @@ def typename(obj: Any, /) -> str:
 
     >>> import pullback
     >>> pullback.typename(pullback.ones(1)), pullback.typename(1)
-    ('torch.FloatTensor', 'builtins.int')
+    ('pullback.FloatTensor', 'builtins.int')
     """
-    from . import _tensor_types
-
     if isinstance(obj, _core.Tensor):
-        return _tensor_types.name_of(obj)
+        return str(obj.type())
     kind = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
     return f"{kind.__module__}.{kind.__qualname__}"

@@ -68,8 +68,3 @@ def named(kind: Any) -> Any:
         return kind
     parts = kind.split(".") if isinstance(kind, str) else []
     return TYPES.get(parts[1]) if len(parts) == 2 and parts[0] in ("torch", "pullback") else None
-
-
-def name_of(tensor: Tensor) -> str:
-    """What PyTorch's `Tensor.type()` gives."""
-    return f"torch.{_NAMES[tensor.dtype]}"

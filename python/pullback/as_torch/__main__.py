@@ -3,6 +3,7 @@
 import os
 import runpy
 import sys
+from multiprocessing import forkserver
 
 from . import install
 
@@ -17,6 +18,9 @@ def main(args: list[str]) -> None:
         print(_USAGE, file=sys.stderr)
         raise SystemExit(2)
     install()
+    # Forked processes have what this one has; those that are started anew ask the server. Others, which the method
+    # "spawn" starts, have to call install() themselves.
+    forkserver.set_forkserver_preload(["pullback.as_torch._preloaded"])
     if args[0] == "-m":
         sys.argv = args[1:]
         sys.path.insert(0, os.getcwd())
