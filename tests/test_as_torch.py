@@ -100,7 +100,7 @@ MODULES = """
     nn nn.functional func autograd autograd.functional autograd.forward_ad utils.data utils.checkpoint linalg fft
     special testing cuda cuda.amp amp backends backends.cudnn backends.cuda backends.mps jit compiler types version
     random serialization multiprocessing distributed _dynamo utils._pytree library utils.data.dataloader torch_version
-    __config__
+    __config__ utils.data._utils.collate utils.data.distributed profiler autograd.profiler
 """.split()
 
 

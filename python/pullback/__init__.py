@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from . import multiprocessing as multiprocessing
     from . import nn as nn
     from . import ops as ops
+    from . import profiler as profiler
     from . import random as random
     from . import return_types as return_types
     from . import serialization as serialization
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
 
 _SUBMODULES = (
     *("amp", "as_torch", "autograd", "backends", "compiler", "cuda", "distributed", "fft", "func", "jit"),
-    *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "random", "return_types"),
+    *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "profiler", "random", "return_types"),
     *("serialization", "special", "testing", "types", "utils", "version", "xpu"),
 )
 _SETTINGS = (

@@ -209,6 +209,19 @@ def test_subclasses_and_objects_are_allowed_by_name() -> None:
     assert again(x, weights_only=False).note == "n"
 
 
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_names_that_would_be_refused(protocol: int, tmp_path: Path) -> None:
+    asked = pb.serialization.get_unsafe_globals_in_checkpoint
+    assert asked(buffer(saved.containers(pb), pickle_protocol=protocol)) == []
+    pb.save([Config(), {1}, pb.ones(1)], tmp_path / "x.pt", pickle_protocol=protocol)
+    name = f"{Config.__module__}.Config"
+    assert asked(tmp_path / "x.pt") == [name]
+    with pb.serialization.safe_globals([Config]):
+        assert asked(tmp_path / "x.pt") == []
+    with pytest.raises(RuntimeError):
+        asked(io.BytesIO(b"nothing"))
+
+
 def test_names_in_files_are_those_of_pytorch() -> None:
     data = zipfile.ZipFile(buffer([pb.ones(1), pb.float32, pb.Size([1]), pb.nn.functional.softmax, pb.Tensor])).read(
         "archive/data.pkl"

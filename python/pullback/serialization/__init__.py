@@ -15,7 +15,10 @@ from typing import IO, Any
 
 from . import _names
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = [
+    *("add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load"),
+    *("safe_globals", "save"),
+]
 
 
 def save(
@@ -144,6 +147,23 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 def get_safe_globals() -> list[Any]:
     """What was allowed by `add_safe_globals`."""
     return list(_names.ALLOWED)
+
+
+def get_unsafe_globals_in_checkpoint(f: "str | os.PathLike[str] | IO[bytes]") -> list[str]:
+    """The names in a file that `load` refuses by default, without loading it.
+
+    Raises RuntimeError for a file that is damaged, or of PyTorch before 1.6.
+
+    >>> import io, pullback
+    >>> file = io.BytesIO()
+    >>> pullback.save({"class": io.StringIO, "x": pullback.ones(1)}, file)
+    >>> _ = file.seek(0)
+    >>> pullback.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['_io.StringIO']
+    """
+    from ._loading import globals_of
+
+    return sorted(path for path in globals_of(f) if not _names.is_known(path))
 
 
 def clear_safe_globals() -> None:

@@ -291,6 +291,35 @@ def load(
         raise e.error from None
 
 
+def globals_of(f: Any) -> set[str]:
+    """The names in the pickle of an archive, which is not run."""
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as file:
+            return globals_of(file)
+    _check_file(f)
+    from pickletools import genops
+
+    found: set[str] = set()
+    strings: list[str] = []
+    memo: dict[int, str | None] = {}
+    last: str | None = None
+    try:
+        for opcode, value, _ in genops(Archive(Source(f)).content("data.pkl")):
+            if opcode.name == "GLOBAL":
+                found.add(".".join(_names.current(*str(value).split(" ", 1))))
+            elif opcode.name == "STACK_GLOBAL":
+                found.add(".".join(_names.current(*strings[-2:])))
+            elif "PUT" in opcode.name or opcode.name == "MEMOIZE":
+                memo[len(memo) if value is None else value] = last
+                continue
+            last = memo.get(value) if "GET" in opcode.name else value if isinstance(value, str) else None
+            if last is not None:
+                strings.append(last)
+    except (ValueError, TypeError, IndexError) as e:
+        raise Damaged(f"get_unsafe_globals_in_checkpoint(): the pickle in the file is damaged ({e})") from None
+    return found
+
+
 def _check_file(f: Any) -> None:
     for needed in ("read", "seek", "tell"):
         if not hasattr(f, needed):

@@ -272,9 +272,24 @@ def is_allowed(value: Any) -> bool:
     return any((item[0] if isinstance(item, tuple) else item) is value for item in ALLOWED)
 
 
+def current(module: str, name: str) -> tuple[str, str]:
+    """A name as Python 3 has it."""
+    return _PYTHON_2.get((module, name), (module, name))
+
+
+def is_known(path: str) -> bool:
+    """Whether `find` gives something for a dotted name."""
+    module, _, name = path.rpartition(".")
+    try:
+        find(module, name)
+    except UnpicklingError:
+        return False
+    return True
+
+
 def find(module: str, name: str) -> Any:
     """What a name in a file stands for, or an error that says how to allow it."""
-    module, name = _PYTHON_2.get((module, name), (module, name))
+    module, name = current(module, name)
     path = f"{module}.{name}"
     if module in _BLOCKED:
         raise UnpicklingError(f"Trying to load unsupported GLOBAL {path} whose module {module} is blocked.")

@@ -125,6 +125,21 @@ def test_weights() -> None:
     assert sorted(data.WeightedRandomSampler([1, 2, 3], 3, replacement=False)) == [0, 1, 2]
 
 
+def test_parts_for_processes() -> None:
+    parts = [data.DistributedSampler(range(10), 3, k, shuffle=True, seed=2) for k in range(3)]
+    orders = [list(p) for p in parts]
+    assert set().union(*orders) == set(range(10)) and [len(o) for o in orders] == [4, 4, 4] == [len(p) for p in parts]
+    for p in parts:
+        p.set_epoch(1)
+    assert [list(p) for p in parts] != orders
+    few = [list(data.DistributedSampler(range(10), 3, k, shuffle=False, drop_last=True)) for k in range(3)]
+    assert few == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    with pytest.raises(RuntimeError, match="Requires distributed package"):
+        data.DistributedSampler(range(3))
+    with pytest.raises(ValueError, match=r"Invalid rank 3, rank should be in the interval \[0, 2\]"):
+        data.DistributedSampler(range(3), 3, 3)
+
+
 def test_batches_of_indices() -> None:
     whole = data.BatchSampler(data.SequentialSampler(range(5)), 2, False)
     assert list(whole) == [[0, 1], [2, 3], [4]] and len(whole) == 3

@@ -19,6 +19,7 @@ from .dataset import StackDataset as StackDataset
 from .dataset import Subset as Subset
 from .dataset import TensorDataset as TensorDataset
 from .dataset import random_split as random_split
+from .distributed import DistributedSampler as DistributedSampler
 from .sampler import BatchSampler as BatchSampler
 from .sampler import RandomSampler as RandomSampler
 from .sampler import Sampler as Sampler
@@ -29,6 +30,13 @@ from .worker import WorkerInfo as WorkerInfo
 from .worker import get_worker_info as get_worker_info
 
 _DATA = ("ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset")
-_SAMPLERS = ("BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler")
+_SAMPLERS = (
+    "BatchSampler",
+    "DistributedSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+)
 _LOADING = ("DataLoader", "default_collate", "default_convert", "get_worker_info", "random_split")
 __all__ = [*_DATA, *_SAMPLERS, "WeightedRandomSampler", *_LOADING]
