@@ -301,7 +301,7 @@ def globals_of(f: Any) -> set[str]:
 
     found: set[str] = set()
     strings: list[str] = []
-    memo: dict[int, str | None] = {}
+    memo: dict[Any, str | None] = {}
     last: str | None = None
     try:
         for opcode, value, _ in genops(Archive(Source(f)).content("data.pkl")):
