@@ -16,6 +16,7 @@ from ._members import lazily, members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from . import accelerator as accelerator
     from . import amp as amp
     from . import as_torch as as_torch
     from . import autograd as autograd
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from . import mps as mps
     from . import multiprocessing as multiprocessing
     from . import nn as nn
+    from . import onnx as onnx
     from . import ops as ops
     from . import profiler as profiler
     from . import random as random
@@ -81,8 +83,20 @@ if TYPE_CHECKING:
     from .serialization import save as save
 
 _SUBMODULES = (
-    *("amp", "as_torch", "autograd", "backends", "compiler", "cuda", "distributed", "fft", "func", "jit"),
-    *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "profiler", "random", "return_types"),
+    *(
+        "accelerator",
+        "amp",
+        "as_torch",
+        "autograd",
+        "backends",
+        "compiler",
+        "cuda",
+        "distributed",
+        "fft",
+        "func",
+        "jit",
+    ),
+    *("library", "linalg", "mps", "multiprocessing", "nn", "onnx", "ops", "profiler", "random", "return_types"),
     *("serialization", "special", "testing", "types", "utils", "version", "xpu"),
 )
 _SETTINGS = (

@@ -122,7 +122,7 @@ def _axes(t: Tensor, axis: Any) -> list[int]:
     for k in given:
         k = k.__index__()
         if not -t.ndim <= k < t.ndim:
-            raise np.exceptions.AxisError(k, t.ndim)
+            raise getattr(np, "exceptions", np).AxisError(k, t.ndim)
         found.append(k % t.ndim)
     if len(set(found)) < len(found):
         raise ValueError("duplicate value in 'axis'")

@@ -27,6 +27,7 @@ __all__ = [
         "optimized_execution",
         "script",
         "script_if_tracing",
+        "script_method",
         "trace",
         "trace_module",
         "unused",
@@ -76,6 +77,11 @@ def unused(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function as it is."""
+    return fn
+
+
+def script_method(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The method as it is."""
     return fn
 
 
@@ -134,6 +140,10 @@ def __getattr__(name: str) -> Any:
         from typing import Final
 
         return Final
+    if name == "ScriptModule":
+        from . import nn
+
+        return getattr(nn, "Module", None) or _absent(name)
     return _absent(name)
 
 

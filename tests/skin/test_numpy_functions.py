@@ -118,7 +118,7 @@ def test_options_that_no_operator_has() -> None:
     out = np.zeros(3, np.float32)
     assert np.sum(t, axis=0, out=out) is out and np.array_equal(out, A.sum(0))
     assert np.mean(pb.arange(3)).dtype is pb.float64 and np.sum(pb.arange(3, dtype=pb.int32)).dtype is pb.int64
-    with pytest.raises(np.exceptions.AxisError):
+    with pytest.raises((IndexError, ValueError), match="out of bounds"):
         np.sum(t, axis=2)
     with pytest.raises(ValueError, match="duplicate value in 'axis'"):
         np.sum(t, axis=(0, 0))

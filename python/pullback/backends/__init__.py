@@ -3,6 +3,7 @@
 Switches can be set and are remembered; they change nothing.
 """
 
+from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -31,8 +32,6 @@ class _Switches(ModuleType):
 
     def flags(self, *args: Any, **kwargs: Any) -> Any:
         """A context that changes nothing."""
-        from contextlib import nullcontext
-
         return nullcontext()
 
 
@@ -45,6 +44,7 @@ cuda = _Switches(
         allow_fp16_reduced_precision_reduction=False,
         allow_bf16_reduced_precision_reduction=False,
     ),
+    sdp_kernel=lambda *args, **kwargs: nullcontext(),
     enable_flash_sdp=lambda enabled: None,
     enable_mem_efficient_sdp=lambda enabled: None,
     enable_math_sdp=lambda enabled: None,
