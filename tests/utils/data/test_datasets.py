@@ -152,6 +152,11 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: data.RandomSampler(range(3), replacement=1), TypeError, "replacement should be a boolean value"),  # type: ignore[arg-type]
     (lambda: data.RandomSampler(range(3), num_samples=-1), ValueError, "num_samples should be a positive"),
     (lambda: data.RandomSampler(range(3), num_samples=0), ValueError, "num_samples should be a positive"),
+    (
+        lambda: data.RandomSampler([]),
+        ValueError,
+        "num_samples should be a positive integer value, but got num_samples=0",
+    ),
     (lambda: data.WeightedRandomSampler([1.0], 0), ValueError, "num_samples should be a positive"),
     (lambda: data.WeightedRandomSampler([1.0], True), ValueError, "num_samples should be a positive"),
     (lambda: data.WeightedRandomSampler([[1.0]], 1), ValueError, "weights should be a 1d sequence"),  # type: ignore[list-item]

@@ -80,9 +80,10 @@ class RandomSampler(Sampler[int]):
             raise TypeError(
                 f"RandomSampler(): replacement should be a boolean value, but got replacement={replacement}"
             )
-        if not isinstance(self.num_samples, int) or self.num_samples < 0 or num_samples == 0:
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
             raise ValueError(
-                f"RandomSampler(): num_samples should be a positive integer value, but got num_samples={num_samples}"
+                "RandomSampler(): num_samples should be a positive integer value, but got "
+                f"num_samples={self.num_samples}"
             )
 
     @property
