@@ -64,6 +64,16 @@ def test_loaded_tensors_share_memory(name: str) -> None:
     loaded["alone"].resize_(5)
 
 
+def test_orders_in_memory_are_kept() -> None:
+    x = pb.arange(96.0).reshape(2, 4, 3, 4).contiguous(memory_format=pb.channels_last)
+    a, b, part = again([x, x.permute(0, 2, 3, 1), x[1:, :2]])
+    assert a.stride() == x.stride() and a.equal(x) and part.equal(x[1:, :2]) and part.stride() == x[1:, :2].stride()
+    a.fill_(1)
+    assert (b == 1).all() and (part == 1).all()
+    y = pb.arange(6.0).reshape(2, 3).t().clone(memory_format=pb.preserve_format)
+    assert again(y).equal(y) and again(y.conj().T).equal(y.T)
+
+
 def test_the_same_object_is_the_same() -> None:
     a = pb.ones(2)
     nested = [a, a]

@@ -200,10 +200,23 @@ def save(obj: Any, file: IO[bytes], folder: str, protocol: int) -> None:
     writer.add(".storage_alignment", b"64")
     writer.add("byteorder", sys.byteorder.encode())
     for key, _, storage in pickler.storages.values():
-        whole = _core.functions["empty"](0, dtype=_core.uint8).set_(storage, 0, (storage.nbytes(),), (1,))
-        writer.add(f"data/{key}", memoryview(whole) if whole.numel() else b"")
+        writer.add(f"data/{key}", _bytes(storage))
     writer.add("version", b"3\n")
     writer.finish()
+
+
+def _bytes(storage: Any) -> "memoryview | bytes":
+    """The memory of a storage, which is held as long as this is used."""
+    size = storage.nbytes()
+    if not size:
+        return b""
+    try:
+        return memoryview(_core.functions["empty"](0, dtype=_core.uint8).set_(storage, 0, (size,), (1,)))
+    except NotImplementedError:
+        # No tensor of bytes shows memory in another order, such as that of `channels_last`.
+        from ctypes import c_ubyte
+
+        return memoryview((c_ubyte * size).from_address(storage.data_ptr()))
 
 
 def folder_of(path: Any) -> str:
