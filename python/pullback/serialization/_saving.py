@@ -122,9 +122,10 @@ class _Pickler(_Base):  # type: ignore[misc]
         if not _core.autograd._is_plain(tensor):
             # Values of transforms raise here, as they do in a pickle.
             tensor.reshape(-1)[:0].__reduce_ex__(2)
-        tensor = tensor.detach()
         conjugated = tensor.is_conj()
-        tensor = (tensor.conj() if conjugated else tensor).resolve_conj().resolve_neg()
+        if conjugated or tensor.is_neg():
+            tensor = tensor.detach()
+            tensor = (tensor.conj() if conjugated else tensor).resolve_conj().resolve_neg()
         held = self.storage(tensor.untyped_storage(), tensor.dtype)
         place = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
         return _V2, (held, *place, requires_grad, OrderedDict(), *(({"conj": True},) if conjugated else ()))
