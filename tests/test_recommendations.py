@@ -33,6 +33,7 @@ MODULES = [
     ),
     *(pb.autograd.anomaly_mode, pb.autograd.gradcheck, pb.utils, pb.utils.checkpoint, pb.utils.hooks, pb.utils.pytree),
     *(pb.library, pb.testing, pb.nn.functional, pb.linalg, pb.special, pb.fft, pb.random, pb.func.custom_derivatives),
+    *(pb.utils.data, pb.utils.safetensors, pb.cuda, pb.as_torch, pb.serialization),
     *(pb._core, builtins, np),
 ]
 CLASSES = [
@@ -45,7 +46,7 @@ CLASSES = [
         pb.utils.hooks.RemovableHandle,
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
-    *(bytes, types.ModuleType),
+    *(bytes, types.ModuleType, pb.amp.GradScaler),
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {
@@ -58,9 +59,12 @@ PLACEHOLDERS = {
     "vjp_fn": "what vjp() gives",
     "jvp_fn": "what linearize() gives",
     "program": "what trace() gives",
+    "state_dict": "a method of modules and optimizers",
+    "Squares": "a class of an example",
+    "Twice": "a class of an example",
 }
 # Modules of Python that messages send people to.
-STANDARD = ("copy", "pickle", "warnings")
+STANDARD = ("copy", "io", "pickle", "warnings")
 
 
 def in_strings(path: Path) -> Iterator[tuple[int, str]]:

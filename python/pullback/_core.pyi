@@ -465,6 +465,7 @@ class Tensor:
     def __add__(self, other: _Operand, /) -> Tensor: ...
     def __and__(self, other: _Operand, /) -> Tensor: ...
     def __array__(self, /, dtype: _dtype | None = None, copy: Any = None) -> Any: ...
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
     @builtins.property
     def __array_interface__(self) -> Any:
         """The memory as NumPy's array interface."""
@@ -521,7 +522,7 @@ class Tensor:
     def __pow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
     def __radd__(self, other: _Operand, /) -> Tensor: ...
     def __rand__(self, other: _Operand, /) -> Tensor: ...
-    def __reduce_ex__(self, /, protocol: Any) -> Any: ...
+    def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> builtins.str: ...
     def __reversed__(self, /) -> Any: ...
     def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
@@ -556,6 +557,8 @@ class Tensor:
         """The node of the operator that gave this tensor, or None, as `grad_fn`."""
     def _is_view(self, /) -> Any:
         """Whether this is a view of another tensor."""
+    def _repr_html_(self) -> Any:
+        """A table of the numbers for notebooks, if there are few."""
     def _swap(self, /, other: Any) -> Any:
         """Exchanges what both objects stand for: `utils.swap_tensors`."""
     @builtins.property
@@ -761,6 +764,8 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def cpu(self, /, *, memory_format: _memory_format | None = None) -> Any:
         """The tensor in main memory: itself."""
+    def cuda(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: there is no CUDA device."""
     def cummax(self, dim: builtins.int) -> _return_cummax:
         """Largest values so far along a dimension, and where they are."""
     def cummin(self, dim: builtins.int) -> _return_cummin:
@@ -974,11 +979,26 @@ class Tensor:
     def is_inference(self, /) -> Any:
         """Whether the tensor was made in inference mode."""
     @builtins.property
+    def is_ipu(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
     def is_leaf(self) -> builtins.bool:
         """Whether this tensor was made by the user and not by a recorded operator."""
     @builtins.property
+    def is_maia(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
     def is_meta(self) -> Any:
         """Whether the tensor has no data: its device is `meta`."""
+    @builtins.property
+    def is_mkldnn(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
+    def is_mps(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
+    def is_mtia(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
     def is_neg(self, /) -> Any:
         """False: negation is never delayed."""
     @builtins.property
@@ -995,11 +1015,25 @@ class Tensor:
         """Whether both have the same sizes."""
     def is_set_to(self, /, tensor: Any) -> Any:
         """Whether both tensors show the same elements in the same order."""
+    def is_shared(self) -> Any:
+        """Whether other processes see the memory: False."""
     def is_signed(self) -> builtins.bool:
         """Whether the dtype has negative values."""
     @builtins.property
     def is_sparse(self) -> Any:
         """False."""
+    @builtins.property
+    def is_sparse_csr(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
+    def is_vulkan(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
+    def is_xla(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
+    @builtins.property
+    def is_xpu(self) -> Any:
+        """False: tensors are dense, and on the CPU."""
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
         NaN with `equal_nan`.
@@ -1167,6 +1201,13 @@ class Tensor:
         """`-x` of each element; integers stay integers, bool is an error."""
     def nelement(self) -> builtins.int:
         """The number of elements."""
+    def new(self, *args: Any, device: _Device = None) -> Any:
+        """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
+
+            >>> import pullback
+            >>> pullback.ones(1).new(2, 3).shape, pullback.ones(1).new([1, 2])
+            (pullback.Size([2, 3]), tensor([1., 2.]))
+        """
     def new_empty(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
         """As `new_zeros`: values that do not matter."""
     def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
@@ -1198,6 +1239,8 @@ class Tensor:
         """Which output of its node this tensor is."""
     def permute(self, *dims: Any) -> Tensor:
         """Dimensions in another order."""
+    def pin_memory(self, device: _Device = None) -> Any:
+        """The tensor itself: there is no device that memory would be pinned for."""
     def positive(self) -> Tensor:
         """The same values; a tensor that shares nothing with its input where writes are concerned."""
     def pow(self, exponent: _Operand) -> Tensor:
@@ -1316,6 +1359,8 @@ class Tensor:
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
+    def share_memory_(self) -> Any:
+        """Raises RuntimeError: memory is not shared between processes."""
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int16."""
     def sigmoid(self) -> Tensor:
@@ -1408,6 +1453,8 @@ class Tensor:
         """The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
         unless `copy=True`.
         """
+    def to_dense(self, dtype: _dtype | None = None) -> Any:
+        """The tensor itself: all tensors are dense."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a 0-d tensor gives a number."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> _return_topk:

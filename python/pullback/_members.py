@@ -23,6 +23,15 @@ def members(path: "str") -> "dict[str, Any]":
     return found
 
 
+def _missing(package: "str", name: "str") -> "str":
+    if package == "pullback" and name[0] != "_":
+        from ._absent import REASONS, explained
+
+        if name in REASONS:
+            return explained(package, name)
+    return f"module {package!r} has no attribute {name!r}"
+
+
 def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] | None" = None) -> "Any":
     """A `__getattr__` for a package that loads these submodules when they are first used.
 
@@ -32,7 +41,7 @@ def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] |
     def __getattr__(name: "str") -> "Any":
         holder = name if name in names else (contents or {}).get(name)
         if holder is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise AttributeError(_missing(package, name))
         from importlib import import_module
 
         module = import_module(f"{package}.{holder}")

@@ -44,6 +44,12 @@ EXCEPTIONS: dict[str, str] = {
     "vmap": "a transform, whose function shows its calls",
 }
 for _names, _reason in (
+    ("save load", "writes or reads a file"),
+    ("compile", "gives back the function that it is given"),
+    ("set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal", SETS),
+    ("set_warn_always", SETS),
+    ("get_deterministic_debug_mode get_float32_matmul_precision is_autocast_enabled is_autocast_cpu_enabled", ASKS),
+    ("is_autocast_cache_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled", ASKS),
     ("can_cast promote_types broadcast_shapes finfo iinfo", RULES),
     ("manual_seed seed set_rng_state set_default_dtype set_default_device set_num_threads set_printoptions", SETS),
     ("use_deterministic_algorithms set_num_interop_threads empty_cache set_grad_enabled set_anomaly_enabled", SETS),

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Function", "FunctionCtx", "InplaceFunction", "Rules", "explain", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Rules", "explain", "once_differentiable"]
 
 
 class _AdoptingCtx(FunctionCtx):
@@ -158,6 +158,12 @@ class InplaceFunction(Function):
 
     def __init__(self, inplace: bool = False) -> None:
         self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """A Function as others, which take and give trees of tensors anyway; kept because programs name it."""
+
+    _is_function_base = True
 
 
 class Rules(dict[str, str]):

@@ -12,11 +12,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .._core_func import *  # noqa: F403
     from . import custom_derivatives as custom_derivatives
+    from . import scipy_functions as scipy_functions
     from .custom_derivatives import custom_jvp as custom_jvp
     from .custom_derivatives import custom_vjp as custom_vjp
+    from .scipy_functions import as_scipy as as_scipy
 
-_CONTENTS = {"custom_jvp": "custom_derivatives", "custom_vjp": "custom_derivatives"}
+_CONTENTS = {
+    **{"custom_jvp": "custom_derivatives", "custom_vjp": "custom_derivatives"},
+    "as_scipy": "scipy_functions",
+}
 
 globals().update(members("func"))
-__getattr__ = lazily(__name__, ("custom_derivatives",), _CONTENTS)
+__getattr__ = lazily(__name__, ("custom_derivatives", "scipy_functions"), _CONTENTS)
 __all__ = sorted({*members("func"), *_CONTENTS})

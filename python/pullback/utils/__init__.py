@@ -8,11 +8,14 @@ if TYPE_CHECKING:
 
     from . import _pytree as _pytree
     from . import checkpoint as checkpoint
+    from . import data as data
+    from . import einops as einops
     from . import hooks as hooks
     from . import pytree as pytree
+    from . import safetensors as safetensors
 
-__getattr__ = lazily(__name__, ("checkpoint", "hooks", "pytree", "_pytree"))
-__all__ = ["checkpoint", "hooks", "pytree", "swap_tensors"]
+__getattr__ = lazily(__name__, ("checkpoint", "data", "einops", "hooks", "pytree", "safetensors", "_pytree"))
+__all__ = ["checkpoint", "data", "hooks", "pytree", "safetensors", "swap_tensors"]
 
 
 def swap_tensors(t1: "Any", t2: "Any") -> None:

@@ -1,0 +1,78 @@
+"""What PyTorch has and this library does not: the errors of names that are looked for."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# Parts of PyTorch that are out of scope, and what to do instead.
+REASONS: "dict[str, str]" = {
+    "distributed": "one process computes here; use multiprocessing or joblib around it",
+    "cuda": "tensors are on the CPU; write device='cpu', or ask cuda.is_available() first",
+    "mps": "tensors are on the CPU; write device='cpu', or ask backends.mps.is_available() first",
+    "xpu": "tensors are on the CPU; write device='cpu', or ask xpu.is_available() first",
+    "mtia": "tensors are on the CPU; write device='cpu'",
+    "accelerator": "tensors are on the CPU; write device='cpu'",
+    "jit": "programs are not compiled by TorchScript; func.trace records a program",
+    "sparse": "tensors are dense; scipy.sparse has sparse matrices",
+    "nested": "tensors are not nested; pad them, or use a list",
+    "quantization": "tensors have no quantized dtypes",
+    "ao": "tensors have no quantized dtypes",
+    "onnx": "models are not exported to ONNX",
+    "export": "models are not exported; func.trace records a program",
+    "fx": "modules are not rewritten; func.trace records a program",
+    "hub": "models are not downloaded; load() reads their files",
+    "package": "models are not packaged; save() and load() write and read files",
+    "profiler": "use a profiler of Python's or of the system's, such as cProfile or perf",
+    "utils.tensorboard": "use the package tensorboardX, which needs no PyTorch",
+    "utils.cpp_extension": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
+    "utils.mobile_optimizer": "programs run where Python runs",
+    "utils.benchmark": "use timeit of the standard library",
+    "distributions": "random numbers come from rand, randn, bernoulli, multinomial and Tensor.normal_",
+    "masked": "use where() and masked_fill()",
+    "_C": "it is the inside of PyTorch",
+    "_inductor": "programs are not compiled",
+    "classes": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
+    "futures": "use concurrent.futures of the standard library",
+    "monitor": "use logging of the standard library",
+    "quasirandom": "scipy.stats.qmc has low-discrepancy sequences",
+}
+# Functions of such a part, by how their names begin.
+_PREFIXES = {"sparse_": "sparse", "quantize_": "quantization", "quantized_": "quantization", "q_per_": "quantization"}
+
+
+def reason(path: "str") -> "str | None":
+    """Why something is out of scope, by its dotted path behind `torch`."""
+    parts = path.split(".")
+    for count in range(len(parts), 0, -1):
+        found = REASONS.get(".".join(parts[:count]))
+        if found is not None:
+            return found
+    for prefix, part in _PREFIXES.items():
+        if path.startswith(prefix):
+            return REASONS[part]
+    return None
+
+
+def explained(module: "str", name: "str", known: "Any" = ()) -> "str":
+    """The text of the error for a name that a module does not have."""
+    text = f"module {module!r} has no attribute {name!r}"
+    path = f"{module}.{name}".partition(".")[2]
+    why = reason(path)
+    if why is not None:
+        return f"{text}: {module.partition('.')[0]}.{path} is out of scope: {why}"
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [n for n in known if n[0] != "_"], 1, 0.8)
+    if close:
+        return f"{text}. Did you mean: {close[0]!r}?"
+    return text
+
+
+def absent(module: "str", known: "Any" = ()) -> "Callable[[str], Any]":
+    """A `__getattr__` for a module that has a few names of PyTorch's, and tells why it has no others."""
+
+    def __getattr__(name: "str") -> "Any":
+        raise AttributeError(explained(module, name, known))
+
+    return __getattr__

@@ -1,0 +1,112 @@
+"""Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
+
+from ._core import Tensor, dtype
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _attach(function: "Any") -> "Any":
+    """Makes a function a method of tensors."""
+    function.__qualname__ = f"Tensor.{function.__name__}"
+    setattr(Tensor, function.__name__, function)
+    return function
+
+
+_reduce_ex = Tensor.__reduce_ex__
+
+
+@_attach
+def __reduce_ex__(self: Tensor, protocol: "Any") -> "Any":
+    """Pickles the tensor; from protocol 5 on, its memory is a buffer that may be sent apart from the pickle."""
+    if type(protocol) is int and protocol >= 5:
+        from ._pickling import reduced
+
+        found = reduced(self)
+        if found is not None:
+            return found
+    return _reduce_ex(self, protocol)
+
+
+@_attach
+def __array_function__(self: Tensor, func: "Any", types: "Any", args: "Any", kwargs: "Any") -> "Any":
+    """Functions of NumPy with tensors: `numpy.sum` and others give tensors, and derivatives go through them."""
+    from ._numpy_functions import call
+
+    return call(func, types, args, kwargs)
+
+
+@_attach
+def _repr_html_(self: Tensor) -> "str | None":
+    """A table of the numbers for notebooks, if there are few."""
+    from ._notebooks import table
+
+    found: str | None = table(self)
+    return found
+
+
+@_attach
+def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
+    """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
+
+    >>> import pullback
+    >>> pullback.ones(1).new(2, 3).shape, pullback.ones(1).new([1, 2])
+    (pullback.Size([2, 3]), tensor([1., 2.]))
+    """
+    from ._tensor_types import made
+
+    return made(self.dtype, *args, device=device)
+
+
+@_attach
+def cuda(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
+    """Raises RuntimeError: there is no CUDA device."""
+    raise RuntimeError(
+        "cuda(): there is no CUDA device: tensors are on the CPU. Ask cuda.is_available() first, or leave it out"
+    )
+
+
+@_attach
+def pin_memory(self: Tensor, device: "Any" = None) -> Tensor:
+    """The tensor itself: there is no device that memory would be pinned for."""
+    return self
+
+
+@_attach
+def is_shared(self: Tensor) -> "bool":
+    """Whether other processes see the memory: False."""
+    return False
+
+
+@_attach
+def share_memory_(self: Tensor) -> "Any":
+    """Raises RuntimeError: memory is not shared between processes."""
+    raise RuntimeError(
+        "share_memory_(): memory of tensors is not shared between processes here; send tensors by a queue, or make "
+        "them by from_numpy() over multiprocessing.shared_memory"
+    )
+
+
+@_attach
+def to_dense(self: Tensor, dtype: "Any" = None) -> Tensor:
+    """The tensor itself: all tensors are dense."""
+    return self if dtype is None else self.to(dtype)
+
+
+_NO_KIND = ("is_mps", "is_xpu", "is_xla", "is_mkldnn", "is_ipu", "is_vulkan", "is_mtia", "is_maia", "is_sparse_csr")
+for _name in _NO_KIND:
+    setattr(Tensor, _name, property(lambda self: False, doc="False: tensors are dense, and on the CPU."))
+
+
+def _numpy_dtype(self: "Any") -> "Any":
+    """The dtype of NumPy with the same numbers, which `numpy.dtype(x.dtype)` gives; bfloat16 has none."""
+    import numpy
+
+    name = str(self).rpartition(".")[2]
+    if name == "bfloat16":
+        raise TypeError("NumPy has no dtype bfloat16: convert with .float() first")
+    return numpy.dtype(name)
+
+
+dtype.__numpy_dtype__ = property(_numpy_dtype)  # type: ignore[attr-defined]

@@ -1,0 +1,88 @@
+"""The compiler of PyTorch, which is not here: functions run as they are, operator by operator."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ._absent import absent
+
+__all__ = [
+    *("allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable"),
+    *("is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset"),
+]
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The function or module as it is: nothing is compiled yet. Without one, a decorator that gives it back.
+
+    It has the same results and the same transforms. `pullback.func.trace` records a program once, which then runs
+    without Python between its operators.
+
+    >>> import pullback
+    >>> f = pullback.compile(lambda x: x.sin() + 1, fullgraph=True)
+    >>> f(pullback.zeros(1))
+    tensor([1.])
+
+    Raises TypeError for an argument that is not known, or a model that cannot be called.
+    """
+    known = {"fullgraph", "dynamic", "backend", "mode", "options", "disable"}
+    if unknown := sorted(set(options) - known):
+        raise TypeError(f"compile(): got an unexpected keyword argument '{unknown[0]}'")
+    if model is None:
+        return lambda f: compile(f, **options)
+    if not callable(model):
+        raise TypeError(f"compile(): a function or a module is expected, got {type(model).__name__}")
+    return model
+
+
+def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
+    """The function as it is, or a decorator that gives it back.
+
+    >>> import pullback
+    >>> @pullback.compiler.disable(recursive=False)
+    ... def f(x):
+    ...     return x
+    >>> f(1)
+    1
+    """
+    return (lambda f: f) if fn is None else fn
+
+
+def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is."""
+    return fn
+
+
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is."""
+    return fn
+
+
+def is_compiling() -> bool:
+    """False."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """False."""
+    return False
+
+
+def is_exporting() -> bool:
+    """False."""
+    return False
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Does nothing."""
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """The compilers: none."""
+    return []
+
+
+def reset() -> None:
+    """Does nothing: there are no compiled programs to forget."""
+
+
+__getattr__ = absent("torch.compiler", __all__)

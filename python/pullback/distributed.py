@@ -1,0 +1,23 @@
+"""One process computes here: `is_available()` is False, and nothing else of `torch.distributed` exists."""
+
+from ._absent import absent
+
+__all__ = ["is_available", "is_initialized"]
+
+
+def is_available() -> bool:
+    """Whether processes compute together: False.
+
+    >>> import pullback
+    >>> pullback.distributed.is_available()
+    False
+    """
+    return False
+
+
+def is_initialized() -> bool:
+    """Whether processes compute together: False."""
+    return False
+
+
+__getattr__ = absent("torch.distributed", __all__)

@@ -1,0 +1,26 @@
+"""Types for annotations."""
+
+import os
+from collections.abc import Sequence
+from typing import IO, Any, TypeAlias
+
+from . import _core
+from ._core import Size as Size
+from ._core import Tensor as Tensor
+from ._core import UntypedStorage as Storage
+
+__all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
+
+Number: TypeAlias = int | float | bool
+_Number = (int, float, bool)
+Device: TypeAlias = _core.device | str | int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+_int, _float, _bool, _complex, _str, _bytes = int, float, bool, complex, str, bytes
+_dtype, _device, _layout = _core.dtype, _core.device, _core.layout
+_size: TypeAlias = _core.Size | Sequence[int]
+_symsize: TypeAlias = _size
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
+IntLikeType: TypeAlias = int
+FloatLikeType: TypeAlias = float
+BoolLikeType: TypeAlias = bool
+_dispatchkey: TypeAlias = Any

@@ -1,0 +1,42 @@
+"""Data sets, samplers of their indices, and the loader that makes batches of them.
+
+>>> import pullback
+>>> from pullback.utils.data import DataLoader, TensorDataset
+>>> for x, y in DataLoader(TensorDataset(pullback.arange(4), pullback.arange(4) * 2), batch_size=3):
+...     print(x, y)
+tensor([0, 1, 2]) tensor([0, 2, 4])
+tensor([3]) tensor([6])
+"""
+
+from .collate import default_collate as default_collate
+from .collate import default_convert as default_convert
+from .dataloader import DataLoader as DataLoader
+from .dataset import ChainDataset as ChainDataset
+from .dataset import ConcatDataset as ConcatDataset
+from .dataset import Dataset as Dataset
+from .dataset import IterableDataset as IterableDataset
+from .dataset import StackDataset as StackDataset
+from .dataset import Subset as Subset
+from .dataset import TensorDataset as TensorDataset
+from .dataset import random_split as random_split
+from .distributed import DistributedSampler as DistributedSampler
+from .sampler import BatchSampler as BatchSampler
+from .sampler import RandomSampler as RandomSampler
+from .sampler import Sampler as Sampler
+from .sampler import SequentialSampler as SequentialSampler
+from .sampler import SubsetRandomSampler as SubsetRandomSampler
+from .sampler import WeightedRandomSampler as WeightedRandomSampler
+from .worker import WorkerInfo as WorkerInfo
+from .worker import get_worker_info as get_worker_info
+
+_DATA = ("ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset")
+_SAMPLERS = (
+    "BatchSampler",
+    "DistributedSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+)
+_LOADING = ("DataLoader", "default_collate", "default_convert", "get_worker_info", "random_split")
+__all__ = [*_DATA, *_SAMPLERS, "WeightedRandomSampler", *_LOADING]

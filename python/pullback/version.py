@@ -1,0 +1,17 @@
+"""The version, and what it was built with.
+
+>>> import pullback
+>>> pullback.version.__version__ == pullback.__version__, pullback.version.cuda
+(True, None)
+"""
+
+from . import _core
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
+
+__version__: str = _core.__version__
+debug = False
+git_version = "unknown"
+cuda: str | None = None
+hip: str | None = None
+xpu: str | None = None

@@ -1,0 +1,229 @@
+"""Programs for PyTorch run as they are, and what does not exist says so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback import as_torch
+
+PROGRAM = """
+import sys
+import torch
+import torch.nn.functional as F
+from torch.autograd import Variable
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+torch.backends.cudnn.deterministic = True
+x = torch.randn(64, 3, device=device)
+y = x @ torch.tensor([[1.0], [-2.0], [0.5]])
+w = Variable(torch.zeros(3, 1), requires_grad=True)
+for epoch in range(40):
+    for a, b in DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True):
+        loss = F.mse_loss(a @ w, b) if hasattr(F, "mse_loss") else ((a @ w - b) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+print(sys.argv[1:], [round(v, 3) for v in w.flatten().tolist()], __name__)
+"""
+
+
+@pytest.fixture
+def torch() -> Iterator[Any]:
+    assert "torch" not in sys.modules
+    with as_torch.install():
+        import torch  # type: ignore[import-not-found]
+
+        yield torch
+    assert "torch" not in sys.modules and not as_torch.is_installed()
+
+
+def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pullback.as_torch", *args]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def test_a_program_runs_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    (tmp_path / "beside.py").write_text("import train")
+    done = run(str(tmp_path / "train.py"), "--epochs", "3")
+    assert done.stdout == "['--epochs', '3'] [1.0, -2.0, 0.5] __main__\n", done.stderr
+    assert run(str(tmp_path / "beside.py"), "a").stdout == "['a'] [1.0, -2.0, 0.5] train\n"
+    assert run("-m", "train", "b", cwd=tmp_path).stdout == "['b'] [1.0, -2.0, 0.5] __main__\n"
+    assert run("-c", "import torch, sys; print(torch.ones(1), sys.argv)", "c").stdout == "tensor([1.]) ['-c', 'c']\n"
+
+
+WORKERS = """
+import sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Squares(Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return torch.tensor(index) ** 2
+
+if __name__ == "__main__":
+    loader = DataLoader(Squares(), batch_size=2, num_workers=1, multiprocessing_context=sys.argv[1])
+    print([b.tolist() for b in loader])
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver"])
+def test_programs_with_workers(method: str, tmp_path: Path) -> None:
+    (tmp_path / "load.py").write_text(WORKERS)
+    done = run(str(tmp_path / "load.py"), method)
+    assert done.stdout == "[[0, 1], [4, 9]]\n", done.stderr
+
+
+def test_the_command_says_how_it_is_used() -> None:
+    assert "usage: python -m pullback.as_torch" in run("--help").stdout
+    for args in ((), ("-m",), ("-c",)):
+        done = run(*args)
+        assert done.returncode == 2 and "usage:" in done.stderr
+    failed = run("-c", "raise SystemExit(3)")
+    assert failed.returncode == 3
+
+
+MODULES = """
+    nn nn.functional func autograd autograd.functional autograd.forward_ad utils.data utils.checkpoint linalg fft
+    special testing cuda cuda.amp amp backends backends.cudnn backends.cuda backends.mps jit compiler types version
+    random serialization multiprocessing distributed _dynamo utils._pytree library utils.data.dataloader torch_version
+    __config__ utils.data._utils.collate utils.data.distributed profiler autograd.profiler
+    onnx accelerator utils.dlpack _vmap_internals _functorch.eager_transforms
+""".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_can_be_imported_in_every_way(name: str, torch: Any) -> None:
+    found: dict[str, Any] = {}
+    exec(f"import torch.{name}\nimport torch.{name} as a\nimport torch as t", found)
+    above, _, last = name.rpartition(".")
+    exec(f"from torch{'.' + above if above else ''} import {last} as b", found)
+    part: Any = torch
+    for step in name.split("."):
+        part = getattr(part, step)
+    assert found["a"] is found["b"] is part is sys.modules[f"torch.{name}"] and found["t"] is torch
+
+
+def test_modules_are_those_of_this_package(torch: Any) -> None:
+    import functorch  # type: ignore[import-not-found]
+    from torch.nn import functional  # type: ignore[import-not-found]
+
+    assert functional is pb.nn.functional and functional.__spec__.name == "pullback.nn.functional"
+    assert torch.Tensor is pb.Tensor and torch.float32 is pb.float32 and torch.sin is pb.sin
+    assert functorch.vmap is pb.func.vmap and functorch.jacrev is torch.func.jacrev
+    assert {"sin", "float", "bool", "nn", "__version__"} <= set(dir(torch))
+    names: dict[str, Any] = {}
+    exec("from torch import *", names)
+    assert names["sin"] is pb.sin and names["vmap"] is pb.vmap
+
+
+def test_versions_compare(torch: Any) -> None:
+    from torch.torch_version import TorchVersion  # type: ignore[import-not-found]
+
+    version = torch.__version__
+    assert version >= "1.13" and version > "2.9" and version >= (2, 0) and version < "3" and not version < "2.13.0"
+    assert version == torch.version.__version__ and version != "2.12" and version.split(".")[0] == "2"
+    assert int(version.split(".")[1]) == 13 and torch.version.cuda is None and TorchVersion("2.1.0+cu118") < "2.2"
+    assert "pullback" in torch.__config__.show() and "threads" in torch.__config__.parallel_info()
+
+
+def test_devices_are_not_there(torch: Any) -> None:
+    for part in (torch.cuda, torch.mps, torch.xpu, torch.distributed, torch.backends.cudnn, torch.backends.mps):
+        assert part.is_available() is False
+    assert torch.backends.mps.is_built() is False and torch.cuda.device_count() == 0
+    torch.cuda.manual_seed_all(0)
+    torch.cuda.empty_cache()
+    for call in (
+        torch.cuda.synchronize,
+        torch.cuda.current_device,
+        lambda: torch.cuda.set_device(0),
+        torch.ones(1).cuda,
+    ):
+        with pytest.raises(RuntimeError, match="there is no CUDA device"):
+            call()
+
+
+ABSENT = [
+    ("torch.distributed.init_process_group", r"torch\.distributed\.init_process_group is out of scope: one process"),
+    ("torch.onnx.export", r"torch\.onnx\.export is out of scope: models are not exported"),
+    ("torch.hub", r"torch\.hub is out of scope: models are not downloaded"),
+    ("torch.sparse_coo_tensor", r"out of scope: tensors are dense"),
+    ("torch.jit.save", r"out of scope: programs are not compiled by TorchScript"),
+    ("torch.cuda.Stream", r"out of scope: tensors are on the CPU"),
+    ("torch.randnn", r"no attribute 'randnn'\. Did you mean: 'randn'"),
+    ("torch.no_such_name", r"module 'torch' has no attribute 'no_such_name'$"),
+    ("functorch.no_such_name", r"module 'functorch' has no attribute"),
+]
+
+
+@pytest.mark.parametrize(("path", "match"), ABSENT)
+def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
+    import functorch
+
+    assert functorch is not None
+    with pytest.raises(AttributeError, match=match):
+        eval(path, {"torch": torch, "functorch": functorch})
+    module, _, name = path.rpartition(".")
+    with pytest.raises(ImportError, match=match.rstrip("$")):
+        exec(f"from {module} import {name}")
+    assert not hasattr(eval(module, {"torch": torch, "functorch": functorch}), name)
+
+
+def test_modules_that_do_not_exist(torch: Any) -> None:
+    for name, match in (
+        ("torch.utils.tensorboard", "out of scope: use the package tensorboardX"),
+        ("torch.distributed.rpc", "out of scope: one process computes here"),
+        ("torch.no_such_module", "pullback has no module of this name"),
+    ):
+        with pytest.raises(ModuleNotFoundError, match=match):
+            exec(f"import {name}")
+    assert not hasattr(pb, "hub")
+    with pytest.raises(AttributeError, match=r"pullback\.hub is out of scope"):
+        _ = pb.hub  # type: ignore[attr-defined]
+
+
+def test_install_and_uninstall() -> None:
+    pretended = types.ModuleType("torch")
+    sys.modules["torch"] = pretended
+    try:
+        with as_torch.install():
+            import torch
+
+            assert torch is not pretended and as_torch.is_installed()
+            with as_torch.install():
+                pass
+            assert as_torch.is_installed(), "the outer one goes on"
+        assert sys.modules["torch"] is pretended
+    finally:
+        del sys.modules["torch"]
+    as_torch.install()
+    as_torch.uninstall()
+    as_torch.uninstall()
+    assert not as_torch.is_installed()
+    with pytest.raises(ModuleNotFoundError):
+        import torch.nn
+
+
+def test_einops_takes_us_for_pytorch(torch: Any) -> None:
+    einops = pytest.importorskip("einops")
+    x = torch.rand(2, 3, requires_grad=True)
+    assert einops.rearrange(x, "a b -> b a").requires_grad and einops.reduce(x, "a b -> a", "mean").shape == (2,)
+
+
+def test_files_of_modules_load(torch: Any) -> None:
+    from support import saved
+
+    assert torch.load(saved.FOLDER / "module-state.pt")["0.weight"].shape == (3, 2)
