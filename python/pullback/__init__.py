@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from . import linalg as linalg
     from . import nn as nn
     from . import ops as ops
+    from . import optim as optim
     from . import random as random
     from . import return_types as return_types
     from . import special as special
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from . import utils as utils
 
 _SUBMODULES = (
-    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "random", "return_types", "special", "testing"),
+    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "optim", "random", "return_types", "special", "testing"),
     "utils",
 )
 

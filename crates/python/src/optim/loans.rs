@@ -1,0 +1,143 @@
+//! The tensors that one step of a parameter writes: taken out, and put back whatever happens.
+
+use crate::tensor::PyTensor;
+use pullback::base::Result;
+use pullback::core::Tensor;
+use pullback::dense::Array;
+use pullback::skin::lend::{self, Loan};
+use pyo3::prelude::*;
+use smallvec::SmallVec;
+
+/// How the new elements reach a tensor.
+enum Way {
+    /// They take the place of those that were taken out.
+    Loan(Loan),
+    /// They are written as any operator writes.
+    Write(Array),
+}
+
+/// The elements of a tensor; `None` where a transform follows it.
+fn taken(t: &PyTensor) -> Option<Way> {
+    if let Some(loan) = lent(t) {
+        return Some(Way::Loan(loan));
+    }
+    lend::is_open().then(|| lend::plain(&t.value()).cloned()).flatten().map(Way::Write)
+}
+
+/// The elements of a tensor that can be lent.
+fn lent(t: &PyTensor) -> Option<Loan> {
+    if t.is_lifted() {
+        return None;
+    }
+    match t.shared_cell() {
+        None => t.with(|s| s.lend()),
+        Some(cell) => cell.lend(),
+    }
+}
+
+fn put_back(t: &PyTensor, loan: Loan, written: bool) {
+    match t.shared_cell() {
+        None => drop(t.with(|s| s.give_back(loan, written))),
+        Some(cell) => cell.give_back(loan, written),
+    }
+}
+
+/// A parameter and its states while a kernel has them.
+pub struct Taken<'a> {
+    tensors: SmallVec<[&'a PyTensor; 4]>,
+    ways: SmallVec<[Way; 4]>,
+}
+
+impl<'a> Taken<'a> {
+    /// `None` if one of them must be written to by operators.
+    pub fn of(tensors: impl Iterator<Item = &'a PyTensor>) -> Option<Taken<'a>> {
+        let mut all = Taken { tensors: SmallVec::new(), ways: SmallVec::new() };
+        for t in tensors {
+            match taken(t) {
+                Some(way) => {
+                    all.tensors.push(t);
+                    all.ways.push(way);
+                }
+                None => return None,
+            }
+        }
+        Some(all)
+    }
+
+    /// Changes the arrays, the parameter's and the states', and puts them back.
+    pub fn change(mut self, op: &str, change: impl FnOnce(&mut Array, &mut [Array]) -> Result<()>) -> Result<()> {
+        let empty = || Array::scalar(pullback::DType::Bool, false.into());
+        let arrays = self.ways.iter_mut().map(|way| match way {
+            Way::Loan(loan) => std::mem::replace(&mut loan.array, empty()),
+            Way::Write(array) => std::mem::replace(array, empty()),
+        });
+        let mut arrays: SmallVec<[Array; 4]> = arrays.collect();
+        let changed = match arrays.split_first_mut() {
+            Some((param, states)) => change(param, states),
+            None => Ok(()),
+        };
+        for (way, new) in self.ways.iter_mut().zip(arrays) {
+            match way {
+                Way::Loan(Loan { array, .. }) | Way::Write(array) => *array = new,
+            }
+        }
+        changed?;
+        let mut writes: SmallVec<[(&PyTensor, Array); 4]> = SmallVec::new();
+        for (t, way) in self.tensors.drain(..).zip(self.ways.drain(..)) {
+            match way {
+                Way::Loan(loan) => put_back(t, loan, true),
+                Way::Write(array) => writes.push((t, array)),
+            }
+        }
+        writes.into_iter().try_for_each(|(t, array)| t.write(op, &Tensor::from(array)))
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        for (t, way) in self.tensors.drain(..).zip(self.ways.drain(..)) {
+            if let Way::Loan(loan) = way {
+                put_back(t, loan, false);
+            }
+        }
+    }
+}
+
+/// A number that is kept of a parameter in a tensor without dimensions; `None` where a transform follows it.
+pub fn number(t: &PyTensor) -> Option<(f64, pullback::DType)> {
+    let value = t.value();
+    let array = lend::plain(&value)?;
+    (array.numel() == 1 && array.dtype().is_float())
+        .then(|| array.item().ok())
+        .flatten()
+        .map(|x| (x.as_f64(), array.dtype()))
+}
+
+/// Writes such a number.
+pub fn set_number(t: &PyTensor, op: &str, x: f64) -> Result<()> {
+    if let Some(mut loan) = lent(t) {
+        let shape = loan.array.shape().clone();
+        let new = Array::full(loan.array.dtype(), shape, x.into());
+        let made = match new {
+            Ok(new) => {
+                loan.array = new;
+                Ok(())
+            }
+            Err(e) => Err(e),
+        };
+        put_back(t, loan, made.is_ok());
+        return made;
+    }
+    let value = t.value();
+    t.write(op, &Tensor::from(Array::full(value.dtype(), value.shape().clone(), x.into())?))
+}
+
+/// The gradient's elements; `None` where a transform follows it.
+pub fn gradient(t: &PyTensor) -> Option<Array> {
+    lend::plain(&t.value()).cloned()
+}
+
+/// The tensor of an object, of whatever class.
+pub fn tensor<'a>(o: &'a Bound<'_, PyAny>) -> Option<&'a PyTensor> {
+    crate::tensor::cell(o)
+}
