@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from . import utils as utils
 
 _SUBMODULES = (
-    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "optim", "random", "return_types", "special", "testing"),
-    "utils",
+    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "optim", "random", "return_types"),
+    *("special", "testing", "utils"),
 )
 
 __version__: str = _core.__version__

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from .rprop import Rprop as Rprop
     from .sgd import SGD as SGD
 
-_CLASSES = ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD")
+_CLASSES = (
+    *("ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS"),
+    *("NAdam", "RAdam", "RMSprop", "Rprop", "SGD"),
+)
 _CONTENTS = {name: name.lower() for name in (*_CLASSES, "Optimizer")}
 _MODULES = ("functional", "lr_scheduler", "swa_utils")
 

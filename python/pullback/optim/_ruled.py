@@ -1,4 +1,6 @@
-"""Optimisers that follow a rule: the kernel for plain tensors, the formula where a derivative or a transform follows."""
+"""Optimisers that follow a rule: the kernel for plain tensors, the formula where a derivative or a transform
+follows.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from .. import Tensor, _core, float32, float64, get_default_dtype, is_complex, s
 from ._rules import Rule
 from .optimizer import Closure, Group, Optimizer, ParamsT
 
-_kernels: Any = _core.optim  # type: ignore[attr-defined]
+_kernels: Any = _core.optim
 
 
 class Ruled(Optimizer):
@@ -83,7 +85,8 @@ class Ruled(Optimizer):
     def _by_formula(self, group: Group, p: Tensor, g: Tensor, entry: dict[str, Any]) -> None:
         if group["differentiable"] and p.is_leaf and p.requires_grad:
             raise RuntimeError(
-                f"{type(self).__name__}(differentiable=True): the step is recorded, so that a parameter cannot be a leaf "
+                f"{type(self).__name__}(differentiable=True): the step is recorded, so that a parameter cannot be a "
+                f"leaf "
                 "that requires grad, whose gradient belongs to the value that it has; give the optimizer clones of the "
                 "parameters, or use pullback.optim.functional"
             )

@@ -1,4 +1,5 @@
-"""The table's row for an algorithm: its options, what it keeps, its formula in operators, and the kernel of the same step.
+"""The table's row for an algorithm: its options, what it keeps, its formula in operators, and the kernel of the same
+step.
 
 The formula is what `optim.functional` runs, and what a class runs where derivatives or a transform follow the step; for
 plain tensors the class calls the kernel, which reads and writes each element once. `tests/optim` holds both to the same
@@ -72,20 +73,20 @@ def square_root(x: Any) -> Any:
     return x.sqrt() if isinstance(x, Tensor) else math.sqrt(x)
 
 
-def root(x: Tensor) -> Tensor:
-    """The root with derivative 0 at 0, where a parameter has had no gradient yet: the true one is infinite, and 0 times it
-    would make the derivative of a whole run NaN.
+def root(x: Tensor) -> Any:
+    """The root with derivative 0 at 0, where a parameter has had no gradient yet: the true one is infinite, and 0 times
+    it would make the derivative of a whole run NaN.
     """
     none = x == 0
     return where(none, 0.0, where(none, 1.0, x).sqrt())
 
 
-def mean(old: Tensor, new: Tensor, weight: Any) -> Tensor:
+def mean(old: Tensor, new: Tensor, weight: Any) -> Any:
     """The running mean that takes in `new` with this weight."""
     return old + (new - old) * fit(weight, old)
 
 
-def mean_square(old: Tensor, g: Tensor, beta: Any) -> Tensor:
+def mean_square(old: Tensor, g: Tensor, beta: Any) -> Any:
     return old * fit(beta, g) + g * g * fit(1 - beta, g)
 
 
@@ -97,7 +98,7 @@ def downhill(options: Options, p: Tensor, g: Tensor) -> Tensor:
     return g if is_zero(decay) or options.get("decoupled_weight_decay") else g + p * fit(decay, p)
 
 
-def shrunk(options: Options, p: Tensor) -> Tensor:
+def shrunk(options: Options, p: Tensor) -> Any:
     """The parameter after decoupled weight decay."""
     decay = options["weight_decay"]
     if is_zero(decay) or not options.get("decoupled_weight_decay"):

@@ -37,7 +37,8 @@ RULE = Rule(
 
 
 class Adadelta(Ruled):
-    r"""Adadelta (Zeiler, https://arxiv.org/abs/1212.5701): with running means v and d of the squares of gradients and steps,
+    r"""Adadelta (Zeiler, https://arxiv.org/abs/1212.5701): with running means v and d of the squares of gradients and
+    steps,
 
         v ← ρv + (1 - ρ)g²,   Δ = √(d + eps)/√(v + eps) · g,   d ← ρd + (1 - ρ)Δ²,   p ← p - lr·Δ
 

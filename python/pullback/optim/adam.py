@@ -50,12 +50,13 @@ RULE = Rule(
 
 
 class Adam(Ruled):
-    r"""Adam (Kingma and Ba, https://arxiv.org/abs/1412.6980): with running means m and v of the gradient and its square,
+    r"""Adam (Kingma and Ba, https://arxiv.org/abs/1412.6980): with running means m and v of the gradient and its
+    square,
 
         m ← β₁m + (1 - β₁)g,   v ← β₂v + (1 - β₂)g²,   p ← p - lr · m/(1 - β₁ᵗ) / (√(v/(1 - β₂ᵗ)) + eps)
 
-    `amsgrad` divides by the largest v so far (https://arxiv.org/abs/1904.09237). `weight_decay` is added to the gradient,
-    or with `decoupled_weight_decay` taken from the parameter, as `AdamW` does.
+    `amsgrad` divides by the largest v so far (https://arxiv.org/abs/1904.09237). `weight_decay` is added to the
+    gradient, or with `decoupled_weight_decay` taken from the parameter, as `AdamW` does.
 
     All parameters of a group are updated in one call, with or without `foreach` and `fused`; `capturable` changes
     nothing here. With `differentiable` the step is recorded, and parameters must not be leaves that require grad.

@@ -16,7 +16,8 @@ RULE = replace(adam.RULE, options={**adam.RULE.options, "weight_decay": 1e-2, "d
 
 
 class AdamW(adam.Adam):
-    r"""Adam with decoupled weight decay (Loshchilov and Hutter, https://arxiv.org/abs/1711.05101): before the step of `Adam`,
+    r"""Adam with decoupled weight decay (Loshchilov and Hutter, https://arxiv.org/abs/1711.05101): before the step of
+    `Adam`,
 
         p ← p - lr · weight_decay · p
 

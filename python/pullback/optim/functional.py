@@ -1,8 +1,9 @@
 """Optimisers as pure functions: `init(params)` makes a state, `update(params, grads, state)` new parameters and state.
 
-Nothing is changed in place, and all of it is operators. So a run of an optimiser has a derivative, by its learning rate as
-by what it started from, and `vmap` runs many at once, over states as over options. Parameters, gradients and states are
-pytrees of the same structure; options may be tensors without dimensions, but for those that decide what is computed.
+Nothing is changed in place, and all of it is operators. So a run of an optimiser has a derivative, by its learning rate
+as by what it started from, and `vmap` runs many at once, over states as over options. Parameters, gradients and states
+are pytrees of the same structure; options may be tensors without dimensions, but for those that decide what is
+computed.
 
 >>> import pullback
 >>> from pullback.func import grad, vmap
@@ -54,8 +55,8 @@ class FunctionalOptimizer(NamedTuple):
     options: dict[str, Any]
 
     def init(self, params: Any) -> State:
-        """The state before the first step: a dict of numbers, as tensors of dtype float64 without dimensions, and of trees
-        like `params`.
+        """The state before the first step: a dict of numbers, as tensors of dtype float64 without dimensions, and of
+        trees like `params`.
 
         Raises:
             TypeError: if a leaf is no tensor of a floating point or complex dtype.

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from .. import Tensor, enable_grad
-from ..utils.hooks import RemovableHandle
+from ._handles import Handle
 
 Group: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
@@ -44,22 +44,22 @@ _HOOKS = (
 )
 
 
-def _added(hooks: OrderedDict[int, Any], hook: Callable[..., Any], first: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks)
+def _added(hooks: OrderedDict[int, Any], hook: Callable[..., Any], first: bool = False) -> Handle:
+    handle = Handle(hooks)
     hooks[handle.id] = hook
     if first:
         hooks.move_to_end(handle.id, last=False)
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
     """Calls `hook(optimizer, args, kwargs)` before each step of every optimiser. It returns None, or new arguments of
     the step as a pair `(args, kwargs)`.
     """
     return _added(_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
     """Calls `hook(optimizer, args, kwargs)` after each step of every optimiser."""
     return _added(_post_hooks, hook)
 
@@ -163,7 +163,9 @@ class Optimizer:
 
     # ------------------------------------------------------------ steps
     def step(self, closure: Closure | None = None) -> Any:
-        """One step. `closure`, if given, computes the loss and its gradients again; the step returns what it returns."""
+        """One step. `closure`, if given, computes the loss and its gradients again; the step returns what it
+        returns.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -215,9 +217,7 @@ class Optimizer:
             self._check_parameter(p)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
-                )
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         self._check_group(param_group)
         self.param_groups.append(param_group)
@@ -229,7 +229,8 @@ class Optimizer:
             )
         if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
             raise ValueError(
-                "can't optimize a non-leaf Tensor: its gradient is not kept; give the tensor that it was computed from, "
+                "can't optimize a non-leaf Tensor: its gradient is not kept; give the tensor that it was computed "
+                "from, "
                 "call retain_grad() on it, or detach() it and requires_grad_()"
             )
 
@@ -252,27 +253,27 @@ class Optimizer:
                 raise ValueError("some parameters appear in more than one parameter group")
 
     # ------------------------------------------------------------ hooks
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
         """Calls `hook(optimizer, args, kwargs)` before each step; it returns None or a pair of new arguments."""
         return _added(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
         """Calls `hook(optimizer, args, kwargs)` after each step."""
         return _added(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Calls `hook(optimizer)` before `state_dict`. With `prepend` it comes before those that there are."""
         return _added(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Calls `hook(optimizer, state_dict)` with what `state_dict` is about to return; it may give another one."""
         return _added(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Calls `hook(optimizer, state_dict)` with what is about to be loaded; it may give another one."""
         return _added(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
         """Calls `hook(optimizer)` after `load_state_dict`."""
         return _added(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 

@@ -54,8 +54,8 @@ RULE = Rule(
 
 
 class RMSprop(Ruled):
-    r"""RMSprop (Hinton, https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf): with the running mean v
-    of the squared gradient,
+    r"""RMSprop (Hinton, https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf): with the running
+    mean v of the squared gradient,
 
         v ← αv + (1 - α)g²,   b ← momentum·b + g/(√v + eps),   p ← p - lr·b
 

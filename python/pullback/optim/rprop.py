@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import Tensor, where
 from . import _rules
 from ._ruled import Ruled, full_like_parameter
@@ -22,7 +24,7 @@ def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tens
     return p - g.sign() * size, {"step": state["step"] + 1, "prev": g, "step_size": size}
 
 
-def _first(options: Options, p: Tensor, name: str) -> Tensor:
+def _first(options: Options, p: Tensor, name: str) -> Any:
     if name == "prev":
         return _rules._like_parameter(options, p, name)
     lr = options["lr"]
@@ -49,9 +51,9 @@ RULE = Rule(
 
 
 class Rprop(Ruled):
-    r"""Rprop (Riedmiller and Braun, https://doi.org/10.1109/ICNN.1993.298623): each element has a step size, `lr` at first,
-    which is multiplied by `etas[1]` while the gradient keeps its sign and by `etas[0]` when it turns; where it turns, the
-    element waits for one step. Sizes stay within `step_sizes`. Gradients should be those of all data.
+    r"""Rprop (Riedmiller and Braun, https://doi.org/10.1109/ICNN.1993.298623): each element has a step size, `lr` at
+    first, which is multiplied by `etas[1]` while the gradient keeps its sign and by `etas[0]` when it turns; where it
+    turns, the element waits for one step. Sizes stay within `step_sizes`. Gradients should be those of all data.
 
     >>> import pullback
     >>> w = pullback.tensor([1.0, 2.0], requires_grad=True)
