@@ -125,6 +125,11 @@ impl Slot {
         }
     }
 
+    /// Whether [`Slot::lend`] gives them.
+    pub fn is_lendable(&self) -> bool {
+        matches!(self, Slot::Owned(o) if lend::is_open() && lend::plain(&o.value).is_some())
+    }
+
     /// The elements on loan; see [`Cell::lend`] for shared cells.
     pub fn lend(&mut self) -> Option<Loan> {
         let Slot::Owned(o) = self else { return None };

@@ -23,18 +23,19 @@ def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tens
 
 
 def _check(options: Options) -> None:
-    _means.check(options)
-    lr, betas = options["lr"], options["betas"]
-    foreach = options.get("foreach") and not options.get("capturable")
-    if isinstance(lr, Tensor) and foreach:
-        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
-    if len({isinstance(beta, Tensor) for beta in betas}) == 2:
-        raise ValueError("betas must be either both floats or both Tensors")
-    for i, beta in enumerate(betas):
-        if isinstance(beta, Tensor) and foreach:
-            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+    for i, beta in enumerate(options["betas"]):
         if isinstance(beta, Tensor) and beta.numel() != 1:
             raise ValueError(f"Tensor betas[{i}] must be 1-element")
+    _means.check(options)
+    if len({isinstance(beta, Tensor) for beta in options["betas"]}) == 2:
+        raise ValueError("betas must be either both floats or both Tensors")
+    for name in ("lr", "betas") if options.get("foreach") and not options.get("capturable") else ():
+        if _has_tensor(options[name] if name == "betas" else (options[name],)):
+            raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+
+
+def _has_tensor(values: tuple[object, ...]) -> bool:
+    return any(isinstance(x, Tensor) for x in values)
 
 
 RULE = Rule(

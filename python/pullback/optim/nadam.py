@@ -55,7 +55,7 @@ class NAdam(Ruled):
     >>> (w * w).sum().backward()
     >>> optimizer.step()
     >>> w
-    tensor([0.8469, 1.8469], requires_grad=True)
+    tensor([0.8944, 1.8944], requires_grad=True)
 
     Raises:
         ValueError: if a number is out of its range.

@@ -41,7 +41,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     def ema_update(ema_param_list: Tensors, current_param_list: Tensors, _: Any) -> None:
         with no_grad():
             for average, new in zip(ema_param_list, current_param_list, strict=True):
-                if average.is_floating_point() or average.is_complex():
+                if average.is_floating_point():
                     average.lerp_(new, 1 - decay)
                 else:
                     average.copy_(average * decay + new * (1 - decay))
@@ -56,7 +56,7 @@ def get_swa_multi_avg_fn() -> MultiAverage:
         with no_grad():
             weight = 1 / (float(num_averaged) + 1)
             for average, new in zip(averaged_param_list, current_param_list, strict=True):
-                if average.is_floating_point() or average.is_complex():
+                if average.is_floating_point():
                     average.lerp_(new, weight)
                 else:
                     average.copy_(average + (new - average) * weight)

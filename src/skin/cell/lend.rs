@@ -18,16 +18,17 @@ impl Cell {
         }
     }
 
-    /// The elements, which [`Cell::give_back`] must put back; `None` if they must be written to by operators.
+    /// Whether [`Cell::lend`] gives them, as long as nobody else has them.
+    pub fn is_lendable(self: &Arc<Cell>) -> bool {
+        let open = lend::is_open() && self.read().is_ok_and(|value| lend::plain(&value).is_some());
+        open && self
+            .lender()
+            .is_some_and(|l| Arc::ptr_eq(&l, self) || l.read().is_ok_and(|value| !history::has_history(&value)))
+    }
+
+    /// The elements, which [`Cell::give_back`] must put back; `None` if somebody has them already. They must be lendable.
     pub fn lend(self: &Arc<Cell>) -> Option<Loan> {
-        if !lend::is_open() {
-            return None;
-        }
         let lender = self.lender()?;
-        lend::plain(&self.read().ok()?)?;
-        if !Arc::ptr_eq(&lender, self) && history::has_history(&lender.read().ok()?) {
-            return None;
-        }
         lender.drop_dependents();
         let value = lender.state().value.take()?;
         match Loan::of(value) {

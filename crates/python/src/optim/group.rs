@@ -115,7 +115,7 @@ fn advance(
     all.push(member.param);
     all.extend(member.states.iter().chain(&member.scalars).copied());
     if all.iter().enumerate().any(|(i, a)| all[..i].iter().any(|b| std::ptr::eq(*a, *b))) {
-        return Err(Error::runtime(format!("{name}: a parameter and its states must be different tensors")).into());
+        return Err(Error::runtime(format!("{name}(): a parameter and its states must be different tensors")).into());
     }
     // Before anything is taken out: a gradient that shares memory with the parameter keeps the old elements.
     let Some(grad) = loans::gradient(member.grad) else { return Ok(false) };
@@ -131,10 +131,9 @@ fn advance(
         *prepared = Some(Prepared { before, dtypes, after, step });
     }
     let Some(ready) = prepared else { return Ok(false) };
-    let tensors = std::iter::once(member.param).chain(member.states.iter().copied());
-    let Some(taken) = Taken::of(tensors) else { return Ok(false) };
-    let changed = taken.change(name, |param, states| step(&*ready.step, param, states, &grad));
-    changed.map_err(|e| Error::new(e.kind(), format!("{name}: {}", e.message())))?;
+    let named = |e: Error| Error::new(e.kind(), format!("{name}(): {}", e.message()));
+    let Some(taken) = Taken::of(&all[..1 + member.states.len()]).map_err(named)? else { return Ok(false) };
+    taken.change(name, |param, states| step(&*ready.step, param, states, &grad).map_err(named))?;
     for (t, x) in member.scalars.iter().zip(&ready.after) {
         loans::set_number(t, name, *x)?;
     }

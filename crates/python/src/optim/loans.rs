@@ -1,6 +1,7 @@
 //! The tensors that one step of a parameter writes: taken out, and put back whatever happens.
 
 use crate::tensor::PyTensor;
+use pullback::bail;
 use pullback::base::Result;
 use pullback::core::Tensor;
 use pullback::dense::Array;
@@ -16,12 +17,13 @@ enum Way {
     Write(Array),
 }
 
-/// The elements of a tensor; `None` where a transform follows it.
-fn taken(t: &PyTensor) -> Option<Way> {
-    if let Some(loan) = lent(t) {
-        return Some(Way::Loan(loan));
-    }
-    lend::is_open().then(|| lend::plain(&t.value()).cloned()).flatten().map(Way::Write)
+/// Whether a tensor's elements can be lent, as long as no other tensor's are.
+fn is_lendable(t: &PyTensor) -> bool {
+    !t.is_lifted()
+        && match t.shared_cell() {
+            None => t.with(|s| s.is_lendable()),
+            Some(cell) => cell.is_lendable(),
+        }
 }
 
 /// The elements of a tensor that can be lent.
@@ -50,18 +52,37 @@ pub struct Taken<'a> {
 
 impl<'a> Taken<'a> {
     /// `None` if one of them must be written to by operators.
-    pub fn of(tensors: impl Iterator<Item = &'a PyTensor>) -> Option<Taken<'a>> {
+    ///
+    /// # Errors
+    /// `Runtime` if two of them share memory.
+    pub fn of(tensors: &[&'a PyTensor]) -> Result<Option<Taken<'a>>> {
         let mut all = Taken { tensors: SmallVec::new(), ways: SmallVec::new() };
+        // What cannot be lent is read while everything is in its place.
+        let mut read: SmallVec<[Option<Array>; 4]> = SmallVec::new();
         for t in tensors {
-            match taken(t) {
-                Some(way) => {
-                    all.tensors.push(t);
-                    all.ways.push(way);
-                }
-                None => return None,
+            match (is_lendable(t), lend::is_open()) {
+                (true, _) => read.push(None),
+                (false, true) => match lend::plain(&t.value()) {
+                    Some(array) => read.push(Some(array.clone())),
+                    None => return Ok(None),
+                },
+                (false, false) => return Ok(None),
             }
         }
-        Some(all)
+        for (t, array) in tensors.iter().zip(read) {
+            let way = match array {
+                Some(array) => Way::Write(array),
+                None => match lent(t) {
+                    Some(loan) => Way::Loan(loan),
+                    None => {
+                        bail!(Runtime, "a parameter and its states, or two of its states, share memory; clone() one")
+                    }
+                },
+            };
+            all.tensors.push(t);
+            all.ways.push(way);
+        }
+        Ok(Some(all))
     }
 
     /// Changes the arrays, the parameter's and the states', and puts them back.

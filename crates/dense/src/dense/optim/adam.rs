@@ -111,7 +111,8 @@ pub static NADAM: Algorithm = Algorithm {
         let t = scalars.count();
         let momentum = |t: f64| beta1 * (1.0 - 0.5 * 0.96_f64.powf(t * slower));
         let (now, next) = (momentum(t), momentum(t + 1.0));
-        let product = scalars.set(1, scalars.values[1] * now);
+        let factor = scalars.rounded(1, now);
+        let product = scalars.set(1, scalars.values[1] * factor);
         Ok(Box::new(Nadam {
             means: Means::new(rate, beta1, beta2, decay, decoupled, maximize),
             of_gradient: rate * (1.0 - now) / (1.0 - product),

@@ -55,8 +55,12 @@ pub struct Scalars<'a> {
 }
 
 impl Scalars<'_> {
+    /// A number as the tensor would hold it.
+    fn rounded(&self, at: usize, x: f64) -> f64 {
+        if self.dtypes[at] == DType::F64 { x } else { f64::from(x as f32) }
+    }
     fn set(&mut self, at: usize, x: f64) -> f64 {
-        let rounded = if self.dtypes[at] == DType::F64 { x } else { f64::from(x as f32) };
+        let rounded = self.rounded(at, x);
         self.values[at] = rounded;
         rounded
     }
