@@ -10,7 +10,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any, TypeAlias
 
-from .. import Tensor, enable_grad
+from .. import Tensor, enable_grad, set_grad_enabled
 from ._handles import Handle
 
 Group: TypeAlias = dict[str, Any]
@@ -335,6 +335,22 @@ class Optimizer:
         self.__setstate__({"state": state, "param_groups": saved})
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
+
+
+def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that is recorded if the optimiser is differentiable, and not otherwise: for classes that are derived."""
+
+    @functools.wraps(step)
+    def moded(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            return step(self, *args, **kwargs)
+
+    return moded
+
+
+def _get_value(x: Any) -> Any:
+    """The number in a tensor, or the number."""
+    return x.item() if isinstance(x, Tensor) else x
 
 
 def _is_single(groups: list[Group], number: Any) -> bool:

@@ -54,14 +54,18 @@ def _counted(optimizer: Optimizer) -> None:
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
     # The object holds this function, which must not hold the object.
-    held, plain = ref(optimizer), optimizer.step.__func__  # type: ignore[attr-defined]
+    held, given = ref(optimizer), optimizer.step
+    method: Any = getattr(given, "__func__", None)
 
-    @functools.wraps(plain)
+    @functools.wraps(given if method is None else method)
     def step(*args: Any, **kwargs: Any) -> Any:
         this: Any = held()
         this._opt_called = True
-        return plain(this, *args, **kwargs)
+        return given_step(*args, **kwargs) if method is None else method(this, *args, **kwargs)
 
+    # A function that a program put in the place of the method holds what it likes.
+    given_step: Any = given if method is None else None
+    del given
     step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     optimizer.step = step  # type: ignore[method-assign]
 
