@@ -125,6 +125,23 @@ impl Slot {
         }
     }
 
+    /// The elements where they are, of a value that only this slot holds. Who changes them calls [`Slot::wrote`].
+    #[inline]
+    pub fn array_mut(&mut self) -> Option<&mut Array> {
+        match self {
+            Slot::Owned(o) if lend::is_open() => o.value.plain_mut(),
+            _ => None,
+        }
+    }
+
+    /// Counts a write to [`Slot::array_mut`].
+    #[inline]
+    pub fn wrote(&mut self) {
+        if let Slot::Owned(o) = self {
+            o.version = o.version.wrapping_add(1);
+        }
+    }
+
     /// Whether [`Slot::lend`] gives them.
     pub fn is_lendable(&self) -> bool {
         matches!(self, Slot::Owned(o) if lend::is_open() && lend::plain(&o.value).is_some())

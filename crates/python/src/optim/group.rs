@@ -4,12 +4,15 @@ use super::loans::{self, Taken};
 use crate::tensor::PyTensor;
 use crate::types::class;
 use crate::types::errors::PyResult;
-use pullback::base::Error;
+use pullback::base::{Error, Result};
 use pullback::core::level::GradMode;
+use pullback::dense::Array;
 use pullback::dense::optim::{Algorithm, Scalars, Step, step};
+use pullback::skin::lend;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use smallvec::SmallVec;
+use std::ptr::NonNull;
 
 /// A parameter, its gradient and what is kept of it.
 struct Member<'a> {
@@ -117,8 +120,6 @@ fn advance(
     if all.iter().enumerate().any(|(i, a)| all[..i].iter().any(|b| std::ptr::eq(*a, *b))) {
         return Err(Error::runtime(format!("{name}(): a parameter and its states must be different tensors")).into());
     }
-    // Before anything is taken out: a gradient that shares memory with the parameter keeps the old elements.
-    let Some(grad) = loans::gradient(member.grad) else { return Ok(false) };
     let (mut before, mut dtypes) = (SmallVec::<[f64; 3]>::new(), SmallVec::<[pullback::DType; 3]>::new());
     for t in &member.scalars {
         let Some((x, dtype)) = loans::number(t) else { return Ok(false) };
@@ -132,10 +133,43 @@ fn advance(
     }
     let Some(ready) = prepared else { return Ok(false) };
     let named = |e: Error| Error::new(e.kind(), format!("{name}(): {}", e.message()));
-    let Some(taken) = Taken::of(&all[..1 + member.states.len()]).map_err(named)? else { return Ok(false) };
-    taken.change(name, |param, states| step(&*ready.step, param, states, &grad).map_err(named))?;
+    let targets = &all[..1 + member.states.len()];
+    if !step_in_place(&*ready.step, targets, member.grad).map_err(named)? {
+        // Before anything is taken out: a gradient that shares memory with the parameter keeps the old elements.
+        let Some(grad) = loans::gradient(member.grad) else { return Ok(false) };
+        let Some(taken) = Taken::of(targets).map_err(named)? else { return Ok(false) };
+        taken.change(name, |arrays| step(&*ready.step, arrays, &grad).map_err(named))?;
+    }
     for (t, x) in member.scalars.iter().zip(&ready.after) {
         loans::set_number(t, name, *x)?;
     }
     Ok(true)
+}
+
+/// The step where each tensor alone holds its elements, as most parameters do; false if one does not.
+fn step_in_place(rule: &dyn Step, targets: &[&PyTensor], grad: &PyTensor) -> Result<bool> {
+    if targets.iter().any(|t| std::ptr::eq(*t, grad)) {
+        return Ok(false);
+    }
+    let mut at: SmallVec<[NonNull<Array>; 4]> = SmallVec::new();
+    for t in targets {
+        match loans::in_place(t) {
+            Some(array) => at.push(array),
+            None => return Ok(false),
+        }
+    }
+    grad.with(|s| {
+        let Some(grad) = s.quick().and_then(lend::plain) else { return Ok(false) };
+        // SAFETY: the arrays lie in the values of different tensors, each of which only that tensor holds, so that they
+        // are different ones, and others than the gradient's. Nobody else comes to these tensors meanwhile: this thread
+        // holds the interpreter, and the kernel runs no Python.
+        let mut arrays: SmallVec<[&mut Array; 4]> = at.iter_mut().map(|a| unsafe { a.as_mut() }).collect();
+        step(rule, &mut arrays, grad)?;
+        Ok(true)
+    })
+    .inspect(|done| {
+        if *done {
+            targets.iter().for_each(|t| t.with(|s| s.wrote()));
+        }
+    })
 }

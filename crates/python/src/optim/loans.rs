@@ -4,10 +4,11 @@ use crate::tensor::PyTensor;
 use pullback::bail;
 use pullback::base::Result;
 use pullback::core::Tensor;
-use pullback::dense::Array;
+use pullback::dense::{Array, optim};
 use pullback::skin::lend::{self, Loan};
 use pyo3::prelude::*;
 use smallvec::SmallVec;
+use std::ptr::NonNull;
 
 /// How the new elements reach a tensor.
 enum Way {
@@ -86,23 +87,11 @@ impl<'a> Taken<'a> {
     }
 
     /// Changes the arrays, the parameter's and the states', and puts them back.
-    pub fn change(mut self, op: &str, change: impl FnOnce(&mut Array, &mut [Array]) -> Result<()>) -> Result<()> {
-        let empty = || Array::scalar(pullback::DType::Bool, false.into());
+    pub fn change(mut self, op: &str, change: impl FnOnce(&mut [&mut Array]) -> Result<()>) -> Result<()> {
         let arrays = self.ways.iter_mut().map(|way| match way {
-            Way::Loan(loan) => std::mem::replace(&mut loan.array, empty()),
-            Way::Write(array) => std::mem::replace(array, empty()),
+            Way::Loan(Loan { array, .. }) | Way::Write(array) => array,
         });
-        let mut arrays: SmallVec<[Array; 4]> = arrays.collect();
-        let changed = match arrays.split_first_mut() {
-            Some((param, states)) => change(param, states),
-            None => Ok(()),
-        };
-        for (way, new) in self.ways.iter_mut().zip(arrays) {
-            match way {
-                Way::Loan(Loan { array, .. }) | Way::Write(array) => *array = new,
-            }
-        }
-        changed?;
+        change(&mut arrays.collect::<SmallVec<[&mut Array; 4]>>())?;
         let mut writes: SmallVec<[(&PyTensor, Array); 4]> = SmallVec::new();
         for (t, way) in self.tensors.drain(..).zip(self.ways.drain(..)) {
             match way {
@@ -124,30 +113,32 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// The array of a tensor that alone holds it, for changing it in place.
+pub fn in_place(t: &PyTensor) -> Option<NonNull<Array>> {
+    if t.is_lifted() { None } else { t.with(|s| s.array_mut().map(NonNull::from)) }
+}
+
 /// A number that is kept of a parameter in a tensor without dimensions; `None` where a transform follows it.
 pub fn number(t: &PyTensor) -> Option<(f64, pullback::DType)> {
-    let value = t.value();
-    let array = lend::plain(&value)?;
-    (array.numel() == 1 && array.dtype().is_float())
-        .then(|| array.item().ok())
-        .flatten()
-        .map(|x| (x.as_f64(), array.dtype()))
+    match t.with(|s| s.quick().and_then(lend::plain).and_then(optim::number)) {
+        Some(x) => Some(x),
+        None => lend::plain(&t.value()).and_then(optim::number),
+    }
 }
 
 /// Writes such a number.
 pub fn set_number(t: &PyTensor, op: &str, x: f64) -> Result<()> {
-    if let Some(mut loan) = lent(t) {
-        let shape = loan.array.shape().clone();
-        let new = Array::full(loan.array.dtype(), shape, x.into());
-        let made = match new {
-            Ok(new) => {
-                loan.array = new;
-                Ok(())
+    if !t.is_lifted() {
+        let done = t.with(|s| {
+            let done = s.array_mut().map(|a| optim::set_number(a, x));
+            if done.is_some() {
+                s.wrote();
             }
-            Err(e) => Err(e),
-        };
-        put_back(t, loan, made.is_ok());
-        return made;
+            done
+        });
+        if let Some(done) = done {
+            return done;
+        }
     }
     let value = t.value();
     t.write(op, &Tensor::from(Array::full(value.dtype(), value.shape().clone(), x.into())?))

@@ -159,16 +159,41 @@ fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
 /// # Errors
 /// `Runtime` if dtypes, shapes or the number of states do not fit, if memory is read-only, or if two of the arrays that
 /// are written share memory. Nothing has been written then.
-pub fn step(rule: &dyn Step, param: &mut Array, states: &mut [Array], grad: &Array) -> Result<()> {
-    let (dtype, shape) = (param.dtype(), param.shape().clone());
+pub fn step(rule: &dyn Step, targets: &mut [&mut Array], grad: &Array) -> Result<()> {
+    check(rule, targets, grad)?;
+    let gathered;
+    let grad = if grad.is_contiguous() {
+        grad
+    } else {
+        gathered = copy::gather(grad)?;
+        &gathered
+    };
+    if !targets.iter_mut().all(|t| t.is_contiguous() && t.is_unique()) {
+        return step_elsewhere(rule, targets, grad);
+    }
+    let mut to = [null_mut(); 4];
+    for (to, t) in to.iter_mut().zip(targets.iter_mut()) {
+        *to = t.ptr_mut();
+    }
+    let (dtype, n) = (grad.dtype(), grad.numel());
+    // SAFETY: `check` found that all arrays have so many elements of this dtype, which lie in row-major order, and that
+    // there are as many states as the rule has; the targets are different arrays, and nobody else holds their memory.
+    unsafe { rows::run(rule, dtype, n, to, grad.ptr()) };
+    Ok(())
+}
+
+/// An error unless the gradient and the states are like the parameter.
+fn check(rule: &dyn Step, targets: &[&mut Array], grad: &Array) -> Result<()> {
+    let Some((param, states)) = targets.split_first() else { bail!(Internal, "a step without a parameter") };
+    let (dtype, shape) = (param.dtype(), param.shape());
     if !(dtype.is_float() || dtype.is_complex()) {
         bail!(Runtime, "parameters must be of a floating point or complex dtype, got {dtype}");
     }
     if states.len() != rule.states() {
         bail!(Internal, "{} states for a rule of {}", states.len(), rule.states());
     }
-    for (what, a) in std::iter::once(("gradient", grad)).chain(states.iter().map(|s| ("state", &*s))) {
-        if a.dtype() != dtype || *a.shape() != shape {
+    for (what, a) in std::iter::once(("gradient", grad)).chain(states.iter().map(|s| ("state", &**s))) {
+        if a.dtype() != dtype || a.shape() != shape {
             bail!(
                 Runtime,
                 "the parameter has shape {shape} and dtype {dtype}, and its {what} shape {} and dtype {}",
@@ -177,25 +202,31 @@ pub fn step(rule: &dyn Step, param: &mut Array, states: &mut [Array], grad: &Arr
             );
         }
     }
-    let mut grad = grad.contiguous()?;
-    let mut targets: SmallVec<[&mut Array; 4]> = std::iter::once(param).chain(states).collect();
+    Ok(())
+}
+
+/// The step where memory is seen by others or held by somebody else.
+#[cold]
+fn step_elsewhere(rule: &dyn Step, targets: &mut [&mut Array], grad: &Array) -> Result<()> {
     let mut copies: SmallVec<[Option<Array>; 4]> = SmallVec::new();
-    for t in &mut targets {
+    for t in targets.iter_mut() {
         copies.push(writable(t)?);
     }
-    if targets.iter().any(|t| t.is_exported()) {
-        check_apart(&targets)?;
-        if targets.iter().any(|t| meet(&span(t), &span(&grad))) {
-            grad = copy::gather(&grad)?;
-        }
-    }
+    check_apart(targets)?;
+    let gathered;
+    let grad = if targets.iter().any(|t| meet(&span(t), &span(grad))) {
+        gathered = copy::gather(grad)?;
+        &gathered
+    } else {
+        grad
+    };
     let mut to = [null_mut(); 4];
     for (to, (t, copy)) in to.iter_mut().zip(targets.iter_mut().zip(&mut copies)) {
         *to = copy.as_mut().unwrap_or(t).ptr_mut();
     }
-    // SAFETY: each pointer is the start of the parameter's number of elements of its dtype in row-major order, which
-    // `writable` found or made ours to write; those of others were found apart, and the gradient elsewhere.
-    unsafe { rows::run(rule, dtype, shape.numel(), to, grad.ptr()) };
+    // SAFETY: as in `step`, but for memory: each pointer is to a copy, or to what `writable` found or made ours to write;
+    // those of others were found apart, and the gradient elsewhere.
+    unsafe { rows::run(rule, grad.dtype(), grad.numel(), to, grad.ptr()) };
     for (t, copy) in targets.iter().zip(&copies) {
         match copy {
             Some(copy) => region::overwrite(t, copy)?,
@@ -212,5 +243,26 @@ fn check_apart(targets: &[&mut Array]) -> Result<()> {
             bail!(Runtime, "a parameter and its states, or two of its states, share memory; clone() one of them");
         }
     }
+    Ok(())
+}
+
+/// The number in an array of one element.
+pub fn number(a: &Array) -> Option<(f64, DType)> {
+    let known = a.numel() == 1 && a.dtype().is_float();
+    known.then(|| a.item().ok()).flatten().map(|x| (x.as_f64(), a.dtype()))
+}
+
+/// Puts a number into an array of one element, in place if nobody else holds its memory.
+pub fn set_number(a: &mut Array, x: f64) -> Result<()> {
+    if a.numel() == 1 && a.is_unique() {
+        let p = a.ptr_mut();
+        // SAFETY: there is one element, of this dtype, and nobody else holds it.
+        match a.dtype() {
+            DType::F32 => return Ok(unsafe { p.cast::<f32>().write(x as f32) }),
+            DType::F64 => return Ok(unsafe { p.cast::<f64>().write(x) }),
+            _ => {}
+        }
+    }
+    *a = Array::full(a.dtype(), a.shape().clone(), x.into())?;
     Ok(())
 }

@@ -1,6 +1,12 @@
 use super::*;
 use crate::dense::threads::{set_num_threads, test_turn};
 
+/// As [`super::step`], of arrays that lie side by side.
+fn stepped(rule: &dyn Step, param: &mut Array, states: &mut [Array], grad: &Array) -> Result<()> {
+    let mut targets: Vec<&mut Array> = std::iter::once(param).chain(states).collect();
+    super::step(rule, &mut targets, grad)
+}
+
 fn numbers(n: usize, scale: f64) -> Vec<f64> {
     (0..n).map(|i| (i as f64 * 0.7 + 0.3).sin() * scale).collect()
 }
@@ -34,7 +40,7 @@ fn walk(a: &Algorithm, n: usize, dtype: DType) -> Vec<Vec<f64>> {
     let mut states: Vec<Array> = (0..states).map(|_| array(&vec![0.1; n])).collect();
     for k in 0..3 {
         let rule = prepared(a, &mut kept);
-        step(&*rule, &mut param, &mut states, &array(&numbers(n, 0.5 - k as f64 * 0.4))).unwrap();
+        stepped(&*rule, &mut param, &mut states, &array(&numbers(n, 0.5 - k as f64 * 0.4))).unwrap();
     }
     std::iter::once(&param).chain(&states).map(|a| a.to_vec::<f64>().unwrap()).collect()
 }
@@ -76,12 +82,12 @@ fn memory_of_others_is_left_alone() {
     let (kept, at) = (param.clone(), param.ptr());
     let mut states = [Array::zeros(DType::F64, [1000].into()).unwrap()];
     let place = states[0].ptr();
-    step(&*rule, &mut param, &mut states, &kept).unwrap();
+    stepped(&*rule, &mut param, &mut states, &kept).unwrap();
     assert_ne!(param.ptr(), at);
     assert_eq!(kept.to_vec::<f64>().unwrap(), big);
     assert_eq!(states[0].ptr(), place);
     let at = param.ptr();
-    step(&*rule, &mut param, &mut states, &kept).unwrap();
+    stepped(&*rule, &mut param, &mut states, &kept).unwrap();
     assert_eq!(param.ptr(), at);
 }
 
@@ -90,12 +96,12 @@ fn what_does_not_fit_is_refused() {
     let rule = prepared(Algorithm::find("sgd").unwrap(), &mut []);
     let zeros = |n: usize, d| Array::zeros(d, [n].into()).unwrap();
     let mut p = zeros(3, DType::F32);
-    let e = step(&*rule, &mut p, &mut [zeros(3, DType::F32)], &zeros(4, DType::F32)).unwrap_err();
+    let e = stepped(&*rule, &mut p, &mut [zeros(3, DType::F32)], &zeros(4, DType::F32)).unwrap_err();
     assert!(e.message().contains("gradient"), "{e:?}");
-    let e = step(&*rule, &mut p, &mut [zeros(3, DType::F64)], &zeros(3, DType::F32)).unwrap_err();
+    let e = stepped(&*rule, &mut p, &mut [zeros(3, DType::F64)], &zeros(3, DType::F32)).unwrap_err();
     assert!(e.message().contains("state"), "{e:?}");
     let mut p = zeros(3, DType::I64);
-    assert!(step(&*rule, &mut p, &mut [zeros(3, DType::I64)], &zeros(3, DType::I64)).is_err());
+    assert!(stepped(&*rule, &mut p, &mut [zeros(3, DType::I64)], &zeros(3, DType::I64)).is_err());
     assert!(
         (Algorithm::find("adam").unwrap().prepare)(&[1.0], &mut Scalars { values: &mut [0.0], dtypes: &[DType::F32] })
             .is_err()
