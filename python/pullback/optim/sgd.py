@@ -88,24 +88,28 @@ class SGD(Ruled):
         super().__init__(params, options)
 
     def _update(self, group: Group) -> None:
-        # No step is counted: a parameter that has no buffer is at its first one, which nothing dampens.
-        params = [p for p in group["params"] if p.grad is not None]
-        grads = [p.grad for p in params]
         if group["momentum"] == 0:
-            self._advance(group, params, grads, [{} for _ in params])
+            params = [p for p in group["params"] if p.grad is not None]
+            self._advance(group, params, [p.grad for p in params], [{}] * len(params))
             return
-        entries = [self.state[p] for p in params]
-        new = [entry.get("momentum_buffer") is None for entry in entries]
-        for p, entry, is_new in zip(params, entries, new, strict=True):
-            if is_new:
+        # No step is counted: a parameter that has no buffer is at its first one, which nothing dampens.
+        lists: list[tuple[list[Any], list[Any], list[Any]]] = [([], [], []), ([], [], [])]
+        first, later = lists
+        state, damped = self.state, group["dampening"] != 0
+        for p in group["params"]:
+            grad = p.grad
+            if grad is None:
+                continue
+            entry, to = state[p], later
+            if entry.get("momentum_buffer") is None:
                 entry["momentum_buffer"] = self.rule.first(group, p, "momentum_buffer")
-        if group["dampening"] == 0 or not any(new):
-            self._advance(group, params, grads, entries)
-            return
-        for first in (True, False):
-            chosen = [i for i, is_new in enumerate(new) if is_new == first]
-            parts = ([of[i] for i in chosen] for of in (params, grads, entries))
-            self._advance({**group, "dampening": 0} if first else group, *parts)
+                to = first if damped else later
+            to[0].append(p)
+            to[1].append(grad)
+            to[2].append(entry)
+        if first[0]:
+            self._advance({**group, "dampening": 0}, *first)
+        self._advance(group, *later)
 
     def _by_formula(self, group: Group, p: Tensor, g: Tensor, entry: dict[str, Any]) -> None:
         counted = {**entry, "step": _Count()}

@@ -257,10 +257,21 @@ pub fn set_number(a: &mut Array, x: f64) -> Result<()> {
     if a.numel() == 1 && a.is_unique() {
         let p = a.ptr_mut();
         // SAFETY: there is one element, of this dtype, and nobody else holds it.
-        match a.dtype() {
-            DType::F32 => return Ok(unsafe { p.cast::<f32>().write(x as f32) }),
-            DType::F64 => return Ok(unsafe { p.cast::<f64>().write(x) }),
-            _ => {}
+        let done = unsafe {
+            match a.dtype() {
+                DType::F32 => {
+                    p.cast::<f32>().write(x as f32);
+                    true
+                }
+                DType::F64 => {
+                    p.cast::<f64>().write(x);
+                    true
+                }
+                _ => false,
+            }
+        };
+        if done {
+            return Ok(());
         }
     }
     *a = Array::full(a.dtype(), a.shape().clone(), x.into())?;
