@@ -95,6 +95,18 @@ def test_the_gradient_may_be_the_parameter(n: int) -> None:
     assert p.tolist() == [-1.0] * n
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_gradients_that_were_changed_by_another_handle(n: int) -> None:
+    p = pb.zeros(n, requires_grad=True)
+    p.grad = pb.ones(n)
+    handle = p.grad.detach()
+    optimizer = optim.SGD([p], lr=1.0)
+    for k in (2, 3):
+        handle.fill_(k)
+        optimizer.step()
+    assert p.tolist() == [-5.0] * n and handle.tolist() == [3.0] * n
+
+
 @pytest.mark.parametrize("dtype", [pb.float32, pb.float16, pb.complex64])
 def test_memory_of_states_and_parameters_is_used_again(dtype: Any) -> None:
     p = pb.ones(5000, dtype=dtype).requires_grad_()

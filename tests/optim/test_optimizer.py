@@ -397,3 +397,25 @@ def test_subclasses_of_ruled_classes() -> None:
     optimizer = Louder([w], lr=0.1)
     optimizer.register_step_pre_hook(lambda o, a, k: calls.append(1))
     assert optimizer.step() == "stepped" and w.item() == pytest.approx(0.9)
+
+
+def test_steps_of_other_programs_are_recorded_on_request() -> None:
+    from pullback.optim.optimizer import _get_value, _use_grad_for_differentiable
+
+    class Recorded(Optimizer):
+        @_use_grad_for_differentiable
+        def step(self, closure: Any = None) -> Any:
+            for p in self.param_groups[0]["params"]:
+                p.sub_(p.grad * self.param_groups[0]["lr"])
+
+    for differentiable in (False, True):
+        start = leaf(2.0)
+        w = start.clone()
+        w.retain_grad()
+        w.grad = (start * 3).sum()[None]
+        lr = pb.tensor(0.5, requires_grad=True)
+        Recorded([w], {"lr": lr, "differentiable": differentiable}).step()
+        assert w.tolist() == [-1.0] and pb.is_grad_enabled()
+        (slope,) = pb.autograd.grad(w.sum(), start)
+        assert slope.tolist() == ([1 - 1.5] if differentiable else [1.0])
+    assert (_get_value(lr), _get_value(3)) == (0.5, 3)

@@ -81,6 +81,16 @@ def test_the_order_of_calls_is_checked() -> None:
         schedule.get_lr()
 
 
+def test_steps_that_are_functions() -> None:
+    optimizer = optimizer_of()
+    calls: list[int] = []
+    optimizer.step = lambda: calls.append(1)
+    schedule = StepLR(optimizer, 1, gamma=0.5)
+    optimizer.step()
+    schedule.step()
+    assert calls == [1] and schedule.get_last_lr() == [0.5]
+
+
 def test_going_to_an_epoch() -> None:
     optimizer = optimizer_of()
     schedule = StepLR(optimizer, 2, gamma=0.5)

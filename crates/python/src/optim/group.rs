@@ -151,6 +151,9 @@ fn step_in_place(rule: &dyn Step, targets: &[&PyTensor], grad: &PyTensor) -> Res
     if targets.iter().any(|t| std::ptr::eq(*t, grad)) {
         return Ok(false);
     }
+    let near = grad.with(|s| s.quick().and_then(lend::plain).map(NonNull::from));
+    // Reading a shared cell may run any program; nothing below does.
+    let far = if near.is_none() { loans::gradient(grad) } else { None };
     let mut at: SmallVec<[NonNull<Array>; 4]> = SmallVec::new();
     for t in targets {
         match loans::in_place(t) {
@@ -158,18 +161,15 @@ fn step_in_place(rule: &dyn Step, targets: &[&PyTensor], grad: &PyTensor) -> Res
             None => return Ok(false),
         }
     }
-    grad.with(|s| {
-        let Some(grad) = s.quick().and_then(lend::plain) else { return Ok(false) };
-        // SAFETY: the arrays lie in the values of different tensors, each of which only that tensor holds, so that they
-        // are different ones, and others than the gradient's. Nobody else comes to these tensors meanwhile: this thread
-        // holds the interpreter, and the kernel runs no Python.
-        let mut arrays: SmallVec<[&mut Array; 4]> = at.iter_mut().map(|a| unsafe { a.as_mut() }).collect();
-        step(rule, &mut arrays, grad)?;
-        Ok(true)
-    })
-    .inspect(|done| {
-        if *done {
-            targets.iter().for_each(|t| t.with(|s| s.wrote()));
-        }
-    })
+    // SAFETY: the arrays lie in the values of different tensors, each target's in one that only it holds, so that they
+    // are different arrays. Nobody else comes to these tensors meanwhile: this thread holds the interpreter, and the
+    // kernel runs no Python.
+    let (near, mut arrays) = unsafe {
+        let arrays: SmallVec<[&mut Array; 4]> = at.iter_mut().map(|a| a.as_mut()).collect();
+        (near.map(|a| a.as_ref()), arrays)
+    };
+    let Some(grad) = near.or(far.as_ref()) else { return Ok(false) };
+    step(rule, &mut arrays, grad)?;
+    targets.iter().for_each(|t| t.with(|s| s.wrote()));
+    Ok(true)
 }
