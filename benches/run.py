@@ -20,11 +20,12 @@ import functions
 import large
 import libraries
 import measure
+import optimisers
 import process
 import report
 import small
 
-WORKLOADS = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS]
+WORKLOADS = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS, *optimisers.WORKLOADS]
 
 
 def measure_chosen(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:

@@ -9,7 +9,7 @@ A layer is a folder of a crate's src/, ranked
 
 and, in the Python module,
 
-    types < process < tensor < door < data < pytree < function < autograd < methods < operators < func
+    types < process < tensor < door < data < pytree < function < autograd < methods < operators < func < optim
 
 and every path that begins with `crate::`, `$crate::` or enough `super::` to leave its layer must lead to a layer of
 the same or a lower rank. A name that lib.rs re-exports, and an exported macro, count as the layer that they come from.
@@ -43,6 +43,7 @@ PYTHON = [
     "methods",
     "operators",
     "func",
+    "optim",
 ]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 PYTHON_RANK = {layer: rank for rank, layer in enumerate(PYTHON)}

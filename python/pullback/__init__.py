@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from . import nn as nn
     from . import onnx as onnx
     from . import ops as ops
+    from . import optim as optim
     from . import profiler as profiler
     from . import random as random
     from . import return_types as return_types
@@ -96,7 +97,19 @@ _SUBMODULES = (
         "func",
         "jit",
     ),
-    *("library", "linalg", "mps", "multiprocessing", "nn", "onnx", "ops", "profiler", "random", "return_types"),
+    *(
+        "library",
+        "linalg",
+        "mps",
+        "multiprocessing",
+        "nn",
+        "onnx",
+        "ops",
+        "optim",
+        "profiler",
+        "random",
+        "return_types",
+    ),
     *("serialization", "special", "testing", "types", "utils", "version", "xpu"),
 )
 _SETTINGS = (

@@ -274,6 +274,19 @@ impl Tensor {
             Repr::Other(_) => None,
         }
     }
+    /// The array for changing it where no transform follows the value, if this handle is the only one on it and on what it
+    /// wraps.
+    #[inline]
+    #[doc(hidden)]
+    pub fn plain_mut(&mut self) -> Option<&mut Array> {
+        match Arc::get_mut(&mut self.0)? {
+            Repr::Dense(a) => Some(a),
+            Repr::Other(Other {
+                level: LevelId::AMBIENT, content: Content::One(Payload::Taped { value, .. }), ..
+            }) => value.array_mut(),
+            Repr::Other(_) => None,
+        }
+    }
     /// The array of a dense tensor in memory that nobody else holds; otherwise the tensor.
     pub fn into_array(self) -> std::result::Result<Array, Tensor> {
         if self.in_memory().is_none() {

@@ -4,6 +4,7 @@ mod captured;
 pub mod cell;
 pub mod history;
 pub mod index;
+pub mod lend;
 pub mod lens;
 pub mod numbers;
 pub mod print;

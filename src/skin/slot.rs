@@ -1,12 +1,14 @@
 //! What a tensor object of the host language holds: a value of its own, or a shared cell.
 
 use super::cell::Cell;
+use super::history::with_array;
+use super::lend::{self, Loan};
 use super::read::innermost;
-use crate::base::{Error, Result};
+use crate::base::{DType, Error, Result};
 use crate::core::reach::Reach;
 use crate::core::{LevelId, Tensor, level};
 use crate::dense::{Array, copy};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A cell. Its owner provides the lock, and drops what methods hand back when it has let go of the slot: dropping a
 /// value may run code of the host language.
@@ -123,6 +125,67 @@ impl Slot {
         }
     }
 
+    /// The elements where they are, of a value that only this slot holds. Who changes them calls [`Slot::wrote`].
+    #[inline]
+    pub fn array_mut(&mut self) -> Option<&mut Array> {
+        match self {
+            Slot::Owned(o) if lend::is_open() => o.value.plain_mut(),
+            _ => None,
+        }
+    }
+
+    /// Counts a write to [`Slot::array_mut`].
+    #[inline]
+    pub fn wrote(&mut self) {
+        if let Slot::Owned(o) = self {
+            o.version = o.version.wrapping_add(1);
+        }
+    }
+
+    /// Whether [`Slot::lend`] gives them.
+    pub fn is_lendable(&self) -> bool {
+        matches!(self, Slot::Owned(o) if lend::is_open() && lend::plain(&o.value).is_some())
+    }
+
+    /// The elements on loan; see [`Cell::lend`] for shared cells.
+    pub fn lend(&mut self) -> Option<Loan> {
+        let Slot::Owned(o) = self else { return None };
+        if !lend::is_open() {
+            return None;
+        }
+        if let Some(loan) = Loan::of_small(&o.value) {
+            return Some(loan);
+        }
+        lend::plain(&o.value)?;
+        let value = std::mem::replace(&mut o.value, hole());
+        // The nodes stay in the loan, so that only memory is freed here.
+        match Loan::of(value) {
+            Ok(loan) => Some(loan),
+            Err(value) => {
+                o.value = value;
+                None
+            }
+        }
+    }
+
+    /// Puts elements back that [`Slot::lend`] gave; hands back what is to be dropped.
+    pub fn give_back(&mut self, loan: Loan, written: bool) -> Option<Tensor> {
+        let Slot::Owned(o) = self else { return Some(loan.value()) };
+        o.version = o.version.wrapping_add(u32::from(written));
+        if !loan.copied {
+            return Some(std::mem::replace(&mut o.value, loan.value()));
+        }
+        if !written {
+            return None;
+        }
+        if let Some(array) = o.value.array_mut() {
+            *array = loan.array;
+            return None;
+        }
+        let value = with_array(&o.value, &loan.array);
+        Some(std::mem::replace(&mut o.value, value))
+    }
+
     /// Makes the slot a cell with this value, whatever it was; hands back the old one. Programs that read the old cell
     /// read the new one from now on, its views do not.
     pub fn set(&mut self, value: Tensor) -> Slot {
@@ -144,6 +207,12 @@ impl Slot {
         }
         std::mem::replace(self, Slot::Shared(cell))
     }
+}
+
+/// What stands where a value was taken from.
+fn hole() -> Tensor {
+    static HOLE: OnceLock<Tensor> = OnceLock::new();
+    HOLE.get_or_init(|| Tensor::scalar(DType::F32, 0.0)).clone()
 }
 
 /// Moves the elements to a buffer that only this value holds, unless they are visible outside already: what may be

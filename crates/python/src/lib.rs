@@ -14,6 +14,7 @@ pub mod func;
 pub mod function;
 pub mod methods;
 pub mod operators;
+pub mod optim;
 pub mod process;
 pub mod pytree;
 pub mod tensor;
@@ -65,5 +66,6 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     methods::repr::register(m)?;
     operators::run::register(m)?;
     func::register(m)?;
+    optim::register(m)?;
     Ok(())
 }

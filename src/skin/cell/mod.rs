@@ -15,6 +15,7 @@
 //! Values of dependents are dropped before a write, so that the memory is not shared and can be written in place.
 
 mod copying;
+mod lend;
 mod lift;
 mod link;
 mod memory;

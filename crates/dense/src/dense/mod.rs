@@ -14,6 +14,7 @@ pub mod linalg;
 pub mod math;
 pub mod matmul;
 pub mod memory;
+pub mod optim;
 pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;

@@ -172,6 +172,12 @@ impl PyTensor {
         if unsafe { (*self.lifted.get()).is_some() } { None } else { self.with(|s| s.owned()) }
     }
 
+    /// Whether it is an argument under `vmap` or `jvp` whose writes are to reach the caller's tensor.
+    pub fn is_lifted(&self) -> bool {
+        // SAFETY: as for `with`.
+        unsafe { (*self.lifted.get()).is_some() }
+    }
+
     /// An error if an in-place operator may not write to this tensor now.
     pub fn check_writable(&self, op: &str) -> Result<()> {
         match self.alone() {
