@@ -1,0 +1,1 @@
+"""Tools for parameters and modules."""
