@@ -34,6 +34,7 @@ def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
     """Takes a prefix off the keys of a state dict, in place, and off those of its metadata.
 
+    >>> from pullback.nn.modules.utils import consume_prefix_in_state_dict_if_present
     >>> state = {"module.weight": 1, "bias": 2}
     >>> consume_prefix_in_state_dict_if_present(state, "module.")
     >>> sorted(state)
