@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from ... import Tensor, is_grad_enabled
-from ...autograd import Function
+from ...autograd.function import Function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,17 @@ class BackwardHookFunction(Function):
     """The identity, whose backward hands the gradients to `run` and passes on what it gives."""
 
     @staticmethod
-    def forward(ctx: Any, run: Any, materialize: bool, *tensors: Tensor) -> Any:
+    def forward(ctx: Any, run: Any, materialize: bool, constant: tuple[int, ...], *tensors: Tensor) -> Any:
         ctx.run = run
         ctx.set_materialize_grads(materialize)
-        ctx.mark_non_differentiable(*(t for t in tensors if not t.requires_grad))
-        return tensors
+        out = tuple(t.view_as(t) for t in tensors)
+        ctx.mark_non_differentiable(*(out[i] for i in constant))
+        return out
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         out = ctx.run(grads)
-        return None, None, *(grads if out is None else out)
+        return None, None, None, *(grads if out is None else out)
 
 
 class BackwardHook:
@@ -70,7 +71,8 @@ class BackwardHook:
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         if not places or not is_grad_enabled() or not any(args[i].requires_grad for i in places):
             return tuple(args), None
-        passed = BackwardHookFunction.apply(run, materialize, *(args[i] for i in places))
+        constant = tuple(n for n, i in enumerate(places) if not args[i].requires_grad)
+        passed = BackwardHookFunction.apply(run, materialize, constant, *(args[i] for i in places))
         out = list(args)
         for i, t in zip(places, passed, strict=True):
             out[i] = t

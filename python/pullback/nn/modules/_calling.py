@@ -6,7 +6,6 @@ import warnings
 from itertools import chain
 
 from ... import Tensor
-from ._backward_hooks import BackwardHook, register_on_result, warn_of_old_kind
 from ._global_hooks import GLOBAL, HookHandle
 from ._registry import HooksAttribute
 from ._structure import Structure
@@ -15,6 +14,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+
+class Call(property):
+    """`__call__` as what is to be called: the interpreter hands the arguments to that without taking them apart first.
+
+    Asked for on the class, it is called with a module and its arguments.
+    """
+
+    def __call__(self, module: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return module._call_impl(*args, **kwargs)
 
 
 class Called(Structure):
@@ -38,17 +47,21 @@ class Called(Structure):
         """
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._hooked:
-            return self._call_hooked(args, kwargs)
-        return self.forward(*args, **kwargs)
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    else:
+
+        @Call
+        def __call__(self):
+            return self._call_hooked if self._hooked else self.forward
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
-        return Called.__call__(self, *args, **kwargs)
+        return (self._call_hooked if self._hooked else self.forward)(*args, **kwargs)
 
     _wrapped_call_impl = _call_impl
 
-    def _call_hooked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_hooked(self, *args: Any, **kwargs: Any) -> Any:
         own = self.__dict__
         if not (own.get("_forward_hooks") or GLOBAL.forward):
             return self._call_with_backward_hooks(*self._before(args, kwargs))
@@ -91,8 +104,11 @@ class Called(Structure):
         if own.get("_backward_hooks") or GLOBAL.backward:
             full, old = self._get_backward_hooks()
         pre = self._get_backward_pre_hooks() if own.get("_backward_pre_hooks") or GLOBAL.backward_pre else []
-        around = BackwardHook(self, full, pre) if full or pre else None
-        if around is not None:
+        around: Any = None
+        if full or pre:
+            from ._backward_hooks import BackwardHook
+
+            around = BackwardHook(self, full, pre)
             args = around.setup_input_hook(args)
         result = self.forward(*args, **kwargs)
         if done is not None:
@@ -106,6 +122,8 @@ class Called(Structure):
                 )
             result = around.setup_output_hook(result)
         if old:
+            from ._backward_hooks import register_on_result
+
             register_on_result(self, old, args, result)
         return result
 
@@ -162,6 +180,8 @@ class Called(Structure):
         return [*GLOBAL.backward_pre.values(), *self._backward_pre_hooks.values()]
 
     def _maybe_warn_non_full_backward_hook(self, inputs: Any, result: Any, grad_fn: Any) -> None:
+        from ._backward_hooks import warn_of_old_kind
+
         warn_of_old_kind(inputs, result, grad_fn)
 
     def __setstate__(self, state: dict[str, Any]) -> None:

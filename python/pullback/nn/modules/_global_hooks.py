@@ -20,6 +20,11 @@ class HookHandle:
         HookHandle.next_id += 1
         self._places = [ref(hooks), *(ref(place) for place in extra)]
 
+    @property
+    def hooks_dict_ref(self) -> Any:
+        """A weak reference to the dict that holds the hook."""
+        return self._places[0]
+
     def remove(self) -> None:
         """Takes the hook away; a second time does nothing."""
         for place in self._places:
