@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from . import custom_derivatives as custom_derivatives
     from .custom_derivatives import custom_jvp as custom_jvp
     from .custom_derivatives import custom_vjp as custom_vjp
+    from .functional_calls import functional_call as functional_call
+    from .functional_calls import stack_module_state as stack_module_state
 
-_CONTENTS = {"custom_jvp": "custom_derivatives", "custom_vjp": "custom_derivatives"}
+_CONTENTS = {
+    **dict.fromkeys(("custom_jvp", "custom_vjp"), "custom_derivatives"),
+    **dict.fromkeys(("functional_call", "stack_module_state"), "functional_calls"),
+}
 
 globals().update(members("func"))
-__getattr__ = lazily(__name__, ("custom_derivatives",), _CONTENTS)
+__getattr__ = lazily(__name__, ("custom_derivatives", "functional_calls"), _CONTENTS)
 __all__ = sorted({*members("func"), *_CONTENTS})

@@ -113,7 +113,21 @@ class _BatchNorm(_NormBase):
         by_batch = training or (mean is None and var is None)
         if training and not tracks:
             mean = var = None
-        return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)  # type: ignore[no-any-return]
+        try:
+            return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            _tell_remedies(self, mean, error)
+            raise
+
+
+def _tell_remedies(module: Any, mean: Any, error: RuntimeError) -> None:
+    """Where a batch cannot be written into the running statistics, says what can be done."""
+    if mean is not None and module.training and "vmap" in str(error):
+        raise RuntimeError(
+            f"{type(module).__name__}: vmap gives each member statistics of its own, and the module has one set of buffers. "
+            "Give each member its buffers, functional_call(module, (params, buffers), …) with stack_module_state(); or use "
+            "GroupNorm, track_running_stats=False, or eval()"
+        ) from error
 
 
 class _LazyNormBase(LazyModuleMixin, _NormBase):
