@@ -59,7 +59,7 @@ class FunctionalModuleWithBuffers:
 class FunctionalModule(FunctionalModuleWithBuffers):
     """A module without parameters of its own: `f(params, *args)`."""
 
-    def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def forward(self, params: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """The module's call with these tensors."""
         return super().forward(params, (), *args, **kwargs)
 
@@ -70,14 +70,17 @@ def _stateless(model: Module, disable: bool) -> tuple[Any, dict[str, Any], dict[
     """A copy of the module on device `meta`, and the tensors of the module."""
     from copy import deepcopy
 
-    params, buffers = dict(model.named_parameters()), dict(model.named_buffers())
+    params: dict[str, Any] = dict(model.named_parameters())
+    buffers: dict[str, Any] = dict(model.named_buffers())
     copy = deepcopy(model).to("meta")
     if disable:
         params = {name: p.detach() for name, p in params.items()}
     return copy, params, buffers
 
 
-def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def make_functional(
+    model: Module, disable_autograd_tracking: bool = False
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """A module as `f(params, *args)` and the tuple of its parameters.
 
     >>> import pullback
@@ -115,7 +118,8 @@ def make_functional_with_buffers(
 def combine_state_for_ensemble(
     models: Sequence[Module],
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
-    """Modules of one class as one function `f(params, buffers, *args)`, and their tensors stacked along a first dimension.
+    """Modules of one class as one function `f(params, buffers, *args)`, and their tensors stacked along a first
+    dimension.
 
     >>> import pullback
     >>> from pullback.functorch import combine_state_for_ensemble, vmap
@@ -131,4 +135,8 @@ def combine_state_for_ensemble(
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
     params, buffers = stack_module_state(models)
     copy, _, _ = _stateless(models[0], False)
-    return FunctionalModuleWithBuffers(copy, tuple(params), tuple(buffers)), tuple(params.values()), tuple(buffers.values())
+    return (
+        FunctionalModuleWithBuffers(copy, tuple(params), tuple(buffers)),
+        tuple(params.values()),
+        tuple(buffers.values()),
+    )

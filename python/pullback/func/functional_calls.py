@@ -33,8 +33,10 @@ def functional_call(
 
     Args:
         module: the module; it has its own tensors again when the call ends.
-        parameter_and_buffer_dicts: tensors by dotted name, in one dict or several that share no name. Those that a forward
-            puts in the place of what was given, as `self.count = self.count + 1` does, are found in the dict afterwards.
+        parameter_and_buffer_dicts: tensors by dotted name, in one dict or several that share no name. Those that a
+        forward
+            puts in the place of what was given, as `self.count = self.count + 1` does, are found in the dict
+            afterwards.
         args: the argument, or a tuple of arguments.
         kwargs: arguments by name.
         tie_weights: whether one parameter under several names is replaced everywhere.
@@ -161,7 +163,8 @@ def _check_shape(name: str, own: Tensor, tensor: Any) -> None:
 
     if tensor is not None and not is_lazy(own) and own.shape != tensor.shape:
         raise RuntimeError(
-            f"functional_call(): {name} has shape {list(own.shape)} in the module, and the tensor given for it has shape "
+            f"functional_call(): {name} has shape {list(own.shape)} in the module, and the tensor given for it has "
+            "shape "
             f"{list(tensor.shape)}. Under vmap, map over the leading dimension of what stack_module_state() gave"
         )
 

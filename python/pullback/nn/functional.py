@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
 # Functions written in operators of the table, by file; an operator of the table of the same name comes first.
 _FILES = {
-    "activations": "celu gumbel_softmax hardshrink hardsigmoid hardswish prelu rrelu selu softmin softshrink tanhshrink "
+    "activations": "celu gumbel_softmax hardshrink hardsigmoid hardswish prelu rrelu selu softmin softshrink "
+    "tanhshrink "
     "threshold",
     "attention": "multi_head_attention_forward",
     "bags": "embedding_bag",

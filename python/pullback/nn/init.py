@@ -98,7 +98,8 @@ def trunc_normal_(
 
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
             stacklevel=2,
         )
     with no_grad():
@@ -112,7 +113,7 @@ def trunc_normal_(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills `tensor` with one number."""
     with no_grad():
-        return tensor.fill_(val)
+        return tensor.fill_(val)  # type: ignore[no-any-return]
 
 
 def ones_(tensor: Tensor) -> Tensor:
@@ -270,9 +271,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
 
 def _deprecated(name: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def old(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2
-        )
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = name

@@ -30,19 +30,21 @@ class _MarkedType(type(Tensor)):  # type: ignore[misc]
 
 
 class _Blank(Tensor):
-    """What `as_subclass` makes of a tensor before it gets its class: making one of these calls no `__new__` of Python."""
+    """What `as_subclass` makes of a tensor before it gets its class: making one of these calls no `__new__` of
+    Python."""
 
 
 def _of_class(data: Tensor, cls: type) -> Any:
     out = data.as_subclass(_Blank)
-    out.__class__ = cls  # type: ignore[assignment]
+    out.__class__ = cls
     return out
 
 
 class Parameter(Tensor, metaclass=_MarkedType):
     """A tensor that a module lists among its parameters once it is set as one of its attributes.
 
-    It shares the memory of `data`, is a leaf, and requires a gradient unless `requires_grad` is False. Operators give plain
+    It shares the memory of `data`, is a leaf, and requires a gradient unless `requires_grad` is False. Operators give
+    plain
     tensors. A tensor of a subclass keeps its class and counts as a Parameter all the same.
 
     >>> import pullback
@@ -96,7 +98,9 @@ class Parameter(Tensor, metaclass=_MarkedType):
         return _rebuild_parameter, (type(self), self.data, self.requires_grad, dict(self.__dict__))
 
 
-def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool, attributes: dict[str, Any]) -> Parameter:
+def _rebuild_parameter(
+    cls: type[Parameter], data: Tensor, requires_grad: bool, attributes: dict[str, Any]
+) -> Parameter:
     out = cls(data, requires_grad)
     out.__dict__.update(attributes)
     return out
@@ -105,7 +109,8 @@ def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool, 
 class Buffer(Tensor, metaclass=_MarkedType):
     """A tensor that a module lists among its buffers once it is set as one of its attributes.
 
-    Gives a plain tensor, or one of the class of `data`, that carries the mark of a buffer and shares memory with `data`.
+    Gives a plain tensor, or one of the class of `data`, that carries the mark of a buffer and shares memory with
+    `data`.
     With `persistent=False` the module leaves it out of its state dict.
 
     >>> import pullback
@@ -127,13 +132,26 @@ class Buffer(Tensor, metaclass=_MarkedType):
 
 
 class UninitializedTensorMixin:
-    """What parameters and buffers without a shape have in common: they can be moved, cast and materialized, nothing else."""
+    """What parameters and buffers without a shape have in common: they can be moved, cast and materialized, nothing
+    else."""
 
     # Gets a class when the shape is known.
     cls_to_become: Any = None
     _allowed = {
         "__hash__",
-        *("is_complex", "is_floating_point", "half", "float", "double", "char", "short", "int", "long", "bfloat16", "bool"),
+        *(
+            "is_complex",
+            "is_floating_point",
+            "half",
+            "float",
+            "double",
+            "char",
+            "short",
+            "int",
+            "long",
+            "bfloat16",
+            "bool",
+        ),
         *("cpu", "to", "detach", "requires_grad_", "as_subclass", "__reduce_ex__", "__deepcopy__", "clone"),
     }
     _attributes = {"data", "requires_grad", "grad", "dtype", "device", "is_leaf", "is_meta", "layout", "grad_fn"}
@@ -182,7 +200,8 @@ class UninitializedTensorMixin:
             default = Tensor.__dict__["__torch_function__"].__get__(None, cls)
             return default(func, types, args, kwargs or {})
         raise ValueError(
-            f"Attempted to use an uninitialized parameter in {func}. Modules with such parameters are lazy: their first "
+            f"Attempted to use an uninitialized parameter in {func}. Modules with such parameters are lazy: their "
+            "first "
             "forward initializes them. Call forward with a dummy batch before you use the parameters"
         )
 
@@ -206,7 +225,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         data = empty(0, device=device, dtype=dtype)
-        made: UninitializedParameter = _of_class(data, cls)
+        made: Any = _of_class(data, cls)
         return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -229,8 +248,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        made: UninitializedBuffer = _of_class(empty(0, device=device, dtype=dtype), cls)
-        made.persistent = persistent  # type: ignore[attr-defined]
+        made: Any = _of_class(empty(0, device=device, dtype=dtype), cls)
+        made.persistent = persistent
         return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
 
     def __init__(

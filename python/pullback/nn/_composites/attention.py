@@ -25,20 +25,19 @@ def as_additive(mask: Tensor | None, name: str, other: Tensor | None, other_name
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and other.dtype != mask.dtype:
         warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
         )
     if mask.is_floating_point():
         return mask
-    return where(mask, float("-inf"), zeros(mask.shape, dtype=like.dtype))
+    return where(mask, float("-inf"), zeros(mask.shape, dtype=like.dtype))  # type: ignore[no-any-return]
 
 
 def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, n: int) -> bool:
     """Whether there is a batch. Raises AssertionError for numbers of dimensions that do not fit."""
     d = query.dim()
     if d not in (2, 3):
-        raise AssertionError(
-            f"query should be unbatched 2D or batched 3D tensor but received {d}-D query tensor"
-        )
+        raise AssertionError(f"query should be unbatched 2D or batched 3D tensor but received {d}-D query tensor")
     kind = f"For {'batched (3-D)' if d == 3 else 'unbatched (2-D)'} `query`"
     if key.dim() != d or value.dim() != d:
         raise AssertionError(
@@ -130,7 +129,8 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention of several heads: queries (L, N, E), keys and values (S, N, E), or without the batch N.
 
-    Gives (L, N, E), and the weights (N, L, S), or (N, heads, L, S) if they are not averaged, unless `need_weights` is False.
+    Gives (L, N, E), and the weights (N, L, S), or (N, heads, L, S) if they are not averaged, unless `need_weights` is
+    False.
 
     Raises:
         AssertionError: for dimensions that do not fit.
@@ -179,8 +179,16 @@ def multi_head_attention_forward(
         attn_mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, padding))
     rows = batch * num_heads
     q = q.reshape(target, rows, head).transpose(0, 1)
-    k = k.reshape(k.shape[0], rows, head).transpose(0, 1) if static_k is None else _static("static_k", static_k, rows, head)
-    v = v.reshape(v.shape[0], rows, head).transpose(0, 1) if static_v is None else _static("static_v", static_v, rows, head)
+    k = (
+        k.reshape(k.shape[0], rows, head).transpose(0, 1)
+        if static_k is None
+        else _static("static_k", static_k, rows, head)
+    )
+    v = (
+        v.reshape(v.shape[0], rows, head).transpose(0, 1)
+        if static_v is None
+        else _static("static_v", static_v, rows, head)
+    )
     if add_zero_attn:
         k, v = (cat([t, t.new_zeros((rows, 1, head))], 1) for t in (k, v))
         attn_mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, padding))
@@ -225,8 +233,8 @@ def _attended(
     else:
         if mask is not None:
             mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.reshape(batch, heads, -1, source)
-        parts = (t.reshape(batch, heads, t.size(1), head) for t in (q, k, v))
-        out = F.scaled_dot_product_attention(*parts, mask, dropout, is_causal).reshape(batch * heads, target, head)
+        q, k, v = (t.reshape(batch, heads, t.size(1), head) for t in (q, k, v))
+        out = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal).reshape(batch * heads, target, head)
     out = out.transpose(0, 1).reshape(target * batch, heads * head)
     out = F.linear(out, out_weight, out_bias).reshape(target, batch, -1)
     if weights is not None:

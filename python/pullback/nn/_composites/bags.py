@@ -35,12 +35,14 @@ def embedding_bag(
             [3., 4.]])
 
     Raises:
-        ValueError: for offsets beside a matrix of indices or missing beside a vector, another mode, weights that do not fit.
+        ValueError: for offsets beside a matrix of indices or missing beside a vector, another mode, weights that do
+        not fit.
         NotImplementedError: for weights of samples with another mode than sum.
     """
     if per_sample_weights is not None and per_sample_weights.size() != input.size():
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same "
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            "same "
             f"shape as the input ({input.shape})"
         )
     if weight.dim() != 2:
@@ -54,7 +56,9 @@ def embedding_bag(
             f"(got mode='{mode}'). Please open a feature request on GitHub."
         )
     if mode == "max" and (sparse or scale_grad_by_freq):
-        raise ValueError("max mode does not support sparse weights or scaling the gradient by the frequency of the words")
+        raise ValueError(
+            "max mode does not support sparse weights or scaling the gradient by the frequency of the words"
+        )
     if padding_idx is not None and not -weight.size(0) <= padding_idx < weight.size(0):
         raise RuntimeError("padding_idx must be within the number of embeddings")
     count = offsets.numel()
@@ -111,4 +115,4 @@ def _maxima(rows: Tensor, bag: Tensor, count: int) -> Tensor:
         held = where(member.unsqueeze(2), rows.detach().unsqueeze(0), float("-inf"))
         places: Any = held.argmax(1)
         empty = ~member.any(1)
-    return where(empty.unsqueeze(1), 0.0, rows.gather(0, places))
+    return where(empty.unsqueeze(1), 0.0, rows.gather(0, places))  # type: ignore[no-any-return]

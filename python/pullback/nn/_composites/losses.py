@@ -23,7 +23,8 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
         both = (True if size_average is None else size_average, True if reduce is None else reduce)
         reduction = "none" if not both[1] else "mean" if both[0] else "sum"
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=3,
         )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -38,7 +39,8 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 def _warn_of_shapes(name: str, input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=3,
         )
@@ -134,11 +136,15 @@ def cosine_embedding_loss(
         or (target.dim() == 1 and input1.dim() == 2 and input2.dim() == 2)
     ):
         if target.dim() == 0:
-            raise RuntimeError("0D target tensor expects 1D input tensors, but found inputs with sizes "
-                               f"{list(input1.shape)} and {list(input2.shape)}.")
+            raise RuntimeError(
+                "0D target tensor expects 1D input tensors, but found inputs with sizes "
+                f"{list(input1.shape)} and {list(input2.shape)}."
+            )
         if target.dim() == 1:
-            raise RuntimeError("1D target tensor expects 2D input tensors, but found inputs with sizes "
-                               f"{list(input1.shape)} and {list(input2.shape)}.")
+            raise RuntimeError(
+                "1D target tensor expects 2D input tensors, but found inputs with sizes "
+                f"{list(input1.shape)} and {list(input2.shape)}."
+            )
         raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got {target.dim()}D")
     products = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
@@ -212,7 +218,9 @@ def multilabel_soft_margin_loss(
 def _rows(name: str, input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tensor]:
     """Inputs (N, C) and targets of `target_dim` dimensions, of arguments that may lack the batch."""
     if input.dim() not in (1, 2) or (input.dim() == 2 and input.size(1) == 0) or input.size(-1) == 0:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     rows = input if input.dim() == 2 else input.unsqueeze(0)
     wanted = rows.shape if target_dim == 2 else rows.shape[:1]
     given = target.reshape(wanted) if target.dim() < target_dim and target.numel() == math.prod(wanted) else target

@@ -20,7 +20,8 @@ def instance_norm(
 ) -> Tensor:
     """Normalizes each channel of each instance: (N, C, *).
 
-    With `use_input_stats` by its own mean and variance, of which running statistics learn the mean over instances; without
+    With `use_input_stats` by its own mean and variance, of which running statistics learn the mean over instances;
+    without
     by the running statistics.
 
     Raises:
@@ -35,13 +36,11 @@ def instance_norm(
         return F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)  # type: ignore[no-any-return]
     batch, channels, *rest = input.shape
     if math.prod(rest) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.size()}"
-        )
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
     # Every channel of every instance is a channel of one instance.
     mean, var = (None if t is None else t.repeat(batch) for t in (running_mean, running_var))
-    tiled = [None if t is None else t.repeat(batch) for t in (weight, bias)]
-    out = F.batch_norm(input.reshape(1, batch * channels, *rest), mean, var, *tiled, True, momentum, eps)
+    scale, shift = (None if t is None else t.repeat(batch) for t in (weight, bias))
+    out = F.batch_norm(input.reshape(1, batch * channels, *rest), mean, var, scale, shift, True, momentum, eps)
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.copy_(new.reshape(batch, channels).mean(0))

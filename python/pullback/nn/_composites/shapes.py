@@ -49,7 +49,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     if input.dim() < 3:
         raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.dim()} "
+            "dimension(s)"
         )
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
@@ -57,7 +58,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     for side, size, d in (("height", height, -2), ("width", width, -1)):
         if size % r != 0:
             raise RuntimeError(
-                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({d})={size} is not "
+                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({d})={size} is "
+                "not "
                 f"divisible by {r}"
             )
     n = len(lead)
@@ -92,9 +94,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     Raises RuntimeError for arguments whose dimensions do not fit.
     """
     if input1.dim() != input2.dim():
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}"
-        )
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
     for i in range(input1.dim() - 1):
         if input1.size(i) != input2.size(i):
             raise RuntimeError(
@@ -138,40 +138,33 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     """`input` over its p-norm along `dim`, which counts as at least `eps`."""
     norm = linalg.vector_norm(input, p, dim=dim, keepdim=True).clamp(min=eps)
     made = input / norm
-    return made if out is None else out.copy_(made)  # type: ignore[no-any-return]
+    return made if out is None else out.copy_(made)
 
 
 def _lp_pool(average: Any, dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool) -> Tensor:
     sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
     out = average(input.pow(p), sizes, stride, 0, ceil_mode)
-    return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)
+    return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)  # type: ignore[no-any-return]
 
 
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last dimension."""
     return _lp_pool(F.avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last two dimensions."""
     return _lp_pool(F.avg_pool2d, 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool3d(
-    input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-) -> Tensor:
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last three dimensions."""
     return _lp_pool(F.avg_pool3d, 3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
-    """x / (k + alpha * m) ** beta, m being the mean of the squares of `size` neighbouring channels, zeros beyond the ends.
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """x / (k + alpha * m) ** beta, m being the mean of the squares of `size` neighbouring channels, zeros beyond the
+    ends.
 
     Raises ValueError for fewer than three dimensions.
     """

@@ -20,7 +20,8 @@ class MultiheadAttention(Module):
     """Attention of several heads, after "Attention Is All You Need".
 
     Queries are (L, N, E), keys (S, N, kdim), values (S, N, vdim); with `batch_first` the batch N comes first; it may be
-    missing. Gives the output (L, N, E), and the weights (N, L, S): (N, heads, L, S) with `average_attn_weights=False`, None
+    missing. Gives the output (L, N, E), and the weights (N, L, S): (N, heads, L, S) with
+    `average_attn_weights=False`, None
     with `need_weights=False`. Masks are True, or -inf, where there is nothing to attend to: `key_padding_mask` (N, S),
     `attn_mask` (L, S) or (N * heads, L, S).
 
@@ -54,7 +55,8 @@ class MultiheadAttention(Module):
     ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
             )
         super().__init__()
         options = {"device": device, "dtype": dtype}
@@ -127,12 +129,16 @@ class MultiheadAttention(Module):
             query, given, other = query.transpose(1, 0), key, value
             key = query if same else given.transpose(1, 0)
             value = key if pair else other.transpose(1, 0)
-        separate = {} if self._qkv_same_embed_dim else {
-            "use_separate_proj_weight": True,
-            "q_proj_weight": self.q_proj_weight,
-            "k_proj_weight": self.k_proj_weight,
-            "v_proj_weight": self.v_proj_weight,
-        }
+        separate: Any = (
+            {}
+            if self._qkv_same_embed_dim
+            else {
+                "use_separate_proj_weight": True,
+                "q_proj_weight": self.q_proj_weight,
+                "k_proj_weight": self.k_proj_weight,
+                "v_proj_weight": self.v_proj_weight,
+            }
+        )
         out, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,
             self.bias_k, self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias,

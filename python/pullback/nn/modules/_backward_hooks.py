@@ -33,7 +33,8 @@ class BackwardHookFunction(Function):
 class BackwardHook:
     """One call of a module whose backward hooks are to run.
 
-    The tensors among its arguments and among its results pass an identity each. The backward of the one behind the results
+    The tensors among its arguments and among its results pass an identity each. The backward of the one behind the
+    results
     runs the pre-hooks, and keeps the gradients for that of the one before the arguments, which runs the hooks.
     """
 
@@ -111,7 +112,8 @@ class BackwardHook:
     def _run_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
         if self.hooks:
             warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                "inputs "
                 "require gradients",
                 stacklevel=2,
             )
@@ -166,7 +168,8 @@ def warn_of_old_kind(args: Any, result: Any, node: Any) -> None:
         return
     if not isinstance(args, tuple) or not all(isinstance(a, Tensor) for a in args):
         warnings.warn(
-            "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors is "
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
+            "Tensors is "
             "deprecated and will be removed in future versions. This hook will be missing some of the grad_input",
             FutureWarning,
             stacklevel=2,
@@ -187,7 +190,8 @@ def warn_of_old_kind(args: Any, result: Any, node: Any) -> None:
         what = "forward contains multiple autograd Nodes"
         lost = "This hook will be missing some grad_input"
     warnings.warn(
-        f"Using a non-full backward hook when {what} is deprecated and will be removed in future versions. {lost}. Please "
+        f"Using a non-full backward hook when {what} is deprecated and will be removed in future versions. {lost}. "
+        "Please "
         "use register_full_backward_hook to get the documented behavior",
         FutureWarning,
         stacklevel=2,

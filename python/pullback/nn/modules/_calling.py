@@ -116,7 +116,8 @@ class Called(Structure):
         if around is not None:
             if not isinstance(result, (Tensor, tuple)):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    "received "
                     f"{type(result)}",
                     stacklevel=4,
                 )
@@ -160,7 +161,8 @@ class Called(Structure):
             except Exception as error:
                 kind = "module" if number in always else "global module"
                 warnings.warn(
-                    f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another error "
+                    f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another "
+                    "error "
                     f"was raised in forward: {error}",
                     stacklevel=4,
                 )
@@ -198,7 +200,8 @@ class Called(Structure):
     ) -> HookHandle:
         """Calls `hook(module, args)` before each forward; what it returns, if anything, replaces the arguments.
 
-        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns None or both. `prepend` puts it before the other
+        With `with_kwargs` it is `hook(module, args, kwargs)`, which returns None or both. `prepend` puts it before
+        the other
         hooks of this module.
         """
         hooks = self._forward_pre_hooks
@@ -216,7 +219,8 @@ class Called(Structure):
     ) -> HookHandle:
         """Calls `hook(module, args, output)` after each forward; what it returns, if anything, replaces the output.
 
-        With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it also runs if the call raises.
+        With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it also runs if the call
+        raises.
 
         >>> import pullback
         >>> m = pullback.nn.Identity()
@@ -241,7 +245,8 @@ class Called(Structure):
         return handle
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
-        """Calls `hook(module, grad_output)` before the module's backward; a tuple that it returns replaces `grad_output`."""
+        """Calls `hook(module, grad_output)` before the module's backward; a tuple that it returns replaces
+        `grad_output`."""
         return self._register(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
@@ -253,7 +258,8 @@ class Called(Structure):
         """
         if self._is_full_backward_hook is False:
             raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of "
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of "
                 "them."
             )
         self._is_full_backward_hook = True
@@ -269,7 +275,8 @@ class Called(Structure):
         """
         if self._is_full_backward_hook is True:
             raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of "
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of "
                 "them."
             )
         self._is_full_backward_hook = False
@@ -305,7 +312,8 @@ def _register_registration(hooks: Any, hook: Any) -> HookHandle:
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> HookHandle:
-    """Calls `hook(module, name, buffer)` whenever a module gets a buffer; what it returns, if anything, takes its place."""
+    """Calls `hook(module, name, buffer)` whenever a module gets a buffer; what it returns, if anything, takes its
+    place."""
     return _register_registration(GLOBAL.buffer_registration, hook)
 
 
@@ -315,12 +323,14 @@ def register_module_module_registration_hook(hook: Callable[..., Any]) -> HookHa
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> HookHandle:
-    """Calls `hook(module, name, param)` whenever a module gets a parameter; what it returns, if anything, takes its place."""
+    """Calls `hook(module, name, param)` whenever a module gets a parameter; what it returns, if anything, takes its
+    place."""
     return _register_registration(GLOBAL.parameter_registration, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
-    """Calls `hook(module, args)` before the forward of every module; what it returns, if anything, replaces the arguments."""
+    """Calls `hook(module, args)` before the forward of every module; what it returns, if anything, replaces the
+    arguments."""
     return _register_global(GLOBAL.forward_pre, hook)
 
 
@@ -360,7 +370,8 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> HookHandle:
 def _register_global_backward(hook: Callable[..., Any], full: bool) -> HookHandle:
     if GLOBAL.backward and GLOBAL.is_full_backward is (not full):
         raise RuntimeError(
-            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one "
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+            "one "
             "of them."
         )
     GLOBAL.is_full_backward = full

@@ -1,8 +1,11 @@
 """Where a module keeps what is registered with it, and how that is found as fast as any attribute.
 
-Parameters, buffers and submodules lie in three dicts by name. Each dict also writes what it holds into the `__dict__` of its
-module, so that `module.weight` is an ordinary attribute; whoever writes to the dict, `module._parameters["weight"] = w`,
-changes the attribute with it. The dicts of hooks come into being when somebody first asks for one. A module without any is
+Parameters, buffers and submodules lie in three dicts by name. Each dict also writes what it holds into the `__dict__`
+of its
+module, so that `module.weight` is an ordinary attribute; whoever writes to the dict, `module._parameters["weight"] =
+w`,
+changes the attribute with it. The dicts of hooks come into being when somebody first asks for one. A module without
+any is
 called without looking for hooks.
 """
 
@@ -75,7 +78,7 @@ class Registry(dict):  # type: ignore[type-arg]
         for name, value in dict(*others, **named).items():
             self[name] = value
 
-    def __ior__(self, other: Any) -> Registry:  # type: ignore[override, misc]
+    def __ior__(self, other: Any) -> Registry:  # type: ignore[misc]
         self.update(other)
         return self
 
@@ -87,7 +90,8 @@ class Registry(dict):  # type: ignore[type-arg]
 
 
 class RegistryAttribute:
-    """`module._parameters` and its like. A dict that a program put there, or that came out of a pickle, is taken over."""
+    """`module._parameters` and its like. A dict that a program put there, or that came out of a pickle, is taken
+    over."""
 
     __slots__ = ("name",)
 

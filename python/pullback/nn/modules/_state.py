@@ -82,16 +82,19 @@ class Stateful(Called):
     _load_state_dict_post_hooks: Any = HooksAttribute("_load_state_dict_post_hooks")
 
     def get_extra_state(self) -> Any:
-        """What `state_dict` saves beside parameters and buffers; subclasses define it together with `set_extra_state`."""
+        """What `state_dict` saves beside parameters and buffers; subclasses define it together with
+        `set_extra_state`."""
         raise RuntimeError(
-            "Reached a code path in Module.get_extra_state() that should never be called: define it in your class, beside "
+            "Reached a code path in Module.get_extra_state() that should never be called: define it in your class, "
+            "beside "
             "set_extra_state()"
         )
 
     def set_extra_state(self, state: Any) -> None:
         """Takes what `get_extra_state` gave when the state dict was made."""
         raise RuntimeError(
-            "Reached a code path in Module.set_extra_state() that should never be called: define it in your class, beside "
+            "Reached a code path in Module.set_extra_state() that should never be called: define it in your class, "
+            "beside "
             "get_extra_state()"
         )
 
@@ -108,7 +111,8 @@ class Stateful(Called):
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Parameters and persistent buffers of the module and all below it by their dotted names.
 
-        The tensors share memory with the module's, detached unless `keep_vars`. `destination` is a dict that takes them.
+        The tensors share memory with the module's, detached unless `keep_vars`. `destination` is a dict that takes
+        them.
 
         >>> import pullback
         >>> list(pullback.nn.Linear(2, 3).state_dict(prefix="out."))
@@ -116,7 +120,8 @@ class Stateful(Called):
         """
         if args:
             warnings.warn(
-                "Positional args are being deprecated, use kwargs instead: state_dict(destination=…, prefix=…, keep_vars=…)",
+                "Positional args are being deprecated, use kwargs instead: state_dict(destination=…, prefix=…, "
+                "keep_vars=…)",
                 FutureWarning,
                 stacklevel=2,
             )
@@ -182,7 +187,8 @@ class Stateful(Called):
     def _load_one(self, name: str, param: Tensor, key: str, given: Any, assign: bool) -> str | None:
         if not isinstance(given, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                "from checkpoint "
                 f"but received {type(given)}"
             )
         lazy = is_lazy(param) or is_lazy(given)
@@ -195,8 +201,10 @@ class Stateful(Called):
             )
         if param.is_meta and not given.is_meta and not assign:
             warnings.warn(
-                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, "
-                "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their "
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
+                "model, "
+                "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to "
+                "their "
                 "corresponding key in the module instead of copying them in place?)",
                 stacklevel=4,
             )
@@ -214,7 +222,8 @@ class Stateful(Called):
                 setattr(self, name, given)
         except Exception as error:
             return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {param.size()} and whose '
+                f'While copying the parameter named "{key}", whose dimensions in the model are {param.size()} '
+                "and whose "
                 f"dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
             )
         return None
@@ -280,7 +289,8 @@ class Stateful(Called):
         return self._hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in place."""
+        """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in
+        place."""
         return self._hook(self._state_dict_hooks, _PostHook(hook))
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -292,7 +302,8 @@ class Stateful(Called):
         return self._hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before
+        """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
+        before
         `load_state_dict` loads this module."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 

@@ -40,7 +40,8 @@ class Structure:
     _non_persistent_buffers_set: set[str]
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Adds a buffer, found as the attribute `name`. It is no parameter; if not `persistent`, state dicts leave it out.
+        """Adds a buffer, found as the attribute `name`. It is no parameter; if not `persistent`, state dicts leave it
+        out.
 
         Raises:
             AttributeError: if `Module.__init__` has not run.
@@ -235,7 +236,8 @@ class Structure:
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """This module and all below it, with their dotted names, each object once unless `remove_duplicate` is False."""
+        """This module and all below it, with their dotted names, each object once unless `remove_duplicate` is
+        False."""
         memo = set() if memo is None else memo
         if self in memo:
             return

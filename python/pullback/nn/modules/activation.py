@@ -6,22 +6,22 @@ from ... import Tensor, empty
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
+from ._activations import CELU as CELU
+from ._activations import ELU as ELU
+from ._activations import GELU as GELU
+from ._activations import GLU as GLU
+from ._activations import SELU as SELU
+from ._activations import Hardshrink as Hardshrink
+from ._activations import Hardsigmoid as Hardsigmoid
+from ._activations import Hardswish as Hardswish
+from ._activations import Hardtanh as Hardtanh
+from ._activations import Mish as Mish
 from ._activations import ReLU as ReLU
 from ._activations import ReLU6 as ReLU6
 from ._activations import Sigmoid as Sigmoid
-from ._activations import Tanh as Tanh
 from ._activations import SiLU as SiLU
-from ._activations import Mish as Mish
-from ._activations import GELU as GELU
-from ._activations import ELU as ELU
-from ._activations import CELU as CELU
-from ._activations import SELU as SELU
-from ._activations import GLU as GLU
-from ._activations import Hardtanh as Hardtanh
-from ._activations import Hardsigmoid as Hardsigmoid
-from ._activations import Hardswish as Hardswish
-from ._activations import Hardshrink as Hardshrink
 from ._activations import Softshrink as Softshrink
+from ._activations import Tanh as Tanh
 from ._activations import Tanhshrink as Tanhshrink
 from ._attention import MultiheadAttention as MultiheadAttention
 from .module import Module
@@ -35,6 +35,7 @@ __all__ = [
     "ELU",
     "GELU",
     "GLU",
+    "SELU",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
@@ -48,7 +49,6 @@ __all__ = [
     "RReLU",
     "ReLU",
     "ReLU6",
-    "SELU",
     "SiLU",
     "Sigmoid",
     "Softmax",

@@ -124,8 +124,10 @@ def _tell_remedies(module: Any, mean: Any, error: RuntimeError) -> None:
     """Where a batch cannot be written into the running statistics, says what can be done."""
     if mean is not None and module.training and "vmap" in str(error):
         raise RuntimeError(
-            f"{type(module).__name__}: vmap gives each member statistics of its own, and the module has one set of buffers. "
-            "Give each member its buffers, functional_call(module, (params, buffers), …) with stack_module_state(); or use "
+            f"{type(module).__name__}: vmap gives each member statistics of its own, and the module has one set of "
+            "buffers. "
+            "Give each member its buffers, functional_call(module, (params, buffers), …) with stack_module_state(); "
+            "or use "
             "GroupNorm, track_running_stats=False, or eval()"
         ) from error
 
@@ -176,7 +178,8 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class BatchNorm1d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L) over the batch, then scaled and shifted.
 
-    In training the statistics are those of the batch, and running ones learn from them by `momentum` (None: the mean over all
+    In training the statistics are those of the batch, and running ones learn from them by `momentum` (None: the mean
+    over all
     batches); after `eval()` the running ones are used.
 
     >>> import pullback

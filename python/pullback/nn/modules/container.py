@@ -33,7 +33,7 @@ class _Row(Module):
     """What lists of modules have in common: submodules are named by their places."""
 
     def _name_of(self, i: Any) -> str:
-        return list(self._modules)[_place(self, i)]
+        return list(self._modules)[_place(self, i)]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         return len(self.__dict__["_modules"])
@@ -114,18 +114,12 @@ class Sequential(_Row):
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, "
-                f"but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Self:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                "add operator supports only objects of Sequential class, "
-                f"but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return self.extend(list(other))
 
     def __mul__(self, count: int) -> Sequential:
@@ -293,10 +287,11 @@ def pairs(given: Any, owner: str) -> list[tuple[str, Any]]:
         return list(given.items())
     out = []
     for i, pair in enumerate(given):
+        item: Any = pair
         if not isinstance(pair, Iterable):
             raise TypeError(f"{owner} update sequence element #{i} should be Iterable; is {type(pair).__name__}")
-        if not hasattr(pair, "__len__") or len(pair) != 2:
-            size = len(pair) if hasattr(pair, "__len__") else "unknown"
+        if not hasattr(pair, "__len__") or len(item) != 2:
+            size = len(item) if hasattr(pair, "__len__") else "unknown"
             raise ValueError(f"{owner} update sequence element #{i} has length {size}; 2 is required")
         name, value = pair
         out.append((name, value))

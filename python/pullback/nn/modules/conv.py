@@ -174,7 +174,8 @@ class _Conv(_ConvNd):
 class Conv1d(_Conv):
     """Cross-correlation of (N, in_channels, L) or (in_channels, L) with learned kernels.
 
-    `weight` is (out_channels, in_channels / groups, kernel_size). `padding` is a number, "valid" or "same"; what it adds is
+    `weight` is (out_channels, in_channels / groups, kernel_size). `padding` is a number, "valid" or "same"; what it
+    adds is
     zeros, or what `padding_mode` says: "reflect", "replicate" or "circular".
 
     >>> import pullback
@@ -257,7 +258,8 @@ class _ConvTransposeNd(_ConvNd):
         most = [least[d] + self.stride[d] - 1 for d in range(n)]
         if any(not low <= size <= high for size, low, high in zip(output_size, least, most, strict=True)):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an input of "
+                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an "
+                "input of "
                 f"{input.size()[2:]})"
             )
         return tuple(size - low for size, low in zip(output_size, least, strict=True))
@@ -309,9 +311,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
     """Convolutions whose number of input channels comes from the first argument."""
 
     def __init__(self: Any, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
-        options = {name: kwargs.get(name) for name in ("device", "dtype")}
+        options: Any = {name: kwargs.get(name) for name in ("device", "dtype")}
         # Neither channels nor a bias yet, so that nothing is drawn for them.
-        super().__init__(0, 0, kernel_size, *args, **kwargs)  # type: ignore[call-arg]
+        super().__init__(0, 0, kernel_size, *args, **kwargs)
         wanted = self.bias is not None
         if out_channels % self.groups != 0:
             raise ValueError("out_channels must be divisible by groups")
@@ -331,7 +333,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
         dims = self._dims
         if input.dim() not in (dims + 1, dims + 2):
             raise RuntimeError(
-                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but got input "
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {type(self).__name__}, but got "
+                "input "
                 f"of size: {input.shape}"
             )
         self.in_channels = input.shape[1] if input.dim() == dims + 2 else input.shape[0]
@@ -344,7 +347,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
 
 class LazyConv1d(_LazyConvXdMixin, Conv1d):
-    """A `Conv1d` whose number of input channels is that of its first argument: `LazyConv1d(out_channels, kernel_size, …)`.
+    """A `Conv1d` whose number of input channels is that of its first argument: `LazyConv1d(out_channels, kernel_size,
+    …)`.
 
     >>> import pullback
     >>> m = pullback.nn.LazyConv1d(8, 3)

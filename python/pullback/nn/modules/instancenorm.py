@@ -48,14 +48,22 @@ class _InstanceNorm(_NormBase):
             raise ValueError(f"expected {self._dims}D or {self._dims + 1}D input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing: Any, unexpected: Any, errors: Any
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
     ) -> None:
         if local_metadata.get("version", None) is None and not self.track_running_stats:
             old = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
             if old:
                 names = " and ".join(f'"{prefix + n}"' for n in old)
                 errors.append(
-                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with track_running_stats=False. "
+                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with "
+                    "track_running_stats=False. "
                     "If the state dict comes from a version that tracked them by default, remove them from it, or set "
                     "track_running_stats=True"
                 )
@@ -73,7 +81,8 @@ class _InstanceNorm(_NormBase):
                     f"but got: {input.size(channels)}."
                 )
             warnings.warn(
-                f"input's size at dim={channels} does not match num_features. You can silence this warning by not passing "
+                f"input's size at dim={channels} does not match num_features. You can silence this warning by not "
+                "passing "
                 "in num_features, which is not used because affine=False",
                 stacklevel=2,
             )

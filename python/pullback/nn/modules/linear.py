@@ -164,7 +164,8 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params():
             return
         self.in_features = input.shape[-1]
-        self.weight.materialize((self.out_features, self.in_features))
-        if self.bias is not None:
-            self.bias.materialize((self.out_features,))
+        weight, bias = self._parameters["weight"], self._parameters["bias"]
+        weight.materialize((self.out_features, self.in_features))
+        if bias is not None:
+            bias.materialize((self.out_features,))
         self.reset_parameters()

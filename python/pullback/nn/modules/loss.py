@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from ... import Tensor
 from .. import functional as F
-from ._losses import _Loss as _Loss
-from ._losses import _WeightedLoss as _WeightedLoss
+from ._losses import BCELoss as BCELoss
+from ._losses import BCEWithLogitsLoss as BCEWithLogitsLoss
+from ._losses import CrossEntropyLoss as CrossEntropyLoss
+from ._losses import HuberLoss as HuberLoss
+from ._losses import KLDivLoss as KLDivLoss
 from ._losses import L1Loss as L1Loss
 from ._losses import MSELoss as MSELoss
 from ._losses import NLLLoss as NLLLoss
-from ._losses import CrossEntropyLoss as CrossEntropyLoss
-from ._losses import BCELoss as BCELoss
-from ._losses import BCEWithLogitsLoss as BCEWithLogitsLoss
-from ._losses import KLDivLoss as KLDivLoss
 from ._losses import SmoothL1Loss as SmoothL1Loss
-from ._losses import HuberLoss as HuberLoss
+from ._losses import _Loss as _Loss
+from ._losses import _WeightedLoss as _WeightedLoss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,9 +159,7 @@ class PoissonNLLLoss(_Loss):
         self.eps = eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(
-            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
-        )
+        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
 
 
 class GaussianNLLLoss(_Loss):

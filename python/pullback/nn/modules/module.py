@@ -65,7 +65,7 @@ _global_backward_pre_hooks = GLOBAL.backward_pre
 
 def __getattr__(name: str) -> Any:
     if name == "T_destination":
-        from typing import Any, TypeVar
+        from typing import TypeVar
 
         globals()[name] = TypeVar("T_destination", bound="dict[str, Any]")
         return globals()[name]
@@ -76,7 +76,8 @@ class Module(Stateful):
     """The base of all layers and networks.
 
     Tensors of class `Parameter` and modules that are set as attributes are registered: `parameters()`, `to()`,
-    `state_dict()` and others find them. A subclass calls `super().__init__()` first and defines `forward`, which a call of
+    `state_dict()` and others find them. A subclass calls `super().__init__()` first and defines `forward`, which a
+    call of
     the module runs between its hooks.
 
     >>> import pullback
@@ -173,7 +174,8 @@ class Module(Stateful):
     # Conversions
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replaces the elements of parameters, their gradients and buffers by what `fn` gives; the parameters stay objects."""
+        """Replaces the elements of parameters, their gradients and buffers by what `fn` gives; the parameters stay
+        objects."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -222,7 +224,9 @@ class Module(Stateful):
         """
         device, dtype = _target(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
         if dtype is not None and dtype.is_complex:
             warnings.warn(
                 "Complex modules are a new feature under active development whose design may change, and some modules "
@@ -233,11 +237,12 @@ class Module(Stateful):
         def convert(t: Tensor) -> Tensor:
             casts = dtype is not None and (t.is_floating_point() or t.is_complex())
             try:
-                return t.to(device if device is not None else t.device, dtype if casts else None)
+                return t.to(device if device is not None else t.device, dtype if casts else None)  # type: ignore[no-any-return]
             except NotImplementedError as error:
                 if t.is_meta:
                     raise NotImplementedError(
-                        f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving module "
+                        f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                        "module "
                         "from meta to a different device."
                     ) from None
                 raise

@@ -110,7 +110,8 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Mean 0 and variance 1 over each of `num_groups` groups of channels of (N, C, *), then scaled and shifted by channel.
+    """Mean 0 and variance 1 over each of `num_groups` groups of channels of (N, C, *), then scaled and shifted by
+    channel.
 
     >>> import pullback
     >>> pullback.nn.GroupNorm(2, 6)(pullback.ones(3, 6, 4)).shape
@@ -133,9 +134,7 @@ class GroupNorm(Module):
     ) -> None:
         super().__init__()
         if num_channels % num_groups != 0:
-            raise ValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
-            )
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps

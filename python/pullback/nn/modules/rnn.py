@@ -229,7 +229,8 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
         )
     if dropout > 0 and num_layers == 1:
         warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater "
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+            "greater "
             f"than 1, but got dropout={dropout} and num_layers={num_layers}",
             stacklevel=4,
         )
@@ -248,7 +249,8 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
 class RNN(RNNBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh) along a sequence (L, N, input_size), in `num_layers` layers.
 
-    With `batch_first` the batch comes first; it may be missing; packed sequences give packed ones. Gives the states of the
+    With `batch_first` the batch comes first; it may be missing; packed sequences give packed ones. Gives the states
+    of the
     last layer at all steps, (L, N, directions * hidden_size), and the last state of each layer and direction.
 
     >>> import pullback

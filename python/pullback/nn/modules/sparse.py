@@ -55,7 +55,8 @@ class _Table(Module):
 class Embedding(_Table):
     """The vectors of a table at integer indices: (*) to (*, embedding_dim).
 
-    `weight` is (num_embeddings, embedding_dim). The vector `padding_idx` gets no gradient. With `max_norm` the vectors that
+    `weight` is (num_embeddings, embedding_dim). The vector `padding_idx` gets no gradient. With `max_norm` the
+    vectors that
     are looked up are first shortened to it, in place. `sparse` is accepted; gradients are dense.
 
     >>> import pullback
@@ -66,7 +67,15 @@ class Embedding(_Table):
     Raises AssertionError for a `padding_idx` outside of the table, or a weight of another shape.
     """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse"]
+    __constants__ = [
+        "num_embeddings",
+        "embedding_dim",
+        "padding_idx",
+        "max_norm",
+        "norm_type",
+        "scale_grad_by_freq",
+        "sparse",
+    ]
 
     def __init__(
         self,
@@ -170,9 +179,7 @@ class EmbeddingBag(_Table):
         self.include_last_offset = include_last_offset
         self._make_weight(_weight, num_embeddings, embedding_dim, False, {"device": device, "dtype": dtype})
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, self.sparse,
             per_sample_weights, self.include_last_offset, self.padding_idx,
@@ -206,7 +213,16 @@ class EmbeddingBag(_Table):
         _check_rows(embeddings)
         rows, width = embeddings.shape
         made = cls(
-            rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings, include_last_offset, padding_idx
+            rows,
+            width,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
         )
         made.weight.requires_grad = not freeze
         return made

@@ -54,11 +54,12 @@ def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, s
 
 
 def _sequence_length(x: Tensor, batch_first: bool) -> int:
-    return x.size(0) if x.dim() == 2 else x.size(1 if batch_first else 0)
+    return x.size(0) if x.dim() == 2 else x.size(1 if batch_first else 0)  # type: ignore[no-any-return]
 
 
 class TransformerEncoderLayer(Module):
-    """Self-attention and two linear layers, each with a residual and a norm: (S, N, E), or (N, S, E) with `batch_first`.
+    """Self-attention and two linear layers, each with a residual and a norm: (S, N, E), or (N, S, E) with
+    `batch_first`.
 
     >>> import pullback
     >>> m = pullback.nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
@@ -114,7 +115,7 @@ class TransformerEncoderLayer(Module):
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
-            return x + self._ff_block(self.norm2(x))  # type: ignore[no-any-return]
+            return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(x + self._ff_block(x))  # type: ignore[no-any-return]
 
@@ -194,7 +195,7 @@ class TransformerDecoderLayer(Module):
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), *own)
             x = x + self._mha_block(self.norm2(x), *other)
-            return x + self._ff_block(self.norm3(x))  # type: ignore[no-any-return]
+            return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, *other))
         return self.norm3(x + self._ff_block(x))  # type: ignore[no-any-return]
@@ -378,9 +379,7 @@ class Transformer(Module):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(  # type: ignore[no-any-return]
             tgt,
             memory,

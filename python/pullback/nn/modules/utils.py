@@ -42,7 +42,7 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
     """
     for key in [k for k in state_dict if k.startswith(prefix)]:
         state_dict[key[len(prefix) :]] = state_dict.pop(key)
-    metadata = getattr(state_dict, "_metadata", None)
+    metadata: Any = getattr(state_dict, "_metadata", None)
     for key in list(metadata or ()):
         if key == prefix.rstrip(".") and key:
             metadata[""] = metadata.pop(key)

@@ -22,7 +22,8 @@ def householder_product(vectors: Tensor, tau: Tensor) -> Tensor:
 
 
 def householder_vectors(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """The reflections that make a matrix triangular: vectors below the diagonal, the triangle on and above it, and tau."""
+    """The reflections that make a matrix triangular: vectors below the diagonal, the triangle on and above it, and
+    tau."""
     a = matrix.clone()
     rows, columns = a.shape[-2:]
     taus = []
@@ -51,7 +52,7 @@ def _is_orthogonal(q: Tensor) -> bool:
 
 def _make_orthogonal(a: Tensor) -> Tensor:
     q, r = linalg.qr(a)
-    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)  # type: ignore[no-any-return]
 
 
 class Orthogonal(Module):

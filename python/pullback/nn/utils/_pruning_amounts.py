@@ -16,7 +16,7 @@ def check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     whole = isinstance(amount, numbers.Integral)
-    if (whole and amount < 0) or (not whole and not 0.0 <= float(amount) <= 1.0):
+    if float(amount) < 0 or (not whole and float(amount) > 1.0):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
@@ -24,7 +24,7 @@ def amount_to_prune(amount: Any, size: int) -> int:
     """How many of `size`. Raises ValueError for more than there are."""
     if not isinstance(amount, numbers.Integral):
         return round(float(amount) * size)
-    if amount > size:
+    if int(amount) > size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
     return int(amount)
 

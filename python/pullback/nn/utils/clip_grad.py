@@ -38,15 +38,14 @@ def get_total_norm(
         total = linalg.vector_norm(norms, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total
 
 
-def clip_grads_with_norm_(
-    parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None
-) -> None:
+def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scales the gradients of parameters, whose norm is known, so that it is at most `max_norm`."""
     scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with no_grad():
@@ -76,9 +75,7 @@ def clip_grad_norm_(
     if not isinstance(parameters, Tensor):
         found = list(parameters)
         if not found:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
-            )
+            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
     found = _list(found)
     grads = [p.grad for p in found if p.grad is not None]
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)

@@ -31,7 +31,8 @@ def orthogonal(
 ) -> Any:
     """Makes a matrix orthogonal, or its rows or columns orthonormal: Q = base @ map(X).
 
-    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; by default the first for square matrices and the last for
+    `orthogonal_map` is "matrix_exp", "cayley" or "householder"; by default the first for square matrices and the last
+    for
     others. Without `use_trivialization` there is no base.
 
     >>> import pullback
@@ -70,7 +71,8 @@ class _WeightNorm(Module):
 def weight_norm(module: Any, name: str = "weight", dim: int = 0) -> Any:
     """Makes a weight g * v / |v|, with one length g for each index of `dim`, or one in all with None.
 
-    The tensors are `parametrizations.weight.original0` (g) and `original1` (v). State dicts of the old `weight_norm` load.
+    The tensors are `parametrizations.weight.original0` (g) and `original1` (v). State dicts of the old `weight_norm`
+    load.
 
     >>> import pullback
     >>> m = pullback.nn.utils.parametrizations.weight_norm(pullback.nn.Linear(4, 3))

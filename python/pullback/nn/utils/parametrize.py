@@ -1,6 +1,7 @@
 """Parameters that are functions of other tensors.
 
-A parametrized module gets a class of its own, in which the parameter is a property that computes it from what lies under
+A parametrized module gets a class of its own, in which the parameter is a property that computes it from what lies
+under
 `module.parametrizations`.
 """
 
@@ -67,7 +68,8 @@ def _name(o: object) -> str:
 
 
 class ParametrizationList(ModuleList):
-    """The functions of one parametrized tensor, and the tensors that the first one takes: `original`, or `original0`, ….
+    """The functions of one parametrized tensor, and the tensors that the first one takes: `original`, or `original0`,
+    ….
 
     Raises ValueError where the functions do not fit the tensor.
     """
@@ -153,13 +155,16 @@ class ParametrizationList(ModuleList):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {_name(value)}.")
             if len(value) != self.ntensors:
                 raise ValueError(
-                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
+                    f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of "
+                    "length "
                     f"{len(value)}."
                 )
             for i, t in enumerate(value):
                 original = getattr(self, f"original{i}")
                 if not isinstance(t, Tensor):
-                    raise ValueError(f"`right_inverse` must return a sequence of tensors. Got element {i} of type {_name(t)}")
+                    raise ValueError(
+                        f"`right_inverse` must return a sequence of tensors. Got element {i} of type {_name(t)}"
+                    )
                 if original.dtype != t.dtype:
                     raise ValueError(
                         f"Tensor {i} returned by `right_inverse` has dtype {t.dtype} while `original{i}` has dtype "
@@ -183,13 +188,15 @@ def _inject_new_class(module: Any) -> None:
 
     def __getstate__(self: Any) -> Any:
         raise RuntimeError(
-            "Serialization of parametrized modules is only supported through state_dict(): save that, and load it into a "
+            "Serialization of parametrized modules is only supported through state_dict(): save that, and load it "
+            "into a "
             "module that is parametrized in the same way"
         )
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            replica = memo[id(self)] = type(self).__new__(type(self))
+            cls: Any = type(self)
+            replica = memo[id(self)] = cls.__new__(cls)
             replica.__setstate__(copy.deepcopy(Module.__getstate__(self), memo))
         return memo[id(self)]
 
@@ -218,7 +225,8 @@ def _inject_property(module: Any, name: str) -> None:
 def register_parametrization(module: Any, tensor_name: str, parametrization: Any, *, unsafe: bool = False) -> Any:
     """Makes a parameter or buffer of a module the result of `parametrization`, a module, of the tensor that it was.
 
-    A further one is applied behind those that there are. If it has a `right_inverse`, the first value stays, and may be set.
+    A further one is applied behind those that there are. If it has a `right_inverse`, the first value stays, and may
+    be set.
     `unsafe` allows it to change dtype and shape, and skips the checks.
 
     >>> import pullback
@@ -249,7 +257,8 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
         module.parametrizations[tensor_name] = functions
     else:
         raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
         )
     return module
 
@@ -277,7 +286,8 @@ def _check_next(before: Tensor, parametrization: Any) -> None:
     for what in ("dtype", "shape"):
         if getattr(before, what) != getattr(back, what):
             raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {what} as the tensor, unless the "
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as the tensor, "
+                "unless the "
                 f"`unsafe` flag is enabled.\nmodule.weight.{what}: {getattr(before, what)}\n"
                 f"returned {what}: {getattr(back, what)}"
             )

@@ -1,6 +1,7 @@
 """Parameters of which some elements are kept at zero.
 
-A pruned parameter `weight` becomes `weight_orig`, a buffer `weight_mask` says what is kept, and a hook before each forward
+A pruned parameter `weight` becomes `weight_orig`, a buffer `weight_mask` says what is kept, and a hook before each
+forward
 sets `weight` to their product.
 """
 
@@ -75,13 +76,11 @@ class BasePruningMethod(ABC):
             del module._forward_pre_hooks[number]
             container = PruningContainer(before) if not isinstance(before, PruningContainer) else before
             container.add_pruning_method(method)
-            method = container  # type: ignore[assignment]
+            method = container
         original = getattr(module, name + "_orig") if old is not None else getattr(module, name)
         scores = original if importance_scores is None else importance_scores
         if scores.shape != original.shape:
-            raise AssertionError(
-                f"importance_scores should have the same shape as parameter {name} of {module}"
-            )
+            raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
         default = getattr(module, name + "_mask") if old is not None else ones_like(original.detach())
         mask = method.compute_mask(scores.detach(), default)
         if old is None:
@@ -137,9 +136,9 @@ class PruningContainer(BasePruningMethod):
 
     def add_pruning_method(self, method: Any) -> None:
         """Adds a method at the end. Raises TypeError for what is none, and ValueError for one of another parameter."""
-        if not isinstance(method, BasePruningMethod) and method is not None:
+        if not isinstance(method, BasePruningMethod):
             raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
-        if method is not None and self._tensor_name != method._tensor_name:
+        if self._tensor_name != method._tensor_name:
             raise ValueError(
                 "Can only add pruning methods acting on the parameter named "
                 f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
@@ -173,7 +172,7 @@ class PruningContainer(BasePruningMethod):
             raise ValueError(f"Unrecognized PRUNING_TYPE {kind}")
         new = mask.clone()
         new[left] = method.compute_mask(t[left], default_mask=mask[left]).to(new.dtype)
-        return new
+        return new  # type: ignore[no-any-return]
 
 
 class Identity(BasePruningMethod):
@@ -269,7 +268,7 @@ def _check_structured(t: Tensor, dim: int) -> None:
 def _without(t: Tensor, default_mask: Tensor, dim: int, places: Tensor) -> Tensor:
     mask = ones_like(t)
     mask.index_fill_(dim, places, 0)
-    return mask * default_mask.to(mask.dtype)
+    return mask * default_mask.to(mask.dtype)  # type: ignore[no-any-return]
 
 
 class CustomFromMask(BasePruningMethod):
@@ -282,8 +281,10 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(f"the mask has shape {list(self.mask.shape)}, the parameter {list(default_mask.shape)}")
-        return default_mask * self.mask.to(default_mask.dtype)
+            raise AssertionError(
+                f"the mask has shape {list(self.mask.shape)}, the parameter {list(default_mask.shape)}"
+            )
+        return default_mask * self.mask.to(default_mask.dtype)  # type: ignore[no-any-return]
 
 
 def identity(module: Any, name: str) -> Any:
@@ -384,6 +385,4 @@ def remove(module: Any, name: str) -> Any:
 
 def is_pruned(module: Any) -> bool:
     """Whether the module, or one below it, has a pruned parameter."""
-    return any(
-        isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values()
-    )
+    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

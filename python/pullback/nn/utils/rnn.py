@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from itertools import pairwise
 
 from ... import Tensor, arange, as_tensor, cat, full, int64, stack, tensor
 
@@ -34,13 +35,15 @@ __all__ = [
 class PackedSequence(_Packed):
     """Sequences of falling length, step by step: `data` holds the first step of all, then the second, and so on.
 
-    `batch_sizes` says how many sequences have each step. `sorted_indices` is the order of the sequences among those that
+    `batch_sizes` says how many sequences have each step. `sorted_indices` is the order of the sequences among those
+    that
     were packed, `unsorted_indices` the way back.
 
     >>> import pullback
     >>> from pullback.nn.utils.rnn import pack_sequence
     >>> pack_sequence([pullback.tensor([1, 2, 3]), pullback.tensor([4, 5])])
-    PackedSequence(data=tensor([1, 4, 2, 5, 3]), batch_sizes=tensor([2, 2, 1]), sorted_indices=None, unsorted_indices=None)
+    PackedSequence(data=tensor([1, 4, 2, 5, 3]), batch_sizes=tensor([2, 2, 1]), sorted_indices=None,
+    unsorted_indices=None)
     """
 
     __slots__ = ()
@@ -151,14 +154,17 @@ def pack_padded_sequence(
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
-    if any(a < b for a, b in zip(sizes, sizes[1:], strict=False)):
+    if any(a < b for a, b in pairwise(sizes)):
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do "
             "not need ONNX exportability."
         )
     if sizes[0] > input.size(0):
-        raise RuntimeError(f"pack_padded_sequence(): a length of {sizes[0]} is more than the {input.size(0)} steps given")
+        raise RuntimeError(
+            f"pack_padded_sequence(): a length of {sizes[0]} is more than the {input.size(0)} steps given"
+        )
     counts = [sum(size > t for size in sizes) for t in range(sizes[0])]
     data = cat([input[t, :count] for t, count in enumerate(counts)])
     return PackedSequence(data, tensor(counts, dtype=int64), order, None)

@@ -74,7 +74,8 @@ class SpectralNorm:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if is_lazy(weight):
             raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward "
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward "
                 "before applying spectral normalization"
             )
         with no_grad():
@@ -106,7 +107,8 @@ class _SaveVersion:
 def spectral_norm(
     module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Any:
-    """Makes a weight that tensor over its largest singular value: the parameter is `weight_orig`, buffers have `_u`, `_v`.
+    """Makes a weight that tensor over its largest singular value: the parameter is `weight_orig`, buffers have `_u`,
+    `_v`.
 
     >>> import pullback
     >>> m = pullback.nn.utils.spectral_norm(pullback.nn.Linear(4, 3))
