@@ -8,17 +8,25 @@ if TYPE_CHECKING:
 
     from .._core_nn_functional import *  # noqa: F403
     from ._composites.activations import celu as celu
+    from ._composites.activations import celu_ as celu_
+    from ._composites.activations import elu_ as elu_
     from ._composites.activations import gumbel_softmax as gumbel_softmax
     from ._composites.activations import hardshrink as hardshrink
     from ._composites.activations import hardsigmoid as hardsigmoid
     from ._composites.activations import hardswish as hardswish
+    from ._composites.activations import hardtanh_ as hardtanh_
+    from ._composites.activations import leaky_relu_ as leaky_relu_
     from ._composites.activations import prelu as prelu
+    from ._composites.activations import relu_ as relu_
     from ._composites.activations import rrelu as rrelu
+    from ._composites.activations import rrelu_ as rrelu_
     from ._composites.activations import selu as selu
+    from ._composites.activations import selu_ as selu_
     from ._composites.activations import softmin as softmin
     from ._composites.activations import softshrink as softshrink
     from ._composites.activations import tanhshrink as tanhshrink
     from ._composites.activations import threshold as threshold
+    from ._composites.activations import threshold_ as threshold_
     from ._composites.attention import multi_head_attention_forward as multi_head_attention_forward
     from ._composites.bags import embedding_bag as embedding_bag
     from ._composites.losses import cosine_embedding_loss as cosine_embedding_loss
@@ -54,7 +62,8 @@ if TYPE_CHECKING:
 
 # Functions written in operators of the table, by file; an operator of the table of the same name comes first.
 _FILES = {
-    "activations": "celu gumbel_softmax hardshrink hardsigmoid hardswish prelu rrelu selu softmin softshrink "
+    "activations": "celu celu_ elu_ hardtanh_ leaky_relu_ relu_ rrelu_ selu_ threshold_ "
+    "gumbel_softmax hardshrink hardsigmoid hardswish prelu rrelu selu softmin softshrink "
     "tanhshrink "
     "threshold",
     "attention": "multi_head_attention_forward",

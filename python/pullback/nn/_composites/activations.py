@@ -117,3 +117,43 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     index = soft.max(dim, keepdim=True)[1]
     one = empty_like(logits).zero_().scatter(dim, index, 1.0)
     return one - soft.detach() + soft  # type: ignore[no-any-return]
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu` in place."""
+    return F.relu(input, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu` in place."""
+    return F.elu(input, alpha, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` in place."""
+    return F.celu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu` in place."""
+    return F.selu(input, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` in place."""
+    return F.hardtanh(input, min_val, max_val, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu` in place."""
+    return F.leaky_relu(input, negative_slope, True)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu` in place."""
+    return F.rrelu(input, lower, upper, training, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold` in place."""
+    return F.threshold(input, threshold, value, True)

@@ -236,7 +236,7 @@ def _attended(
         q, k, v = (t.reshape(batch, heads, t.size(1), head) for t in (q, k, v))
         out = F.scaled_dot_product_attention(q, k, v, mask, dropout, is_causal).reshape(batch * heads, target, head)
     out = out.transpose(0, 1).reshape(target * batch, heads * head)
-    out = F.linear(out, out_weight, out_bias).reshape(target, batch, -1)
+    out = F.linear(out, out_weight, out_bias).reshape(target, batch, out_weight.size(0))
     if weights is not None:
         weights = weights.reshape(batch, heads, target, source)
         weights = weights.mean(1) if average else weights

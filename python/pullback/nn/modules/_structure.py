@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import Tensor
 from ..parameter import Buffer, Parameter
 from ._global_hooks import GLOBAL
-from ._registry import Registry, RegistryAttribute
+from ._registry import HooksAttribute, Registry, RegistryAttribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,8 +170,7 @@ class Structure:
                 f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
             )
         if isinstance(value, Buffer):
-            self._remove(name, "_parameters", "_modules")
-            self.register_buffer(name, value, getattr(value, "persistent", True))
+            self._register_buffer_of_subclass(name, value, getattr(value, "persistent", True))
         elif known:
             for hook in GLOBAL.buffer_registration.values():
                 out = hook(self, name, value)
@@ -179,6 +178,21 @@ class Structure:
             self._buffers[name] = value
         else:
             object.__setattr__(self, name, value)
+
+    def _register_buffer_of_subclass(self, name: str, value: Tensor, persistent: bool) -> None:
+        """`register_buffer`, whose override in a subclass may know nothing of `persistent`."""
+        if type(self).register_buffer is not Structure.register_buffer:
+            from inspect import signature
+
+            if "persistent" not in signature(self.register_buffer).parameters:
+                if not persistent:
+                    raise RuntimeError(
+                        "Registering a non-persistent buffer on a Module subclass that implements register_buffer() "
+                        "without the persistent argument is not allowed."
+                    )
+                self.register_buffer(name, value)
+                return
+        self.register_buffer(name, value, persistent)
 
     def _remove(self, name: str, *registries: str) -> None:
         """Takes a name out of registries and of the attributes, unless it stays where it was."""
@@ -207,6 +221,8 @@ class Structure:
                 if registry == "_buffers":
                     self._non_persistent_buffers_set.discard(name)
                 return
+        if name not in own and isinstance(getattr(type(self), name, None), HooksAttribute):
+            return  # there are none
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:

@@ -184,7 +184,9 @@ class Module(Stateful):
                 continue
             with no_grad():
                 made = fn(param)
-            if _keeps_object(param, made):
+            if made is param:
+                kept = param
+            elif _keeps_object(param, made):
                 param.data = made
                 kept = param
             else:
@@ -194,7 +196,8 @@ class Module(Stateful):
                 continue
             with no_grad():
                 grad = fn(param.grad)
-            kept.grad = grad.requires_grad_(param.grad.requires_grad)
+            if grad is not param.grad:
+                kept.grad = grad.requires_grad_(param.grad.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -343,20 +346,25 @@ def _keeps_object(param: Any, made: Tensor) -> bool:
 
 
 def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, DType | None]:
-    """The device and the dtype that arguments of `to` name."""
-    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
-    kwargs.pop("non_blocking", None), kwargs.pop("copy", None), kwargs.pop("memory_format", None)
-    if "tensor" in kwargs:
-        args = (kwargs.pop("tensor"), *args)
-    if kwargs:
-        raise TypeError(f"to(): got an unexpected keyword argument '{next(iter(kwargs))}'")
-    for a in args:
-        if isinstance(a, Tensor):
-            device, dtype = a.device, a.dtype
-        elif isinstance(a, DType):
-            dtype = a
-        elif isinstance(a, (str, int, Device)) and not isinstance(a, bool):
-            device = a
-        elif a is not None and not isinstance(a, bool):
-            raise TypeError(f"to(): expected a device, a dtype or a tensor, got {typename(a)}")
-    return device, dtype
+    """The device and the dtype that arguments of `to` name: (device, dtype), (dtype) or (tensor), then flags."""
+    given = dict(kwargs)
+    if given.pop("copy", False):
+        raise RuntimeError(".to() does not accept copy argument")
+    given.pop("memory_format", None), given.pop("non_blocking", None)
+    if args and isinstance(args[0], (Tensor, DType)):
+        places: tuple[str, ...] = ("tensor" if isinstance(args[0], Tensor) else "dtype", "non_blocking")
+    else:
+        places = ("device", "dtype", "non_blocking")
+    for name, value in zip(places, args, strict=False):
+        if name in given:
+            raise TypeError(f"to(): got several values for argument '{name}'")
+        given[name] = value
+    given.pop("non_blocking", None)
+    like, device, dtype = (given.pop(name, None) for name in ("tensor", "device", "dtype"))
+    if given:
+        raise TypeError(f"to(): got an unexpected keyword argument '{next(iter(given))}'")
+    if device is not None and (isinstance(device, bool) or not isinstance(device, (str, int, Device))):
+        raise TypeError(f"to(): argument 'device' must be a device, got {typename(device)}")
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"to(): argument 'dtype' must be a dtype, got {typename(dtype)}")
+    return (device, dtype) if like is None else (like.device, like.dtype)
