@@ -191,7 +191,10 @@ class Stateful(Called):
                 "from checkpoint "
                 f"but received {type(given)}"
             )
-        lazy = is_lazy(param) or is_lazy(given)
+        if is_lazy(given):
+            # Nothing to copy: neither has a shape.
+            return None if is_lazy(param) else f"size mismatch for {key}: the one in the checkpoint has no shape yet"
+        lazy = is_lazy(param)
         if not lazy and param.dim() == 0 and given.dim() == 1 and given.numel() == 1:
             given = given[0]
         if not lazy and given.shape != param.shape:

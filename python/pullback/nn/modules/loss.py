@@ -15,6 +15,7 @@ from ._losses import NLLLoss as NLLLoss
 from ._losses import SmoothL1Loss as SmoothL1Loss
 from ._losses import _Loss as _Loss
 from ._losses import _WeightedLoss as _WeightedLoss
+from .distance import PairwiseDistance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -315,7 +316,7 @@ class TripletMarginWithDistanceLoss(_Loss):
             raise ValueError(
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
             )
-        self.distance_function: Any = F.pairwise_distance if distance_function is None else distance_function
+        self.distance_function: Any = PairwiseDistance() if distance_function is None else distance_function
         self.margin = margin
         self.swap = swap
 

@@ -64,7 +64,10 @@ class LayerNorm(Module):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class RMSNorm(Module):
@@ -157,7 +160,10 @@ class GroupNorm(Module):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(Module):
@@ -186,6 +192,8 @@ class LocalResponseNorm(Module):
 
 class CrossMapLRN2d(LocalResponseNorm):
     """`LocalResponseNorm` of (N, C, H, W), under its old name.
+
+    PyTorch's class of this name leaves the first channel in all sums behind it; here sums have `size` channels.
 
     >>> import pullback
     >>> pullback.nn.CrossMapLRN2d(2)(pullback.ones(1, 4, 3, 3)).shape
