@@ -275,6 +275,9 @@ def test_parameters() -> None:
 
 
 def test_importing_the_package_does_not_load_modules() -> None:
-    code = "import sys, pullback; print('pullback.nn' in sys.modules); pullback.nn; print('pullback.nn.modules' in sys.modules)"
+    code = (
+        "import sys, pullback; print('pullback.nn' in sys.modules); pullback.nn;"
+        "print('pullback.nn.modules' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "False"]

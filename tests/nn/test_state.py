@@ -24,7 +24,7 @@ def test_round_trip() -> None:
     assert b[0].weight.data_ptr() != a[0].weight.data_ptr()
     assert a.state_dict()._metadata["1"] == {"version": 2}
     assert a.state_dict(keep_vars=True)["0.weight"] is a[0].weight
-    assert list(a.state_dict(prefix="p."))[0] == "p.0.weight"
+    assert next(iter(a.state_dict(prefix="p."))) == "p.0.weight"
 
 
 def test_what_does_not_fit() -> None:

@@ -144,60 +144,70 @@ def multi_head_attention_forward(
         value = key if pair else value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     target, batch, width = query.shape
-    padding = as_additive(key_padding_mask, "key_padding_mask", attn_mask, "attn_mask", query)
-    if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    if is_causal and padding is None and not need_weights:
-        attn_mask = None  # said by the flag
-    else:
-        attn_mask = as_additive(attn_mask, "attn_mask", None, "", query)
-        is_causal = is_causal and padding is None
+    padding, mask, is_causal = _masks(key_padding_mask, attn_mask, is_causal, need_weights, query)
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
-    head = width // num_heads
-    if head * num_heads != width:
+    if width % num_heads != 0:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
-    if use_separate_proj_weight:
-        if key.shape[:2] != value.shape[:2]:
-            raise AssertionError(
-                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
-            )
-        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
-        q, k, v = _separately((query, key, value), weights, in_proj_bias)
-    else:
-        if key.shape != value.shape:
-            raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _projected(query, key, value, in_proj_weight, in_proj_bias)
-    if attn_mask is not None:
-        attn_mask = _check_mask(attn_mask, batch, num_heads, target, k.shape[0])
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _in_projection((query, key, value), in_proj_weight, weights, in_proj_bias)
+    if mask is not None:
+        mask = _check_mask(mask, batch, num_heads, target, k.shape[0])
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value.")
         k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
-        attn_mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, padding))
-    rows = batch * num_heads
+        mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (mask, padding))
+    rows, head = batch * num_heads, width // num_heads
     q = q.reshape(target, rows, head).transpose(0, 1)
-    k = (
-        k.reshape(k.shape[0], rows, head).transpose(0, 1)
-        if static_k is None
-        else _static("static_k", static_k, rows, head)
-    )
-    v = (
-        v.reshape(v.shape[0], rows, head).transpose(0, 1)
-        if static_v is None
-        else _static("static_v", static_v, rows, head)
-    )
+    k = _heads("static_k", k, static_k, rows, head)
+    v = _heads("static_v", v, static_v, rows, head)
     if add_zero_attn:
         k, v = (cat([t, t.new_zeros((rows, 1, head))], 1) for t in (k, v))
-        attn_mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (attn_mask, padding))
+        mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (mask, padding))
     if padding is not None:
-        attn_mask = _merged(padding, attn_mask, batch, num_heads, k.size(1))
+        mask = _merged(padding, mask, batch, num_heads, k.size(1))
     return _attended(
-        (q, k, v), attn_mask, (target, batch, num_heads), out_proj_weight, out_proj_bias,
+        (q, k, v), mask, (target, batch, num_heads), out_proj_weight, out_proj_bias,
         dropout_p if training else 0.0, need_weights, average_attn_weights, is_causal, batched,
     )  # fmt: skip
+
+
+def _masks(
+    padding: Tensor | None, mask: Tensor | None, is_causal: bool, need_weights: bool, query: Tensor
+) -> tuple[Tensor | None, Tensor | None, bool]:
+    """Both masks as what is added to scores, and whether a flag says the second one."""
+    added = as_additive(padding, "key_padding_mask", mask, "attn_mask", query)
+    if is_causal and mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    if is_causal and added is None and not need_weights:
+        return None, None, True
+    return added, as_additive(mask, "attn_mask", None, "", query), is_causal and added is None
+
+
+def _in_projection(
+    inputs: tuple[Tensor, Tensor, Tensor], weight: Tensor | None, weights: tuple[Any, Any, Any] | None, bias: Any
+) -> list[Tensor]:
+    """Queries, keys and values, by one matrix or by three."""
+    query, key, value = inputs
+    if weights is not None:
+        if key.shape[:2] != value.shape[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+            )
+        return _separately(inputs, weights, bias)
+    if key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+    if weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    return _projected(query, key, value, weight, bias)
+
+
+def _heads(name: str, t: Tensor, given: Tensor | None, rows: int, head: int) -> Tensor:
+    """(S, N, E) as (N * heads, S, E / heads), or what was given in that form."""
+    if given is not None:
+        return _static(name, given, rows, head)
+    return t.reshape(t.shape[0], rows, head).transpose(0, 1)
 
 
 def _merged(padding: Tensor, mask: Tensor | None, batch: int, heads: int, source: int) -> Tensor:
