@@ -30,6 +30,18 @@ def _check_name(kind: str, name: object) -> None:
         raise KeyError(f'{kind} name can\'t be empty string ""')
 
 
+class _Fallback:
+    """What `super().__getattr__` leads to in subclasses that define `__getattr__`.
+
+    Whatever is registered is an attribute, so a module needs none; and a class without it has quicker attributes.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
 class Structure:
     """Registration, attributes and walks; `Module` adds calls, hooks, state dicts and conversions."""
 
@@ -204,14 +216,14 @@ class Structure:
         if name in own and not any(name in own.get(r, ()) for r in ("_parameters", "_buffers", "_modules")):
             del own[name]
 
-    def __getattr__(self, name: str) -> Any:
-        # Whatever is registered is an attribute; this is for objects that an `object.__delattr__` has passed.
-        own = self.__dict__
-        for registry in ("_parameters", "_buffers", "_modules"):
-            held = own.get(registry)
-            if held is not None and name in held:
-                return held[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "__getattr__" in cls.__dict__ and not issubclass(cls, _Fallback):
+            cls.__bases__ = (*cls.__bases__, _Fallback)
 
     def __delattr__(self, name: str) -> None:
         own = self.__dict__
