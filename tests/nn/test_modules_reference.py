@@ -26,7 +26,7 @@ ABSENT = {
         "FractionalMaxPool2d",
         "FractionalMaxPool3d",
     ),
-    *("LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"),
+    *("LinearCrossEntropyLoss", "LinearCrossEntropyOptions"),
 }
 # Classes that are bases, or are tested by their own files.
 ELSEWHERE = {

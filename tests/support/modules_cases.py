@@ -117,6 +117,23 @@ def _pools() -> None:
              )  # fmt: skip
 
 
+def _resizing() -> None:
+    sizes: dict[int, Any] = {1: (2, 2, 5), 2: (1, 2, 5, 4), 3: (1, 2, 3, 4, 5)}
+    modes = {1: ["linear"], 2: ["bilinear", "bicubic"], 3: ["trilinear"]}
+    for d, size in sizes.items():
+        for how, o in {"larger": {"scale_factor": 1.7}, "smaller": {"size": 3}, "same": {"size": size[2:]}}.items():
+            x: Any = lambda k, size=size: (k.x(*size),)
+            for mode in ("nearest", "nearest-exact", "area", *modes[d]):
+                case(f"Upsample {mode} {d} {how}", lambda nn, o=o, mode=mode: nn.Upsample(mode=mode, **o), x)
+            for mode in modes[d]:
+                case(f"Upsample {mode} {d} {how} corners",
+                     lambda nn, o=o, mode=mode: nn.Upsample(mode=mode, align_corners=True, **o), x)  # fmt: skip
+                case(f"Upsample {mode} {d} {how} again", lambda nn, o=o, mode=mode: nn.Upsample(
+                    mode=mode, recompute_scale_factor="scale_factor" in o or None, **o), x)  # fmt: skip
+    case("UpsamplingNearest2d", lambda nn: nn.UpsamplingNearest2d(scale_factor=2), lambda k: (k.x(1, 1, 2, 3),))
+    case("UpsamplingBilinear2d", lambda nn: nn.UpsamplingBilinear2d(scale_factor=2), lambda k: (k.x(1, 1, 2, 3),))
+
+
 def _losses() -> None:
     for reduction in ("mean", "sum", "none"):
         r: dict[str, Any] = {"reduction": reduction}
@@ -239,5 +256,5 @@ def _drawn() -> None:
     )
 
 
-for register in (_plain, _layers, _pools, _losses, _attention, _recurrent, _containers, _drawn):
+for register in (_plain, _layers, _pools, _resizing, _losses, _attention, _recurrent, _containers, _drawn):
     register()

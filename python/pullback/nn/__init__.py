@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .modules.rnn import *  # noqa: F403
     from .modules.sparse import *  # noqa: F403
     from .modules.transformer import *  # noqa: F403
+    from .modules.upsampling import *  # noqa: F403
     from .parameter import Buffer as Buffer
     from .parameter import Parameter as Parameter
     from .parameter import UninitializedBuffer as UninitializedBuffer

@@ -38,6 +38,7 @@ _FILES = {
     "MaxUnpool2d MaxUnpool3d",
     "modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "modules.sparse": "Embedding EmbeddingBag",
+    "modules.upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "modules.transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder "
     "TransformerEncoderLayer",
 }

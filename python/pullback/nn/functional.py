@@ -47,6 +47,10 @@ if TYPE_CHECKING:
     from ._composites.norms import dropout3d as dropout3d
     from ._composites.norms import feature_alpha_dropout as feature_alpha_dropout
     from ._composites.norms import instance_norm as instance_norm
+    from ._composites.resizing import interpolate as interpolate
+    from ._composites.resizing import upsample as upsample
+    from ._composites.resizing import upsample_bilinear as upsample_bilinear
+    from ._composites.resizing import upsample_nearest as upsample_nearest
     from ._composites.shapes import bilinear as bilinear
     from ._composites.shapes import channel_shuffle as channel_shuffle
     from ._composites.shapes import cosine_similarity as cosine_similarity
@@ -72,6 +76,7 @@ _FILES = {
     "multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
     "triplet_margin_loss triplet_margin_with_distance_loss",
     "norms": "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout instance_norm",
+    "resizing": "interpolate upsample upsample_bilinear upsample_nearest",
     "shapes": "bilinear channel_shuffle cosine_similarity local_response_norm lp_pool1d lp_pool2d lp_pool3d "
     "native_channel_shuffle normalize pairwise_distance pixel_shuffle pixel_unshuffle",
 }

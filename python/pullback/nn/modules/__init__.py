@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .rnn import *  # noqa: F403
     from .sparse import *  # noqa: F403
     from .transformer import *  # noqa: F403
+    from .upsampling import *  # noqa: F403
 
 _CONTENTS = {name: file.partition(".")[2] for name, file in CONTENTS.items() if file.startswith("modules.")}
 _SUBMODULES = frozenset({*_CONTENTS.values(), "lazy", "utils"})
