@@ -33,6 +33,7 @@ MODULES = [
     ),
     *(pb.autograd.anomaly_mode, pb.autograd.gradcheck, pb.utils, pb.utils.checkpoint, pb.utils.hooks, pb.utils.pytree),
     *(pb.library, pb.testing, pb.nn.functional, pb.linalg, pb.special, pb.fft, pb.random, pb.func.custom_derivatives),
+    *(pb.nn, pb.nn.init, pb.nn.utils, pb.nn.utils.parametrize, pb.nn.utils.prune, pb.functorch),
     *(pb._core, builtins, np),
 ]
 CLASSES = [
@@ -45,7 +46,7 @@ CLASSES = [
         pb.utils.hooks.RemovableHandle,
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
-    *(bytes, types.ModuleType),
+    *(bytes, types.ModuleType, pb.nn.Module),
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {
@@ -58,6 +59,8 @@ PLACEHOLDERS = {
     "vjp_fn": "what vjp() gives",
     "jvp_fn": "what linearize() gives",
     "program": "what trace() gives",
+    "Net": "a module of the user",
+    "Symmetric": "a parametrization of the user",
 }
 # Modules of Python that messages send people to.
 STANDARD = ("copy", "pickle", "warnings")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import fft as fft
     from . import func as func
+    from . import functorch as functorch
     from . import library as library
     from . import linalg as linalg
     from . import nn as nn
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from . import utils as utils
 
 _SUBMODULES = (
-    *("autograd", "fft", "func", "library", "linalg", "nn", "ops", "random", "return_types", "special", "testing"),
-    "utils",
+    *("autograd", "fft", "func", "functorch", "library", "linalg", "nn", "ops", "random", "return_types", "special"),
+    *("testing", "utils"),
 )
 
 __version__: str = _core.__version__

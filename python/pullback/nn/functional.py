@@ -92,5 +92,7 @@ def __getattr__(name: "str") -> "Any":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = globals()[name] = getattr(import_module(f"{__package__}._composites.{file}"), name)
+    from ._overriding import shown
+
+    found = globals()[name] = shown(getattr(import_module(f"{__package__}._composites.{file}"), name))
     return found

@@ -244,7 +244,7 @@ class Module(Stateful):
             except NotImplementedError as error:
                 if t.is_meta:
                     raise NotImplementedError(
-                        f"{error} Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                        f"{error} Please use Module.to_empty() instead of Module.to() when moving "
                         "module "
                         "from meta to a different device."
                     ) from None
