@@ -8,7 +8,7 @@ from .. import Tensor, stack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from ..nn import Module
@@ -110,37 +110,51 @@ def _write_back(given: Any, places: dict[str, list[Place]]) -> None:
 def _places(module: Any, given: Any, tie_weights: bool, strict: bool) -> dict[str, list[Place]]:
     """Where each tensor goes. Names that the module does not have are told of, or with `strict` an error."""
     places: dict[str, list[Place]] = {}
+    known: dict[str, Place] = {}
+    _collect(module, "", known, [])
     unknown = []
     for name, tensor in given.items():
         if not isinstance(tensor, Tensor) and tensor is not None:
             raise TypeError(f"functional_call(): {name}: {tensor} is not an instance of torch.Tensor")
-        place, own = _find(module, name, tensor)
+        place = known.get(name)
+        if place is not None:
+            own: Any = place[0][place[1]]
+        else:
+            place, own = _find(module, name, tensor)
         if own is None:
             unknown.append(name)
-        else:
-            _check_shape(name, own, tensor)
+        elif tensor is not None and own.shape != tensor.shape:
+            _refuse_shape(name, own, tensor)
         places[name] = [place]
     if strict or unknown:
-        known = dict(_all_places(module))
         missing = _missing(known, places, tie_weights) if strict else []
         _tell_of(unknown, missing, known, strict)
     if tie_weights:
-        _tie(module, given, places)
+        _tie(known, given, places)
     return places
 
 
+def _collect(module: Any, prefix: str, known: dict[str, Place], above: list[Any]) -> None:
+    """All parameters and buffers by dotted name."""
+    for registry in (module._parameters, module._buffers):
+        for leaf, tensor in registry.items():
+            if tensor is not None:
+                known[prefix + leaf] = (registry, leaf)
+    children = module.__dict__["_modules"]
+    if not children:
+        return
+    above.append(module)
+    for name, child in children.items():
+        if child is not None and child not in above:
+            _collect(child, f"{prefix}{name}.", known, above)
+    above.pop()
+
+
 def _find(module: Any, name: str, tensor: Any) -> tuple[Place, Tensor | None]:
-    """Where a name leads, and the tensor there: a parameter, a buffer, or an attribute, which may be a new one."""
+    """Where a name leads that is no parameter or buffer: an attribute that is a tensor, or a new one."""
     path, _, leaf = name.rpartition(".")
-    found = module
-    for part in path.split(".") if path else ():
-        found = found.__dict__["_modules"].get(part)
-        if found is None:
-            found = module.get_submodule(path)  # raises
+    found = module.get_submodule(path)
     own = found.__dict__
-    for registry in ("_parameters", "_buffers"):
-        if own[registry].get(leaf) is not None:
-            return (getattr(found, registry), leaf), own[registry][leaf]
     if own.get(leaf) is not None:
         if not isinstance(own[leaf], Tensor):
             raise TypeError(f"functional_call(): attribute `{leaf}`: {own[leaf]} is not an instance of torch.Tensor")
@@ -150,23 +164,11 @@ def _find(module: Any, name: str, tensor: Any) -> tuple[Place, Tensor | None]:
     return (found._parameters if isinstance(tensor, Parameter) else own, leaf), None
 
 
-def _all_places(module: Any) -> Iterator[tuple[str, Place]]:
-    for path, m in module.named_modules(remove_duplicate=False):
-        for registry in (m._parameters, m._buffers):
-            for leaf, tensor in registry.items():
-                if tensor is not None:
-                    yield (f"{path}.{leaf}" if path else leaf), (registry, leaf)
-
-
-def _check_shape(name: str, own: Tensor, tensor: Any) -> None:
-    from ..nn.parameter import is_lazy
-
-    if tensor is not None and not is_lazy(own) and own.shape != tensor.shape:
-        raise RuntimeError(
-            f"functional_call(): {name} has shape {list(own.shape)} in the module, and the tensor given for it has "
-            "shape "
-            f"{list(tensor.shape)}. Under vmap, map over the leading dimension of what stack_module_state() gave"
-        )
+def _refuse_shape(name: str, own: Tensor, tensor: Tensor) -> None:
+    raise RuntimeError(
+        f"functional_call(): {name} has shape {list(own.shape)} in the module, and the tensor given for it has shape "
+        f"{list(tensor.shape)}. Under vmap, map over the leading dimension of what stack_module_state() gave"
+    )
 
 
 def _missing(known: dict[str, Place], places: Any, tie_weights: bool) -> list[str]:
@@ -201,24 +203,24 @@ def _quoted(names: list[str], known: Iterable[str]) -> list[str]:
     return out
 
 
-def _tie(module: Any, given: Any, places: dict[str, list[Place]]) -> None:
+def _tie(known: dict[str, Place], given: Any, places: dict[str, list[Place]]) -> None:
     """Adds the other places of tensors that the module has in several."""
-    groups: dict[int, list[tuple[str, Place]]] = {}
-    for name, place in _all_places(module):
-        groups.setdefault(id(place[0][place[1]]), []).append((name, place))
+    groups: dict[int, list[str]] = {}
+    for name, (registry, leaf) in known.items():
+        groups.setdefault(id(registry[leaf]), []).append(name)
+    if len(groups) == len(known):
+        return
     for group in groups.values():
-        if len(group) == 1:
+        named = [name for name in group if name in places]
+        if len(group) == 1 or not named:
             continue
-        named = [name for name, _ in group if name in places]
-        if not named:
-            continue
-        if any(given[name] is not given[named[0]] for name in named):
+        first = named[0]
+        if any(given[name] is not given[first] for name in named):
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(named)}, which are tied. Consider using "
                 "tie_weights=False"
             )
-        first = named[0]
-        places[first] += [place for name, place in group if name not in named]
+        places[first] += [known[name] for name in group if name not in named]
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:

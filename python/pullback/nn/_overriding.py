@@ -20,7 +20,7 @@ class _Probe(Tensor):
         return _Probe
 
 
-_PROBE = _Probe([0.0])
+_PROBE: Any = _Probe([0.0])
 
 
 def _has_say(kind: type) -> bool:
