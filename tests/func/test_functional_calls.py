@@ -114,6 +114,7 @@ def test_ensembles() -> None:
         ([net(), net().eval()], "training/eval"),
         ([nn.Linear(1, 1), nn.Tanh()], "same class"),
         ([nn.Linear(1, 1), nn.Linear(1, 2)], "different shapes"),
+        ([nn.Linear(1, 1), nn.Linear(1, 1).requires_grad_(False)], "same .requires_grad"),
     ):
         with pytest.raises(RuntimeError, match=message):
             stack_module_state(wrong)

@@ -259,7 +259,7 @@ def _stacked(states: list[dict[str, Any]], what: str) -> dict[str, Any]:
         requires = {t.requires_grad for t in tensors}
         if len(requires) != 1:
             raise RuntimeError(
-                f"stack_module_state: Expected {what} from different models to have the same `.requires_grad`, and "
+                f"stack_module_state: Expected {what} from different models to have the same .requires_grad, and "
                 f"{name} has both"
             )
         if any(t.shape != tensors[0].shape for t in tensors):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import parameter as parameter
     from . import utils as utils
     from .modules.activation import *  # noqa: F403
+    from .modules.adaptive import *  # noqa: F403
     from .modules.batchnorm import *  # noqa: F403
     from .modules.channelshuffle import *  # noqa: F403
     from .modules.container import *  # noqa: F403

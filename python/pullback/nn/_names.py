@@ -8,6 +8,7 @@ _FILES = {
     "MultiheadAttention PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink "
     "Softsign "
     "Tanh Tanhshrink Threshold",
+    "modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
     "modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d "
     "SyncBatchNorm",
     "modules.channelshuffle": "ChannelShuffle",

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .activation import *  # noqa: F403
+    from .adaptive import *  # noqa: F403
     from .batchnorm import *  # noqa: F403
     from .channelshuffle import *  # noqa: F403
     from .container import *  # noqa: F403

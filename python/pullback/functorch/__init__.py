@@ -5,26 +5,30 @@ New programs use `pullback.func.functional_call` and `pullback.func.stack_module
 
 from __future__ import annotations
 
-from .func import grad as grad
-from .func import grad_and_value as grad_and_value
-from .func import hessian as hessian
-from .func import jacfwd as jacfwd
-from .func import jacrev as jacrev
-from .func import jvp as jvp
-from .func import vjp as vjp
-from .func import vmap as vmap
+from .._members import lazily
+from ..func import grad as grad
+from ..func import grad_and_value as grad_and_value
+from ..func import hessian as hessian
+from ..func import jacfwd as jacfwd
+from ..func import jacrev as jacrev
+from ..func import jvp as jvp
+from ..func import vjp as vjp
+from ..func import vmap as vmap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from .nn import Module
+    from ..nn import Module
+    from . import experimental as experimental
 
+__getattr__ = lazily(__name__, ("experimental",))
 __all__ = [
     "FunctionalModule",
     "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
+    "experimental",
     "grad",
     "grad_and_value",
     "hessian",
@@ -48,7 +52,7 @@ class FunctionalModuleWithBuffers:
 
     def forward(self, params: Sequence[Any], buffers: Sequence[Any], *args: Any, **kwargs: Any) -> Any:
         """The module's call with these tensors."""
-        from .func import functional_call
+        from ..func import functional_call
 
         given = dict(zip((*self.param_names, *self.buffer_names), (*params, *buffers), strict=True))
         return functional_call(self.stateless_model, given, args, kwargs)
@@ -129,7 +133,7 @@ def combine_state_for_ensemble(
 
     Raises RuntimeError for no modules, modules of different classes, or some in training and others not.
     """
-    from .func import stack_module_state
+    from ..func import stack_module_state
 
     if len(models) == 0:
         raise RuntimeError("combine_state_for_ensemble: Expected at least one model, got 0.")
