@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, arange, float32, float64, int64, stack, tensor, uint8, where
+from ... import Tensor, arange, channels_last, float32, float64, int64, stack, tensor, uint8, where
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -106,7 +106,7 @@ def interpolate(
         out = input
         for d, (n, factor) in enumerate(zip(sizes, factors, strict=True)):
             out = out.index_select(d + 2, _nearest(out.size(d + 2), n, factor, mode == "nearest-exact"))
-        return out
+        return _arranged(out, input)
     if not input.is_floating_point() and input.dtype != uint8:
         raise RuntimeError(
             f"interpolate(): mode '{mode}' is not for {input.dtype}; convert the input to floating point"
@@ -116,7 +116,15 @@ def interpolate(
         wide = _along(wide, d + 2, n, factor, mode, bool(align_corners), antialias)
     if input.dtype == uint8:
         wide = wide.round().clamp(0, 255)
-    return wide.to(input.dtype)  # type: ignore[no-any-return]
+    return _arranged(wide.to(input.dtype), input)
+
+
+def _arranged(out: Tensor, input: Tensor) -> Tensor:
+    """The result with channels last where the input has them there, its batch in front of all."""
+    if input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=channels_last):
+        if input.stride(0) >= input.stride(2):
+            return out.contiguous(memory_format=channels_last)  # type: ignore[no-any-return]
+    return out
 
 
 def _nearest(before: int, after: int, factor: float | None, exact: bool) -> Tensor:

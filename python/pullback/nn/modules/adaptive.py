@@ -32,9 +32,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     in_features / div_value ** i features. Arguments are (N, in_features) and classes (N), or without the batch.
 
     >>> import pullback
-    >>> m = pullback.nn.AdaptiveLogSoftmaxWithLoss(8, 20, cutoffs=[4, 10])
-    >>> out, loss = m(pullback.randn(3, 8), pullback.tensor([1, 5, 15]))
-    >>> out.shape, m.log_prob(pullback.randn(3, 8)).shape
+    >>> m = pullback.nn.AdaptiveLogSoftmaxWithLoss(16, 20, cutoffs=[4, 10])
+    >>> out, loss = m(pullback.randn(3, 16), pullback.tensor([1, 5, 15]))
+    >>> out.shape, m.log_prob(pullback.randn(3, 16)).shape
     (pullback.Size([3]), pullback.Size([3, 20]))
 
     Raises:
