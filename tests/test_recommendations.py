@@ -34,6 +34,7 @@ MODULES = [
     *(pb.autograd.anomaly_mode, pb.autograd.gradcheck, pb.utils, pb.utils.checkpoint, pb.utils.hooks, pb.utils.pytree),
     *(pb.library, pb.testing, pb.nn.functional, pb.linalg, pb.special, pb.fft, pb.random, pb.func.custom_derivatives),
     *(pb.utils.data, pb.utils.safetensors, pb.cuda, pb.as_torch, pb.serialization),
+    *(pb.nn, pb.nn.init, pb.nn.utils, pb.nn.utils.parametrize, pb.nn.utils.prune, pb.functorch),
     *(pb._core, builtins, np),
 ]
 CLASSES = [
@@ -46,7 +47,7 @@ CLASSES = [
         pb.utils.hooks.RemovableHandle,
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
-    *(bytes, types.ModuleType, pb.amp.GradScaler),
+    *(bytes, types.ModuleType, pb.amp.GradScaler, pb.nn.Module),
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {
@@ -62,6 +63,8 @@ PLACEHOLDERS = {
     "state_dict": "a method of modules and optimizers",
     "Squares": "a class of an example",
     "Twice": "a class of an example",
+    "Net": "a module of the user",
+    "Symmetric": "a parametrization of the user",
 }
 # Modules of Python that messages send people to.
 STANDARD = ("copy", "io", "pickle", "warnings")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from . import distributed as distributed
     from . import fft as fft
     from . import func as func
+    from . import functorch as functorch
     from . import jit as jit
     from . import library as library
     from . import linalg as linalg
@@ -95,6 +96,7 @@ _SUBMODULES = (
         "distributed",
         "fft",
         "func",
+        "functorch",
         "jit",
     ),
     *(

@@ -45,6 +45,11 @@ def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] |
         from importlib import import_module
 
         module = import_module(f"{package}.{holder}")
-        return module if name in names else getattr(module, name)
+        if name in names:
+            return module
+        # Found once, it is an attribute like any other.
+        found = getattr(module, name)
+        setattr(import_module(package), name, found)
+        return found
 
     return __getattr__

@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from .._core_func import *  # noqa: F403
     from . import custom_derivatives as custom_derivatives
     from . import scipy_functions as scipy_functions
+    from .batch_norms import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
     from .custom_derivatives import custom_jvp as custom_jvp
     from .custom_derivatives import custom_vjp as custom_vjp
+    from .functional_calls import functional_call as functional_call
+    from .functional_calls import stack_module_state as stack_module_state
     from .scipy_functions import as_scipy as as_scipy
 
 _CONTENTS = {
-    **{"custom_jvp": "custom_derivatives", "custom_vjp": "custom_derivatives"},
+    "replace_all_batch_norm_modules_": "batch_norms",
+    **dict.fromkeys(("custom_jvp", "custom_vjp"), "custom_derivatives"),
+    **dict.fromkeys(("functional_call", "stack_module_state"), "functional_calls"),
     "as_scipy": "scipy_functions",
 }
 
 globals().update(members("func"))
-__getattr__ = lazily(__name__, ("custom_derivatives", "scipy_functions"), _CONTENTS)
+__getattr__ = lazily(__name__, ("batch_norms", "custom_derivatives", "functional_calls", "scipy_functions"), _CONTENTS)
 __all__ = sorted({*members("func"), *_CONTENTS})

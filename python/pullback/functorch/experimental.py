@@ -1,0 +1,7 @@
+"""What functorch has under this name."""
+
+from __future__ import annotations
+
+from ..func import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
+
+__all__ = ["replace_all_batch_norm_modules_"]

@@ -1,0 +1,159 @@
+"""Activations."""
+
+from __future__ import annotations
+
+from ... import Tensor, empty_like, finfo, where
+from .. import functional as F
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _inplace(input: Tensor, out: Tensor, inplace: bool) -> Tensor:
+    return input.copy_(out) if inplace else out
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)).
+
+    >>> import pullback
+    >>> pullback.nn.functional.celu(pullback.tensor([0.0, 2.0]))
+    tensor([0., 2.])
+
+    Raises RuntimeError if `alpha` is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    safe = input.clamp(max=0.0)
+    return _inplace(input, where(input > 0, input, alpha * (safe / alpha).expm1()), inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalizing networks."""
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return _inplace(input, scale * F.elu(input, alpha), inplace)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x where it is positive, `weight` * x elsewhere; `weight` has one element, or one for each channel of dimension 1.
+
+    Raises RuntimeError for another number of weights.
+    """
+    if weight.dim() > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+    if weight.numel() != 1:
+        if input.dim() == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.size(1) if input.dim() > 1 else 1
+        if channels != weight.numel():
+            raise RuntimeError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{weight.numel()} and channel size = {channels}."
+            )
+        weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
+    elif input.dim() == 0:
+        weight = weight.reshape(())
+    return where(input > 0, input, weight * input)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """x where it is positive, a * x elsewhere: a is drawn uniformly from [lower, upper) in training, else the mean."""
+    if not lower <= upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+    slope: Any = empty_like(input).uniform_(lower, upper) if training else (lower + upper) / 2
+    return _inplace(input, where(input >= 0, input, slope * input), inplace)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x where its magnitude is above `lambd`, 0 elsewhere; NaN stays."""
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)  # type: ignore[no-any-return]
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved by `lambd` towards 0, and 0 where its magnitude is not above it.
+
+    Raises RuntimeError if `lambd` is negative.
+    """
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0.0))  # type: ignore[no-any-return]
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - input.tanh()
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """relu6(x + 3) / 6."""
+    return _inplace(input, F.relu6(input + 3.0) / 6.0, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x * relu6(x + 3) / 6."""
+    middle = where(input < 3, input * ((input + 3.0) / 6.0), input)
+    return _inplace(input, where(input <= -3, input * 0.0, middle), inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it is above `threshold`, `value` elsewhere."""
+    return _inplace(input, where(input <= threshold, value, input), inplace)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-x)."""
+    return F.softmax(-input, dim, _stacklevel, dtype=dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; with `hard` one-hot, with the gradient of the soft sample."""
+    drawn = empty_like(logits).uniform_().clamp(min=finfo(logits.dtype).tiny)
+    soft = ((logits - (-drawn.log()).log()) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one = empty_like(logits).zero_().scatter(dim, index, 1.0)
+    return one - soft.detach() + soft  # type: ignore[no-any-return]
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu` in place."""
+    return F.relu(input, True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu` in place."""
+    return F.elu(input, alpha, True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu` in place."""
+    return F.celu(input, alpha, True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu` in place."""
+    return F.selu(input, True)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh` in place."""
+    return F.hardtanh(input, min_val, max_val, True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu` in place."""
+    return F.leaky_relu(input, negative_slope, True)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu` in place."""
+    return F.rrelu(input, lower, upper, training, True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold` in place."""
+    return F.threshold(input, threshold, value, True)

@@ -1,0 +1,342 @@
+"""Losses."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from ... import Tensor, arange, where
+from .. import functional as F
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that the arguments of old say, or the new one.
+
+    Raises ValueError for a name that is none.
+    """
+    if size_average is not None or reduce is not None:
+        both = (True if size_average is None else size_average, True if reduce is None else reduce)
+        reduction = "none" if not both[1] else "mean" if both[0] else "sum"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=3,
+        )
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return reduction
+
+
+def reduced(loss: Tensor, reduction: str) -> Tensor:
+    """The loss of all elements as the reduction says."""
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _warn_of_shapes(name: str, input: Tensor, target: Tensor) -> None:
+    if target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
+            "likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """d² / (2 beta) where the distance d is below `beta`, d - beta / 2 elsewhere.
+
+    >>> import pullback
+    >>> pullback.nn.functional.smooth_l1_loss(pullback.tensor([0.0, 3.0]), pullback.zeros(2), reduction="none")
+    tensor([0.0000, 2.5000])
+
+    Raises ValueError if `beta` is negative.
+    """
+    _warn_of_shapes("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    reduction = reduction_of(size_average, reduce, reduction)
+    d = (input - target).abs()
+    return reduced(d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(-y x)) for targets of 1 and -1."""
+    return reduced((-target * input).exp().log1p(), reduction_of(size_average, reduce, reduction))
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+    near = where(target != -1, input, 0.0)
+    far = where(target != 1, (margin - input).clamp(min=0.0), 0.0)
+    return reduced(near + far, reduction_of(size_average, reduce, reduction))
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, -y (x1 - x2) + margin).
+
+    Raises RuntimeError for arguments of different numbers of dimensions.
+    """
+    if not input1.dim() == input2.dim() == target.dim():
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    loss = (-target * (input1 - input2) + margin).clamp(min=0.0)
+    return reduced(loss, reduction_of(size_average, reduce, reduction))
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1; inputs are (N, D), or (D) with one target.
+
+    Raises RuntimeError for arguments whose shapes do not fit.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not (
+        (target.dim() == 0 and input1.dim() == 1 and input2.dim() == 1)
+        or (target.dim() == 1 and input1.dim() == 2 and input2.dim() == 2)
+    ):
+        if target.dim() == 0:
+            raise RuntimeError(
+                "0D target tensor expects 1D input tensors, but found inputs with sizes "
+                f"{list(input1.shape)} and {list(input2.shape)}."
+            )
+        if target.dim() == 1:
+            raise RuntimeError(
+                "1D target tensor expects 2D input tensors, but found inputs with sizes "
+                f"{list(input1.shape)} and {list(input2.shape)}."
+            )
+        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got {target.dim()}D")
+    products = (input1 * input2).sum(-1)
+    lengths = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
+    cosine = products / lengths.sqrt()
+    near = where(target == 1, 1 - cosine, 0.0)
+    far = where(target == -1, (cosine - margin).clamp(min=0.0), 0.0)
+    return reduced(near + far, reduction)
+
+
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The negative log likelihood of Poisson counts; `full` adds Stirling's approximation for targets above 1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        large = where(target > 1, target, 2.0)
+        stirling = large * large.log() - large + 0.5 * (2 * math.pi * large).log()
+        loss = loss + where(target > 1, stirling, 0.0)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """The negative log likelihood of Gaussians with these means and variances, the latter at least `eps`.
+
+    Raises ValueError for a negative variance, or one whose shape fits neither the input nor one of each row.
+    """
+    if isinstance(var, (int, float)):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = input.new_full(input.shape, var)
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = var.unsqueeze(-1)
+        elif var.dim() != input.dim() or any(v not in (1, s) for v, s in zip(var.shape, input.shape, strict=True)):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    if not var.is_meta and bool((var.detach() < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    # The floor moves no gradient: the variance has that of where it is above it.
+    var = var + (var.detach().clamp(min=eps) - var.detach())
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over classes of the binary cross entropy with logits; inputs and targets are (*, C)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    loss = -(target * F.logsigmoid(input) + (1 - target) * F.logsigmoid(-input))
+    loss = loss if weight is None else loss * weight
+    return reduced(loss.sum(-1) / input.size(-1), reduction)
+
+
+def _rows(name: str, input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tensor]:
+    """Inputs (N, C) and targets of `target_dim` dimensions, of arguments that may lack the batch."""
+    if input.dim() not in (1, 2) or (input.dim() == 2 and input.size(1) == 0) or input.size(-1) == 0:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
+    rows = input if input.dim() == 2 else input.unsqueeze(0)
+    wanted = rows.shape if target_dim == 2 else rows.shape[:1]
+    given = target.reshape(wanted) if target.dim() < target_dim and target.numel() == math.prod(wanted) else target
+    if given.shape != wanted:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for {name} of input {list(input.shape)}")
+    return rows, given
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over other classes of max(0, margin - x[y] + x[i]) ** p; inputs are (N, C) or (C), targets classes.
+
+    Raises ValueError for another `p` than 1 and 2.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight.dim() != 1:
+        raise ValueError("weight must be one-dimensional")
+    rows, y = _rows("multi_margin_loss", input, target, 1)
+    own = rows.gather(1, y.unsqueeze(1))
+    loss = (margin - own + rows).clamp(min=0.0)
+    loss = loss if p == 1 else loss * loss
+    if weight is not None:
+        loss = loss * weight[y].unsqueeze(1)
+    loss = where(arange(rows.size(1)) == y.unsqueeze(1), 0.0, loss).sum(1) / rows.size(1)
+    return reduced(loss.squeeze(0) if input.dim() == 1 else loss, reduction)
+
+
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum over classes i outside of the targets, and j among them, of max(0, 1 - (x[j] - x[i])), over the classes.
+
+    Targets are classes by row, ended by -1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    rows, y = _rows("multilabel_margin_loss", input, target, 2)
+    listed = (y < 0).to(y.dtype).cumsum(1) == 0
+    safe = where(listed, y, 0)
+    hits = (safe.unsqueeze(2) == arange(rows.size(1))) & listed.unsqueeze(2)
+    outside = ~hits.any(1)
+    gap = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0.0)
+    loss = where(listed.unsqueeze(2) & outside.unsqueeze(1), gap, 0.0).sum((1, 2)) / rows.size(1)
+    return reduced(loss.squeeze(0) if input.dim() == 1 else loss, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, |a - p| - |a - n| + margin) with p-norms; `swap` takes |p - n| where it is less than |a - n|.
+
+    Raises ValueError for a margin that is not positive.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    return _triplets(
+        lambda a, b: F.pairwise_distance(a, b, p, eps), anchor, positive, negative, margin, swap, reduction
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of one's own."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+        )
+    distance = F.pairwise_distance if distance_function is None else distance_function
+    return _triplets(distance, anchor, positive, negative, margin, swap, reduction)
+
+
+def _triplets(
+    distance: Any, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, swap: bool, reduction: str
+) -> Tensor:
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced((margin + near - far).clamp(min=0.0), reduction)

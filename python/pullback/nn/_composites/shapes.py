@@ -1,0 +1,181 @@
+"""Rearrangements, products and distances."""
+
+from __future__ import annotations
+
+import math
+
+from ... import Tensor, einsum, linalg
+from .. import functional as F
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """(*, C * r * r, H, W) to (*, C, H * r, W * r), r being `upscale_factor`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.pixel_shuffle(pullback.arange(4.0).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+
+    Raises RuntimeError for fewer than three dimensions, a factor that is not positive, or channels it does not divide.
+    """
+    r = upscale_factor
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    if r * r >= 2**63:
+        raise RuntimeError(f"upscale_factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
+    *lead, channels, height, width = input.shape
+    if channels % (r * r) != 0:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """(*, C, H * r, W * r) to (*, C * r * r, H, W), r being `downscale_factor`.
+
+    Raises RuntimeError for fewer than three dimensions, a factor that is not positive, or sizes it does not divide.
+    """
+    r = downscale_factor
+    if input.dim() < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.dim()} "
+            "dimension(s)"
+        )
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    for side, size, d in (("height", height, -2), ("width", width, -1)):
+        if size % r != 0:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({d})={size} is "
+                "not "
+                f"divisible by {r}"
+            )
+    n = len(lead)
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """(N, C, *) with the channels of `groups` groups dealt out in turn.
+
+    Raises RuntimeError for fewer than three dimensions, or groups that do not divide the channels.
+    """
+    if input.dim() < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    batch, channels, *rest = input.shape
+    if channels % groups != 0:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
+
+
+native_channel_shuffle = channel_shuffle
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1 @ weight[k] @ x2 + bias[k] for each k: (*, in1) and (*, in2) to (*, out); `weight` is (out, in1, in2).
+
+    Raises RuntimeError for arguments whose dimensions do not fit.
+    """
+    if input1.dim() != input2.dim():
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.dim()} and {input2.dim()}")
+    for i in range(input1.dim() - 1):
+        if input1.size(i) != input2.size(i):
+            raise RuntimeError(
+                f"bilinear(): input batch dimensions do not match at dim {i}: got {input1.size(i)} and {input2.size(i)}"
+            )
+    for i, t in ((1, input1), (2, input2)):
+        if t.size(-1) != weight.size(i):
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: got {t.size(-1)} but expected {weight.size(i)}"
+            )
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight.size(0)}"
+        )
+    lead = input1.shape[:-1]
+    one, two = input1.reshape(-1, input1.size(-1)), input2.reshape(-1, input2.size(-1))
+    out = einsum("ni,kij,nj->nk", one, weight, two)
+    out = out if bias is None else out + bias
+    return out.reshape(*lead, weight.size(0))
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between `x1` and `x2` along `dim`; each length counts as at least `eps`.
+
+    >>> import pullback
+    >>> pullback.nn.functional.cosine_similarity(pullback.ones(1, 2), pullback.tensor([[0.0, 3.0]]))
+    tensor([0.7071])
+    """
+    if not x1.is_floating_point() or not x2.is_floating_point():
+        x1, x2 = (t if t.is_floating_point() else t.float() for t in (x1, x2))
+    one, two = (linalg.vector_norm(t, dim=dim, keepdim=True).clamp(min=eps) for t in (x1, x2))
+    return ((x1 / one) * (x2 / two)).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension."""
+    return linalg.vector_norm(x1 - x2 + eps, p, dim=-1, keepdim=keepdim)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
+    """`input` over its p-norm along `dim`, which counts as at least `eps`."""
+    norm = linalg.vector_norm(input, p, dim=dim, keepdim=True).clamp(min=eps)
+    made = input / norm
+    return made if out is None else out.copy_(made)
+
+
+def _lp_pool(average: Any, dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
+    out = average(input.pow(p), sizes, stride, 0, ceil_mode)
+    return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)  # type: ignore[no-any-return]
+
+
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of the last dimension."""
+    return _lp_pool(F.avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of the last two dimensions."""
+    return _lp_pool(F.avg_pool2d, 2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The p-norm of each window of the last three dimensions."""
+    return _lp_pool(F.avg_pool3d, 3, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """x / (k + alpha * m) ** beta, m being the mean of the squares of `size` neighbouring channels, zeros beyond the
+    ends.
+
+    Raises ValueError for fewer than three dimensions.
+    """
+    if input.dim() < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+    if input.numel() == 0:
+        return input
+    channels = input.size(1)
+    squares = input.mul(input).reshape(input.size(0), 1, channels, -1)
+    padded = F.pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    mean = F.avg_pool2d(padded, (size, 1), stride=1).reshape(input.shape)
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -1,0 +1,140 @@
+"""Where a module keeps what is registered with it, and how that is found as fast as any attribute.
+
+Parameters, buffers and submodules lie in three dicts by name. Each dict also writes what it holds into the `__dict__`
+of its
+module, so that `module.weight` is an ordinary attribute; whoever writes to the dict, `module._parameters["weight"] =
+w`,
+changes the attribute with it. The dicts of hooks come into being when somebody first asks for one. A module without
+any is
+called without looking for hooks.
+"""
+
+from __future__ import annotations
+
+from _weakref import ref
+from collections import OrderedDict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_MISSING: Any = object()
+
+
+class Registry(dict):  # type: ignore[type-arg]
+    """A dict of a module whose items are attributes of the module as well."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: object, items: Iterable[Any] = ()) -> None:
+        super().__init__(items)
+        self.owner = ref(owner)
+        if self:
+            owner.__dict__.update(self)
+
+    def _attributes(self) -> dict[str, Any]:
+        owner = self.owner()
+        return {} if owner is None else owner.__dict__
+
+    def _forget(self, name: Any, value: Any) -> None:
+        attributes = self._attributes()
+        if attributes.get(name, _MISSING) is value:
+            del attributes[name]
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        dict.__setitem__(self, name, value)
+        self._attributes()[name] = value
+
+    def __delitem__(self, name: Any) -> None:
+        value = self[name]
+        dict.__delitem__(self, name)
+        self._forget(name, value)
+
+    def pop(self, name: Any, *default: Any) -> Any:
+        if name not in self:
+            return dict.pop(self, name, *default)
+        value = dict.pop(self, name)
+        self._forget(name, value)
+        return value
+
+    def popitem(self) -> tuple[Any, Any]:
+        name, value = dict.popitem(self)
+        self._forget(name, value)
+        return name, value
+
+    def clear(self) -> None:
+        items = list(self.items())
+        dict.clear(self)
+        for name, value in items:
+            self._forget(name, value)
+
+    def setdefault(self, name: Any, default: Any = None) -> Any:
+        if name not in self:
+            self[name] = default
+        return self[name]
+
+    def update(self, *others: Any, **named: Any) -> None:
+        for name, value in dict(*others, **named).items():
+            self[name] = value
+
+    def __ior__(self, other: Any) -> Registry:  # type: ignore[misc]
+        self.update(other)
+        return self
+
+    def copy(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        return dict, (dict(self),)
+
+
+class RegistryAttribute:
+    """`module._parameters` and its like. A dict that a program put there, or that came out of a pickle, is taken
+    over."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        if module is None:
+            return self
+        held = module.__dict__.get(self.name)
+        if type(held) is Registry and held.owner() is module:
+            return held
+        if held is None:
+            raise AttributeError(f"'{type(module).__name__}' object has no attribute '{self.name}'")
+        own = module.__dict__[self.name] = Registry(module, held)
+        return own
+
+    def __set__(self, module: Any, value: Any) -> None:
+        old = module.__dict__.get(self.name)
+        if type(old) is Registry and old.owner() is module and old is not value:
+            for item in list(old.items()):
+                old._forget(*item)
+        module.__dict__[self.name] = Registry(module, value)
+
+    def __delete__(self, module: Any) -> None:
+        del module.__dict__[self.name]
+
+
+class HooksAttribute:
+    """`module._forward_hooks` and its like: a dict that is made when it is first asked for."""
+
+    __slots__ = ("matters", "name")
+
+    def __init__(self, name: str, matters: bool = False) -> None:
+        self.name = name
+        # Whether a call has to look at it.
+        self.matters = matters
+
+    def __get__(self, module: Any, owner: Any = None) -> Any:
+        if module is None:
+            return self
+        made: OrderedDict[int, Any] = OrderedDict()
+        module.__dict__[self.name] = made
+        if self.matters:
+            module.__dict__["_hooked"] = True
+        return made

@@ -1,0 +1,48 @@
+"""Distances."""
+
+from __future__ import annotations
+
+from ... import Tensor
+from .. import functional as F
+from .module import Module
+
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
+
+class PairwiseDistance(Module):
+    """The p-norm of x1 - x2 + eps along the last dimension: (N, D) to (N).
+
+    >>> import pullback
+    >>> pullback.nn.PairwiseDistance(p=1, eps=0)(pullback.ones(2, 3), pullback.zeros(2, 3))
+    tensor([3., 3.])
+    """
+
+    __constants__ = ["norm", "eps", "keepdim"]
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm = p
+        self.eps = eps
+        self.keepdim = keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between x1 and x2 along `dim`.
+
+    >>> import pullback
+    >>> pullback.nn.CosineSimilarity(dim=0)(pullback.ones(2), pullback.tensor([0.0, 3.0]))
+    tensor(0.7071)
+    """
+
+    __constants__ = ["dim", "eps"]
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,0 +1,191 @@
+"""Norms over each channel of each instance."""
+
+from __future__ import annotations
+
+import warnings
+
+from ... import Tensor
+from .. import functional as F
+from .batchnorm import _LazyNormBase, _NormBase
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+]
+
+
+class _InstanceNorm(_NormBase):
+    # Dimensions of one instance.
+    _dims = 2
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def _get_no_batch_dim(self) -> int:
+        return self._dims
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in (self._dims, self._dims + 1):
+            raise ValueError(f"expected {self._dims}D or {self._dims + 1}D input (got {input.dim()}D input)")
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing: Any,
+        unexpected: Any,
+        errors: Any,
+    ) -> None:
+        if local_metadata.get("version", None) is None and not self.track_running_stats:
+            old = [n for n in ("running_mean", "running_var") if prefix + n in state_dict]
+            if old:
+                names = " and ".join(f'"{prefix + n}"' for n in old)
+                errors.append(
+                    f"Unexpected running stats buffer(s) {names} for {type(self).__name__} with "
+                    "track_running_stats=False. "
+                    "If the state dict comes from a version that tracked them by default, remove them from it, or set "
+                    "track_running_stats=True"
+                )
+                for n in old:
+                    state_dict.pop(prefix + n)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing, unexpected, errors)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        channels = input.dim() - self._dims
+        if input.size(channels) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={channels} to match num_features ({self.num_features}), "
+                    f"but got: {input.size(channels)}."
+                )
+            warnings.warn(
+                f"input's size at dim={channels} does not match num_features. You can silence this warning by not "
+                "passing "
+                "in num_features, which is not used because affine=False",
+                stacklevel=2,
+            )
+        if channels == 0:
+            return self._normalized(input.unsqueeze(0)).squeeze(0)
+        return self._normalized(input)
+
+    def _normalized(self, input: Tensor) -> Tensor:
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum if self.momentum is not None else 0.0,
+            self.eps,
+        )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Mean 0 and variance 1 for each channel of each instance: (N, C, L) or (C, L).
+
+    >>> import pullback
+    >>> pullback.nn.InstanceNorm1d(3)(pullback.randn(2, 3, 5)).shape
+    pullback.Size([2, 3, 5])
+
+    Raises ValueError for another number of dimensions, or one element per channel.
+    """
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`InstanceNorm1d` for (N, C, H, W) or (C, H, W).
+
+    >>> import pullback
+    >>> pullback.nn.InstanceNorm2d(3)(pullback.randn(2, 3, 5, 5)).shape
+    pullback.Size([2, 3, 5, 5])
+    """
+
+    _dims = 3
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`InstanceNorm1d` for (N, C, D, H, W) or (C, D, H, W).
+
+    >>> import pullback
+    >>> pullback.nn.InstanceNorm3d(3)(pullback.randn(2, 3, 2, 5, 5)).shape
+    pullback.Size([2, 3, 2, 5, 5])
+    """
+
+    _dims = 4
+
+
+class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Gives parameters and buffers the number of channels of the argument."""
+        batched = input if input.dim() > self._dims else input.unsqueeze(0)
+        super().initialize_parameters(batched)
+
+
+class LazyInstanceNorm1d(_LazyInstanceNorm):
+    """An `InstanceNorm1d` whose number of channels is that of its first argument.
+
+    >>> import pullback
+    >>> pullback.nn.LazyInstanceNorm1d()(pullback.randn(2, 3, 5)).shape
+    pullback.Size([2, 3, 5])
+    """
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyInstanceNorm):
+    """An `InstanceNorm2d` whose number of channels is that of its first argument.
+
+    >>> import pullback
+    >>> pullback.nn.LazyInstanceNorm2d()(pullback.randn(2, 3, 5, 5)).shape
+    pullback.Size([2, 3, 5, 5])
+    """
+
+    cls_to_become = InstanceNorm2d
+    _dims = 3
+
+
+class LazyInstanceNorm3d(_LazyInstanceNorm):
+    """An `InstanceNorm3d` whose number of channels is that of its first argument.
+
+    >>> import pullback
+    >>> pullback.nn.LazyInstanceNorm3d()(pullback.randn(2, 3, 2, 5, 5)).shape
+    pullback.Size([2, 3, 2, 5, 5])
+    """
+
+    cls_to_become = InstanceNorm3d
+    _dims = 4

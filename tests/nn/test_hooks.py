@@ -1,0 +1,132 @@
+"""Hooks of modules: what they see, what they replace, in which order they run."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback import nn
+from pullback.nn.modules import module as of_all
+
+
+def test_forward_hooks_and_their_order() -> None:
+    m, seen = nn.Identity(), []
+    m.register_forward_pre_hook(lambda module, args: seen.append("pre"))
+    m.register_forward_pre_hook(lambda module, args: (args[0] + 1,), prepend=True)
+    m.register_forward_hook(lambda module, args, out: seen.append(("post", args[0].item(), out.item())))
+    handle = m.register_forward_hook(lambda module, args, out: out * 10, prepend=True)
+    assert m(pb.tensor(1.0)).item() == 20
+    assert seen == ["pre", ("post", 2.0, 20.0)]
+    handle.remove()
+    handle.remove()
+    assert m(pb.tensor(1.0)).item() == 2
+    with m.register_forward_hook(lambda *a: pb.tensor(7.0)):
+        assert m(pb.tensor(1.0)).item() == 7
+    assert m(pb.tensor(1.0)).item() == 2
+
+
+def test_hooks_with_keywords() -> None:
+    class Scaled(nn.Module):
+        def forward(self, x: Any, factor: float = 1.0) -> Any:
+            return x * factor
+
+    m = Scaled()
+    m.register_forward_pre_hook(lambda module, args, kwargs: (args, {"factor": kwargs["factor"] + 1}), with_kwargs=True)
+    m.register_forward_hook(lambda module, args, kwargs, out: out + kwargs["factor"], with_kwargs=True)
+    assert m(pb.tensor(2.0), factor=2.0).item() == 9
+    m.register_forward_pre_hook(lambda module, args, kwargs: 3, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="must return None or a tuple"):
+        m(pb.tensor(2.0), factor=2.0)
+
+
+def test_hooks_that_always_run() -> None:
+    class Broken(nn.Module):
+        def forward(self, x: Any) -> Any:
+            raise ValueError("broken")
+
+    m, seen = Broken(), []
+    m.register_forward_hook(lambda *a: seen.append("skipped"))
+    m.register_forward_hook(lambda *a: seen.append("ran"), always_call=True)
+    with pytest.raises(ValueError, match="broken"):
+        m(1)
+    assert seen == ["ran"]
+
+    def fails(*a: Any) -> None:
+        raise RuntimeError("as well")
+
+    m.register_forward_hook(fails, always_call=True)
+    with pytest.raises(ValueError, match="broken"), pytest.warns(UserWarning, match="silenced"):
+        m(1)
+
+
+def test_backward_hooks() -> None:
+    m, seen = nn.Linear(2, 2), []
+    m.register_full_backward_pre_hook(lambda module, grad: (grad[0] * 2,))
+    m.register_full_backward_hook(lambda module, gi, go: seen.append((gi, go)))
+    x = pb.ones(1, 2, requires_grad=True)
+    m(x).sum().backward()
+    ((gi, go),) = seen
+    assert pb.equal(go[0], pb.full((1, 2), 2.0))
+    assert pb.allclose(gi[0], 2 * m.weight.detach().sum(0, keepdim=True))
+    assert x.grad is not None and pb.equal(x.grad, gi[0])
+    m.register_full_backward_hook(lambda module, gi, go: (gi[0] * 0,))
+    x.grad = None
+    m(x).sum().backward()
+    assert x.grad is not None and x.grad.abs().sum() == 0
+    with pytest.raises(RuntimeError, match="both regular backward hooks and full"):
+        m.register_backward_hook(lambda *a: None)
+
+
+def test_backward_hooks_without_gradients_of_inputs() -> None:
+    m, seen = nn.Linear(2, 2), []
+    m.register_full_backward_hook(lambda module, gi, go: seen.append(gi))
+    with pytest.warns(UserWarning, match="no inputs"):
+        m(pb.ones(1, 2)).sum().backward()
+    assert seen == [(None,)]
+    n = nn.Linear(2, 2)
+    n.register_full_backward_hook(lambda module, gi, go: (pb.ones(1), pb.ones(1)))
+    with pytest.raises(RuntimeError, match="invalid number of grad_input"):
+        n(pb.ones(1, 2, requires_grad=True)).sum().backward()
+
+
+def test_hooks_of_all_modules() -> None:
+    seen: list[str] = []
+    net = nn.Sequential(nn.Identity())
+    calls = of_all.register_module_forward_hook(lambda module, args, out: seen.append(type(module).__name__))
+    made = of_all.register_module_parameter_registration_hook(lambda module, name, p: seen.append(name))
+    try:
+        net(1)
+        nn.Linear(1, 1)
+    finally:
+        calls.remove()
+        made.remove()
+    net(1)
+    nn.Linear(1, 1)
+    assert seen == ["Identity", "Sequential", "weight", "bias"]
+
+
+def named(module: Any, args: Any, out: Any) -> Any:
+    return out + 1
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_have_the_hooks(duplicate: Any) -> None:
+    m = nn.Identity()
+    m.register_forward_hook(named)
+    other = duplicate(m)
+    assert other(1) == 2
+    other._forward_hooks.clear()
+    assert (m(1), other(1)) == (2, 1)
+
+
+def test_hooks_in_transforms() -> None:
+    m = nn.Linear(2, 1, bias=False)
+    m.register_forward_hook(lambda module, args, out: out * 3)
+    m.register_full_backward_hook(lambda module, gi, go: (gi[0] * 2,))
+    plain = m.weight.detach()[0]
+    got = pb.func.grad(lambda x: m(x).sum())(pb.ones(2))
+    assert pb.allclose(got, 6 * plain)
