@@ -16,6 +16,14 @@ pub struct Loan {
     pub(super) copied: bool,
 }
 
+/// What a cell held that nobody else refers to, for a tensor that is to hold it without one.
+pub struct Sole {
+    pub(super) value: Tensor,
+    pub(super) birth: LevelId,
+    pub(super) version: u32,
+    pub(super) shown: bool,
+}
+
 /// The array of a value that no transform follows.
 pub fn plain(t: &Tensor) -> Option<&Array> {
     match t.payload() {

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use super::history::with_array;
-use super::lend::{self, Loan};
+use super::lend::{self, Loan, Sole};
 use super::read::innermost;
 use crate::base::{DType, Error, Result};
 use crate::core::reach::Reach;
@@ -140,6 +140,12 @@ impl Slot {
         if let Slot::Owned(o) = self {
             o.version = o.version.wrapping_add(1);
         }
+    }
+
+    /// Holds by itself what [`Cell::sole`] gave; hands back what it was.
+    pub fn unshare(&mut self, sole: Sole) -> Slot {
+        let Sole { value, birth, version, shown } = sole;
+        std::mem::replace(self, Slot::Owned(Owned { value, birth, version, shown }))
     }
 
     /// Whether [`Slot::lend`] gives them.

@@ -95,6 +95,40 @@ def test_the_gradient_may_be_the_parameter(n: int) -> None:
     assert p.tolist() == [-1.0] * n
 
 
+class Weight(pb.Tensor):
+    """A class of parameters."""
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("keep", [False, True])
+def test_parameters_made_of_other_tensors(n: int, keep: bool) -> None:
+    """With or without the tensor that it was made of, whose memory it has."""
+    source = pb.arange(float(n))
+    p = source.detach().as_subclass(Weight).requires_grad_()
+    program = pb.func.trace(lambda x: x + p)(pb.zeros(n)) if n == 3 else None
+    kept = source if keep else None
+    del source
+    optimizer = optim.Adam([p], lr=0.5)
+    versions = [p._version]
+    for _ in range(3):
+        before = p.detach().clone()
+        p.grad = pb.ones(n)
+        optimizer.step()
+        versions.append(p._version)
+        assert pb.allclose(p.detach(), before - 0.5, atol=1e-5)
+        assert kept is None or kept.tolist() == p.tolist()
+        assert program is None or program(pb.zeros(n)).tolist() == p.tolist()
+    assert versions == sorted(set(versions))
+    view, handle = p.detach()[1:], p.detach()
+    with pb.no_grad():
+        p.mul_(2)
+    optimizer.step()
+    assert view.tolist() == p.tolist()[1:] and handle.tolist() == p.tolist()
+    assert type(p) is Weight and p.is_leaf and (p[1:]._base is p)
+    (p * p).sum().backward()
+    assert p.grad.shape == (n,)
+
+
 @pytest.mark.parametrize("n", SIZES)
 def test_gradients_that_were_changed_by_another_handle(n: int) -> None:
     p = pb.zeros(n, requires_grad=True)

@@ -1,7 +1,7 @@
 //! The elements of a cell on loan to a kernel that changes them in place.
 
 use super::super::history;
-use super::super::lend::{self, Loan};
+use super::super::lend::{self, Loan, Sole};
 use super::Cell;
 use super::link::Link;
 use crate::core::Tensor;
@@ -16,6 +16,28 @@ impl Cell {
             Link::Alias { parent, region: None } if matches!(parent.state().link, Link::Root) => Some(parent),
             _ => None,
         }
+    }
+
+    /// What a tensor that only `handles` handles on this cell stand for holds by itself: nothing else shows its elements.
+    pub fn sole(self: &Arc<Cell>, handles: usize) -> Option<Sole> {
+        if Arc::strong_count(self) != handles || !lend::is_open() {
+            return None;
+        }
+        let link = self.state().link.clone();
+        let below = match link {
+            Link::Root => None,
+            // One handle is in the cell, the other one here.
+            Link::Alias { parent, region: None }
+                if Arc::strong_count(&parent) == 2 && matches!(parent.state().link, Link::Root) =>
+            {
+                Some(parent)
+            }
+            _ => return None,
+        };
+        let value = self.read().ok()?;
+        lend::plain(&value)?;
+        let shown = self.is_written() || below.is_some_and(|cell| cell.is_written());
+        Some(Sole { value, birth: self.birth(), version: self.version(), shown })
     }
 
     /// Whether [`Cell::lend`] gives them, as long as nobody else has them.

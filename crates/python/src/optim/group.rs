@@ -151,6 +151,8 @@ fn step_in_place(rule: &dyn Step, targets: &[&PyTensor], grad: &PyTensor) -> Res
     if targets.iter().any(|t| std::ptr::eq(*t, grad)) {
         return Ok(false);
     }
+    // A module's parameters have shared cells, since they were made of other tensors, which are gone.
+    targets.iter().for_each(|t| t.unshare());
     let near = grad.with(|s| s.quick().and_then(lend::plain).map(NonNull::from));
     // Reading a shared cell may run any program; nothing below does.
     let far = if near.is_none() { loans::gradient(grad) } else { None };

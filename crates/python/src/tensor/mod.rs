@@ -178,6 +178,16 @@ impl PyTensor {
         unsafe { (*self.lifted.get()).is_some() }
     }
 
+    /// Lets go of a shared cell that nobody else refers to any more: the object holds its value by itself again.
+    pub fn unshare(&self) {
+        let Some(cell) = self.shared_cell() else { return };
+        // One handle is in the slot, the other one here.
+        if let Some(sole) = cell.sole(2) {
+            let old = self.with(|s| s.unshare(sole));
+            self.leave(old);
+        }
+    }
+
     /// An error if an in-place operator may not write to this tensor now.
     pub fn check_writable(&self, op: &str) -> Result<()> {
         match self.alone() {
