@@ -3,7 +3,7 @@
 use super::super::history;
 use super::super::lend::{self, Loan, Sole};
 use super::Cell;
-use super::link::Link;
+use super::link::ViewLink;
 use crate::core::Tensor;
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ impl Cell {
     fn lender(self: &Arc<Cell>) -> Option<Arc<Cell>> {
         let link = self.state().link.clone();
         match link {
-            Link::Root => Some(self.clone()),
-            Link::Alias { parent, region: None } if matches!(parent.state().link, Link::Root) => Some(parent),
+            ViewLink::Root => Some(self.clone()),
+            ViewLink::Alias { parent, region: None } if matches!(parent.state().link, ViewLink::Root) => Some(parent),
             _ => None,
         }
     }
@@ -25,10 +25,10 @@ impl Cell {
         }
         let link = self.state().link.clone();
         let below = match link {
-            Link::Root => None,
+            ViewLink::Root => None,
             // One handle is in the cell, the other one here.
-            Link::Alias { parent, region: None }
-                if Arc::strong_count(&parent) == 2 && matches!(parent.state().link, Link::Root) =>
+            ViewLink::Alias { parent, region: None }
+                if Arc::strong_count(&parent) == 2 && matches!(parent.state().link, ViewLink::Root) =>
             {
                 Some(parent)
             }
