@@ -1927,6 +1927,8 @@ utils_hooks: Any
 
 func: Any
 
+optim: Any
+
 def remainder(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     """Remainder with the sign of `other`, as Python's `%`.
 
