@@ -47,7 +47,7 @@ CLASSES = [
         pb.utils.hooks.RemovableHandle,
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
-    *(bytes, types.ModuleType, pb.amp.GradScaler, pb.nn.Module),
+    *(bytes, types.ModuleType, pb.amp.GradScaler, pb.nn.Module, pb.optim.Optimizer, pb.optim.lr_scheduler.LRScheduler),
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {
@@ -60,6 +60,8 @@ PLACEHOLDERS = {
     "vjp_fn": "what vjp() gives",
     "jvp_fn": "what linearize() gives",
     "program": "what trace() gives",
+    "closure": "a function of the user that computes a loss",
+    "scheduler.get_last_lr": "a method of a schedule of the user",
     "state_dict": "a method of modules and optimizers",
     "Squares": "a class of an example",
     "Twice": "a class of an example",
