@@ -266,6 +266,35 @@ UNREAD = {
     **dict.fromkeys(("_numpy_functions.py:_sort(kind)", "_numpy_functions.py:_sort(stable)"), "values do not tell"),
     **dict.fromkeys((f"as_torch/_finder.py:{p}" for p in ("find_spec(path)", "find_spec(target)")), "of a protocol"),
     "as_torch/_finder.py:create_module(spec)": "of a protocol",
+    "nn/_composites/activations.py:gumbel_softmax(eps)": "PyTorch has deprecated it, and does not read it either",
+    **dict.fromkeys(
+        (
+            *(
+                "nn/modules/_lazy_convolutions.py:initialize_parameters(args)",
+                "nn/modules/lazy.py:_lazy_load_hook(rest)",
+            ),
+            *("nn/modules/_lazy_convolutions.py:initialize_parameters(kwargs)", "nn/utils/prune.py:compute_mask(t)"),
+            *("nn/utils/parametrizations.py:rename(rest)", "optim/lr_scheduler/_plateau.py:_reduce_lr(epoch)"),
+            "optim/swa_utils.py:ema_update(num_averaged)",
+        ),
+        "part of the signature of a hook or method that programs override",
+    ),
+    **dict.fromkeys(
+        (
+            *("nn/modules/_recurrent.py:_gru(w_hr)", "nn/modules/_recurrent.py:step(w_hr)"),
+            *("optim/_rules.py:_like_parameter(name)", "optim/_rules.py:_like_parameter(options)"),
+            "optim/lr_scheduler/_cycles.py:_triangular(x)",
+        ),
+        "one of several functions of one signature",
+    ),
+    **dict.fromkeys(
+        (
+            f"nn/utils/clip_grad.py:{f}(foreach)"
+            for f in ("clip_grad_value_", "clip_grads_with_norm_", "get_total_norm")
+        ),
+        "both values mean the one way that there is",
+    ),
+    **dict.fromkeys(("nn/utils/rnn.py:cpu(args)", "nn/utils/rnn.py:cpu(kwargs)"), "there is one device"),
     **dict.fromkeys((f"utils/data/collate.py:{f}(collate_fn_map)" for f in ("_stacked", "_as_it_is")), "of a protocol"),
 }
 # Modules of names that PyTorch has and that give back what they get, or say that there is nothing.

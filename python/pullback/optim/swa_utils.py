@@ -252,7 +252,7 @@ class SWALR(LRScheduler):
 if TYPE_CHECKING:
     from ..nn import Module
 
-    class AveragedModel(Module):  # type: ignore[misc]
+    class AveragedModel(Module):
         module: Any
         n_averaged: Tensor
 else:

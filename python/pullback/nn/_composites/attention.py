@@ -100,6 +100,13 @@ def _static(name: str, t: Tensor, rows: int, width: int) -> Tensor:
     return t
 
 
+def _check_width(width: int, expected: int, heads: int) -> None:
+    if width != expected:
+        raise AssertionError(f"was expecting embedding dimension of {expected}, but got {width}")
+    if width % heads != 0:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {heads}")
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -145,10 +152,7 @@ def multi_head_attention_forward(
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     target, batch, width = query.shape
     padding, mask, is_causal = _masks(key_padding_mask, attn_mask, is_causal, need_weights, query)
-    if width != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
-    if width % num_heads != 0:
-        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    _check_width(width, embed_dim_to_check, num_heads)
     weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _in_projection((query, key, value), in_proj_weight, weights, in_proj_bias)
     if mask is not None:

@@ -36,12 +36,11 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
-def _warn_of_shapes(name: str, input: Tensor, target: Tensor) -> None:
+def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            "likely "
-            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}): the loss "
+            "broadcasts them, which is rarely meant; give both the same size.",
             stacklevel=3,
         )
 
@@ -62,7 +61,7 @@ def smooth_l1_loss(
 
     Raises ValueError if `beta` is negative.
     """
-    _warn_of_shapes("smooth_l1_loss", input, target)
+    _warn_of_shapes(input, target)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     reduction = reduction_of(size_average, reduce, reduction)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _padding(name: str, padding_idx: int | None, count: int) -> int | None:
+def _padding(padding_idx: int | None, count: int) -> int | None:
     if padding_idx is None:
         return None
     if not -count <= padding_idx < count:
@@ -94,7 +94,7 @@ class Embedding(_Table):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = _padding("Embedding", padding_idx, num_embeddings)
+        self.padding_idx = _padding(padding_idx, num_embeddings)
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
@@ -173,7 +173,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _padding("EmbeddingBag", padding_idx, num_embeddings)
+        self.padding_idx = _padding(padding_idx, num_embeddings)
         self.mode = mode
         self.sparse = sparse
         self.include_last_offset = include_last_offset

@@ -52,7 +52,7 @@ def _is_orthogonal(q: Tensor) -> bool:
 
 def _make_orthogonal(a: Tensor) -> Tensor:
     q, r = linalg.qr(a)
-    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)  # type: ignore[no-any-return]
+    return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 class Orthogonal(Module):
