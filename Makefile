@@ -59,7 +59,7 @@ test-guard: $(VENV)/.dev $(GUARD)/.built
 	PULLBACK_FUZZ_PATH=$(GUARD) $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
-	$(LINTED) cargo build $(CHECKED)
+	$(LINTED) cargo build $(CHECKED) --all-targets
 	@rm -rf $(GUARD) && mkdir -p $(GUARD) && cp -r python/pullback $(GUARD)/pullback
 	@cp target/checked/lib_core.so $(GUARD)/pullback/_core.so
 	@touch $@
@@ -68,8 +68,7 @@ $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
 lint: tools-present $(VENV)/.dev $(VENV)/.wheel
 	cargo fmt --check
 	@command -v clippy-driver >/dev/null || { echo "pullback: install clippy (rustup component add clippy)"; exit 1; }
-	$(LINTED) cargo build $(CHECKED)
-	$(LINTED) cargo test $(CHECKED) --all-targets --no-run
+	$(LINTED) cargo build $(CHECKED) --all-targets
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pullback._stubs --check python/pullback/_core.pyi
