@@ -16,6 +16,7 @@ status 1 if a row falls. Needs NumPy and SciPy.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import math
 import os
@@ -96,6 +97,8 @@ def unpacked(build: Path, to: Path) -> Path:
         return build.resolve()
     with zipfile.ZipFile(build) as wheel:
         wheel.extractall(to)
+    # As it is installed: with byte code.
+    compileall.compile_dir(to, quiet=2)
     return to
 
 
