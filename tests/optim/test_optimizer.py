@@ -419,3 +419,18 @@ def test_steps_of_other_programs_are_recorded_on_request() -> None:
         (slope,) = pb.autograd.grad(w.sum(), start)
         assert slope.tolist() == ([1 - 1.5] if differentiable else [1.0])
     assert (_get_value(lr), _get_value(3)) == (0.5, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "option", "words"),
+    [
+        (lambda p: pb.optim.Adam(p, lr=-1), "lr", "Invalid learning rate: -1"),
+        (lambda p: pb.optim.Adam(p, betas=(0.9, 1.0)), "betas", "Invalid beta parameter at index 1: 1.0"),
+        (lambda p: pb.optim.Rprop(p, etas=(1.2, 0.5)), "etas", "Invalid eta values: 1.2, 0.5"),
+        (lambda p: pb.optim.Adadelta(p, rho=1.5), "rho", "Invalid rho value: 1.5"),
+        (lambda p: pb.optim.SGD(p, momentum=float("nan")), "momentum", "Invalid momentum value: nan"),
+    ],
+)
+def test_what_an_option_may_be_is_said(make, option: str, words: str) -> None:
+    with pytest.raises(ValueError, match=f"{words}; argument '{option}' must "):
+        make([pb.ones(2, requires_grad=True)])

@@ -116,13 +116,16 @@ def at_least_zero(options: Options, **what: str) -> None:
     """ValueError, with the words for it, if an option is negative or NaN."""
     for name, words in what.items():
         if not 0.0 <= options[name]:
-            raise ValueError(f"Invalid {words}: {options[name]}")
+            raise ValueError(f"Invalid {words}: {options[name]}; argument '{name}' must be 0 or more")
 
 
 def betas_below_one(options: Options) -> None:
     for i, beta in enumerate(options["betas"]):
         if not 0.0 <= beta < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+            raise ValueError(
+                f"Invalid beta parameter at index {i}: {beta}; argument 'betas' must have numbers from 0 to below 1, "
+                "such as 0.9"
+            )
 
 
 def check_lr(options: Options) -> None:

@@ -23,7 +23,7 @@ def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tens
 def _check(options: Options) -> None:
     _rules.check_lr(options)
     if not 0.0 <= options["rho"] <= 1.0:
-        raise ValueError(f"Invalid rho value: {options['rho']}")
+        raise ValueError(f"Invalid rho value: {options['rho']}; argument 'rho' must be from 0 to 1, such as 0.9")
     _rules.at_least_zero(options, eps="epsilon value", weight_decay="weight_decay value")
 
 

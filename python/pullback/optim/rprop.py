@@ -37,7 +37,10 @@ def _check(options: Options) -> None:
     _rules.check_lr(options)
     shrink, grow = options["etas"]
     if not 0.0 < shrink < 1.0 < grow:
-        raise ValueError(f"Invalid eta values: {shrink}, {grow}")
+        raise ValueError(
+            f"Invalid eta values: {shrink}, {grow}; argument 'etas' must have one between 0 and 1 and one above 1, "
+            "such as (0.5, 1.2)"
+        )
 
 
 RULE = Rule(

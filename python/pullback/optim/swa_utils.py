@@ -31,7 +31,7 @@ MultiAverage: TypeAlias = Callable[[Tensors, Tensors, Any], None]
 
 def _check_decay(decay: float) -> None:
     if not 0.0 <= decay <= 1.0:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+        raise ValueError(f"Invalid decay value {decay}: argument 'decay' must be from 0 to 1, such as 0.999")
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:

@@ -8,7 +8,7 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 __all__ = [
     "CELU",
@@ -31,11 +31,20 @@ __all__ = [
 ]
 
 
-def _in_place(self: Any) -> str:
-    return "inplace=True" if self.inplace else ""
+class _InPlace(Module):
+    """An activation that may write its result over its argument."""
+
+    __constants__ = ["inplace"]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
-class ReLU(Module):
+class ReLU(_InPlace):
     """max(0, x).
 
     >>> import pullback
@@ -43,20 +52,11 @@ class ReLU(Module):
     tensor([0., 2.])
     """
 
-    __constants__ = ["inplace"]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _in_place(self)
 
-
-class ReLU6(Module):
+class ReLU6(_InPlace):
     """min(max(0, x), 6).
 
     >>> import pullback
@@ -64,17 +64,8 @@ class ReLU6(Module):
     tensor([0., 6.])
     """
 
-    __constants__ = ["inplace"]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _in_place(self)
 
 
 class Sigmoid(Module):
@@ -101,7 +92,7 @@ class Tanh(Module):
         return input.tanh()
 
 
-class SiLU(Module):
+class SiLU(_InPlace):
     """x * sigmoid(x), also called swish.
 
     >>> import pullback
@@ -109,20 +100,11 @@ class SiLU(Module):
     tensor([0.])
     """
 
-    __constants__ = ["inplace"]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return _in_place(self)
 
-
-class Mish(Module):
+class Mish(_InPlace):
     """x * tanh(softplus(x)).
 
     >>> import pullback
@@ -130,17 +112,8 @@ class Mish(Module):
     tensor([0.])
     """
 
-    __constants__ = ["inplace"]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _in_place(self)
 
 
 class GELU(Module):
@@ -210,7 +183,7 @@ class CELU(Module):
         return f"alpha={self.alpha}" + (", inplace=True" if self.inplace else "")
 
 
-class SELU(Module):
+class SELU(_InPlace):
     """scale * elu(x) with the constants of self-normalizing networks.
 
     >>> import pullback
@@ -218,17 +191,8 @@ class SELU(Module):
     tensor([0.])
     """
 
-    __constants__ = ["inplace"]
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return _in_place(self)
 
 
 class GLU(Module):
