@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-ARGUMENTS = {"digits.py": ["--picture", "digits.png"]}
+PICTURES = {f"{name}.py": f"{name}.png" for name in ("digits", "ensemble", "implicit_layer", "maml", "pinn")}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
 def test_example(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error:::__main__", str(EXAMPLES / name), *ARGUMENTS.get(name, [])]
+    picture = ["--picture", PICTURES[name]] if name in PICTURES else []
+    command = [sys.executable, "-W", "error:::__main__", str(EXAMPLES / name), *picture]
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
-    if name == "digits.py":
-        assert (tmp_path / "digits.png").stat().st_size > 10_000
+    if name in PICTURES:
+        assert (tmp_path / PICTURES[name]).stat().st_size > 10_000
