@@ -1,4 +1,4 @@
-"""The libraries under comparison. PyTorch may be absent; everything runs on one thread unless a workload says so."""
+"""The libraries under comparison; PyTorch and JAX may be absent. All run on one thread unless a workload says so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 # Read by the numerical libraries when they are loaded, hence before the imports below.
 for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false".strip()
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import numpy as np  # noqa: E402
 
@@ -40,17 +42,31 @@ class Numpy:
     version = np.__version__
 
 
-Library = Tensors | Numpy
+class Jax:
+    """JAX takes part, compiled, in a few workloads of whole programs."""
+
+    name = "jax"
+
+    def __init__(self, module: ModuleType):
+        self.version = str(module.__version__)
 
 
-def load() -> dict[str, Library]:
+Library = Tensors | Numpy | Jax
+
+
+def load(with_jax: bool = False) -> dict[str, Library]:
     """Those that are installed, pullback first."""
     found: dict[str, Library] = {"pullback": Tensors("pullback", importlib.import_module("pullback")), "numpy": Numpy()}
     try:
         torch = importlib.import_module("torch")
+        found["torch"] = Tensors("torch", torch)
     except ImportError:
-        return found
-    found["torch"] = Tensors("torch", torch)
+        pass
+    try:
+        if with_jax:
+            found["jax"] = Jax(importlib.import_module("jax"))
+    except ImportError:
+        pass
     return found
 
 

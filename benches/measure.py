@@ -14,6 +14,8 @@ import numpy as np
 
 from libraries import Library, to_numpy
 
+NAMES = {"numpy": "NumPy", "torch": "PyTorch", "jax": "jax.jit", "best": "best"}
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -23,8 +25,7 @@ class Goal:
     limit: float
 
     def __str__(self) -> str:
-        names = {"numpy": "NumPy", "torch": "PyTorch", "best": "best"}
-        return f"≤ {self.limit:.3g} {names[self.peer]}"
+        return f"≤ {self.limit:.3g} {NAMES[self.peer]}"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Workload:
     goals: tuple[Goal, ...] = ()
     numpy: Callable[[], Any] | None = None
     tolerance: float = 1e-4
+    jax: Callable[[], Any] | None = None
 
 
 @dataclass
@@ -110,10 +112,10 @@ def agree(values: dict[str, list[np.ndarray]], tolerance: float) -> None:
 def prepare(workload: Workload, libraries: dict[str, Library]) -> dict[str, Any]:
     programs = {}
     for name, library in libraries.items():
-        if name != "numpy":
+        if name not in ("numpy", "jax"):
             programs[name] = workload.build(library)
-        elif workload.numpy is not None:
-            programs[name] = workload.numpy()
+        elif build := getattr(workload, name):
+            programs[name] = build()
     return programs
 
 

@@ -8,7 +8,7 @@ import platform
 import re
 from pathlib import Path
 
-from measure import Goal, Result
+from measure import NAMES, Goal, Result
 from process import Figure
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,6 +21,8 @@ IN_README = {
     "grad_functions": "`grad` through 50 custom functions",
     "expression": "`sin(x) * exp(-x * x) + x`, 10 M",
     "mm1024_float32": "matmul 1024",
+    "sequential20": "20 layers of 8, forward",
+    "adam_small": "`Adam.step()`, 50 parameters of 8",
     "per_sample": "per-sample gradients of an MLP",
 }
 
@@ -38,8 +40,7 @@ def ratios(result: Result) -> str:
     """Against the peers of the goals; against all that ran, where there is no goal."""
     peers = [goal.peer for goal in result.workload.goals] or [p for p in PEERS if p in result.rounds]
     found = [(peer, result.ratio(peer)) for peer in peers]
-    names = {"numpy": "NumPy", "torch": "PyTorch", "best": "best"}
-    return ", ".join(f"{ratio:.2g} {names[peer]}" for peer, ratio in found if ratio is not None)
+    return ", ".join(f"{ratio:.2g} {NAMES[peer]}" for peer, ratio in found if ratio is not None)
 
 
 def verdict(met: bool | None) -> str:
@@ -104,7 +105,8 @@ def machine(versions: dict[str, str]) -> str:
 TEXT = """# Measurements
 
 Written by `make bench`; every figure of this page comes from one run. `make peers` installs PyTorch for it; without
-PyTorch its column stays empty.
+PyTorch its column stays empty. Where JAX is installed, which `make peers` does not, its compiled functions take part in
+some rows.
 
 {machine}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures pullback beside NumPy and PyTorch.
+"""Measures pullback beside NumPy, PyTorch and, where it is installed, JAX.
 
     python benches/run.py [--only PATTERN,…] [--rounds N] [--no-write]
 
@@ -19,13 +19,17 @@ import depth
 import functions
 import large
 import libraries
+import loading
 import measure
+import modules
 import optimisers
 import process
 import report
 import small
+import subclasses
 
-WORKLOADS = [*small.WORKLOADS, *functions.WORKLOADS, *large.WORKLOADS, *optimisers.WORKLOADS]
+FILES = (small, functions, subclasses, large, modules, optimisers, loading)
+WORKLOADS = [workload for file in FILES for workload in file.WORKLOADS]
 
 
 def measure_chosen(patterns: list[str], rounds: int, found: dict[str, libraries.Library]) -> list[measure.Result]:
@@ -46,7 +50,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--no-write", action="store_true", help="print only")
     args = parser.parse_args()
-    found = libraries.load()
+    found = libraries.load(with_jax=True)
     results = measure_all(args.only.split(","), args.rounds, found)
     print("\n" + report.plain(report.table(results)))
     if args.only == "*":
