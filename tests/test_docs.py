@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from pullback._absent import REASONS
+
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [
     p for p in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))) if p.exists()
@@ -43,6 +45,14 @@ def test_python_blocks(file: Path) -> None:
         if want := promised(body):
             got = [text.rstrip() for text in printed.getvalue().splitlines()]
             assert got == want, f"{file.name}:{line}"
+
+
+def test_what_is_out_of_scope_is_listed() -> None:
+    """The errors of missing names and the page for those who come from PyTorch speak of the same parts."""
+    text = (ROOT / "docs" / "from-torch.md").read_text(encoding="utf-8")
+    table = text[text.index("## What is missing") :]
+    listed = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(.*?)`", row)}
+    assert {part for part in REASONS if part[0] != "_"} <= listed
 
 
 @pytest.mark.parametrize("file", FILES, ids=NAMES)

@@ -23,11 +23,12 @@ def members(path: "str") -> "dict[str, Any]":
     return found
 
 
-def _missing(package: "str", name: "str") -> "str":
-    if package == "pullback" and name[0] != "_":
-        from ._absent import REASONS, explained
+def missing(package: "str", name: "str") -> "str":
+    """The text of the error for a name that a package does not have, with what to use instead if it is out of scope."""
+    if name[0] != "_":
+        from ._absent import explained, reason
 
-        if name in REASONS:
+        if reason(f"{package}.{name}".partition(".")[2]) is not None:
             return explained(package, name)
     return f"module {package!r} has no attribute {name!r}"
 
@@ -41,7 +42,7 @@ def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] |
     def __getattr__(name: "str") -> "Any":
         holder = name if name in names else (contents or {}).get(name)
         if holder is None:
-            raise AttributeError(_missing(package, name))
+            raise AttributeError(missing(package, name))
         from importlib import import_module
 
         module = import_module(f"{package}.{holder}")

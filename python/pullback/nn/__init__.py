@@ -45,7 +45,9 @@ __all__ = sorted([*_SUBMODULES, *CONTENTS])
 def __getattr__(name: "str") -> "Any":
     holder = name if name in _SUBMODULES else CONTENTS.get(name)
     if holder is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from .._members import missing
+
+        raise AttributeError(missing(__name__, name))
     from importlib import import_module
 
     found: Any = import_module(f"{__name__}.{holder}")
