@@ -112,7 +112,7 @@ def exists(name: str) -> bool:
 
 def files() -> list[Path]:
     rust = [p for folder in ("src", "crates") for p in (ROOT / folder).rglob("*.rs") if p.stem != "tests"]
-    python = [p for p in (ROOT / "python").rglob("*.py") if p.stem not in ("_stub_types", "_stubs")]
+    python = [p for p in (ROOT / "python").rglob("*.py") if not p.stem.startswith("_stub")]
     return sorted([*rust, *python, ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 

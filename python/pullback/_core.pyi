@@ -1,14 +1,30 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
 _P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
 _T = TypeVar("_T")
+_A = TypeVar("_A")
+_F = TypeVar("_F", bound=Callable[..., Any])
+_S = TypeVar("_S", bound=Tensor)
+_Ts = TypeVarTuple("_Ts")
 _Number: TypeAlias = builtins.bool | builtins.int | builtins.float | builtins.complex
 _Operand: TypeAlias = Tensor | _Number
 _Ints: TypeAlias = builtins.int | Sequence[builtins.int]
+_Array: TypeAlias = numpy.ndarray[Any, Any]
+_Slice: TypeAlias = builtins.slice[Any, Any, Any]
+_Item: TypeAlias = SupportsIndex | _Slice | EllipsisType | Tensor | _Array | builtins.list[Any] | builtins.range | None
+_Index: TypeAlias = _Item | builtins.tuple[_Item, ...]
 _dtype: TypeAlias = dtype
 _device: TypeAlias = device
 _layout: TypeAlias = layout
@@ -462,9 +478,9 @@ class Tensor:
     def T(self) -> Tensor:
         """All dimensions in reverse order."""
     def __abs__(self) -> Tensor: ...
-    def __add__(self, other: _Operand, /) -> Tensor: ...
-    def __and__(self, other: _Operand, /) -> Tensor: ...
-    def __array__(self, /, dtype: _dtype | None = None, copy: Any = None) -> Any: ...
+    def __add__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __and__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __array__(self, dtype: Any = None, copy: builtins.bool | None = None) -> _Array: ...
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any: ...
     @builtins.property
     def __array_interface__(self) -> Any:
@@ -477,87 +493,87 @@ class Tensor:
     def __bool__(self) -> builtins.bool: ...
     def __complex__(self) -> builtins.complex: ...
     def __contains__(self, item: Any, /) -> builtins.bool: ...
-    def __copy__(self, /) -> Any: ...
-    def __deepcopy__(self, /, memo: Any) -> Any: ...
-    def __delitem__(self, key: Any, /) -> Any: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
+    def __delitem__(self, key: Any, /) -> None: ...
     def __dlpack__(self, /, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any: ...
-    def __dlpack_device__(self, /) -> Any: ...
+    def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
     def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __float__(self) -> builtins.float: ...
-    def __floordiv__(self, other: _Operand, /) -> Tensor: ...
-    def __format__(self, /, spec: Any) -> Any: ...
+    def __floordiv__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __format__(self, spec: builtins.str, /) -> builtins.str: ...
     def __ge__(self, other: Any, /) -> Tensor: ...
-    def __getitem__(self, index: Any, /) -> Tensor: ...
+    def __getitem__(self, index: _Index, /) -> Tensor: ...
     def __gt__(self, other: Any, /) -> Tensor: ...
     def __hash__(self) -> builtins.int: ...
-    def __iadd__(self, other: _Operand, /) -> Tensor: ...
-    def __iand__(self, other: _Operand, /) -> Tensor: ...
-    def __ifloordiv__(self, other: _Operand, /) -> Tensor: ...
-    def __ilshift__(self, other: _Operand, /) -> Tensor: ...
-    def __imatmul__(self, other: _Operand, /) -> Tensor: ...
-    def __imod__(self, other: _Operand, /) -> Tensor: ...
-    def __imul__(self, other: _Operand, /) -> Tensor: ...
+    def __iadd__(self, other: _Operand | _Array, /) -> Self: ...
+    def __iand__(self, other: _Operand | _Array, /) -> Self: ...
+    def __ifloordiv__(self, other: _Operand | _Array, /) -> Self: ...
+    def __ilshift__(self, other: _Operand | _Array, /) -> Self: ...
+    def __imatmul__(self, other: _Operand | _Array, /) -> Self: ...
+    def __imod__(self, other: _Operand | _Array, /) -> Self: ...
+    def __imul__(self, other: _Operand | _Array, /) -> Self: ...
     def __index__(self) -> builtins.int: ...
     def __int__(self) -> builtins.int: ...
     def __invert__(self) -> Tensor: ...
-    def __ior__(self, other: _Operand, /) -> Tensor: ...
-    def __ipow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
-    def __irshift__(self, other: _Operand, /) -> Tensor: ...
-    def __isub__(self, other: _Operand, /) -> Tensor: ...
+    def __ior__(self, other: _Operand | _Array, /) -> Self: ...
+    def __ipow__(self, other: _Operand, mod: None = None, /) -> Self: ...
+    def __irshift__(self, other: _Operand | _Array, /) -> Self: ...
+    def __isub__(self, other: _Operand | _Array, /) -> Self: ...
     def __iter__(self) -> Iterator[Tensor]: ...
-    def __itruediv__(self, other: _Operand, /) -> Tensor: ...
-    def __ixor__(self, other: _Operand, /) -> Tensor: ...
+    def __itruediv__(self, other: _Operand | _Array, /) -> Self: ...
+    def __ixor__(self, other: _Operand | _Array, /) -> Self: ...
     def __le__(self, other: Any, /) -> Tensor: ...
     def __len__(self) -> builtins.int: ...
-    def __lshift__(self, other: _Operand, /) -> Tensor: ...
+    def __lshift__(self, other: _Operand | _Array, /) -> Tensor: ...
     def __lt__(self, other: Any, /) -> Tensor: ...
-    def __matmul__(self, other: _Operand, /) -> Tensor: ...
-    def __mod__(self, other: _Operand, /) -> Tensor: ...
-    def __mul__(self, other: _Operand, /) -> Tensor: ...
+    def __matmul__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __mod__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __mul__(self, other: _Operand | _Array, /) -> Tensor: ...
     def __ne__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
     def __neg__(self) -> Tensor: ...
-    def __new__(cls, *args: Any, **kwargs: Any) -> Tensor: ...
-    def __or__(self, other: _Operand, /) -> Tensor: ...
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self: ...
+    def __or__(self, other: _Operand | _Array, /) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __pow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
-    def __radd__(self, other: _Operand, /) -> Tensor: ...
-    def __rand__(self, other: _Operand, /) -> Tensor: ...
+    def __radd__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rand__(self, other: _Operand | _Array, /) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> Any: ...
     def __repr__(self) -> builtins.str: ...
-    def __reversed__(self, /) -> Any: ...
-    def __rfloordiv__(self, other: _Operand, /) -> Tensor: ...
-    def __rlshift__(self, other: _Operand, /) -> Tensor: ...
-    def __rmatmul__(self, other: _Operand, /) -> Tensor: ...
-    def __rmod__(self, other: _Operand, /) -> Tensor: ...
-    def __rmul__(self, other: _Operand, /) -> Tensor: ...
-    def __ror__(self, other: _Operand, /) -> Tensor: ...
+    def __reversed__(self) -> Tensor: ...
+    def __rfloordiv__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rlshift__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rmatmul__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rmod__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rmul__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __ror__(self, other: _Operand | _Array, /) -> Tensor: ...
     def __rpow__(self, other: _Operand, mod: None = None, /) -> Tensor: ...
-    def __rrshift__(self, other: _Operand, /) -> Tensor: ...
-    def __rshift__(self, other: _Operand, /) -> Tensor: ...
-    def __rsub__(self, other: _Operand, /) -> Tensor: ...
-    def __rtruediv__(self, other: _Operand, /) -> Tensor: ...
-    def __rxor__(self, other: _Operand, /) -> Tensor: ...
-    def __setitem__(self, index: Any, value: Any, /) -> None: ...
-    def __sub__(self, other: _Operand, /) -> Tensor: ...
+    def __rrshift__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rshift__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rsub__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rtruediv__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __rxor__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __setitem__(self, index: _Index, value: Any, /) -> None: ...
+    def __sub__(self, other: _Operand | _Array, /) -> Tensor: ...
     @builtins.classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = None, kwargs: Any = None) -> Any: ...
-    def __truediv__(self, other: _Operand, /) -> Tensor: ...
-    def __xor__(self, other: _Operand, /) -> Tensor: ...
+    def __truediv__(self, other: _Operand | _Array, /) -> Tensor: ...
+    def __xor__(self, other: _Operand | _Array, /) -> Tensor: ...
     @builtins.property
     def _backward_hooks(self) -> Any:
         """The hooks of `register_hook` by the number of their handle, or None."""
     @builtins.property
-    def _base(self) -> Any:
+    def _base(self) -> Tensor | None:
         """The tensor that this one is a view of, or None."""
     @builtins.property
-    def _grad(self) -> Any:
+    def _grad(self) -> Tensor | None:
         """The gradient, as `grad`; reading it where none will ever be gives no warning."""
     @builtins.property
-    def _grad_fn(self) -> Any:
+    def _grad_fn(self) -> Node | None:
         """The node of the operator that gave this tensor, or None, as `grad_fn`."""
-    def _is_view(self, /) -> Any:
+    def _is_view(self) -> builtins.bool:
         """Whether this is a view of another tensor."""
-    def _repr_html_(self) -> Any:
+    def _repr_html_(self) -> builtins.str | None:
         """A table of the numbers for notebooks, if there are few."""
     def _swap(self, /, other: Any) -> Any:
         """Exchanges what both objects stand for: `utils.swap_tensors`."""
@@ -566,37 +582,37 @@ class Tensor:
         """How often this memory was written to."""
     def abs(self) -> Tensor:
         """Absolute value of each element; integers stay integers."""
-    def abs_(self) -> Tensor:
+    def abs_(self) -> Self:
         """Absolute value of each element; integers stay integers."""
     def absolute(self) -> Tensor:
         """Absolute value of each element; integers stay integers."""
-    def absolute_(self) -> Tensor:
+    def absolute_(self) -> Self:
         """Absolute value of each element; integers stay integers."""
     def acos(self) -> Tensor:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
-    def acos_(self) -> Tensor:
+    def acos_(self) -> Self:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
     def acosh(self) -> Tensor:
         """Inverse hyperbolic cosine of each element; NaN below 1."""
-    def acosh_(self) -> Tensor:
+    def acosh_(self) -> Self:
         """Inverse hyperbolic cosine of each element; NaN below 1."""
     def add(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
         """`input + alpha * other`, with broadcasting and type promotion."""
-    def add_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    def add_(self, other: _Operand, *, alpha: _Number | None = None) -> Self:
         """`input + alpha * other`, with broadcasting and type promotion."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (mat1 @ mat2)`."""
-    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """`beta * input + alpha * (mat1 @ mat2)`."""
     def addmv(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
-    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """`beta * input + alpha * (mat @ vec)`."""
     def adjoint(self) -> Tensor:
         """The trailing matrices transposed and conjugated, a view."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
-    def allclose(self, /, other: Any, rtol: Any = None, atol: Any = None, equal_nan: Any = False) -> Any:
+    def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
         """Whether all elements are close to those of `other`."""
     def amax(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
@@ -608,31 +624,31 @@ class Tensor:
         """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def arccos(self) -> Tensor:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
-    def arccos_(self) -> Tensor:
+    def arccos_(self) -> Self:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
     def arccosh(self) -> Tensor:
         """Inverse hyperbolic cosine of each element; NaN below 1."""
-    def arccosh_(self) -> Tensor:
+    def arccosh_(self) -> Self:
         """Inverse hyperbolic cosine of each element; NaN below 1."""
     def arcsin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
-    def arcsin_(self) -> Tensor:
+    def arcsin_(self) -> Self:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def arcsinh(self) -> Tensor:
         """Inverse hyperbolic sine of each element."""
-    def arcsinh_(self) -> Tensor:
+    def arcsinh_(self) -> Self:
         """Inverse hyperbolic sine of each element."""
     def arctan(self) -> Tensor:
         """Inverse tangent of each element, in radians."""
     def arctan2(self, other: _Operand) -> Tensor:
         """Angle of the point (other, input), in radians, by the signs of both."""
-    def arctan2_(self, other: _Operand) -> Tensor:
+    def arctan2_(self, other: _Operand) -> Self:
         """Angle of the point (other, input), in radians, by the signs of both."""
-    def arctan_(self) -> Tensor:
+    def arctan_(self) -> Self:
         """Inverse tangent of each element, in radians."""
     def arctanh(self) -> Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
-    def arctanh_(self) -> Tensor:
+    def arctanh_(self) -> Self:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
     def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Where the largest element is: in the flattened tensor, or along a dimension. The first of several."""
@@ -640,11 +656,11 @@ class Tensor:
         """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """The indices that sort a dimension."""
-    def as_strided(self, /, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    def as_strided(self, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """The elements of the memory that sizes, strides and an offset name, as a view; the offset is this tensor's unless
         given.
         """
-    def as_strided_(self, /, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    def as_strided_(self, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Self:
         """Makes this tensor the view of its own memory that sizes, strides and an offset name: `as_strided` in place.
 
         >>> import pullback
@@ -654,63 +670,63 @@ class Tensor:
         """
     def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order."""
-    def as_subclass(self, /, cls: Any) -> Any:
+    def as_subclass(self, cls: builtins.type[_S]) -> _S:
         """The same tensor, with its history, as an object of a subclass of `Tensor`."""
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
-    def asin_(self) -> Tensor:
+    def asin_(self) -> Self:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asinh(self) -> Tensor:
         """Inverse hyperbolic sine of each element."""
-    def asinh_(self) -> Tensor:
+    def asinh_(self) -> Self:
         """Inverse hyperbolic sine of each element."""
     def atan(self) -> Tensor:
         """Inverse tangent of each element, in radians."""
     def atan2(self, other: _Operand) -> Tensor:
         """Angle of the point (other, input), in radians, by the signs of both."""
-    def atan2_(self, other: _Operand) -> Tensor:
+    def atan2_(self, other: _Operand) -> Self:
         """Angle of the point (other, input), in radians, by the signs of both."""
-    def atan_(self) -> Tensor:
+    def atan_(self) -> Self:
         """Inverse tangent of each element, in radians."""
     def atanh(self) -> Tensor:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
-    def atanh_(self) -> Tensor:
+    def atanh_(self) -> Self:
         """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1]."""
     def backward(self, gradient: Tensor | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, inputs: Tensor | Sequence[Tensor] | None = None) -> None:
         """Accumulates the gradients of this tensor in the leaves that it depends on."""
     def baddbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
-    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    def baddbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that each element gives, else 0."""
-    def bernoulli_(self, p: _Operand = 0.5, *, generator: Generator | None = None) -> Tensor:
+    def bernoulli_(self, p: _Operand = 0.5, *, generator: Generator | None = None) -> Self:
         """Fills with 0 and 1, the latter with probability `p`, a number or a tensor."""
     def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As bfloat16."""
     def bitwise_and(self, other: _Operand) -> Tensor:
         """Bitwise and of integers; of bools, logical and."""
-    def bitwise_and_(self, other: _Operand) -> Tensor:
+    def bitwise_and_(self, other: _Operand) -> Self:
         """Bitwise and of integers; of bools, logical and."""
     def bitwise_left_shift(self, other: _Operand) -> Tensor:
         """`input << other` of integers."""
-    def bitwise_left_shift_(self, other: _Operand) -> Tensor:
+    def bitwise_left_shift_(self, other: _Operand) -> Self:
         """`input << other` of integers."""
     def bitwise_not(self) -> Tensor:
         """Bitwise not; of bools, logical not."""
-    def bitwise_not_(self) -> Tensor:
+    def bitwise_not_(self) -> Self:
         """Bitwise not; of bools, logical not."""
     def bitwise_or(self, other: _Operand) -> Tensor:
         """Bitwise or of integers; of bools, logical or."""
-    def bitwise_or_(self, other: _Operand) -> Tensor:
+    def bitwise_or_(self, other: _Operand) -> Self:
         """Bitwise or of integers; of bools, logical or."""
     def bitwise_right_shift(self, other: _Operand) -> Tensor:
         """`input >> other` of integers; the sign is kept."""
-    def bitwise_right_shift_(self, other: _Operand) -> Tensor:
+    def bitwise_right_shift_(self, other: _Operand) -> Self:
         """`input >> other` of integers; the sign is kept."""
     def bitwise_xor(self, other: _Operand) -> Tensor:
         """Bitwise exclusive or of integers; of bools, logical exclusive or."""
-    def bitwise_xor_(self, other: _Operand) -> Tensor:
+    def bitwise_xor_(self, other: _Operand) -> Self:
         """Bitwise exclusive or of integers; of bools, logical exclusive or."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """Products of two batches of matrices."""
@@ -720,13 +736,13 @@ class Tensor:
         """Broadcast to a larger shape without copying."""
     def byte(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As uint8."""
-    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with Cauchy distributed numbers."""
     def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As complex128."""
     def ceil(self) -> Tensor:
         """The smallest integer not below each element; integers stay as they are."""
-    def ceil_(self) -> Tensor:
+    def ceil_(self) -> Self:
         """The smallest integer not below each element; integers stay as they are."""
     def cfloat(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As complex64."""
@@ -736,11 +752,11 @@ class Tensor:
         """At most `chunks` pieces of equal size (the last may be smaller) along a dimension."""
     def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
-    def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clip(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
-    def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
+    def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
@@ -748,23 +764,23 @@ class Tensor:
         """The complex conjugate, a view; real tensors are their own."""
     def conj_physical(self) -> Tensor:
         """The complex conjugate in memory of its own; real tensors are their own."""
-    def conj_physical_(self) -> Tensor:
+    def conj_physical_(self) -> Self:
         """The complex conjugate in memory of its own; real tensors are their own."""
-    def contiguous(self, /, memory_format: _memory_format | None = None) -> Any:
+    def contiguous(self, memory_format: _memory_format | None = None) -> Tensor:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
-    def copy_(self, /, src: Any, non_blocking: Any = False) -> Any:
+    def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Self:
         """Sets the elements to those of `src`, converted and broadcast."""
     def cos(self) -> Tensor:
         """Cosine of each element, in radians."""
-    def cos_(self) -> Tensor:
+    def cos_(self) -> Self:
         """Cosine of each element, in radians."""
     def cosh(self) -> Tensor:
         """Hyperbolic cosine of each element."""
-    def cosh_(self) -> Tensor:
+    def cosh_(self) -> Self:
         """Hyperbolic cosine of each element."""
-    def cpu(self, /, *, memory_format: _memory_format | None = None) -> Any:
+    def cpu(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor in main memory: itself."""
-    def cuda(self, *args: Any, **kwargs: Any) -> Any:
+    def cuda(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises RuntimeError: there is no CUDA device."""
     def cummax(self, dim: builtins.int) -> _return_cummax:
         """Largest values so far along a dimension, and where they are."""
@@ -772,7 +788,7 @@ class Tensor:
         """Smallest values so far along a dimension, and where they are."""
     def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """Sums of the elements so far along a dimension."""
-    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+    def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Self:
         """Sums of the elements so far along a dimension."""
     @builtins.property
     def data(self) -> Tensor:
@@ -785,7 +801,7 @@ class Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
         """The same values without a derivative: a constant for every transform."""
-    def detach_(self) -> Tensor:
+    def detach_(self) -> Self:
         """Leaves the history behind, in place."""
     @builtins.property
     def device(self) -> _device:
@@ -800,7 +816,7 @@ class Tensor:
         """A copy of `input` with `src` on a diagonal."""
     def digamma(self) -> Tensor:
         """The logarithmic derivative of the gamma function."""
-    def digamma_(self) -> Tensor:
+    def digamma_(self) -> Self:
         """The logarithmic derivative of the gamma function."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
@@ -808,17 +824,17 @@ class Tensor:
         """The p-norm of the difference."""
     def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
-    def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def div_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Self:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
     def divide(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
-    def divide_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
+    def divide_(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Self:
         """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'."""
     def dot(self, tensor: Tensor) -> Tensor:
         """Inner product of two vectors."""
     def double(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float64."""
-    def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    def dsplit(self, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
         """Pieces one behind the other: along dimension 2."""
     @builtins.property
     def dtype(self) -> _dtype:
@@ -827,83 +843,83 @@ class Tensor:
         """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
         """Whether elements are equal."""
-    def eq_(self, other: _Operand) -> Tensor:
+    def eq_(self, other: _Operand) -> Self:
         """Whether elements are equal."""
-    def equal(self, /, other: Any) -> Any:
+    def equal(self, other: Tensor) -> builtins.bool:
         """Whether `other` has the same shape and the same elements."""
     def erf(self) -> Tensor:
         """The error function of each element."""
-    def erf_(self) -> Tensor:
+    def erf_(self) -> Self:
         """The error function of each element."""
     def erfc(self) -> Tensor:
         """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
-    def erfc_(self) -> Tensor:
+    def erfc_(self) -> Self:
         """The complementary error function `1 - erf(x)`, accurate in the upper tail."""
     def erfinv(self) -> Tensor:
         """The inverse error function of each element; infinite at ±1 and NaN outside."""
-    def erfinv_(self) -> Tensor:
+    def erfinv_(self) -> Self:
         """The inverse error function of each element; infinite at ±1 and NaN outside."""
     def exp(self) -> Tensor:
         """Exponential of each element."""
     def exp2(self) -> Tensor:
         """2 to the power of each element."""
-    def exp2_(self) -> Tensor:
+    def exp2_(self) -> Self:
         """2 to the power of each element."""
-    def exp_(self) -> Tensor:
+    def exp_(self) -> Self:
         """Exponential of each element."""
-    def expand(self, *size: Any, implicit: builtins.bool = False) -> Tensor:
+    def expand(self, *size: _Ints, implicit: builtins.bool = False) -> Tensor:
         """Broadcast to a larger shape without copying; -1 keeps a size."""
     def expand_as(self, other: Tensor) -> Tensor:
         """Broadcast to the shape of another tensor."""
     def expm1(self) -> Tensor:
         """`exp(x) - 1`, accurate near 0."""
-    def expm1_(self) -> Tensor:
+    def expm1_(self) -> Self:
         """`exp(x) - 1`, accurate near 0."""
-    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with exponentially distributed numbers."""
-    def fill_(self, /, value: Any) -> Any:
+    def fill_(self, value: _Operand) -> Self:
         """Sets all elements to a number."""
-    def fill_diagonal_(self, /, fill_value: Any, wrap: Any = False) -> Any:
+    def fill_diagonal_(self, fill_value: _Number, wrap: builtins.bool = False) -> Self:
         """Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
         columns.
         """
     def fix(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
-    def fix_(self) -> Tensor:
+    def fix_(self) -> Self:
         """Each element without its fraction; integers stay as they are."""
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         """All dimensions from `start_dim` to `end_dim` as one."""
-    def flip(self, *dims: Any) -> Tensor:
+    def flip(self, *dims: _Ints) -> Tensor:
         """The elements of some dimensions in reverse order."""
     def float(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float32."""
     def floor(self) -> Tensor:
         """The largest integer not above each element; integers stay as they are."""
-    def floor_(self) -> Tensor:
+    def floor_(self) -> Self:
         """The largest integer not above each element; integers stay as they are."""
     def floor_divide(self, other: _Operand) -> Tensor:
         """The quotient rounded down."""
-    def floor_divide_(self, other: _Operand) -> Tensor:
+    def floor_divide_(self, other: _Operand) -> Self:
         """The quotient rounded down."""
     def fmod(self, other: _Operand) -> Tensor:
         """Remainder with the sign of `input`, as C's `fmod`."""
-    def fmod_(self, other: _Operand) -> Tensor:
+    def fmod_(self, other: _Operand) -> Self:
         """Remainder with the sign of `input`, as C's `fmod`."""
     def frac(self) -> Tensor:
         """The fraction of each element, with its sign."""
-    def frac_(self) -> Tensor:
+    def frac_(self) -> Self:
         """The fraction of each element, with its sign."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`."""
     def ge(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at least those of the second."""
-    def ge_(self, other: _Operand) -> Tensor:
+    def ge_(self, other: _Operand) -> Self:
         """Whether elements of the first are at least those of the second."""
-    def geometric_(self, p: builtins.float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    def geometric_(self, p: builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """Fills with geometrically distributed numbers."""
     def ger(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
-    def get_device(self, /) -> Any:
+    def get_device(self) -> builtins.int:
         """-1: the tensor is in main memory."""
     @builtins.property
     def grad(self) -> Tensor | None:
@@ -911,50 +927,50 @@ class Tensor:
     @grad.setter
     def grad(self, value: Tensor | None) -> None: ...
     @builtins.property
-    def grad_fn(self) -> Any:
+    def grad_fn(self) -> Node | None:
         """The node of the operator that gave this tensor, or None."""
     def greater(self, other: _Operand) -> Tensor:
         """Whether elements of the first are greater than those of the second."""
-    def greater_(self, other: _Operand) -> Tensor:
+    def greater_(self, other: _Operand) -> Self:
         """Whether elements of the first are greater than those of the second."""
     def greater_equal(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at least those of the second."""
-    def greater_equal_(self, other: _Operand) -> Tensor:
+    def greater_equal_(self, other: _Operand) -> Self:
         """Whether elements of the first are at least those of the second."""
     def gt(self, other: _Operand) -> Tensor:
         """Whether elements of the first are greater than those of the second."""
-    def gt_(self, other: _Operand) -> Tensor:
+    def gt_(self, other: _Operand) -> Self:
         """Whether elements of the first are greater than those of the second."""
     def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float16."""
-    def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    def hsplit(self, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
         """Pieces side by side: along dimension 1, or 0 of vectors."""
     def hypot(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
-    def hypot_(self, other: _Operand) -> Tensor:
+    def hypot_(self, other: _Operand) -> Self:
         """`sqrt(input² + other²)` without overflow."""
     def i0(self) -> Tensor:
         """The modified Bessel function of the first kind of order 0."""
-    def i0_(self) -> Tensor:
+    def i0_(self) -> Self:
         """The modified Bessel function of the first kind of order 0."""
     @builtins.property
     def imag(self) -> Tensor:
         """The imaginary parts, a view."""
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
-    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Tensor:
+    def index_add_(self, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1) -> Self:
         """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names."""
     def index_copy(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names."""
-    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
+    def index_copy_(self, dim: builtins.int, index: Tensor, source: Tensor) -> Self:
         """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names."""
     def index_fill(self, dim: builtins.int, index: Tensor, value: _Operand) -> Tensor:
         """A copy of `input` with a number in the members of a dimension that a vector of indices names."""
-    def index_fill_(self, dim: builtins.int, index: Tensor, value: _Operand) -> Tensor:
+    def index_fill_(self, dim: builtins.int, index: Tensor, value: _Operand) -> Self:
         """A copy of `input` with a number in the members of a dimension that a vector of indices names."""
-    def index_put(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    def index_put(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
-    def index_put_(self, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Self:
         """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The members of a dimension that a vector of indices names."""
@@ -962,77 +978,77 @@ class Tensor:
         """As int32."""
     def inverse(self) -> Tensor:
         """The inverse of square matrices. Singular ones raise `LinAlgError`."""
-    def is_complex(self) -> builtins.bool:
+    def is_complex(self, /) -> builtins.bool:
         """Whether the dtype is complex."""
-    def is_conj(self, /) -> Any:
+    def is_conj(self, /) -> builtins.bool:
         """Whether this is a view of another tensor that shows its conjugates."""
     def is_contiguous(self, memory_format: _memory_format | None = None) -> builtins.bool:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
-    def is_cpu(self) -> Any:
+    def is_cpu(self) -> builtins.bool:
         """Whether the elements are in main memory."""
     @builtins.property
-    def is_cuda(self) -> Any:
+    def is_cuda(self) -> builtins.bool:
         """False."""
-    def is_floating_point(self) -> builtins.bool:
+    def is_floating_point(self, /) -> builtins.bool:
         """Whether the dtype is a float."""
-    def is_inference(self, /) -> Any:
+    def is_inference(self, /) -> builtins.bool:
         """Whether the tensor was made in inference mode."""
     @builtins.property
-    def is_ipu(self) -> Any:
+    def is_ipu(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
     def is_leaf(self) -> builtins.bool:
         """Whether this tensor was made by the user and not by a recorded operator."""
     @builtins.property
-    def is_maia(self) -> Any:
+    def is_maia(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_meta(self) -> Any:
+    def is_meta(self) -> builtins.bool:
         """Whether the tensor has no data: its device is `meta`."""
     @builtins.property
-    def is_mkldnn(self) -> Any:
+    def is_mkldnn(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_mps(self) -> Any:
+    def is_mps(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_mtia(self) -> Any:
+    def is_mtia(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
-    def is_neg(self, /) -> Any:
+    def is_neg(self, /) -> builtins.bool:
         """False: negation is never delayed."""
     @builtins.property
-    def is_nested(self) -> Any:
+    def is_nested(self) -> builtins.bool:
         """False: members of a batch have one shape."""
-    def is_nonzero(self, /) -> Any:
+    def is_nonzero(self, /) -> builtins.bool:
         """Whether the only element is not zero."""
-    def is_pinned(self, /, *, device: _Device = None) -> Any:
+    def is_pinned(self, /, *, device: _Device = None) -> builtins.bool:
         """False: memory is never pinned."""
     @builtins.property
-    def is_quantized(self) -> Any:
+    def is_quantized(self) -> builtins.bool:
         """False."""
-    def is_same_size(self, /, other: Any) -> Any:
+    def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether both have the same sizes."""
-    def is_set_to(self, /, tensor: Any) -> Any:
+    def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both tensors show the same elements in the same order."""
-    def is_shared(self) -> Any:
+    def is_shared(self) -> builtins.bool:
         """Whether other processes see the memory: False."""
-    def is_signed(self) -> builtins.bool:
+    def is_signed(self, /) -> builtins.bool:
         """Whether the dtype has negative values."""
     @builtins.property
-    def is_sparse(self) -> Any:
+    def is_sparse(self) -> builtins.bool:
         """False."""
     @builtins.property
-    def is_sparse_csr(self) -> Any:
+    def is_sparse_csr(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_vulkan(self) -> Any:
+    def is_vulkan(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_xla(self) -> Any:
+    def is_xla(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     @builtins.property
-    def is_xpu(self) -> Any:
+    def is_xpu(self) -> builtins.bool:
         """False: tensors are dense, and on the CPU."""
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
@@ -1046,7 +1062,7 @@ class Tensor:
         """Whether elements are NaN."""
     def isreal(self) -> Tensor:
         """Whether elements have no imaginary part."""
-    def item(self) -> Any:
+    def item(self) -> builtins.bool | builtins.int | builtins.float:
         """The only element as a Python number."""
     @builtins.property
     def itemsize(self) -> builtins.int:
@@ -1058,41 +1074,41 @@ class Tensor:
         """How the elements are stored: `strided`."""
     def le(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at most those of the second."""
-    def le_(self, other: _Operand) -> Tensor:
+    def le_(self, other: _Operand) -> Self:
         """Whether elements of the first are at most those of the second."""
     def lerp(self, end: Tensor, weight: _Operand) -> Tensor:
         """`input + weight * (end - input)`."""
-    def lerp_(self, end: Tensor, weight: _Operand) -> Tensor:
+    def lerp_(self, end: Tensor, weight: _Operand) -> Self:
         """`input + weight * (end - input)`."""
     def less(self, other: _Operand) -> Tensor:
         """Whether elements of the first are less than those of the second."""
-    def less_(self, other: _Operand) -> Tensor:
+    def less_(self, other: _Operand) -> Self:
         """Whether elements of the first are less than those of the second."""
     def less_equal(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at most those of the second."""
-    def less_equal_(self, other: _Operand) -> Tensor:
+    def less_equal_(self, other: _Operand) -> Self:
         """Whether elements of the first are at most those of the second."""
     def lgamma(self) -> Tensor:
         """Natural logarithm of the absolute value of the gamma function."""
-    def lgamma_(self) -> Tensor:
+    def lgamma_(self) -> Self:
         """Natural logarithm of the absolute value of the gamma function."""
     def log(self) -> Tensor:
         """Natural logarithm of each element; -inf at 0 and NaN below."""
     def log10(self) -> Tensor:
         """Logarithm to base 10 of each element."""
-    def log10_(self) -> Tensor:
+    def log10_(self) -> Self:
         """Logarithm to base 10 of each element."""
     def log1p(self) -> Tensor:
         """`log(1 + x)`, accurate near 0."""
-    def log1p_(self) -> Tensor:
+    def log1p_(self) -> Self:
         """`log(1 + x)`, accurate near 0."""
     def log2(self) -> Tensor:
         """Logarithm to base 2 of each element."""
-    def log2_(self) -> Tensor:
+    def log2_(self) -> Self:
         """Logarithm to base 2 of each element."""
-    def log_(self) -> Tensor:
+    def log_(self) -> Self:
         """Natural logarithm of each element; -inf at 0 and NaN below."""
-    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None) -> Self:
         """Fills with log-normally distributed numbers."""
     def log_softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """The logarithm of softmax along `dim`, without overflow."""
@@ -1102,19 +1118,19 @@ class Tensor:
         """The logarithm of the determinant: NaN where that is negative, -inf where it is 0."""
     def logical_and(self, other: _Operand) -> Tensor:
         """Whether both are non-zero."""
-    def logical_and_(self, other: _Operand) -> Tensor:
+    def logical_and_(self, other: _Operand) -> Self:
         """Whether both are non-zero."""
     def logical_not(self) -> Tensor:
         """Whether elements are zero (or false)."""
-    def logical_not_(self) -> Tensor:
+    def logical_not_(self) -> Self:
         """Whether elements are zero (or false)."""
     def logical_or(self, other: _Operand) -> Tensor:
         """Whether at least one is non-zero."""
-    def logical_or_(self, other: _Operand) -> Tensor:
+    def logical_or_(self, other: _Operand) -> Self:
         """Whether at least one is non-zero."""
     def logical_xor(self, other: _Operand) -> Tensor:
         """Whether exactly one is non-zero."""
-    def logical_xor_(self, other: _Operand) -> Tensor:
+    def logical_xor_(self, other: _Operand) -> Self:
         """Whether exactly one is non-zero."""
     def logsumexp(self, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
         """`log(sum(exp(input)))` over the given dimensions, without overflow."""
@@ -1122,7 +1138,7 @@ class Tensor:
         """As int64."""
     def lt(self, other: _Operand) -> Tensor:
         """Whether elements of the first are less than those of the second."""
-    def lt_(self, other: _Operand) -> Tensor:
+    def lt_(self, other: _Operand) -> Self:
         """Whether elements of the first are less than those of the second."""
     @builtins.property
     def mH(self) -> Tensor:
@@ -1132,11 +1148,11 @@ class Tensor:
         """The trailing matrices transposed."""
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
-    def masked_fill_(self, mask: Tensor, value: _Operand) -> Tensor:
+    def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
         """A copy of `input` with the first elements of `source`, in order, where `mask` is true."""
-    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
+    def masked_scatter_(self, mask: Tensor, source: Tensor) -> Self:
         """A copy of `input` with the first elements of `source`, in order, where `mask` is true."""
     def masked_select(self, mask: Tensor) -> Tensor:
         """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
@@ -1144,14 +1160,28 @@ class Tensor:
         """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
     def matrix_exp(self) -> Tensor:
         """The exponential `Σ Aᵏ / k!` of square matrices."""
-    def max(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+    @overload
+    def max(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None) -> Tensor:
         """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`."""
+    @overload
+    def max(self, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None) -> _return_max: ...
+    @overload
+    def max(self, dim: Tensor, keepdim: builtins.bool = False, *, other: None = None) -> Tensor: ...
+    @overload
+    def max(self, dim: None = None, keepdim: builtins.bool = False, *, other: Tensor) -> Tensor: ...
     def maximum(self, other: _Operand) -> Tensor:
         """The larger of both; NaN if one is NaN. Ties share the derivative."""
     def mean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given."""
-    def min(self, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None) -> Any:
+    @overload
+    def min(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None) -> Tensor:
         """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`."""
+    @overload
+    def min(self, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None) -> _return_min: ...
+    @overload
+    def min(self, dim: Tensor, keepdim: builtins.bool = False, *, other: None = None) -> Tensor: ...
+    @overload
+    def min(self, dim: None = None, keepdim: builtins.bool = False, *, other: Tensor) -> Tensor: ...
     def minimum(self, other: _Operand) -> Tensor:
         """The smaller of both; NaN if one is NaN. Ties share the derivative."""
     def mm(self, mat2: Tensor) -> Tensor:
@@ -1162,18 +1192,18 @@ class Tensor:
         """Dimensions `source` moved to the places `destination`, the others keeping their order."""
     def mul(self, other: _Operand) -> Tensor:
         """`input * other`, with broadcasting and type promotion."""
-    def mul_(self, other: _Operand) -> Tensor:
+    def mul_(self, other: _Operand) -> Self:
         """`input * other`, with broadcasting and type promotion."""
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None) -> Tensor:
         """`num_samples` indices drawn by the weights in each row."""
     def multiply(self, other: _Operand) -> Tensor:
         """`input * other`, with broadcasting and type promotion."""
-    def multiply_(self, other: _Operand) -> Tensor:
+    def multiply_(self, other: _Operand) -> Self:
         """`input * other`, with broadcasting and type promotion."""
     def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
     @builtins.property
-    def name(self) -> Any:
+    def name(self) -> builtins.str | None:
         """None: dimensions have no names."""
     def nansum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Sum that takes NaN as zero, over the given dimensions, or over all."""
@@ -1185,71 +1215,76 @@ class Tensor:
     @builtins.property
     def ndim(self) -> builtins.int:
         """The number of dimensions."""
-    def ndimension(self, /) -> Any:
+    def ndimension(self) -> builtins.int:
         """The number of dimensions."""
     def ne(self, other: _Operand) -> Tensor:
         """Whether elements differ."""
-    def ne_(self, other: _Operand) -> Tensor:
+    def ne_(self, other: _Operand) -> Self:
         """Whether elements differ."""
     def neg(self) -> Tensor:
         """`-x` of each element; integers stay integers, bool is an error."""
-    def neg_(self) -> Tensor:
+    def neg_(self) -> Self:
         """`-x` of each element; integers stay integers, bool is an error."""
     def negative(self) -> Tensor:
         """`-x` of each element; integers stay integers, bool is an error."""
-    def negative_(self) -> Tensor:
+    def negative_(self) -> Self:
         """`-x` of each element; integers stay integers, bool is an error."""
     def nelement(self) -> builtins.int:
         """The number of elements."""
-    def new(self, *args: Any, device: _Device = None) -> Any:
+    def new(self, *args: Any, device: _Device = None) -> Tensor:
         """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
 
             >>> import pullback
             >>> pullback.ones(1).new(2, 3).shape, pullback.ones(1).new([1, 2])
             (pullback.Size([2, 3]), tensor([1., 2.]))
         """
-    def new_empty(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    def new_empty(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """As `new_zeros`: values that do not matter."""
-    def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """One value, of the same dtype, in another shape."""
-    def new_ones(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    def new_ones(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """Ones of the same dtype in another shape."""
-    def new_tensor(self, /, data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, layout: _layout | None = None, pin_memory: Any = False) -> Any:
+    def new_tensor(self, data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, layout: _layout | None = None, pin_memory: builtins.bool = False) -> Tensor:
         """A tensor with a copy of `data`, of this tensor's dtype unless given."""
-    def new_zeros(self, *size: Any, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False) -> Tensor:
+    def new_zeros(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """Zeros of the same dtype in another shape."""
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+    @overload
+    def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
         """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension."""
-    def norm(self, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
+    @overload
+    def nonzero(self, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
+    @overload
+    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any: ...
+    def norm(self, p: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
         """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms."""
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with normal random numbers."""
     def not_equal(self, other: _Operand) -> Tensor:
         """Whether elements differ."""
-    def not_equal_(self, other: _Operand) -> Tensor:
+    def not_equal_(self, other: _Operand) -> Self:
         """Whether elements differ."""
     def numel(self) -> builtins.int:
         """The number of elements."""
-    def numpy(self, *, force: builtins.bool = False) -> Any:
+    def numpy(self, *, force: builtins.bool = False) -> _Array:
         """A NumPy array over the same memory. With `force=True`, also of tensors that require grad."""
     def outer(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     @builtins.property
-    def output_nr(self) -> Any:
+    def output_nr(self) -> builtins.int:
         """Which output of its node this tensor is."""
-    def permute(self, *dims: Any) -> Tensor:
+    def permute(self, *dims: _Ints) -> Tensor:
         """Dimensions in another order."""
-    def pin_memory(self, device: _Device = None) -> Any:
+    def pin_memory(self, device: _Device = None) -> Tensor:
         """The tensor itself: there is no device that memory would be pinned for."""
     def positive(self) -> Tensor:
         """The same values; a tensor that shares nothing with its input where writes are concerned."""
     def pow(self, exponent: _Operand) -> Tensor:
         """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
-    def pow_(self, exponent: _Operand) -> Tensor:
+    def pow_(self, exponent: _Operand) -> Self:
         """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Product over one dimension, or over all."""
-    def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Tensor:
+    def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
         """The same elements in one dimension."""
@@ -1258,34 +1293,34 @@ class Tensor:
         """The real parts, a view; real tensors are their own."""
     def reciprocal(self) -> Tensor:
         """`1 / x` of each element."""
-    def reciprocal_(self) -> Tensor:
+    def reciprocal_(self) -> Self:
         """`1 / x` of each element."""
-    def register_hook(self, /, hook: Any) -> Any:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Calls `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces the gradient."""
-    def register_post_accumulate_grad_hook(self, /, hook: Any) -> Any:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls `hook(tensor)` each time that a gradient was added to this leaf's `.grad`."""
     def relu(self) -> Tensor:
         """`max(x, 0)` of each element."""
-    def relu_(self) -> Tensor:
+    def relu_(self) -> Self:
         """`max(x, 0)` of each element."""
     def remainder(self, other: _Operand) -> Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
-    def remainder_(self, other: _Operand) -> Tensor:
+    def remainder_(self, other: _Operand) -> Self:
         """Remainder with the sign of `other`, as Python's `%`."""
-    def repeat(self, *repeats: Any) -> Tensor:
+    def repeat(self, *repeats: _Ints) -> Tensor:
         """The tensor repeated along its dimensions, new ones in front."""
     @builtins.property
     def requires_grad(self) -> builtins.bool:
         """Whether gradients are recorded for this tensor."""
     @requires_grad.setter
     def requires_grad(self, value: builtins.bool) -> None: ...
-    def requires_grad_(self, requires_grad: builtins.bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: builtins.bool = True) -> Self:
         """Whether gradients are recorded from now on; gives the tensor itself."""
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, *shape: _Ints) -> Tensor:
         """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
-    def resize_(self, /, *size: Any, memory_format: _memory_format | None = None) -> Any:
+    def resize_(self, *size: _Ints, memory_format: _memory_format | None = None) -> Self:
         """Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
         zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
 
@@ -1297,7 +1332,7 @@ class Tensor:
         tensor([[0, 1, 2],
                 [3, 0, 0]])
         """
-    def resize_as_(self, /, the_template: Any, *, memory_format: _memory_format | None = None) -> Any:
+    def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Self:
         """`resize_` to the shape of `the_template`.
 
         >>> import pullback
@@ -1305,14 +1340,14 @@ class Tensor:
         tensor([[0, 1],
                 [2, 3]])
         """
-    def resolve_conj(self, /) -> Any:
+    def resolve_conj(self) -> Tensor:
         """The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself."""
-    def resolve_neg(self, /) -> Any:
+    def resolve_neg(self) -> Tensor:
         """The tensor itself: negation is never delayed."""
-    def retain_grad(self, /) -> Any:
+    def retain_grad(self) -> None:
         """Keeps the gradient of this tensor in `.grad` although it is not a leaf."""
     @builtins.property
-    def retains_grad(self) -> Any:
+    def retains_grad(self) -> builtins.bool:
         """Whether `.grad` is kept although this is not a leaf."""
     def roll(self, shifts: _Ints, dims: _Ints = ()) -> Tensor:
         """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
@@ -1320,25 +1355,25 @@ class Tensor:
         """
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
-    def round_(self, *, decimals: builtins.int = 0) -> Tensor:
+    def round_(self, *, decimals: builtins.int = 0) -> Self:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
     def rsqrt(self) -> Tensor:
         """`1 / sqrt(x)` of each element."""
-    def rsqrt_(self) -> Tensor:
+    def rsqrt_(self) -> Self:
         """`1 / sqrt(x)` of each element."""
     def scatter(self, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
         """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number."""
-    def scatter_(self, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Tensor:
+    def scatter_(self, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None) -> Self:
         """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number."""
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
-    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
+    def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Element `index` of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """A copy of `input` with `src` at an index of a dimension."""
-    def set_(self, /, source: Any = None, storage_offset: Any = None, size: Any = None, stride: Any = None) -> Any:
+    def set_(self, source: Tensor | UntypedStorage | None = None, storage_offset: builtins.int | None = None, size: _Ints | None = None, stride: _Ints | None = None) -> Self:
         """Makes this tensor show the elements of `source`, a tensor of the same dtype or a storage, and share them. With an
         offset, sizes and strides in elements, it shows those of the memory that they name. Without a source it is empty.
 
@@ -1354,35 +1389,38 @@ class Tensor:
         """
     def sgn(self) -> Tensor:
         """The sign of real numbers; complex ones divided by their absolute value, or 0."""
-    def sgn_(self) -> Tensor:
+    def sgn_(self) -> Self:
         """The sign of real numbers; complex ones divided by their absolute value, or 0."""
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-    def share_memory_(self) -> Any:
+    def share_memory_(self) -> NoReturn:
         """Raises RuntimeError: memory is not shared between processes."""
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int16."""
     def sigmoid(self) -> Tensor:
         """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
-    def sigmoid_(self) -> Tensor:
+    def sigmoid_(self) -> Self:
         """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails."""
     def sign(self) -> Tensor:
         """-1, 0 or 1 by the sign of each element."""
-    def sign_(self) -> Tensor:
+    def sign_(self) -> Self:
         """-1, 0 or 1 by the sign of each element."""
     def signbit(self) -> Tensor:
         """Whether elements have their sign bit set."""
     def sin(self) -> Tensor:
         """Sine of each element, in radians."""
-    def sin_(self) -> Tensor:
+    def sin_(self) -> Self:
         """Sine of each element, in radians."""
     def sinh(self) -> Tensor:
         """Hyperbolic sine of each element."""
-    def sinh_(self) -> Tensor:
+    def sinh_(self) -> Self:
         """Hyperbolic sine of each element."""
-    def size(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def size(self, dim: None = None) -> Size:
         """The sizes of all dimensions, or of one."""
+    @overload
+    def size(self, dim: builtins.int) -> builtins.int: ...
     def slice_scatter(self, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1) -> Tensor:
         """A copy of `input` with `src` in a slice of a dimension."""
     def slogdet(self) -> _return_linalg_slogdet:
@@ -1391,49 +1429,52 @@ class Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> _return_sort:
         """Values in order along a dimension, and where they were. NaN counts as the largest."""
-    def split(self, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    def split(self, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces of the sizes listed along a dimension."""
     def sqrt(self) -> Tensor:
         """Square root of each element; NaN below 0."""
-    def sqrt_(self) -> Tensor:
+    def sqrt_(self) -> Self:
         """Square root of each element; NaN below 0."""
     def square(self) -> Tensor:
         """The square of each element; integers stay integers, bools become int64."""
-    def square_(self) -> Tensor:
+    def square_(self) -> Self:
         """The square of each element; integers stay integers, bools become int64."""
     def squeeze(self, dim: _Ints | None = None) -> Tensor:
         """Without the dimensions of size 1 (all, or those named)."""
-    def squeeze_(self, dim: _Ints | None = None) -> Tensor:
+    def squeeze_(self, dim: _Ints | None = None) -> Self:
         """Without the dimensions of size 1 (all, or those named)."""
-    def std(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+    def std(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
     def storage_offset(self) -> builtins.int:
         """Where the first element is in its memory, in elements."""
-    def stride(self, dim: builtins.int | None = None) -> Any:
+    @overload
+    def stride(self, dim: None = None) -> builtins.tuple[builtins.int, ...]:
         """The distances in memory between neighbours along all dimensions, or along one, in elements."""
+    @overload
+    def stride(self, dim: builtins.int) -> builtins.int: ...
     def sub(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
-    def sub_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    def sub_(self, other: _Operand, *, alpha: _Number | None = None) -> Self:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
     def subtract(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
-    def subtract_(self, other: _Operand, *, alpha: _Number | None = None) -> Tensor:
+    def subtract_(self, other: _Operand, *, alpha: _Number | None = None) -> Self:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
     def sum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise."""
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions swapped."""
-    def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Two dimensions swapped."""
     def swapdims(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions swapped."""
-    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Two dimensions swapped."""
     def t(self) -> Tensor:
         """A matrix transposed; 0-d and 1-d tensors stay as they are."""
-    def t_(self) -> Tensor:
+    def t_(self) -> Self:
         """A matrix transposed; 0-d and 1-d tensors stay as they are."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
@@ -1441,19 +1482,24 @@ class Tensor:
         """
     def tan(self) -> Tensor:
         """Tangent of each element, in radians."""
-    def tan_(self) -> Tensor:
+    def tan_(self) -> Self:
         """Tangent of each element, in radians."""
     def tanh(self) -> Tensor:
         """Hyperbolic tangent of each element."""
-    def tanh_(self) -> Tensor:
+    def tanh_(self) -> Self:
         """Hyperbolic tangent of each element."""
-    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: _Ints | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed."""
-    def to(self, /, first: Any = None, second: Any = None, third: Any = None, fourth: Any = None, *, dtype: _dtype | None = None, device: _Device = None, other: Any = None, non_blocking: Any = False, copy: Any = False, memory_format: _memory_format | None = None) -> Any:
+    @overload
+    def to(self, device: _Device = None, dtype: _dtype | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
         unless `copy=True`.
         """
-    def to_dense(self, dtype: _dtype | None = None) -> Any:
+    @overload
+    def to(self, dtype: _dtype, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    @overload
+    def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: _memory_format | None = None) -> Tensor: ...
+    def to_dense(self, dtype: _dtype | None = None) -> Tensor:
         """The tensor itself: all tensors are dense."""
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a 0-d tensor gives a number."""
@@ -1463,26 +1509,29 @@ class Tensor:
         """The sum of the main diagonal of a matrix."""
     def transpose(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions swapped."""
-    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
+    def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Two dimensions swapped."""
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
         """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
-    def tril_(self, diagonal: builtins.int = 0) -> Tensor:
+    def tril_(self, diagonal: builtins.int = 0) -> Self:
         """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
     def triu(self, diagonal: builtins.int = 0) -> Tensor:
         """The part on and above a diagonal of the trailing matrices; zeros elsewhere."""
-    def triu_(self, diagonal: builtins.int = 0) -> Tensor:
+    def triu_(self, diagonal: builtins.int = 0) -> Self:
         """The part on and above a diagonal of the trailing matrices; zeros elsewhere."""
     def true_divide(self, other: _Operand) -> Tensor:
         """`input / other`; integers divide as floats."""
-    def true_divide_(self, other: _Operand) -> Tensor:
+    def true_divide_(self, other: _Operand) -> Self:
         """`input / other`; integers divide as floats."""
     def trunc(self) -> Tensor:
         """Each element without its fraction; integers stay as they are."""
-    def trunc_(self) -> Tensor:
+    def trunc_(self) -> Self:
         """Each element without its fraction; integers stay as they are."""
-    def type(self, /, dtype: _dtype | None = None, *, non_blocking: Any = False) -> Any:
+    @overload
+    def type(self, dtype: None = None, *, non_blocking: builtins.bool = False) -> builtins.str:
         """The name of the tensor type, or the tensor in another dtype."""
+    @overload
+    def type(self, dtype: _dtype | builtins.str | builtins.type[Any], *, non_blocking: builtins.bool = False) -> Tensor: ...
     def type_as(self, other: Tensor) -> Tensor:
         """The same values in the dtype of another tensor."""
     def unbind(self, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1491,48 +1540,57 @@ class Tensor:
         """One dimension as several, of these sizes; one may be -1."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension."""
-    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with uniform random numbers in [from, to)."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """With a dimension of size 1 at `dim`."""
-    def unsqueeze_(self, dim: builtins.int) -> Tensor:
+    def unsqueeze_(self, dim: builtins.int) -> Self:
         """With a dimension of size 1 at `dim`."""
-    def untyped_storage(self, /) -> Any:
+    def untyped_storage(self) -> UntypedStorage:
         """The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held."""
-    def var(self, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
+    def var(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
-    def view(self, *shape: Any) -> Tensor:
-        """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width."""
+    @overload
+    def view(self, *shape: _Ints) -> Tensor:
+        """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width.
+
+        >>> import pullback
+        >>> pullback.arange(4).view(2, 2)
+        tensor([[0, 1],
+                [2, 3]])
+        """
+    @overload
+    def view(self, dtype: _dtype) -> Tensor: ...
     def view_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
-    def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+    def vsplit(self, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
         """Pieces one below the other: along dimension 0 of tensors with two dimensions or more."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
-    def zero_(self, /) -> Any:
+    def zero_(self) -> Self:
         """Sets all elements to zero."""
 
 class UntypedStorage:
     """The bytes that a tensor and all its views lie in. While it is held, writes leave them where they are."""
-    def __copy__(self, /) -> Any: ...
-    def __deepcopy__(self, /, memo: Any) -> Any: ...
+    def __copy__(self) -> Self: ...
+    def __deepcopy__(self, memo: Any, /) -> Self: ...
     def __eq__(self, value: Any, /) -> Any: ...
     def __ge__(self, value: Any, /) -> Any: ...
     def __getitem__(self, key: Any, /) -> Any: ...
     def __gt__(self, value: Any, /) -> Any: ...
-    def __hash__(self, /) -> Any: ...
+    def __hash__(self) -> builtins.int: ...
     def __le__(self, value: Any, /) -> Any: ...
-    def __len__(self, /) -> Any: ...
+    def __len__(self) -> builtins.int: ...
     def __lt__(self, value: Any, /) -> Any: ...
     def __ne__(self, value: Any, /) -> Any: ...
-    def __repr__(self, /) -> Any: ...
-    def data_ptr(self, /) -> Any:
+    def __repr__(self) -> builtins.str: ...
+    def data_ptr(self) -> builtins.int:
         """The address of the first byte."""
-    def element_size(self, /) -> Any:
+    def element_size(self) -> builtins.int:
         """1: storages have no type."""
-    def nbytes(self, /) -> Any:
+    def nbytes(self) -> builtins.int:
         """The number of bytes."""
-    def size(self, /) -> Any:
+    def size(self) -> builtins.int:
         """The number of bytes."""
     def tolist(self, /) -> Any:
         """The bytes as numbers."""
@@ -1547,21 +1605,21 @@ class Generator:
     >>> bool((a == pullback.rand(3, generator=g)).all())
     True"""
     def __new__(cls, device: _Device = None) -> Generator: ...
-    def clone_state(self, /) -> Any: ...
-    def get_state(self, /) -> Any:
+    def clone_state(self) -> Generator: ...
+    def get_state(self) -> Tensor:
         """The state as bytes, for `set_state`."""
     def initial_seed(self) -> builtins.int: ...
     def manual_seed(self, seed: builtins.int) -> Generator:
         """Starts over from a seed; returns the generator."""
     def seed(self) -> builtins.int:
         """Takes a new seed from the system and returns it."""
-    def set_state(self, /, state: Any) -> Any: ...
+    def set_state(self, state: Tensor) -> Generator: ...
 
 class FunctionApply:
     """`Function.apply` of one class."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __new__(cls, *args: Any, **kwargs: Any) -> FunctionApply: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
     def rules(self, /) -> Any:
         """For each rule: "written", "derived from …", "generated", "missing"."""
 
@@ -1571,73 +1629,84 @@ class FunctionCtx:
 
     A ctx with such attributes becomes one of a derived class, which alone looks them up: for most there are none, and
     reading an attribute in vain costs more than all else that a ctx does."""
+    def __getattr__(self, name: builtins.str) -> Any: ...
+    def __setattr__(self, name: builtins.str, value: Any) -> None: ...
     def _adopted(self, /, name: Any) -> Any:
         """An attribute that holds saved tensors."""
-    def _forget(self, /, name: Any) -> Any:
+    def _forget(self, name: builtins.str) -> builtins.bool:
         """Takes away an attribute that holds saved tensors; False if there is none of this name. A rule that runs loses it for
         itself: other levels, whose rules have the same ctx, keep it.
         """
     @builtins.property
     def _history(self) -> Any:
         """All tensors that the running rule can read."""
-    def mark_dirty(self, /, *args: Any) -> Any:
+    def mark_dirty(self, *args: Tensor) -> None:
         """Declares inputs that the forward changed in place; it must return them."""
-    def mark_non_differentiable(self, /, *args: Any) -> Any:
+    def mark_non_differentiable(self, *args: Tensor) -> None:
         """Declares outputs that carry no derivative."""
     @builtins.property
-    def needs_input_grad(self) -> Any:
+    def needs_input_grad(self) -> builtins.tuple[builtins.bool, ...]:
         """For each argument of the function, whether a gradient is asked for."""
-    def save_for_backward(self, /, *tensors: Any) -> Any:
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors (or None) for `backward`. A second call replaces the first."""
-    def save_for_forward(self, /, *tensors: Any) -> Any:
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
         """Keeps tensors (or None) for `jvp`. A second call replaces the first."""
     @builtins.property
-    def saved_tensors(self) -> Any:
+    def saved_tensors(self) -> builtins.tuple[Tensor, ...]:
         """What was saved, in `backward` and `jvp`."""
-    def set_materialize_grads(self, /, value: Any) -> Any:
+    def set_materialize_grads(self, value: builtins.bool) -> None:
         """Whether missing gradients are given to `backward` and `jvp` as zeros (the default) or as None."""
 
 class VmapInfo:
     """What a vmap staticmethod is told of the batch."""
     @builtins.property
-    def batch_size(self) -> Any: ...
+    def batch_size(self) -> builtins.int: ...
     @builtins.property
-    def randomness(self) -> Any: ...
+    def randomness(self) -> builtins.str: ...
 
 class no_grad:
     """Nothing is recorded inside: `with no_grad():`, or `@no_grad()` on a function."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, orig_func: Any = None) -> no_grad: ...
-    def clone(self, /) -> Any:
+    def __call__(self, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
+    @overload
+    def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> no_grad: ...
+    def clone(self) -> Self:
         """Another manager of the same kind."""
 
 class enable_grad:
     """Recording is on inside, also within `no_grad`."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, orig_func: Any = None) -> enable_grad: ...
-    def clone(self, /) -> Any:
+    def __call__(self, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
+    @overload
+    def __new__(cls, orig_func: _F) -> _F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, orig_func: None = None) -> enable_grad: ...
+    def clone(self) -> Self:
         """Another manager of the same kind."""
 
 class set_grad_enabled:
     """Turns recording on or off at once; as a context manager, until the block ends."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, mode: Any) -> set_grad_enabled: ...
-    def clone(self, /) -> Any:
+    def __call__(self, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
+    def __new__(cls, mode: builtins.bool) -> set_grad_enabled: ...
+    def clone(self) -> Self:
         """Another manager of the same kind."""
 
 class inference_mode:
     """As `no_grad`, and `enable_grad` has no effect inside: what is computed is never recorded. Tensors that are made inside
     say so by `is_inference()`; they may be used anywhere. `inference_mode(False)` ends the mode for a block."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, mode: Any = None) -> inference_mode: ...
+    def __call__(self, orig_func: _F, /) -> _F: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
+    @overload
+    def __new__(cls, mode: _F) -> _F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, mode: builtins.bool | None = None) -> inference_mode: ...
 
 class _return_cummax(NamedTuple):
     values: Tensor
@@ -1749,7 +1818,7 @@ channels_last: memory_format
 
 channels_last_3d: memory_format
 
-def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+def as_strided(input: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
     """The elements of the memory of `input` that sizes, strides and an offset name, as a view.
 
     >>> import pullback
@@ -1761,7 +1830,7 @@ def as_strided(input: Any, size: Any, stride: Any, storage_offset: Any = None) -
 def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A new tensor with a copy of `data`: a number, nested sequences of numbers, an array, a tensor."""
 
-def from_numpy(ndarray: Any) -> Tensor:
+def from_numpy(ndarray: _Array, /) -> Tensor:
     """A tensor over the memory of a NumPy array: writes go both ways."""
 
 def as_tensor(data: Any, dtype: _dtype | None = None, device: _Device = None) -> Tensor:
@@ -1770,7 +1839,7 @@ def as_tensor(data: Any, dtype: _dtype | None = None, device: _Device = None) ->
 def asarray(obj: Any, *, dtype: _dtype | None = None, device: _Device = None, copy: builtins.bool | None = None, requires_grad: builtins.bool = False) -> Tensor:
     """`obj` as a tensor. It shares memory with tensors, NumPy arrays, DLPack objects and buffers, unless `copy=True`."""
 
-def frombuffer(buffer: Any, *, dtype: _dtype | None, count: Any = ..., offset: Any = 0, requires_grad: builtins.bool = False) -> Any:
+def frombuffer(buffer: Any, *, dtype: _dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
     """A 1-d tensor over the memory of an object with the buffer protocol."""
 
 default_generator: Generator
@@ -1794,7 +1863,7 @@ def set_num_threads(num_threads: builtins.int) -> None:
 def get_num_threads() -> builtins.int:
     """How many threads kernels use."""
 
-def empty_cache() -> Any:
+def empty_cache() -> None:
     """Gives cached memory back to the system."""
 
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -1813,7 +1882,7 @@ def equal(input: Tensor, other: Tensor) -> builtins.bool:
     True
     """
 
-def is_tensor(obj: Any) -> builtins.bool:
+def is_tensor(obj: Any) -> TypeIs[Tensor]:
     """Whether an object is a tensor.
 
     >>> import pullback
@@ -1821,7 +1890,7 @@ def is_tensor(obj: Any) -> builtins.bool:
     (True, False)
     """
 
-def is_storage(obj: Any) -> Any:
+def is_storage(obj: Any) -> builtins.bool:
     """Whether an object is a storage, as `Tensor.untyped_storage` gives it.
 
     >>> import pullback
@@ -1829,7 +1898,7 @@ def is_storage(obj: Any) -> Any:
     True
     """
 
-def is_floating_point(input: Any) -> Any:
+def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether a tensor's dtype is one of real floating point numbers.
 
     >>> import pullback
@@ -1837,7 +1906,7 @@ def is_floating_point(input: Any) -> Any:
     False
     """
 
-def is_complex(input: Any) -> Any:
+def is_complex(input: Tensor) -> builtins.bool:
     """Whether a tensor's dtype is one of complex numbers.
 
     >>> import pullback
@@ -1845,7 +1914,7 @@ def is_complex(input: Any) -> Any:
     False
     """
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
+def from_dlpack(ext_tensor: Any, *, device: _Device = None, copy: builtins.bool | None = None) -> Tensor:
     """A tensor over the memory of another library's array, which has `__dlpack__`, or of a DLPack capsule."""
 
 def to_dlpack(tensor: Any) -> Any:
@@ -1854,31 +1923,31 @@ def to_dlpack(tensor: Any) -> Any:
 def is_grad_enabled() -> builtins.bool:
     """Whether tapes record on this thread."""
 
-def is_inference_mode_enabled() -> Any:
+def is_inference_mode_enabled() -> builtins.bool:
     """Whether `inference_mode` is on."""
 
-def is_inference(input: Any) -> Any:
+def is_inference(input: Tensor) -> builtins.bool:
     """Whether a tensor was made in inference mode."""
 
-def is_anomaly_enabled() -> Any:
+def is_anomaly_enabled() -> builtins.bool:
     """Whether recorded operators remember where they were called."""
 
-def is_anomaly_check_nan_enabled() -> Any:
+def is_anomaly_check_nan_enabled() -> builtins.bool:
     """Whether `backward` stops at gradients that are not numbers."""
 
 def _rebuild_tensor(*args: Any, **kwargs: Any) -> Any:
     """A tensor from its bytes: what unpickling calls."""
 
-def set_printoptions(precision: Any = None, threshold: Any = None, edgeitems: Any = None, linewidth: Any = None, profile: Any = None, sci_mode: Any = None) -> Any:
+def set_printoptions(precision: builtins.int | None = None, threshold: builtins.float | None = None, edgeitems: builtins.int | None = None, linewidth: builtins.int | None = None, profile: builtins.str | None = None, sci_mode: builtins.bool | None = None) -> None:
     """Sets how tensors are printed; what is not given stays. `profile` is 'default', 'short' or 'full'."""
 
-def get_printoptions() -> Any:
+def get_printoptions() -> builtins.dict[builtins.str, Any]:
     """How tensors are printed."""
 
 def _restore_transform(name: Any, args: Any, kwargs: Any) -> Any:
     """The transform that a pickle describes."""
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+def vmap(func: Callable[_P, _T], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[_P, _T]:
     """Returns a function that runs `func` on all members of a batch at once, without a loop.
 
     Args:
@@ -1929,7 +1998,7 @@ func: Any
 
 optim: Any
 
-def remainder(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def remainder(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Remainder with the sign of `other`, as Python's `%`.
 
     >>> import pullback
@@ -1937,7 +2006,7 @@ def remainder(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def fmod(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def fmod(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Remainder with the sign of `input`, as C's `fmod`.
 
     >>> import pullback
@@ -1945,7 +2014,7 @@ def fmod(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([-1.])
     """
 
-def atan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def atan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Angle of the point (other, input), in radians, by the signs of both.
 
     >>> import pullback
@@ -1953,7 +2022,7 @@ def atan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arctan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Angle of the point (other, input), in radians, by the signs of both.
 
     >>> import pullback
@@ -1961,7 +2030,7 @@ def arctan2(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def maximum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def maximum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The larger of both; NaN if one is NaN. Ties share the derivative.
 
     >>> import pullback
@@ -1969,7 +2038,7 @@ def maximum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([3, 5])
     """
 
-def minimum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def minimum(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The smaller of both; NaN if one is NaN. Ties share the derivative.
 
     >>> import pullback
@@ -1977,7 +2046,7 @@ def minimum(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([1, 2])
     """
 
-def hypot(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def hypot(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input² + other²)` without overflow.
 
     >>> import pullback
@@ -1985,7 +2054,7 @@ def hypot(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([5.])
     """
 
-def logaddexp(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`log(exp(input) + exp(other))` without overflow.
 
     >>> import pullback
@@ -1993,7 +2062,7 @@ def logaddexp(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([0.6931])
     """
 
-def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
+def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -2001,7 +2070,7 @@ def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: 
     tensor([2., 3.])
     """
 
-def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
+def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
 
     >>> import pullback
@@ -2009,7 +2078,7 @@ def sub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: 
     tensor([0., 1.])
     """
 
-def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
+def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`.
 
     >>> import pullback
@@ -2017,7 +2086,7 @@ def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, 
     tensor([0., 1.])
     """
 
-def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Any = None) -> Tensor:
+def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`other - alpha * input`.
 
     >>> import pullback
@@ -2025,7 +2094,7 @@ def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out:
     tensor([ 0., -1.])
     """
 
-def mul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def mul(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -2033,7 +2102,7 @@ def mul(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([3., 6.])
     """
 
-def multiply(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def multiply(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input * other`, with broadcasting and type promotion.
 
     >>> import pullback
@@ -2041,7 +2110,7 @@ def multiply(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([3., 6.])
     """
 
-def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Any = None) -> Tensor:
+def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
 
     >>> import pullback
@@ -2049,7 +2118,7 @@ def div(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None 
     tensor([ 1, -2])
     """
 
-def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Any = None) -> Tensor:
+def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """`input / other`. Integers divide as floats, unless `rounding_mode` is 'floor' or 'trunc'.
 
     >>> import pullback
@@ -2057,7 +2126,7 @@ def divide(input: _Operand, other: _Operand, *, rounding_mode: builtins.str | No
     tensor([ 1, -2])
     """
 
-def true_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def true_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input / other`; integers divide as floats.
 
     >>> import pullback
@@ -2065,7 +2134,7 @@ def true_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([1.5000])
     """
 
-def floor_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def floor_divide(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """The quotient rounded down.
 
     >>> import pullback
@@ -2073,7 +2142,7 @@ def floor_divide(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor
     tensor([-2])
     """
 
-def pow(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
+def pow(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error.
 
     >>> import pullback
@@ -2081,7 +2150,7 @@ def pow(input: _Operand, exponent: _Operand, *, out: Any = None) -> Tensor:
     tensor([1., 4., 9.])
     """
 
-def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Any = None) -> _dtype:
+def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Sequence[Tensor] | None = None) -> _dtype:
     """The dtype that arithmetic of two tensors or numbers gives.
 
     >>> import pullback
@@ -2089,7 +2158,7 @@ def result_type(tensor1: _Operand, tensor2: _Operand, *, out: Any = None) -> _dt
     pullback.float32
     """
 
-def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Any = None) -> Tensor:
+def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input + weight * (end - input)`.
 
     >>> import pullback
@@ -2097,7 +2166,8 @@ def lerp(input: Tensor, end: Tensor, weight: _Operand, *, out: Any = None) -> Te
     tensor([2.5000])
     """
 
-def where(condition: Tensor, input: _Operand | None = None, other: _Operand | None = None, *, out: Any = None) -> Any:
+@overload
+def where(condition: Tensor, input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input` where `condition` holds, `other` elsewhere; all broadcast. With the condition alone: the indices of its
     non-zero elements, one tensor per dimension.
 
@@ -2105,6 +2175,8 @@ def where(condition: Tensor, input: _Operand | None = None, other: _Operand | No
     >>> pullback.where(pullback.tensor([True, False]), 1.0, 2.0)
     tensor([1., 2.])
     """
+@overload
+def where(condition: Tensor, input: None = None, other: None = None, *, out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]: ...
 
 def clamp_(input: Tensor, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
@@ -2122,7 +2194,7 @@ def clip_(input: Tensor, min: _Operand | None = None, max: _Operand | None = Non
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -2130,7 +2202,7 @@ def clamp(input: Tensor, min: _Operand | None = None, max: _Operand | None = Non
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Any = None) -> Tensor:
+def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None, *, out: Tensor | None = None) -> Tensor:
     """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors.
 
     >>> import pullback
@@ -2138,22 +2210,22 @@ def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def bitwise_and(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Bitwise and of integers; of bools, logical and."""
 
-def bitwise_or(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def bitwise_or(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Bitwise or of integers; of bools, logical or."""
 
-def bitwise_xor(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def bitwise_xor(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Bitwise exclusive or of integers; of bools, logical exclusive or."""
 
-def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def bitwise_left_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input << other` of integers."""
 
-def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Any = None) -> Tensor:
+def bitwise_right_shift(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input >> other` of integers; the sign is kept."""
 
-def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False, *, out: Any = None) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
     NaN with `equal_nan`.
 
@@ -2162,7 +2234,7 @@ def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: bu
     tensor([ True, False])
     """
 
-def logical_not(input: Tensor, *, out: Any = None) -> Tensor:
+def logical_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are zero (or false).
 
     >>> import pullback
@@ -2170,7 +2242,7 @@ def logical_not(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def isnan(input: Tensor, *, out: Any = None) -> Tensor:
+def isnan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are NaN.
 
     >>> import pullback
@@ -2178,7 +2250,7 @@ def isnan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def isinf(input: Tensor, *, out: Any = None) -> Tensor:
+def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are infinite.
 
     >>> import pullback
@@ -2186,7 +2258,7 @@ def isinf(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
+def isfinite(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are neither infinite nor NaN.
 
     >>> import pullback
@@ -2194,7 +2266,7 @@ def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def signbit(input: Tensor, *, out: Any = None) -> Tensor:
+def signbit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements have their sign bit set.
 
     >>> import pullback
@@ -2202,7 +2274,7 @@ def signbit(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def bitwise_not(input: Tensor, *, out: Any = None) -> Tensor:
+def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Bitwise not; of bools, logical not.
 
     >>> import pullback
@@ -2210,7 +2282,7 @@ def bitwise_not(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1, -2])
     """
 
-def eq(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def eq(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements are equal.
 
     >>> import pullback
@@ -2218,7 +2290,7 @@ def eq(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def ne(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def ne(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -2226,7 +2298,7 @@ def ne(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def not_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def not_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements differ.
 
     >>> import pullback
@@ -2234,7 +2306,7 @@ def not_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def lt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def lt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -2242,7 +2314,7 @@ def lt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def less(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def less(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are less than those of the second.
 
     >>> import pullback
@@ -2250,7 +2322,7 @@ def less(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def le(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def le(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -2258,7 +2330,7 @@ def le(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def less_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def less_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are at most those of the second.
 
     >>> import pullback
@@ -2266,7 +2338,7 @@ def less_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([ True, False])
     """
 
-def gt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def gt(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -2274,7 +2346,7 @@ def gt(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def greater(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def greater(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are greater than those of the second.
 
     >>> import pullback
@@ -2282,7 +2354,7 @@ def greater(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def ge(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def ge(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -2290,7 +2362,7 @@ def ge(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def greater_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def greater_equal(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether elements of the first are at least those of the second.
 
     >>> import pullback
@@ -2298,7 +2370,7 @@ def greater_equal(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_and(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def logical_and(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether both are non-zero.
 
     >>> import pullback
@@ -2306,7 +2378,7 @@ def logical_and(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_or(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def logical_or(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether at least one is non-zero.
 
     >>> import pullback
@@ -2314,7 +2386,7 @@ def logical_or(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def logical_xor(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
+def logical_xor(input: Tensor, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Whether exactly one is non-zero.
 
     >>> import pullback
@@ -2322,7 +2394,7 @@ def logical_xor(input: Tensor, other: _Operand, *, out: Any = None) -> Tensor:
     tensor([False, False])
     """
 
-def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers with these real and imaginary parts, which broadcast.
 
     >>> import pullback
@@ -2330,7 +2402,7 @@ def complex(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.+2.j])
     """
 
-def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex numbers with these absolute values and angles (in radians), which broadcast.
 
     >>> import pullback
@@ -2378,7 +2450,7 @@ def conj(input: Tensor) -> Tensor:
     tensor([1.-2.j])
     """
 
-def conj_physical(input: Tensor, *, out: Any = None) -> Tensor:
+def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate in memory of its own; real tensors are their own.
 
     >>> import pullback
@@ -2395,7 +2467,7 @@ def adjoint(input: Tensor) -> Tensor:
             [2.-0.j]])
     """
 
-def isreal(input: Tensor, *, out: Any = None) -> Tensor:
+def isreal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether elements have no imaginary part.
 
     >>> import pullback
@@ -2403,7 +2475,7 @@ def isreal(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([False,  True])
     """
 
-def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A copy that shares no memory with its input; differentiable.
 
     >>> import pullback
@@ -2411,7 +2483,7 @@ def clone(input: Tensor, *, memory_format: _memory_format | None = None, out: An
     tensor([1.])
     """
 
-def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of this shape filled with one value. The dtype is that of the value unless given.
 
     >>> import pullback
@@ -2419,7 +2491,7 @@ def full(size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, layou
     tensor([3., 3.])
     """
 
-def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def zeros(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of zeros.
 
     >>> import pullback
@@ -2427,7 +2499,7 @@ def zeros(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None
     tensor([0., 0.])
     """
 
-def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def ones(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor of ones.
 
     >>> import pullback
@@ -2435,7 +2507,7 @@ def ones(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None,
     tensor([1., 1.])
     """
 
-def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def empty(*size: _Ints, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """A tensor whose values do not matter. Ours are zeros, so that programs are reproducible.
 
     >>> import pullback
@@ -2443,7 +2515,7 @@ def empty(*size: Any, dtype: _dtype | None = None, layout: _layout | None = None
     pullback.Size([2, 3])
     """
 
-def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Zeros with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -2451,7 +2523,7 @@ def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | 
     tensor([0, 0])
     """
 
-def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Ones with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -2459,10 +2531,10 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | N
     tensor([1, 1])
     """
 
-def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """As `zeros_like`: values that do not matter."""
 
-def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """One value with the shape and dtype of another tensor.
 
     >>> import pullback
@@ -2470,7 +2542,7 @@ def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None
     tensor([7, 7])
     """
 
-def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """`start, start + step, …` below `end`. With one argument, `0, 1, …, start - 1`. Floats give the default float.
 
     >>> import pullback
@@ -2478,7 +2550,7 @@ def arange(start: _Number = 0, end: _Number | None = None, step: _Number = 1, *,
     tensor([1, 3, 5])
     """
 
-def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """`steps` evenly spaced values from `start` to `end`, both included.
 
     >>> import pullback
@@ -2486,7 +2558,7 @@ def linspace(start: _Operand, end: _Operand, steps: builtins.int, *, dtype: _dty
     tensor([0.0000, 0.5000, 1.0000])
     """
 
-def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """The identity matrix with `n` rows and `m` (or `n`) columns.
 
     >>> import pullback
@@ -2495,7 +2567,7 @@ def eye(n: builtins.int, m: builtins.int | None = None, *, dtype: _dtype | None 
             [0., 1.]])
     """
 
-def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def scalar_tensor(s: _Number, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A number as a 0-d tensor."""
 
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
@@ -2506,7 +2578,7 @@ def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, di
     tensor([1, 4])
     """
 
-def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal.
 
     >>> import pullback
@@ -2515,7 +2587,7 @@ def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tenso
             [0, 2]])
     """
 
-def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, *, out: Any = None) -> Tensor:
+def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, *, out: Tensor | None = None) -> Tensor:
     """Matrices with the last dimension as a diagonal.
 
     >>> import pullback
@@ -2524,7 +2596,7 @@ def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2,
             [0, 2]])
     """
 
-def trace(input: Tensor, *, out: Any = None) -> Tensor:
+def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of the main diagonal of a matrix.
 
     >>> import pullback
@@ -2532,7 +2604,7 @@ def trace(input: Tensor, *, out: Any = None) -> Tensor:
     tensor(5.)
     """
 
-def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The part on and below a diagonal of the trailing matrices; zeros elsewhere.
 
     >>> import pullback
@@ -2541,7 +2613,7 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tenso
             [1., 1.]])
     """
 
-def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tensor:
+def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The part on and above a diagonal of the trailing matrices; zeros elsewhere.
 
     >>> import pullback
@@ -2550,7 +2622,7 @@ def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Any = None) -> Tenso
             [0., 1.]])
     """
 
-def einsum(equation: builtins.str, *operands: Any, out: Any = None) -> Tensor:
+def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """Sum of products over labelled dimensions, in Einstein's convention.
 
     >>> import pullback
@@ -2558,7 +2630,7 @@ def einsum(equation: builtins.str, *operands: Any, out: Any = None) -> Tensor:
     tensor([3., 3.])
     """
 
-def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or
     the two lists of dimensions given.
 
@@ -2567,7 +2639,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor
     pullback.Size([2, 4])
     """
 
-def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Any = None) -> Tensor:
+def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
 
     >>> import pullback
@@ -2576,7 +2648,7 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: buil
             [4, 3]])
     """
 
-def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None, out: Any = None) -> Tensor:
+def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | None = None, *, value: _Operand | None = None, reduce: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
 
     >>> import pullback
@@ -2584,7 +2656,7 @@ def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: _Operand | Non
     tensor([0., 0., 5.])
     """
 
-def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Any = None) -> Tensor:
+def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on.
 
     >>> import pullback
@@ -2592,7 +2664,7 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *,
     tensor([0., 0., 2.])
     """
 
-def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Any = None) -> Tensor:
+def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The members of a dimension that a vector of indices names.
 
     >>> import pullback
@@ -2600,7 +2672,7 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Any = 
     tensor([7, 5])
     """
 
-def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Any = None) -> Tensor:
+def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `alpha * source` added to the members of a dimension that `index` names.
 
     >>> import pullback
@@ -2608,7 +2680,7 @@ def index_add(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *
     tensor([2., 0., 0.])
     """
 
-def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False) -> Tensor:
+def index_put_(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
 
     >>> import pullback
@@ -2616,7 +2688,7 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: builtins
     tensor([0., 4., 0.])
     """
 
-def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.bool = False, *, out: Any = None) -> Tensor:
+def index_put(input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.
 
     >>> import pullback
@@ -2624,7 +2696,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: builtins.
     tensor([0., 4., 0.])
     """
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Any = None) -> Tensor:
+def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
     input if no dimension is named.
 
@@ -2633,7 +2705,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = No
     tensor([[1, 2, 3]])
     """
 
-def masked_fill(input: Tensor, mask: Tensor, value: _Operand, *, out: Any = None) -> Tensor:
+def masked_fill(input: Tensor, mask: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
     """`input` with `value` (a number or 0-d tensor) where `mask` is true.
 
     >>> import pullback
@@ -2641,10 +2713,11 @@ def masked_fill(input: Tensor, mask: Tensor, value: _Operand, *, out: Any = None
     tensor([9, 2])
     """
 
-def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
+def masked_select(input: Tensor, mask: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements of `input` where `mask` is true, in row-major order, after broadcasting both."""
 
-def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Any = None) -> Any:
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | None = None) -> Tensor:
     """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension.
 
     >>> import pullback
@@ -2652,8 +2725,12 @@ def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Any = None) 
     tensor([[1],
             [2]])
     """
+@overload
+def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]: ...
+@overload
+def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Sequence[Tensor] | None = None) -> Any: ...
 
-def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2661,7 +2738,7 @@ def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) ->
     tensor([1, 2, 3])
     """
 
-def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2669,7 +2746,7 @@ def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None)
     tensor([1, 2, 3])
     """
 
-def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.
 
     >>> import pullback
@@ -2677,7 +2754,7 @@ def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = 
     tensor([1, 2, 3])
     """
 
-def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) -> Tensor:
+def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors of equal shape joined along a new dimension.
 
     >>> import pullback
@@ -2686,7 +2763,7 @@ def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Any = None) 
             [3, 4]])
     """
 
-def split(tensor: Tensor, split_size_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def split(tensor: Tensor, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed.
 
     >>> import pullback
@@ -2713,7 +2790,7 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
 
-def inverse(A: Tensor, *, out: Any = None) -> Tensor:
+def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. Singular ones raise `LinAlgError`.
 
     >>> import pullback
@@ -2721,7 +2798,7 @@ def inverse(A: Tensor, *, out: Any = None) -> Tensor:
     tensor([[0.5000]])
     """
 
-def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_linalg_slogdet:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback
@@ -2729,7 +2806,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
     tensor(0.)
     """
 
-def logdet(input: Tensor, *, out: Any = None) -> Tensor:
+def logdet(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the determinant: NaN where that is negative, -inf where it is 0.
 
     >>> import pullback
@@ -2737,7 +2814,7 @@ def logdet(input: Tensor, *, out: Any = None) -> Tensor:
     tensor(0.)
     """
 
-def det(A: Tensor, *, out: Any = None) -> Tensor:
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices.
 
     >>> import pullback
@@ -2745,7 +2822,7 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     tensor(2.)
     """
 
-def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
+def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential `Σ Aᵏ / k!` of square matrices.
 
     >>> import pullback
@@ -2754,7 +2831,7 @@ def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
             [0., 1.]])
     """
 
-def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
     >>> import pullback
@@ -2762,7 +2839,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     pullback.Size([2])
     """
 
-def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+def mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of two matrices.
 
     >>> import pullback
@@ -2770,7 +2847,7 @@ def mm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     pullback.Size([2, 4])
     """
 
-def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
+def bmm(input: Tensor, mat2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Products of two batches of matrices.
 
     >>> import pullback
@@ -2778,7 +2855,7 @@ def bmm(input: Tensor, mat2: Tensor, *, out: Any = None) -> Tensor:
     pullback.Size([5, 2, 4])
     """
 
-def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
+def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Product of a matrix and a vector.
 
     >>> import pullback
@@ -2786,7 +2863,7 @@ def mv(input: Tensor, vec: Tensor, *, out: Any = None) -> Tensor:
     tensor([3., 3.])
     """
 
-def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
+def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inner product of two vectors.
 
     >>> import pullback
@@ -2794,7 +2871,7 @@ def dot(input: Tensor, tensor: Tensor, *, out: Any = None) -> Tensor:
     tensor(11.)
     """
 
-def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
+def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Outer product of two vectors.
 
     >>> import pullback
@@ -2803,7 +2880,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
             [6, 8]])
     """
 
-def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
+def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Outer product of two vectors.
 
     >>> import pullback
@@ -2812,16 +2889,16 @@ def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
             [6, 8]])
     """
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
 
-def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Any = None) -> Tensor:
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
 
-def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
+def norm(input: Tensor, p: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms.
 
     >>> import pullback
@@ -2829,10 +2906,10 @@ def norm(input: Tensor, p: Any = None, dim: Any = None, keepdim: builtins.bool =
     tensor(5.)
     """
 
-def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Any = None) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference."""
 
-def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def rand(*size: _Ints, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform random numbers in [0, 1).
 
     >>> import pullback
@@ -2840,7 +2917,7 @@ def rand(*size: Any, generator: Generator | None = None, dtype: _dtype | None = 
     pullback.Size([2, 3])
     """
 
-def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def randn(*size: _Ints, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """Standard normal random numbers.
 
     >>> import pullback
@@ -2848,13 +2925,13 @@ def randn(*size: Any, generator: Generator | None = None, dtype: _dtype | None =
     pullback.Size([2, 3])
     """
 
-def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform random numbers in [0, 1) with the shape and dtype of another tensor."""
 
-def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Standard normal random numbers with the shape and dtype of another tensor."""
 
-def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
 
     >>> import pullback
@@ -2862,12 +2939,12 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: G
     pullback.int64
     """
 
-def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Any = None) -> Tensor:
+def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     `randint_like(x, low, high)`.
     """
 
-def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device = None, requires_grad: builtins.bool = False, pin_memory: Any = None, out: Any = None) -> Tensor:
+def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """A random permutation of 0 … n - 1.
 
     >>> import pullback
@@ -2875,7 +2952,7 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dty
     tensor([0, 1, 2, 3])
     """
 
-def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device = None, requires_grad: builtins.bool = False, out: Any = None) -> Tensor:
+def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
 
     >>> import pullback
@@ -2883,7 +2960,7 @@ def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, ge
     pullback.Size([3])
     """
 
-def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
+def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that each element gives, else 0.
 
     >>> import pullback
@@ -2891,7 +2968,7 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Gene
     tensor([0., 1.])
     """
 
-def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Any = None) -> Tensor:
+def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """`num_samples` indices drawn by the weights in each row.
 
     >>> import pullback
@@ -2899,7 +2976,7 @@ def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.
     tensor([1])
     """
 
-def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise.
 
     >>> import pullback
@@ -2907,7 +2984,7 @@ def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False,
     tensor([4., 6.])
     """
 
-def nansum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def nansum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Sum that takes NaN as zero, over the given dimensions, or over all.
 
     >>> import pullback
@@ -2915,7 +2992,7 @@ def nansum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = Fal
     tensor(3.)
     """
 
-def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given.
 
     >>> import pullback
@@ -2923,7 +3000,7 @@ def mean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False
     tensor(2.)
     """
 
-def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Product over one dimension, or over all.
 
     >>> import pullback
@@ -2931,7 +3008,7 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
     tensor(6.)
     """
 
-def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -2939,7 +3016,7 @@ def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out:
     tensor([5., 3.])
     """
 
-def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -2947,7 +3024,7 @@ def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out:
     tensor([1., 2.])
     """
 
-def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
 
     >>> import pullback
@@ -2955,7 +3032,7 @@ def all(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False,
     tensor(False)
     """
 
-def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8.
 
     >>> import pullback
@@ -2963,7 +3040,7 @@ def any(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False,
     tensor(True)
     """
 
-def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Any = None) -> Tensor:
+def var(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
 
     >>> import pullback
@@ -2971,7 +3048,7 @@ def var(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, k
     tensor(1.)
     """
 
-def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Any = None) -> Tensor:
+def std(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given).
 
     >>> import pullback
@@ -2979,7 +3056,7 @@ def std(input: Tensor, dim: Any = None, unbiased: builtins.bool | None = None, k
     tensor(1.)
     """
 
-def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """`log(sum(exp(input)))` over the given dimensions, without overflow.
 
     >>> import pullback
@@ -2995,7 +3072,7 @@ def detach(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *shape: _Ints) -> Tensor:
     """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it.
 
     >>> import pullback
@@ -3024,10 +3101,10 @@ def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
             [1, 2]])
     """
 
-def broadcast_tensors(*tensors: Any, out: Any = None) -> builtins.tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor], out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
     """All tensors broadcast to their common shape."""
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *dims: _Ints) -> Tensor:
     """Dimensions in another order.
 
     >>> import pullback
@@ -3100,7 +3177,7 @@ def narrow(input: Tensor, dim: builtins.int, start: builtins.int, length: builti
 def select(input: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """Element `index` of a dimension, without that dimension."""
 
-def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along `dim`, without overflow.
 
     >>> import pullback
@@ -3108,7 +3185,7 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, ou
     tensor([0.5000, 0.5000])
     """
 
-def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax along `dim`, without overflow.
 
     >>> import pullback
@@ -3116,7 +3193,7 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     tensor([-0.6931, -0.6931])
     """
 
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> _return_sort:
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_sort:
     """Values in order along a dimension, and where they were. NaN counts as the largest.
 
     >>> import pullback
@@ -3124,7 +3201,7 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     tensor([1, 2, 0])
     """
 
-def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Any = None) -> Tensor:
+def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """The indices that sort a dimension.
 
     >>> import pullback
@@ -3132,7 +3209,7 @@ def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = F
     tensor([1, 2, 0])
     """
 
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Any = None) -> _return_topk:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_topk:
     """The `k` largest (or smallest) values along a dimension, and where they were.
 
     >>> import pullback
@@ -3140,23 +3217,37 @@ def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builti
     tensor([3., 2.])
     """
 
-def max(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None, out: Any = None) -> Any:
+@overload
+def max(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor:
     """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`.
 
     >>> import pullback
     >>> pullback.max(pullback.tensor([3.0, 1.0, 2.0]))
     tensor(3.)
     """
+@overload
+def max(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None, out: Sequence[Tensor] | None = None) -> _return_max: ...
+@overload
+def max(input: Tensor, dim: Tensor, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def max(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: Tensor, out: Tensor | None = None) -> Tensor: ...
 
-def min(input: Tensor, dim: Any = None, keepdim: builtins.bool = False, *, other: Tensor | None = None, out: Any = None) -> Any:
+@overload
+def min(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor:
     """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`.
 
     >>> import pullback
     >>> pullback.min(pullback.tensor([3.0, 1.0, 2.0]))
     tensor(1.)
     """
+@overload
+def min(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, other: None = None, out: Sequence[Tensor] | None = None) -> _return_min: ...
+@overload
+def min(input: Tensor, dim: Tensor, keepdim: builtins.bool = False, *, other: None = None, out: Tensor | None = None) -> Tensor: ...
+@overload
+def min(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, other: Tensor, out: Tensor | None = None) -> Tensor: ...
 
-def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is: in the flattened tensor, or along a dimension. The first of several.
 
     >>> import pullback
@@ -3164,7 +3255,7 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor(0)
     """
 
-def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several.
 
     >>> import pullback
@@ -3172,16 +3263,16 @@ def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
     tensor(1)
     """
 
-def cummax(input: Tensor, dim: builtins.int, *, out: Any = None) -> _return_cummax:
+def cummax(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> _return_cummax:
     """Largest values so far along a dimension, and where they are."""
 
-def cummin(input: Tensor, dim: builtins.int, *, out: Any = None) -> _return_cummin:
+def cummin(input: Tensor, dim: builtins.int, *, out: Sequence[Tensor] | None = None) -> _return_cummin:
     """Smallest values so far along a dimension, and where they are."""
 
-def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Any = None) -> _return_kthvalue:
+def kthvalue(input: Tensor, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_kthvalue:
     """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
 
-def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """Sums of the elements so far along a dimension.
 
     >>> import pullback
@@ -3189,7 +3280,7 @@ def cumsum(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out
     tensor([1, 3, 6])
     """
 
-def flip(input: Tensor, *dims: Any, out: Any = None) -> Tensor:
+def flip(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
     """The elements of some dimensions in reverse order.
 
     >>> import pullback
@@ -3197,7 +3288,7 @@ def flip(input: Tensor, *dims: Any, out: Any = None) -> Tensor:
     tensor([3, 2, 1])
     """
 
-def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Any = None) -> Tensor:
+def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Tensor | None = None) -> Tensor:
     """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
     tensor.
 
@@ -3214,7 +3305,7 @@ def erf_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def erf(input: Tensor, *, out: Any = None) -> Tensor:
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -3230,7 +3321,7 @@ def erfc_(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def erfc(input: Tensor, *, out: Any = None) -> Tensor:
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -3238,7 +3329,7 @@ def erfc(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse error function of each element; infinite at ±1 and NaN outside.
 
     >>> import pullback
@@ -3246,7 +3337,7 @@ def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
+def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm of the absolute value of the gamma function.
 
     >>> import pullback
@@ -3254,7 +3345,7 @@ def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def digamma(input: Tensor, *, out: Any = None) -> Tensor:
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
@@ -3270,7 +3361,7 @@ def i0_(input: Tensor) -> Tensor:
     tensor([1.0000, 1.2661])
     """
 
-def i0(input: Tensor, *, out: Any = None) -> Tensor:
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     >>> import pullback
@@ -3286,7 +3377,7 @@ def square_(input: Tensor) -> Tensor:
     tensor([9.])
     """
 
-def square(input: Tensor, *, out: Any = None) -> Tensor:
+def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square of each element; integers stay integers, bools become int64.
 
     >>> import pullback
@@ -3302,7 +3393,7 @@ def round_(input: Tensor, *, decimals: builtins.int = 0) -> Tensor:
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -3318,7 +3409,7 @@ def frac_(input: Tensor) -> Tensor:
     tensor([-0.5000])
     """
 
-def frac(input: Tensor, *, out: Any = None) -> Tensor:
+def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The fraction of each element, with its sign.
 
     >>> import pullback
@@ -3326,7 +3417,7 @@ def frac(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5000])
     """
 
-def positive(input: Tensor, *, out: Any = None) -> Tensor:
+def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The same values; a tensor that shares nothing with its input where writes are concerned.
 
     >>> import pullback
@@ -3342,7 +3433,7 @@ def relu_(input: Tensor) -> Tensor:
     tensor([0., 2.])
     """
 
-def relu(input: Tensor, *, out: Any = None) -> Tensor:
+def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`max(x, 0)` of each element.
 
     >>> import pullback
@@ -3366,7 +3457,7 @@ def negative_(input: Tensor) -> Tensor:
     tensor([-1,  2])
     """
 
-def neg(input: Tensor, *, out: Any = None) -> Tensor:
+def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3374,7 +3465,7 @@ def neg(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1,  2])
     """
 
-def negative(input: Tensor, *, out: Any = None) -> Tensor:
+def negative(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`-x` of each element; integers stay integers, bool is an error.
 
     >>> import pullback
@@ -3390,7 +3481,7 @@ def sin_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def sin(input: Tensor, *, out: Any = None) -> Tensor:
+def sin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Sine of each element, in radians.
 
     >>> import pullback
@@ -3406,7 +3497,7 @@ def cos_(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def cos(input: Tensor, *, out: Any = None) -> Tensor:
+def cos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Cosine of each element, in radians.
 
     >>> import pullback
@@ -3422,7 +3513,7 @@ def tan_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def tan(input: Tensor, *, out: Any = None) -> Tensor:
+def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Tangent of each element, in radians.
 
     >>> import pullback
@@ -3446,7 +3537,7 @@ def arcsin_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def asin(input: Tensor, *, out: Any = None) -> Tensor:
+def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3454,7 +3545,7 @@ def asin(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arcsin(input: Tensor, *, out: Any = None) -> Tensor:
+def arcsin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse sine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3478,7 +3569,7 @@ def arccos_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def acos(input: Tensor, *, out: Any = None) -> Tensor:
+def acos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3486,7 +3577,7 @@ def acos(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arccos(input: Tensor, *, out: Any = None) -> Tensor:
+def arccos(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse cosine of each element, in radians; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3510,7 +3601,7 @@ def arctan_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def atan(input: Tensor, *, out: Any = None) -> Tensor:
+def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3518,7 +3609,7 @@ def atan(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arctan(input: Tensor, *, out: Any = None) -> Tensor:
+def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse tangent of each element, in radians.
 
     >>> import pullback
@@ -3534,7 +3625,7 @@ def sinh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def sinh(input: Tensor, *, out: Any = None) -> Tensor:
+def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic sine of each element.
 
     >>> import pullback
@@ -3550,7 +3641,7 @@ def cosh_(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def cosh(input: Tensor, *, out: Any = None) -> Tensor:
+def cosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic cosine of each element.
 
     >>> import pullback
@@ -3566,7 +3657,7 @@ def tanh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def tanh(input: Tensor, *, out: Any = None) -> Tensor:
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -3590,7 +3681,7 @@ def arcsinh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def asinh(input: Tensor, *, out: Any = None) -> Tensor:
+def asinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3598,7 +3689,7 @@ def asinh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arcsinh(input: Tensor, *, out: Any = None) -> Tensor:
+def arcsinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic sine of each element.
 
     >>> import pullback
@@ -3622,7 +3713,7 @@ def arccosh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def acosh(input: Tensor, *, out: Any = None) -> Tensor:
+def acosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3630,7 +3721,7 @@ def acosh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arccosh(input: Tensor, *, out: Any = None) -> Tensor:
+def arccosh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic cosine of each element; NaN below 1.
 
     >>> import pullback
@@ -3654,7 +3745,7 @@ def arctanh_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def atanh(input: Tensor, *, out: Any = None) -> Tensor:
+def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3662,7 +3753,7 @@ def atanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def arctanh(input: Tensor, *, out: Any = None) -> Tensor:
+def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
 
     >>> import pullback
@@ -3678,7 +3769,7 @@ def exp_(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def exp(input: Tensor, *, out: Any = None) -> Tensor:
+def exp(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Exponential of each element.
 
     >>> import pullback
@@ -3694,7 +3785,7 @@ def exp2_(input: Tensor) -> Tensor:
     tensor([8.])
     """
 
-def exp2(input: Tensor, *, out: Any = None) -> Tensor:
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -3710,7 +3801,7 @@ def expm1_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def expm1(input: Tensor, *, out: Any = None) -> Tensor:
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -3726,7 +3817,7 @@ def log_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log(input: Tensor, *, out: Any = None) -> Tensor:
+def log(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm of each element; -inf at 0 and NaN below.
 
     >>> import pullback
@@ -3742,7 +3833,7 @@ def log1p_(input: Tensor) -> Tensor:
     tensor([0.])
     """
 
-def log1p(input: Tensor, *, out: Any = None) -> Tensor:
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -3758,7 +3849,7 @@ def log2_(input: Tensor) -> Tensor:
     tensor([3.])
     """
 
-def log2(input: Tensor, *, out: Any = None) -> Tensor:
+def log2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Logarithm to base 2 of each element.
 
     >>> import pullback
@@ -3774,7 +3865,7 @@ def log10_(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def log10(input: Tensor, *, out: Any = None) -> Tensor:
+def log10(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Logarithm to base 10 of each element.
 
     >>> import pullback
@@ -3790,7 +3881,7 @@ def sqrt_(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
+def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Square root of each element; NaN below 0.
 
     >>> import pullback
@@ -3806,7 +3897,7 @@ def rsqrt_(input: Tensor) -> Tensor:
     tensor([0.5000])
     """
 
-def rsqrt(input: Tensor, *, out: Any = None) -> Tensor:
+def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(x)` of each element.
 
     >>> import pullback
@@ -3822,7 +3913,7 @@ def reciprocal_(input: Tensor) -> Tensor:
     tensor([0.2500])
     """
 
-def reciprocal(input: Tensor, *, out: Any = None) -> Tensor:
+def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / x` of each element.
 
     >>> import pullback
@@ -3838,7 +3929,7 @@ def sigmoid_(input: Tensor) -> Tensor:
     tensor([0.5000])
     """
 
-def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -3862,7 +3953,7 @@ def absolute_(input: Tensor) -> Tensor:
     tensor([1, 2])
     """
 
-def abs(input: Tensor, *, out: Any = None) -> Tensor:
+def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3870,7 +3961,7 @@ def abs(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1, 2])
     """
 
-def absolute(input: Tensor, *, out: Any = None) -> Tensor:
+def absolute(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Absolute value of each element; integers stay integers.
 
     >>> import pullback
@@ -3878,7 +3969,7 @@ def absolute(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1, 2])
     """
 
-def sign(input: Tensor, *, out: Any = None) -> Tensor:
+def sign(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """-1, 0 or 1 by the sign of each element.
 
     >>> import pullback
@@ -3894,7 +3985,7 @@ def sgn_(input: Tensor) -> Tensor:
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
 
-def sgn(input: Tensor, *, out: Any = None) -> Tensor:
+def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sign of real numbers; complex ones divided by their absolute value, or 0.
 
     >>> import pullback
@@ -3902,7 +3993,7 @@ def sgn(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.6000+0.8000j, 0.0000+0.0000j])
     """
 
-def angle(input: Tensor, *, out: Any = None) -> Tensor:
+def angle(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle of complex numbers in the plane, in radians; 0 or pi for real ones.
 
     >>> import pullback
@@ -3918,7 +4009,7 @@ def floor_(input: Tensor) -> Tensor:
     tensor([1.])
     """
 
-def floor(input: Tensor, *, out: Any = None) -> Tensor:
+def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The largest integer not above each element; integers stay as they are.
 
     >>> import pullback
@@ -3934,7 +4025,7 @@ def ceil_(input: Tensor) -> Tensor:
     tensor([2.])
     """
 
-def ceil(input: Tensor, *, out: Any = None) -> Tensor:
+def ceil(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smallest integer not below each element; integers stay as they are.
 
     >>> import pullback
@@ -3958,7 +4049,7 @@ def fix_(input: Tensor) -> Tensor:
     tensor([-1.])
     """
 
-def trunc(input: Tensor, *, out: Any = None) -> Tensor:
+def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
@@ -3966,7 +4057,7 @@ def trunc(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-1.])
     """
 
-def fix(input: Tensor, *, out: Any = None) -> Tensor:
+def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element without its fraction; integers stay as they are.
 
     >>> import pullback
@@ -3982,7 +4073,7 @@ def unflatten(input: Tensor, dim: builtins.int, sizes: _Ints) -> Tensor:
     pullback.Size([2, 3])
     """
 
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: _Ints | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed.
 
     >>> import pullback
@@ -3990,16 +4081,16 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
 
-def hsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+def hsplit(input: Tensor, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
     """Pieces side by side: along dimension 1, or 0 of vectors."""
 
-def vsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+def vsplit(input: Tensor, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
     """Pieces one below the other: along dimension 0 of tensors with two dimensions or more."""
 
-def dsplit(input: Tensor, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
+def dsplit(input: Tensor, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
     """Pieces one behind the other: along dimension 2."""
 
-def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Any = None) -> Tensor:
+def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` at an index of a dimension.
 
     >>> import pullback
@@ -4008,7 +4099,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtin
             [1., 1.]])
     """
 
-def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Any = None) -> Tensor:
+def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` in a slice of a dimension.
 
     >>> import pullback
@@ -4016,7 +4107,7 @@ def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: buil
     tensor([0., 1., 1., 0.])
     """
 
-def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Any = None) -> Tensor:
+def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` on a diagonal.
 
     >>> import pullback
@@ -4025,7 +4116,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1:
             [0., 1.]])
     """
 
-def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None, *, out: Any = None) -> Tensor:
+def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order.
 
     >>> import pullback
@@ -4034,7 +4125,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, s
             [0., 1., 0.]])
     """
 
-def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Any = None) -> Tensor:
+def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with a number in the members of a dimension that a vector of indices names.
 
     >>> import pullback
@@ -4042,7 +4133,7 @@ def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand,
     tensor([5., 0., 5.])
     """
 
-def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
+def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with the members of `source` in those of a dimension that a vector of indices names.
 
     >>> import pullback
@@ -4050,7 +4141,7 @@ def index_copy(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, 
     tensor([6., 0., 5.])
     """
 
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with the first elements of `source`, in order, where `mask` is true.
 
     >>> import pullback
@@ -4059,7 +4150,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor, *, out: Any = No
     tensor([5., 0., 6.])
     """
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
 
     >>> import pullback
@@ -4067,7 +4158,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _I
     tensor([[[2., 2., 2.]]])
     """
 
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
     'same'.
 
@@ -4076,7 +4167,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _I
     pullback.Size([1, 1, 3, 3])
     """
 
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
     'valid' or 'same'.
 
@@ -4125,7 +4216,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
     tensor([1., 1.])
     """
 
-def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Any = None) -> Tensor:
+def constant_pad_nd(input: Tensor, pad: _Ints, value: _Number = 0, *, out: Tensor | None = None) -> Tensor:
     """Padding with a value."""
 
 def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True) -> Tensor:
@@ -4136,7 +4227,7 @@ def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
     tensor([[2., 1.]])
     """
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
     """The average of each of `output_size` windows of the last dimension.
 
     >>> import pullback
@@ -4144,29 +4235,49 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[2., 1.]])
     """
 
-def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last dimension; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
     pullback.Size([1, 2, 2])
     """
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
     pullback.Size([1, 2, 2, 2])
     """
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[True] = True) -> builtins.tuple[Tensor, Tensor]:
     """`max_pool1d` with the positions of the maxima."""
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[False]) -> Tensor: ...
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any: ...

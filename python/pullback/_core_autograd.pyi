@@ -1,10 +1,17 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "backward",
@@ -15,40 +22,13 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-class no_grad:
-    """Nothing is recorded inside: `with no_grad():`, or `@no_grad()` on a function."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, orig_func: Any = None) -> no_grad: ...
-    def clone(self, /) -> Any:
-        """Another manager of the same kind."""
+from ._core import no_grad as no_grad
 
-class enable_grad:
-    """Recording is on inside, also within `no_grad`."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, orig_func: Any = None) -> enable_grad: ...
-    def clone(self, /) -> Any:
-        """Another manager of the same kind."""
+from ._core import enable_grad as enable_grad
 
-class set_grad_enabled:
-    """Turns recording on or off at once; as a context manager, until the block ends."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, mode: Any) -> set_grad_enabled: ...
-    def clone(self, /) -> Any:
-        """Another manager of the same kind."""
+from ._core import set_grad_enabled as set_grad_enabled
 
-class inference_mode:
-    """As `no_grad`, and `enable_grad` has no effect inside: what is computed is never recorded. Tensors that are made inside
-    say so by `is_inference()`; they may be used anywhere. `inference_mode(False)` ends the mode for a block."""
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __enter__(self, /) -> Any: ...
-    def __exit__(self, /, *_args: Any) -> Any: ...
-    def __new__(cls, mode: Any = None) -> inference_mode: ...
+from ._core import inference_mode as inference_mode
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: Any = False, grad_variables: Any = None, inputs: Any = None) -> Any:
     """Accumulates gradients of all leaves that `tensors` depend on, or only of `inputs`, in their `.grad`.

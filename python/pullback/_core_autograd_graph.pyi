@@ -1,10 +1,16 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "Node",
@@ -17,24 +23,24 @@ class Node:
     def __ge__(self, value: Any, /) -> Any: ...
     def __getattribute__(self, name: Any, /) -> Any: ...
     def __gt__(self, value: Any, /) -> Any: ...
-    def __hash__(self, /) -> Any: ...
+    def __hash__(self) -> builtins.int: ...
     def __le__(self, value: Any, /) -> Any: ...
     def __lt__(self, value: Any, /) -> Any: ...
     def __ne__(self, value: Any, /) -> Any: ...
     def __new__(cls) -> Node: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
     @builtins.property
-    def _sequence_nr(self) -> Any:
+    def _sequence_nr(self) -> builtins.int:
         """A number that grows with time."""
     @builtins.property
-    def metadata(self) -> Any:
+    def metadata(self) -> builtins.dict[Any, Any]:
         """A dictionary for whatever the program wants to keep with the node."""
-    def name(self, /) -> Any:
+    def name(self) -> builtins.str:
         """The operator's name, such as `MulBackward0`."""
     @builtins.property
-    def next_functions(self) -> Any:
+    def next_functions(self) -> builtins.tuple[builtins.tuple[Node | None, builtins.int], ...]:
         """The nodes of the inputs, each with the number of the output that was used; (None, 0) for inputs without gradient."""
-    def register_hook(self, /, fn: Any) -> Any:
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_inputs, grad_outputs)` after the node has run; a tuple that it returns replaces `grad_inputs`."""
-    def register_prehook(self, /, fn: Any) -> Any:
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
         """Calls `fn(grad_outputs)` before the node runs; a tuple that it returns replaces `grad_outputs`."""

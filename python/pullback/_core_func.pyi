@@ -1,10 +1,17 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "JvpFunction",
@@ -25,13 +32,38 @@ __all__ = [
     "vmap",
 ]
 
+class _LikeFirst(Generic[_P]):
+    """A function with the arguments of another, which gives what has the structure of its first argument."""
+    @overload
+    def __call__(self: _LikeFirst[Concatenate[_A, _Q]], first: _A, /, *args: _Q.args, **kwargs: _Q.kwargs) -> _A: ...
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
+
+class _LikeFirstAnd(Generic[_P, _T]):
+    """The same, and something besides."""
+    @overload
+    def __call__(
+        self: _LikeFirstAnd[Concatenate[_A, _Q], _T], first: _A, /, *args: _Q.args, **kwargs: _Q.kwargs
+    ) -> builtins.tuple[_A, _T]: ...
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> builtins.tuple[Any, _T]: ...
+
+class _Hessian(Generic[_P]):
+    """A function with the arguments of another, which gives the Hessian by the first: a tensor for a tensor."""
+    @overload
+    def __call__(
+        self: _Hessian[Concatenate[Tensor, _Q]], first: Tensor, /, *args: _Q.args, **kwargs: _Q.kwargs
+    ) -> Tensor: ...
+    @overload
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
+
 class Transform:
     """A function made by `grad`, `vmap`, `jacrev`, `jacfwd` or `trace`. It takes the arguments of the function that it was made
     of, and shows that function's name, documentation and signature."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: Any, owner: Any = None, /) -> Any: ...
     def __getattribute__(self, name: Any, /) -> Any: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
     @builtins.property
     def __wrapped__(self) -> Any:
         """The function that was transformed."""
@@ -39,44 +71,29 @@ class Transform:
 class VjpFunction:
     """The pullback of a function at a point: takes cotangents of the outputs to cotangents of the inputs."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
 
 class JvpFunction:
     """The derivative of a function at a point: takes tangents of the inputs to tangents of the outputs."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
 
 class Program:
     """A straight-line program of operators, made by `trace`."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __len__(self, /) -> Any: ...
-    def __repr__(self, /) -> Any: ...
-    def __str__(self, /) -> Any: ...
+    def __len__(self) -> builtins.int: ...
+    def __repr__(self) -> builtins.str: ...
+    def __str__(self) -> builtins.str: ...
     @builtins.staticmethod
     def from_bytes(data: builtins.bytes) -> Program:
-        """staticmethod(function) -> method
+        """The program that `to_bytes` wrote.
 
-        Convert a function to be a static method.
-
-        A static method does not receive an implicit first argument.
-        To declare a static method, use this idiom:
-
-             class C:
-                 @staticmethod
-                 def f(arg1, arg2, argN):
-                     ...
-
-        It can be called either on the class (e.g. C.f()) or on an instance
-        (e.g. C().f()). Both the class and the instance are ignored, and
-        neither is passed implicitly as the first argument to the method.
-
-        Static methods in Python are similar to those found in Java or C++.
-        For a more advanced concept, see the classmethod builtin.
+        Raises ValueError for any other bytes. Nothing in them is executed before the program is called.
         """
     @builtins.property
-    def operators(self) -> Any:
+    def operators(self) -> builtins.list[builtins.str]:
         """Names of the operators, in the order in which they run."""
-    def simplified(self, /) -> Any:
+    def simplified(self) -> Program:
         """The same program without operators that compute constants, repeat others, or that no output needs.
 
         Values are the same bit for bit; derivatives may differ by rounding. Random draws and calls of custom functions
@@ -105,9 +122,10 @@ class Program:
 class ShapeFunction:
     """A function that gives shapes and dtypes in place of values."""
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-    def __repr__(self, /) -> Any: ...
+    def __repr__(self) -> builtins.str: ...
 
-def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
+@overload
+def grad(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False) -> _LikeFirst[_P]:
     """Returns a function that computes the gradient of `func`, which returns a 0-d tensor.
 
     Args:
@@ -124,8 +142,17 @@ def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool
     >>> grad(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
     tensor([2., 4.])
     """
+@overload
+def grad(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True]) -> _LikeFirstAnd[_P, _T]: ...
+@overload
+def grad(func: Callable[_P, builtins.tuple[Any, _T]], argnums: _Argnums, *, has_aux: Literal[True]) -> Callable[_P, builtins.tuple[Any, _T]]: ...
+@overload
+def grad(func: Callable[_P, Any], argnums: builtins.tuple[builtins.int, ...], has_aux: Literal[False] = False) -> Callable[_P, builtins.tuple[Any, ...]]: ...
+@overload
+def grad(func: Callable[_P, Any], argnums: builtins.int = 0, has_aux: Literal[False] = False) -> Callable[_P, Any]: ...
 
-def grad_and_value(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False) -> Callable[..., Any]:
+@overload
+def grad_and_value(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False) -> _LikeFirstAnd[_P, Tensor]:
     """Returns a function that computes the gradient of `func` and its value, in this order.
 
     The arguments are those of `grad`. The returned function gives `(gradient, value)`, or
@@ -136,8 +163,15 @@ def grad_and_value(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bui
     >>> grad_and_value(lambda x: (x * x).sum())(pullback.tensor([1.0, 2.0]))
     (tensor([2., 4.]), tensor(5.))
     """
+@overload
+def grad_and_value(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True]) -> _LikeFirstAnd[_P, builtins.tuple[Tensor, _T]]: ...
+@overload
+def grad_and_value(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: _Argnums, *, has_aux: Literal[True]) -> Callable[_P, builtins.tuple[Any, builtins.tuple[Tensor, _T]]]: ...
+@overload
+def grad_and_value(func: Callable[_P, Tensor], argnums: _Argnums, has_aux: Literal[False] = False) -> Callable[_P, builtins.tuple[Any, Tensor]]: ...
 
-def vjp(func: Callable[..., Any], *primals: Any, has_aux: builtins.bool = False) -> builtins.tuple[Any, ...]:
+@overload
+def vjp(func: Callable[[Unpack[_Ts]], _T], *primals: Unpack[_Ts], has_aux: Literal[False] = False) -> builtins.tuple[_T, Callable[..., builtins.tuple[Unpack[_Ts]]]]:
     """Returns the value of `func` at `primals` and a function that pulls cotangents of it back to the primals.
 
     Args:
@@ -155,8 +189,13 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: builtins.bool = False)
     >>> vjp_fn(pullback.tensor([1.0, 10.0]))
     (tensor([ 2., 40.]),)
     """
+@overload
+def vjp(func: Callable[..., _T], *primals: Unpack[_Ts], has_aux: Literal[False] = False) -> builtins.tuple[_T, Callable[..., builtins.tuple[Unpack[_Ts]]]]: ...
+@overload
+def vjp(func: Callable[..., builtins.tuple[_T, _A]], *primals: Unpack[_Ts], has_aux: Literal[True]) -> builtins.tuple[_T, Callable[..., builtins.tuple[Unpack[_Ts]]], _A]: ...
 
-def jvp(func: Callable[..., Any], primals: builtins.tuple[Any, ...], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: builtins.bool = False) -> builtins.tuple[Any, ...]:
+@overload
+def jvp(func: Callable[[Unpack[_Ts]], _T], primals: builtins.tuple[Unpack[_Ts]], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: Literal[False] = False) -> builtins.tuple[_T, _T]:
     """Returns the value of `func` at `primals` and its derivative along `tangents`, computed together in one run.
 
     Args:
@@ -173,8 +212,12 @@ def jvp(func: Callable[..., Any], primals: builtins.tuple[Any, ...], tangents: b
     >>> jvp(lambda x: x * x, (pullback.tensor([1.0, 2.0]),), (pullback.tensor([1.0, 0.5]),))
     (tensor([1., 4.]), tensor([2., 2.]))
     """
+@overload
+def jvp(func: Callable[..., _T], primals: builtins.tuple[Any, ...], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: Literal[False] = False) -> builtins.tuple[_T, _T]: ...
+@overload
+def jvp(func: Callable[..., builtins.tuple[_T, _A]], primals: builtins.tuple[Any, ...], tangents: builtins.tuple[Any, ...], *, strict: builtins.bool = False, has_aux: Literal[True]) -> builtins.tuple[_T, _T, _A]: ...
 
-def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+def vmap(func: Callable[_P, _T], in_dims: Any = 0, out_dims: Any = 0, randomness: builtins.str = 'error', *, chunk_size: builtins.int | None = None) -> Callable[_P, _T]:
     """Returns a function that runs `func` on all members of a batch at once, without a loop.
 
     Args:
@@ -199,7 +242,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
     pullback.Size([3, 2])
     """
 
-def jacrev(func: Callable[..., Any], argnums: _Argnums = 0, *, has_aux: builtins.bool = False, chunk_size: builtins.int | None = None) -> Callable[..., Any]:
+@overload
+def jacrev(func: Callable[_P, Tensor], argnums: Literal[0] = 0, *, has_aux: Literal[False] = False, chunk_size: builtins.int | None = None) -> _LikeFirst[_P]:
     """Returns a function that computes the Jacobian of `func` by reverse mode: one row for each element of the output.
 
     Args:
@@ -217,8 +261,17 @@ def jacrev(func: Callable[..., Any], argnums: _Argnums = 0, *, has_aux: builtins
     tensor([[2., 0.],
             [0., 4.]])
     """
+@overload
+def jacrev(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True], chunk_size: builtins.int | None = None) -> _LikeFirstAnd[_P, _T]: ...
+@overload
+def jacrev(func: Callable[_P, builtins.tuple[Any, _T]], argnums: _Argnums, *, has_aux: Literal[True], chunk_size: builtins.int | None = None) -> Callable[_P, builtins.tuple[Any, _T]]: ...
+@overload
+def jacrev(func: Callable[_P, Any], argnums: builtins.tuple[builtins.int, ...], *, has_aux: Literal[False] = False, chunk_size: builtins.int | None = None) -> Callable[_P, builtins.tuple[Any, ...]]: ...
+@overload
+def jacrev(func: Callable[_P, Any], argnums: builtins.int = 0, *, has_aux: Literal[False] = False, chunk_size: builtins.int | None = None) -> Callable[_P, Any]: ...
 
-def jacfwd(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bool = False, *, chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> Callable[..., Any]:
+@overload
+def jacfwd(func: Callable[_P, Tensor], argnums: Literal[0] = 0, has_aux: Literal[False] = False, *, chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> _LikeFirst[_P]:
     """Returns a function that computes the Jacobian of `func` by forward mode: one column for each element of the argument.
 
     Args:
@@ -237,8 +290,17 @@ def jacfwd(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: builtins.bo
     tensor([[2., 0.],
             [0., 4.]])
     """
+@overload
+def jacfwd(func: Callable[_P, builtins.tuple[Tensor, _T]], argnums: Literal[0] = 0, *, has_aux: Literal[True], chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> _LikeFirstAnd[_P, _T]: ...
+@overload
+def jacfwd(func: Callable[_P, builtins.tuple[Any, _T]], argnums: _Argnums, *, has_aux: Literal[True], chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> Callable[_P, builtins.tuple[Any, _T]]: ...
+@overload
+def jacfwd(func: Callable[_P, Any], argnums: builtins.tuple[builtins.int, ...], has_aux: Literal[False] = False, *, chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> Callable[_P, builtins.tuple[Any, ...]]: ...
+@overload
+def jacfwd(func: Callable[_P, Any], argnums: builtins.int | None = 0, has_aux: Literal[False] = False, *, chunk_size: builtins.int | None = None, randomness: builtins.str = 'error') -> Callable[_P, Any]: ...
 
-def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., Any]:
+@overload
+def hessian(func: Callable[_P, Tensor], argnums: Literal[0] = 0) -> _Hessian[_P]:
     """Returns a function that computes the Hessian of `func`, forward over reverse: `jacfwd(jacrev(func))`.
 
     `argnums` is the position of the argument to differentiate twice, or a tuple of positions, which gives a tuple of
@@ -250,8 +312,11 @@ def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., An
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
+@overload
+def hessian(func: Callable[_P, Any], argnums: _Argnums = 0) -> Callable[_P, Any]: ...
 
-def linearize(func: Callable[..., Any], *primals: Any) -> builtins.tuple[Any, Callable[..., Any]]:
+@overload
+def linearize(func: Callable[[Unpack[_Ts]], _T], *primals: Unpack[_Ts]) -> builtins.tuple[_T, Callable[[Unpack[_Ts]], _T]]:
     """Returns the value of `func` at `primals` and its derivative there, a linear function of tangents.
 
     Args:
@@ -268,8 +333,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> builtins.tuple[Any, Ca
     >>> jvp_fn(pullback.tensor([1.0, 0.5]))
     tensor([2., 2.])
     """
+@overload
+def linearize(func: Callable[..., _T], *primals: Unpack[_Ts]) -> builtins.tuple[_T, Callable[[Unpack[_Ts]], _T]]: ...
 
-def trace(func: Callable[..., Any]) -> Callable[..., Program]:
+def trace(func: Callable[_P, Any]) -> Callable[_P, Program]:
     """Returns a function that runs `func` once and gives what it did as a straight-line `Program`.
 
     Args:
@@ -294,7 +361,7 @@ def trace(func: Callable[..., Any]) -> Callable[..., Program]:
     tensor([6., 8.])
     """
 
-def eval_shape(func: Any) -> Any:
+def eval_shape(func: Callable[_P, _T]) -> Callable[_P, _T]:
     """Returns a function that gives the shapes and dtypes of the results of `func`, as tensors of device `meta`, without
     computing them.
 

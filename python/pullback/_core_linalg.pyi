@@ -1,10 +1,17 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "LinAlgError",
@@ -27,10 +34,10 @@ __all__ = [
     "vector_norm",
 ]
 
-def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, out: Any = None) -> Tensor:
+def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, out: Tensor | None = None) -> Tensor:
     """As `diagonal`, of the last two dimensions."""
 
-def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Any = None) -> Tensor:
+def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`.
 
     >>> import pullback
@@ -38,7 +45,7 @@ def cholesky(A: Tensor, *, upper: builtins.bool = False, out: Any = None) -> Ten
     tensor([[2.]])
     """
 
-def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Any = None) -> Tensor:
+def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """The solution of `A X = B` (or `X A = B` unless `left`). B is a matrix, or a batch of vectors.
 
     >>> import pullback
@@ -46,7 +53,7 @@ def solve(A: Tensor, B: Tensor, *, left: builtins.bool = True, out: Any = None) 
     tensor([2.])
     """
 
-def inv(A: Tensor, *, out: Any = None) -> Tensor:
+def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. Singular ones raise `LinAlgError`.
 
     >>> import pullback
@@ -54,7 +61,7 @@ def inv(A: Tensor, *, out: Any = None) -> Tensor:
     tensor([[0.5000]])
     """
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Any = None) -> Tensor:
+def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builtins.bool = True, unitriangular: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """The solution of `A X = B` (or `X A = B` unless `left`) for triangular A; the other triangle is not read.
 
     >>> import pullback
@@ -62,7 +69,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: builtins.bool, left: builti
     tensor([[2.]])
     """
 
-def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> _return_linalg_qr:
+def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Sequence[Tensor] | None = None) -> _return_linalg_qr:
     """`A = Q R` with orthonormal columns of Q and upper triangular R; mode 'reduced', 'complete' or 'r'.
 
     >>> import pullback
@@ -70,7 +77,7 @@ def qr(A: Tensor, mode: builtins.str = 'reduced', *, out: Any = None) -> _return
     tensor([[2.]])
     """
 
-def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> _return_linalg_eigh:
+def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Sequence[Tensor] | None = None) -> _return_linalg_eigh:
     """Eigenvalues (ascending) and orthonormal eigenvectors of Hermitian matrices, of which one triangle is read.
 
     >>> import pullback
@@ -78,10 +85,10 @@ def eigh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> _return_lin
     tensor([1., 2.])
     """
 
-def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Any = None) -> Tensor:
+def eigvalsh(A: Tensor, UPLO: builtins.str = 'L', *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues (ascending) of Hermitian matrices."""
 
-def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Any = None) -> _return_linalg_svd:
+def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str | None = None, out: Sequence[Tensor] | None = None) -> _return_linalg_svd:
     """`A = U diag(S) Vh` with singular values in descending order. Derivatives of U and Vh need distinct values.
 
     >>> import pullback
@@ -89,10 +96,10 @@ def svd(A: Tensor, full_matrices: builtins.bool = True, *, driver: builtins.str 
     tensor([3.])
     """
 
-def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Any = None) -> Tensor:
+def svdvals(A: Tensor, *, driver: builtins.str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values in descending order."""
 
-def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
+def slogdet(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_linalg_slogdet:
     """Sign of the determinant and logarithm of its absolute value.
 
     >>> import pullback
@@ -100,7 +107,7 @@ def slogdet(A: Tensor, *, out: Any = None) -> _return_linalg_slogdet:
     tensor(0.)
     """
 
-def det(A: Tensor, *, out: Any = None) -> Tensor:
+def det(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The determinant of square matrices.
 
     >>> import pullback
@@ -108,7 +115,7 @@ def det(A: Tensor, *, out: Any = None) -> Tensor:
     tensor(2.)
     """
 
-def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
+def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential `Σ Aᵏ / k!` of square matrices.
 
     >>> import pullback
@@ -117,7 +124,7 @@ def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
             [0., 1.]])
     """
 
-def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
+def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast.
 
     >>> import pullback
@@ -125,7 +132,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     pullback.Size([2])
     """
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def norm(A: Tensor, ord: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A norm: of all elements as a vector, or by `ord` of vectors (one dim) or matrices (two dims).
 
     >>> import pullback
@@ -133,7 +140,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: builtins.bool = F
     tensor(5.)
     """
 
-def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """`sum(|x|^ord)^(1/ord)` over dimensions, or over all.
 
     >>> import pullback
@@ -141,7 +148,7 @@ def vector_norm(x: Tensor, ord: _Number = 2, dim: _Ints | None = None, keepdim: 
     tensor(7.)
     """
 
-def matrix_norm(A: Tensor, ord: Any = None, dim: _Ints = (-2, -1), keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Any = None) -> Tensor:
+def matrix_norm(A: Tensor, ord: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints = (-2, -1), keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
     """A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives."""
 
 class LinAlgError(builtins.RuntimeError):

@@ -1,10 +1,17 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -111,7 +118,7 @@ def softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtin
 def log_softmax(input: Tensor, dim: builtins.int | None = None, _stacklevel: builtins.int = 3, dtype: _dtype | None = None) -> Tensor:
     """As `pullback.log_softmax`."""
 
-def tanh(input: Tensor, *, out: Any = None) -> Tensor:
+def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Hyperbolic tangent of each element.
 
     >>> import pullback
@@ -119,7 +126,7 @@ def tanh(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def sigmoid(input: Tensor, *, out: Any = None) -> Tensor:
+def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -198,7 +205,7 @@ def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn
     pullback.Size([2, 3, 6])
     """
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, W] (or [C, W]) with a weight [O, C/groups, K]. `padding` may be 'valid' or 'same'.
 
     >>> import pullback
@@ -206,7 +213,7 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _I
     tensor([[[2., 2., 2.]]])
     """
 
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, H, W] (or [C, H, W]) with a weight [O, C/groups, K, L]. `padding` may be 'valid' or
     'same'.
 
@@ -215,7 +222,7 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _I
     pullback.Size([1, 1, 3, 3])
     """
 
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: Any = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: _Ints = 1, padding: _Ints | builtins.str = 0, dilation: _Ints = 1, groups: builtins.int = 1) -> Tensor:
     """Convolution of an input [N, C, D, H, W] (or [C, D, H, W]) with a weight [O, C/groups, J, K, L]. `padding` may be
     'valid' or 'same'.
 
@@ -311,7 +318,7 @@ def rms_norm(input: Tensor, normalized_shape: _Ints, weight: Tensor | None = Non
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """Zero mean and unit variance over groups of channels, then `* weight + bias` by channel."""
 
-def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Any:
+def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None, bias: Tensor | None = None, training: builtins.bool = False, momentum: builtins.float = 0.1, eps: builtins.float = 1e-05) -> Tensor:
     """Zero mean and unit variance by channel over a batch (training), or by running statistics, then
     `* weight + bias`. In training, running statistics are updated in place with `momentum`.
 
@@ -375,7 +382,7 @@ def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
     pullback.Size([1, 2, 2, 2])
     """
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
     """The average of each of `output_size` windows of the last dimension.
 
     >>> import pullback
@@ -383,7 +390,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
     tensor([[2., 1.]])
     """
 
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
     """The average of each of `output_size` windows of the last two dimensions; `None` keeps a size.
 
     >>> import pullback
@@ -391,7 +398,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     pullback.Size([1, 2, 4])
     """
 
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None]) -> Tensor:
     """The average of each of `output_size` windows of the last three dimensions; `None` keeps a size.
 
     >>> import pullback
@@ -399,38 +406,68 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     pullback.Size([1, 1, 1, 1])
     """
 
-def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last dimension; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool1d(pullback.tensor([[1.0, 3.0, 2.0, 0.0]]), 2)
     tensor([[3., 2.]])
     """
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last two dimensions; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool2d(pullback.ones(1, 4, 4), 2).shape
     pullback.Size([1, 2, 2])
     """
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any:
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each window of the last three dimensions; with `return_indices` also where it is.
 
     >>> import pullback
     >>> pullback.nn.functional.max_pool3d(pullback.ones(1, 4, 4, 4), 2).shape
     pullback.Size([1, 2, 2, 2])
     """
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each of `output_size` windows of the last dimension."""
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Any: ...
 
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each of `output_size` windows of the last two dimensions."""
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Any: ...
 
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: builtins.bool = False) -> Any:
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[False] = False) -> Tensor:
     """The largest element of each of `output_size` windows of the last three dimensions."""
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int | None], return_indices: builtins.bool = False) -> Any: ...
 
 def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', padding_mode: builtins.str = 'zeros', align_corners: builtins.bool | None = None) -> Tensor:
     """Samples of [N, C, H, W] at the points [N, Ho, Wo, 2] of a grid, or of [N, C, D, H, W] at [N, Do, Ho, Wo, 3]. A
@@ -460,11 +497,26 @@ def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _In
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:
     """Zeros with the maxima of `max_pool3d` at their places."""
 
-def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[True] = True) -> builtins.tuple[Tensor, Tensor]:
     """`max_pool1d` with the positions of the maxima."""
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[False]) -> Tensor: ...
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any: ...
 
-def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+@overload
+def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[True] = True) -> builtins.tuple[Tensor, Tensor]:
     """`max_pool2d` with the positions of the maxima."""
+@overload
+def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[False]) -> Tensor: ...
+@overload
+def max_pool2d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any: ...
 
-def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any:
+@overload
+def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[True] = True) -> builtins.tuple[Tensor, Tensor]:
     """`max_pool3d` with the positions of the maxima."""
+@overload
+def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[False]) -> Tensor: ...
+@overload
+def max_pool3d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = True) -> Any: ...

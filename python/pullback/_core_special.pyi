@@ -1,10 +1,17 @@
 # Made by `python -m pullback._stubs` from the operator table. Do not edit.
 
 import builtins
+import numpy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, SupportsIndex, TypeAlias, TypeVar
+from types import EllipsisType
+from typing import (
+    Any, Concatenate, Generic, Literal, NamedTuple, NoReturn, ParamSpec, SupportsIndex, TypeAlias, TypeVar, overload
+)
+from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
+from ._core_autograd_graph import Node
+from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _Argnums, _Device, _Ints, _Leaf, _Number, _Operand, _P, _T, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_cummax, _return_cummin, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_min, _return_sort, _return_topk, device, dtype
 
 __all__ = [
     "digamma",
@@ -27,7 +34,7 @@ __all__ = [
     "softmax",
 ]
 
-def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Any = None) -> Tensor:
+def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """`log(sum(exp(input)))` over the given dimensions, without overflow.
 
     >>> import pullback
@@ -35,7 +42,7 @@ def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out:
     tensor(0.6931)
     """
 
-def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
+def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(x) / sum(exp(x))` along `dim`, without overflow.
 
     >>> import pullback
@@ -43,7 +50,7 @@ def softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, ou
     tensor([0.5000, 0.5000])
     """
 
-def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Any = None) -> Tensor:
+def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax along `dim`, without overflow.
 
     >>> import pullback
@@ -51,7 +58,7 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     tensor([-0.6931, -0.6931])
     """
 
-def erf(input: Tensor, *, out: Any = None) -> Tensor:
+def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The error function of each element.
 
     >>> import pullback
@@ -59,7 +66,7 @@ def erf(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def erfc(input: Tensor, *, out: Any = None) -> Tensor:
+def erfc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complementary error function `1 - erf(x)`, accurate in the upper tail.
 
     >>> import pullback
@@ -67,7 +74,7 @@ def erfc(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
+def erfinv(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse error function of each element; infinite at ±1 and NaN outside.
 
     >>> import pullback
@@ -75,7 +82,7 @@ def erfinv(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
+def gammaln(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Natural logarithm of the absolute value of the gamma function.
 
     >>> import pullback
@@ -83,7 +90,7 @@ def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def digamma(input: Tensor, *, out: Any = None) -> Tensor:
+def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
@@ -91,7 +98,7 @@ def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5772])
     """
 
-def psi(input: Tensor, *, out: Any = None) -> Tensor:
+def psi(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithmic derivative of the gamma function.
 
     >>> import pullback
@@ -99,7 +106,7 @@ def psi(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([-0.5772])
     """
 
-def i0(input: Tensor, *, out: Any = None) -> Tensor:
+def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0.
 
     >>> import pullback
@@ -107,7 +114,7 @@ def i0(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.0000, 1.2661])
     """
 
-def i0e(input: Tensor, *, out: Any = None) -> Tensor:
+def i0e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 0, times `exp(-|x|)`.
 
     >>> import pullback
@@ -115,7 +122,7 @@ def i0e(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([1.])
     """
 
-def i1(input: Tensor, *, out: Any = None) -> Tensor:
+def i1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 1.
 
     >>> import pullback
@@ -123,7 +130,7 @@ def i1(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.0000, 0.5652])
     """
 
-def i1e(input: Tensor, *, out: Any = None) -> Tensor:
+def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The modified Bessel function of the first kind of order 1, times `exp(-|x|)`.
 
     >>> import pullback
@@ -131,7 +138,7 @@ def i1e(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tensor:
+def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:
     """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even.
 
     >>> import pullback
@@ -139,7 +146,7 @@ def round(input: Tensor, *, decimals: builtins.int = 0, out: Any = None) -> Tens
     tensor([0.5000, 1.5000, 2.2000])
     """
 
-def exp2(input: Tensor, *, out: Any = None) -> Tensor:
+def exp2(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """2 to the power of each element.
 
     >>> import pullback
@@ -147,7 +154,7 @@ def exp2(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([8.])
     """
 
-def expm1(input: Tensor, *, out: Any = None) -> Tensor:
+def expm1(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`exp(x) - 1`, accurate near 0.
 
     >>> import pullback
@@ -155,7 +162,7 @@ def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def log1p(input: Tensor, *, out: Any = None) -> Tensor:
+def log1p(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + x)`, accurate near 0.
 
     >>> import pullback
@@ -163,7 +170,7 @@ def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     tensor([0.])
     """
 
-def expit(input: Tensor, *, out: Any = None) -> Tensor:
+def expit(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logistic function `1 / (1 + exp(-x))` of each element, accurate in both tails.
 
     >>> import pullback

@@ -1,6 +1,6 @@
 """The classes of tensors by dtype that PyTorch had before dtypes: `FloatTensor(2, 3)`, `isinstance(x, LongTensor)`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Tensor
@@ -60,6 +60,32 @@ def _type(name: str, dtype: Any) -> Any:
 
 TYPES = {name: _type(name, dtype) for name, dtype in _DTYPES.items()}
 globals().update(TYPES)
+
+if TYPE_CHECKING:
+
+    class BFloat16Tensor(Tensor): ...
+
+    class BoolTensor(Tensor): ...
+
+    class ByteTensor(Tensor): ...
+
+    class CharTensor(Tensor): ...
+
+    class ComplexDoubleTensor(Tensor): ...
+
+    class ComplexFloatTensor(Tensor): ...
+
+    class DoubleTensor(Tensor): ...
+
+    class FloatTensor(Tensor): ...
+
+    class HalfTensor(Tensor): ...
+
+    class IntTensor(Tensor): ...
+
+    class LongTensor(Tensor): ...
+
+    class ShortTensor(Tensor): ...
 
 
 def named(kind: Any) -> Any:

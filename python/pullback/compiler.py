@@ -1,7 +1,7 @@
 """The compiler of PyTorch, which is not here: functions run as they are, operator by operator."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from ._absent import absent
 
@@ -10,7 +10,13 @@ __all__ = [
     *("is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset"),
 ]
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 
+
+@overload
+def compile(model: _F, **options: Any) -> _F: ...
+@overload
+def compile(model: None = None, **options: Any) -> Callable[[_F], _F]: ...
 def compile(model: Any = None, **options: Any) -> Any:
     """The function or module as it is: nothing is compiled yet. Without one, a decorator that gives it back.
 
@@ -34,6 +40,10 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model
 
 
+@overload
+def disable(fn: _F, recursive: bool = True, **options: Any) -> _F: ...
+@overload
+def disable(fn: None = None, recursive: bool = True, **options: Any) -> Callable[[_F], _F]: ...
 def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
     """The function as it is, or a decorator that gives it back.
 
@@ -47,12 +57,12 @@ def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
     return (lambda f: f) if fn is None else fn
 
 
-def allow_in_graph(fn: Callable[..., Any]) -> Callable[..., Any]:
+def allow_in_graph(fn: _F) -> _F:
     """The function as it is."""
     return fn
 
 
-def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+def assume_constant_result(fn: _F) -> _F:
     """The function as it is."""
     return fn
 

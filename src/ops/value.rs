@@ -281,6 +281,7 @@ pub struct Updated {
 }
 
 impl IntoValue for Updated {
+    const RETURNS: &'static str = "Tensor";
     fn into_value(self) -> Value {
         Value::Updated(Box::new(self))
     }

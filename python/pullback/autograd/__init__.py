@@ -24,5 +24,6 @@ _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mod
 _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "set_detect_anomaly")
 
 globals().update(members("autograd"))
-__getattr__ = lazily(__name__, (*_SUBMODULES, "variable"), {"Variable": "variable"})
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, (*_SUBMODULES, "variable"), {"Variable": "variable"})
 __all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "Variable", "explain", *_SUBMODULES]

@@ -4,7 +4,10 @@ from .._core import FunctionApply, FunctionCtx
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "NestedIOFunction", "Rules", "explain", "once_differentiable"]
 
@@ -123,30 +126,45 @@ class Function:
 
         return verify(cls, *sample_inputs, **options)
 
-    @staticmethod
-    def forward(*args: "Any", **kwargs: "Any") -> "Any":
-        """The outputs, from the arguments of `apply`."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+    if TYPE_CHECKING:
+        # Any signature may override these.
+        @staticmethod
+        def forward(*args: Any, **kwargs: Any) -> Any: ...
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any: ...
+        @staticmethod
+        def backward(ctx: Any, *grad_outputs: Any, **kwargs: Any) -> Any: ...
+        @staticmethod
+        def jvp(ctx: Any, *grad_inputs: Any, **kwargs: Any) -> Any: ...
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> Any: ...
 
-    @staticmethod
-    def setup_context(ctx: "Any", inputs: "tuple[Any, ...]", output: "Any") -> "Any":
-        """Saves on `ctx` what the rules need, from the inputs and the output of `forward`."""
-        raise NotImplementedError("setup_context is not implemented.")
+    else:
 
-    @staticmethod
-    def backward(ctx: "Any", *grad_outputs: "Any") -> "Any":
-        """Gradients of the inputs, from those of the outputs."""
-        raise NotImplementedError("You must implement either the backward or vjp method for reverse mode.")
+        @staticmethod
+        def forward(*args: "Any", **kwargs: "Any") -> "Any":
+            """The outputs, from the arguments of `apply`."""
+            raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
-    @staticmethod
-    def jvp(ctx: "Any", *grad_inputs: "Any") -> "Any":
-        """Tangents of the outputs, from those of the inputs."""
-        raise NotImplementedError("You must implement the jvp function for forward mode.")
+        @staticmethod
+        def setup_context(ctx: "Any", inputs: "tuple[Any, ...]", output: "Any") -> "Any":
+            """Saves on `ctx` what the rules need, from the inputs and the output of `forward`."""
+            raise NotImplementedError("setup_context is not implemented.")
 
-    @staticmethod
-    def vmap(info: "Any", in_dims: "tuple[int | None, ...]", *args: "Any") -> "Any":
-        """The output over a batch, and where its batch dimension is."""
-        raise NotImplementedError("To use this function with vmap, write its vmap staticmethod.")
+        @staticmethod
+        def backward(ctx: "Any", *grad_outputs: "Any") -> "Any":
+            """Gradients of the inputs, from those of the outputs."""
+            raise NotImplementedError("You must implement either the backward or vjp method for reverse mode.")
+
+        @staticmethod
+        def jvp(ctx: "Any", *grad_inputs: "Any") -> "Any":
+            """Tangents of the outputs, from those of the inputs."""
+            raise NotImplementedError("You must implement the jvp function for forward mode.")
+
+        @staticmethod
+        def vmap(info: "Any", in_dims: "tuple[int | None, ...]", *args: "Any") -> "Any":
+            """The output over a batch, and where its batch dimension is."""
+            raise NotImplementedError("To use this function with vmap, write its vmap staticmethod.")
 
 
 class InplaceFunction(Function):
@@ -231,7 +249,7 @@ class _Once(Function):
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
-def once_differentiable(fn: "Any") -> "Any":
+def once_differentiable(fn: "_F") -> "_F":
     """Declares that a `backward` is not differentiable itself: its derivative raises instead of being wrong."""
     import functools
 
@@ -248,5 +266,7 @@ def once_differentiable(fn: "Any") -> "Any":
         marked = [pullback.utils.pytree.tree_map(mark, r) for r in (results if several else (results,))]
         return tuple(marked) if several else marked[0]
 
-    wrapper._once_differentiable = True  # type: ignore[attr-defined]
-    return wrapper
+    marking: Any = wrapper
+    marking._once_differentiable = True
+    made: _F = marking
+    return made

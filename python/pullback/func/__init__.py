@@ -28,5 +28,8 @@ _CONTENTS = {
 }
 
 globals().update(members("func"))
-__getattr__ = lazily(__name__, ("batch_norms", "custom_derivatives", "functional_calls", "scipy_functions"), _CONTENTS)
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__, ("batch_norms", "custom_derivatives", "functional_calls", "scipy_functions"), _CONTENTS
+    )
 __all__ = sorted({*members("func"), *_CONTENTS})

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ..nn import Module
     from . import experimental as experimental
 
-__getattr__ = lazily(__name__, ("experimental",))
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, ("experimental",))
 __all__ = [
     "FunctionalModule",
     "FunctionalModuleWithBuffers",

@@ -26,5 +26,6 @@ _CONTENTS = {
     "register_vmap": "custom_ops",
 }
 
-__getattr__ = lazily(__name__, ("checks", "custom_ops", "schema"), _CONTENTS)
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, ("checks", "custom_ops", "schema"), _CONTENTS)
 __all__ = sorted(_CONTENTS)

@@ -41,19 +41,20 @@ if TYPE_CHECKING:
 _SUBMODULES = ("functional", "init", "modules", "parameter", "utils")
 __all__ = sorted([*_SUBMODULES, *CONTENTS])
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: "str") -> "Any":
-    holder = name if name in _SUBMODULES else CONTENTS.get(name)
-    if holder is None:
-        from .._members import missing
+    def __getattr__(name: "str") -> "Any":
+        holder = name if name in _SUBMODULES else CONTENTS.get(name)
+        if holder is None:
+            from .._members import missing
 
-        raise AttributeError(missing(__name__, name))
-    from importlib import import_module
+            raise AttributeError(missing(__name__, name))
+        from importlib import import_module
 
-    found: Any = import_module(f"{__name__}.{holder}")
-    if name not in _SUBMODULES:
-        found = globals()[name] = getattr(found, name)
-    return found
+        found: Any = import_module(f"{__name__}.{holder}")
+        if name not in _SUBMODULES:
+            found = globals()[name] = getattr(found, name)
+        return found
 
 
 def __dir__() -> "list[str]":

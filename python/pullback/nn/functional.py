@@ -85,14 +85,15 @@ _COMPOSITES = {name: file for file, names in _FILES.items() for name in names.sp
 globals().update(members("nn.functional"))
 __all__ = sorted({*members("nn.functional"), *_COMPOSITES})
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: "str") -> "Any":
-    file = _COMPOSITES.get(name)
-    if file is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: "str") -> "Any":
+        file = _COMPOSITES.get(name)
+        if file is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-    from ._overriding import shown
+        from ._overriding import shown
 
-    found = globals()[name] = shown(getattr(import_module(f"{__package__}._composites.{file}"), name))
-    return found
+        found = globals()[name] = shown(getattr(import_module(f"{__package__}._composites.{file}"), name))
+        return found

@@ -113,7 +113,7 @@ def trunc_normal_(
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills `tensor` with one number."""
     with no_grad():
-        return tensor.fill_(val)  # type: ignore[no-any-return]
+        return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:

@@ -75,18 +75,20 @@ class Parameter(Tensor, metaclass=_MarkedType):
             if requires_grad:
                 made.requires_grad_()
             return made
-        kept: Any = data.detach().requires_grad_(requires_grad)
-        if type(kept) is not kind:
-            kept = _of_class(kept, kind)
-        kept._is_param = True
-        return kept  # type: ignore[no-any-return]
+        marked: Any = data.detach().requires_grad_(requires_grad)
+        if type(marked) is not kind:
+            marked = _of_class(marked, kind)
+        marked._is_param = True
+        kept: Parameter = marked
+        return kept
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         """All is done when the object is made."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            known: Parameter = memo[id(self)]
+            return known
         out: Parameter = type(self)(self.data.clone(), self.requires_grad)
         memo[id(self)] = out
         return out
@@ -225,8 +227,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         data = empty(0, device=device, dtype=dtype)
-        made: Any = _of_class(data, cls)
-        return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+        made: UninitializedParameter = _of_class(data, cls)
+        return made.requires_grad_(requires_grad)
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         """All is done when the object is made."""
@@ -250,7 +252,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     ) -> UninitializedBuffer:
         made: Any = _of_class(empty(0, device=device, dtype=dtype), cls)
         made.persistent = persistent
-        return made.requires_grad_(requires_grad)  # type: ignore[no-any-return]
+        out: UninitializedBuffer = made.requires_grad_(requires_grad)
+        return out
 
     def __init__(
         self, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True

@@ -41,7 +41,8 @@ _CLASSES = (
 _CONTENTS = {name: name.lower() for name in (*_CLASSES, "Optimizer")}
 _MODULES = ("functional", "lr_scheduler", "swa_utils")
 
-__getattr__ = lazily(__name__, (*_MODULES, *_CONTENTS.values()), _CONTENTS)
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, (*_MODULES, *_CONTENTS.values()), _CONTENTS)
 __all__ = [*_CONTENTS, *_MODULES]
 
 

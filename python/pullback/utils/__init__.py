@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from . import pytree as pytree
     from . import safetensors as safetensors
 
-__getattr__ = lazily(__name__, ("checkpoint", "data", "einops", "hooks", "pytree", "safetensors", "_pytree"))
+if not TYPE_CHECKING:
+    __getattr__ = lazily(__name__, ("checkpoint", "data", "einops", "hooks", "pytree", "safetensors", "_pytree"))
 __all__ = ["checkpoint", "data", "hooks", "pytree", "safetensors", "swap_tensors"]
 
 

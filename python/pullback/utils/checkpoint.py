@@ -10,9 +10,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
-    from typing import Any
+    from typing import Any, TypeVar
 
     from .. import Tensor
+
+    _T = TypeVar("_T")
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
 
@@ -238,7 +240,7 @@ _CHECKS = ("default", "none")
 
 
 def checkpoint(
-    function: Callable[..., Any],
+    function: Callable[..., _T],
     *args: Any,
     use_reentrant: bool | None = None,
     context_fn: Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]] = noop_context_fn,
@@ -246,7 +248,7 @@ def checkpoint(
     debug: bool = False,
     preserve_rng_state: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> _T:
     """`function(*args, **kwargs)`, whose intermediate values are not kept: the derivative runs it again.
 
     It works under `backward`, `grad` and the other transforms, also of higher order, and for tensors that the

@@ -54,7 +54,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
     elif input.dim() == 0:
         weight = weight.reshape(())
-    return where(input > 0, input, weight * input)  # type: ignore[no-any-return]
+    return where(input > 0, input, weight * input)
 
 
 def rrelu(
@@ -69,7 +69,7 @@ def rrelu(
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x where its magnitude is above `lambd`, 0 elsewhere; NaN stays."""
-    return where((input >= -lambd) & (input <= lambd), 0.0, input)  # type: ignore[no-any-return]
+    return where((input >= -lambd) & (input <= lambd), 0.0, input)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -79,7 +79,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0.0))  # type: ignore[no-any-return]
+    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0.0))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         return soft
     index = soft.max(dim, keepdim=True)[1]
     one = empty_like(logits).zero_().scatter(dim, index, 1.0)
-    return one - soft.detach() + soft  # type: ignore[no-any-return]
+    return one - soft.detach() + soft
 
 
 def relu_(input: Tensor) -> Tensor:

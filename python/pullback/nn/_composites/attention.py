@@ -30,7 +30,7 @@ def as_additive(mask: Tensor | None, name: str, other: Tensor | None, other_name
         )
     if mask.is_floating_point():
         return mask
-    return where(mask, float("-inf"), zeros(mask.shape, dtype=like.dtype))  # type: ignore[no-any-return]
+    return where(mask, float("-inf"), zeros(mask.shape, dtype=like.dtype))
 
 
 def _check_dims(query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None, n: int) -> bool:

@@ -115,4 +115,4 @@ def _maxima(rows: Tensor, bag: Tensor, count: int) -> Tensor:
         held = where(member.unsqueeze(2), rows.detach().unsqueeze(0), float("-inf"))
         places: Any = held.argmax(1)
         empty = ~member.any(1)
-    return where(empty.unsqueeze(1), 0.0, rows.gather(0, places))  # type: ignore[no-any-return]
+    return where(empty.unsqueeze(1), 0.0, rows.gather(0, places))

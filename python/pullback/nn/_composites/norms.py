@@ -33,7 +33,7 @@ def instance_norm(
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-        return F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)  # type: ignore[no-any-return]
+        return F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     batch, channels, *rest = input.shape
     if math.prod(rest) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
@@ -44,7 +44,7 @@ def instance_norm(
     for running, new in ((running_mean, mean), (running_var, var)):
         if running is not None and new is not None:
             running.copy_(new.reshape(batch, channels).mean(0))
-    return out.reshape(input.shape)  # type: ignore[no-any-return]
+    return out.reshape(input.shape)
 
 
 def _check_p(p: float) -> None:

@@ -123,7 +123,7 @@ def _arranged(out: Tensor, input: Tensor) -> Tensor:
     """The result with channels last where the input has them there, its batch in front of all."""
     if input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=channels_last):
         if input.stride(0) >= input.stride(2):
-            return out.contiguous(memory_format=channels_last)  # type: ignore[no-any-return]
+            return out.contiguous(memory_format=channels_last)
     return out
 
 
@@ -131,7 +131,7 @@ def _nearest(before: int, after: int, factor: float | None, exact: bool) -> Tens
     # In float32, as elsewhere: at ties the rounding decides.
     scale = _one(before) / _one(after) if factor is None else _one(1.0 / factor)
     at = arange(after, dtype=float32)
-    return ((at + 0.5 if exact else at) * scale).floor().to(int64).clamp(max=before - 1)  # type: ignore[no-any-return]
+    return ((at + 0.5 if exact else at) * scale).floor().to(int64).clamp(max=before - 1)
 
 
 def _one(value: float) -> Tensor:
@@ -166,7 +166,7 @@ def _along(
     out = parts[0]
     for part in parts[1:]:
         out = out + part
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _two(at: Tensor, before: int) -> tuple[list[Tensor], list[Tensor]]:
@@ -188,7 +188,7 @@ def _cubic(d: Tensor, a: float) -> Tensor:
     d = d.abs()
     near = ((a + 2) * d - (a + 3)) * d * d + 1
     far = ((d - 5) * d + 8) * d * a - 4 * a
-    return where(d < 1, near, where(d < 2, far, 0.0))  # type: ignore[no-any-return]
+    return where(d < 1, near, where(d < 2, far, 0.0))
 
 
 def _window(before: int, after: int, scale: float, cubic: bool) -> tuple[Sequence[Tensor], Sequence[Tensor]]:

@@ -9,6 +9,7 @@ from .. import functional as F
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -143,10 +144,12 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     return made if out is None else out.copy_(made)
 
 
-def _lp_pool(average: Any, dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool) -> Tensor:
+def _lp_pool(
+    average: Callable[..., Tensor], dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool
+) -> Tensor:
     sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
     out = average(input.pow(p), sizes, stride, 0, ceil_mode)
-    return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)  # type: ignore[no-any-return]
+    return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)
 
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:

@@ -33,17 +33,18 @@ _CONTENTS = {name: file.partition(".")[2] for name, file in CONTENTS.items() if 
 _SUBMODULES = frozenset({*_CONTENTS.values(), "lazy", "utils"})
 __all__ = sorted(_CONTENTS)
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: "str") -> "Any":
-    holder = name if name in _SUBMODULES else _CONTENTS.get(name)
-    if holder is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name: "str") -> "Any":
+        holder = name if name in _SUBMODULES else _CONTENTS.get(name)
+        if holder is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
 
-    found: Any = import_module(f"{__name__}.{holder}")
-    if name not in _SUBMODULES:
-        found = globals()[name] = getattr(found, name)
-    return found
+        found: Any = import_module(f"{__name__}.{holder}")
+        if name not in _SUBMODULES:
+            found = globals()[name] = getattr(found, name)
+        return found
 
 
 def __dir__() -> "list[str]":

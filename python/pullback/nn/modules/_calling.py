@@ -13,7 +13,16 @@ from ._structure import Structure
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, ParamSpec, Protocol, TypeVar
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R", covariant=True)
+
+    class _Forward(Protocol[_P, _R]):
+        """What has a `forward`: a call takes its arguments and gives its results."""
+
+        @property
+        def forward(self) -> Callable[_P, _R]: ...
 
 
 class Call(property):
@@ -40,17 +49,19 @@ class Called(Structure):
     _forward_hooks_with_kwargs: Any = HooksAttribute("_forward_hooks_with_kwargs")
     _forward_hooks_always_called: Any = HooksAttribute("_forward_hooks_always_called")
 
-    def forward(self, *input: Any) -> Any:
-        """What a call of the module computes; subclasses define it.
-
-        Raises NotImplementedError where the class does not.
-        """
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
-
     if TYPE_CHECKING:
+        # Any signature may override it.
+        forward: Callable[..., Any]
 
-        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+        def __call__(self: _Forward[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     else:
+
+        def forward(self, *input: Any) -> Any:
+            """What a call of the module computes; subclasses define it.
+
+            Raises NotImplementedError where the class does not.
+            """
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
         @Call
         def __call__(self):

@@ -46,9 +46,14 @@ class Structure:
     """Registration, attributes and walks; `Module` adds calls, hooks, state dicts and conversions."""
 
     training: bool
-    _parameters: Any = RegistryAttribute("_parameters")
-    _buffers: Any = RegistryAttribute("_buffers")
-    _modules: Any = RegistryAttribute("_modules")
+    if TYPE_CHECKING:
+        _parameters: dict[str, Any]
+        _buffers: dict[str, Any]
+        _modules: dict[str, Any]
+    else:
+        _parameters = RegistryAttribute("_parameters")
+        _buffers = RegistryAttribute("_buffers")
+        _modules = RegistryAttribute("_modules")
     _non_persistent_buffers_set: set[str]
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -263,7 +268,7 @@ class Structure:
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
+    ) -> Iterator[tuple[str, Module]]:
         """This module and all below it, with their dotted names, each object once unless `remove_duplicate` is
         False."""
         memo = set() if memo is None else memo
@@ -271,18 +276,19 @@ class Structure:
             return
         if remove_duplicate:
             memo.add(self)
-        yield prefix, self
+        own: Any = self
+        yield prefix, own
         for name, module in self.__dict__["_modules"].items():
             if module is not None:
                 path = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, path, remove_duplicate)
 
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
         """This module and all below it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def named_children(self) -> Iterator[tuple[str, Any]]:
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         """The submodules of this module, not theirs, with their names."""
         memo = set()
         for name, module in self.__dict__["_modules"].items():
@@ -290,7 +296,7 @@ class Structure:
                 memo.add(module)
                 yield name, module
 
-    def children(self) -> Iterator[Any]:
+    def children(self) -> Iterator[Module]:
         """The submodules of this module, not theirs."""
         for _, module in self.named_children():
             yield module

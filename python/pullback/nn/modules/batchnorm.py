@@ -114,7 +114,7 @@ class _BatchNorm(_NormBase):
         if training and not tracks:
             mean = var = None
         try:
-            return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)  # type: ignore[no-any-return]
+            return F.batch_norm(input, mean, var, self.weight, self.bias, by_batch, momentum, self.eps)
         except RuntimeError as error:
             _tell_remedies(self, mean, error)
             raise

@@ -33,7 +33,7 @@ class _Row(Module):
     """What lists of modules have in common: submodules are named by their places."""
 
     def _name_of(self, i: Any) -> str:
-        return list(self._modules)[_place(self, i)]  # type: ignore[no-any-return]
+        return list(self._modules)[_place(self, i)]
 
     def __len__(self) -> int:
         return len(self.__dict__["_modules"])
@@ -258,15 +258,15 @@ class ModuleDict(Module):
 
     def keys(self) -> Iterable[str]:
         """The names."""
-        return self._modules.keys()  # type: ignore[no-any-return]
+        return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """Names and modules."""
-        return self._modules.items()  # type: ignore[no-any-return]
+        return self._modules.items()
 
     def values(self) -> Iterable[Any]:
         """The modules."""
-        return self._modules.values()  # type: ignore[no-any-return]
+        return self._modules.values()
 
     def update(self, modules: Any) -> None:
         """Sets modules from a mapping or from pairs of names and modules.

@@ -129,7 +129,8 @@ class Module(Stateful):
             module = getattr(module, name)
             if not isinstance(module, Module):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return module  # type: ignore[no-any-return]
+        found: Module = module
+        return found
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Puts a module at a dotted name, in the place of the one there. With `strict` there must be one.
@@ -169,7 +170,8 @@ class Module(Stateful):
         module, name, found = self._member(target)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found  # type: ignore[no-any-return]
+        buffer: Tensor = found
+        return buffer
 
     # Conversions
 
@@ -240,7 +242,7 @@ class Module(Stateful):
         def convert(t: Tensor) -> Tensor:
             casts = dtype is not None and (t.is_floating_point() or t.is_complex())
             try:
-                return t.to(device if device is not None else t.device, dtype if casts else None)  # type: ignore[no-any-return]
+                return t.to(device if device is not None else t.device, dtype if casts else None)
             except NotImplementedError as error:
                 if t.is_meta:
                     raise NotImplementedError(

@@ -9,6 +9,7 @@ from .utils import _ntuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = [
@@ -41,7 +42,7 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def _pooled(self, pool: Any, input: Tensor) -> Any:
+    def _pooled(self, pool: Callable[..., Tensor], input: Tensor) -> Any:
         return pool(
             input, self.kernel_size, self.stride, self.padding, self.dilation,
             ceil_mode=self.ceil_mode, return_indices=self.return_indices,
@@ -202,8 +203,8 @@ class AvgPool2d(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def _pooled(self, pool: Any, input: Tensor) -> Tensor:
-        return pool(  # type: ignore[no-any-return]
+    def _pooled(self, pool: Callable[..., Tensor], input: Tensor) -> Tensor:
+        return pool(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
             self.divisor_override,
         )  # fmt: skip

@@ -54,7 +54,7 @@ def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, s
 
 
 def _sequence_length(x: Tensor, batch_first: bool) -> int:
-    return x.size(0) if x.dim() == 2 else x.size(1 if batch_first else 0)  # type: ignore[no-any-return]
+    return x.size(0) if x.dim() == 2 else x.size(1 if batch_first else 0)
 
 
 class TransformerEncoderLayer(Module):
@@ -117,16 +117,16 @@ class TransformerEncoderLayer(Module):
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal))
-        return self.norm2(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm2(x + self._ff_block(x))
 
     def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Tensor:
         out = self.self_attn(
             x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
         )[0]
-        return self.dropout1(out)  # type: ignore[no-any-return]
+        return self.dropout1(out)
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type: ignore[no-any-return]
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerDecoderLayer(Module):
@@ -198,13 +198,13 @@ class TransformerDecoderLayer(Module):
             return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, *other))
-        return self.norm3(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm3(x + self._ff_block(x))
 
     def _sa_block(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False) -> Tensor:
         out = self.self_attn(
             x, x, x, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
         )[0]
-        return self.dropout1(out)  # type: ignore[no-any-return]
+        return self.dropout1(out)
 
     def _mha_block(
         self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool = False
@@ -212,10 +212,10 @@ class TransformerDecoderLayer(Module):
         out = self.multihead_attn(
             x, memory, memory, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
         )[0]
-        return self.dropout2(out)  # type: ignore[no-any-return]
+        return self.dropout2(out)
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))  # type: ignore[no-any-return]
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 def _get_clones(module: Module, n: int) -> ModuleList:
@@ -380,7 +380,7 @@ class Transformer(Module):
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        out: Tensor = self.decoder(
             tgt,
             memory,
             tgt_mask=tgt_mask,
@@ -390,6 +390,7 @@ class Transformer(Module):
             tgt_is_causal=tgt_is_causal,
             memory_is_causal=memory_is_causal,
         )
+        return out
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:

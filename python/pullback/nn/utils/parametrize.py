@@ -174,13 +174,14 @@ class ParametrizationList(ModuleList):
 
     def forward(self) -> Tensor:
         first, *rest = list(self)
+        x: Tensor
         if self.is_tensor:
             x = first(self.original)
         else:
             x = first(*(getattr(self, f"original{i}") for i in range(self.ntensors)))
         for function in rest:
             x = function(x)
-        return x  # type: ignore[no-any-return]
+        return x
 
 
 def _inject_new_class(module: Any) -> None:

@@ -59,8 +59,9 @@ class BasePruningMethod(ABC):
         name = self._tensor_name
         if name is None:
             raise AssertionError(f"Module {module} has to be pruned")
-        mask, original = getattr(module, name + "_mask"), getattr(module, name + "_orig")
-        return mask.to(original.dtype) * original  # type: ignore[no-any-return]
+        mask: Tensor = getattr(module, name + "_mask")
+        original: Tensor = getattr(module, name + "_orig")
+        return mask.to(original.dtype) * original
 
     @classmethod
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
@@ -172,7 +173,7 @@ class PruningContainer(BasePruningMethod):
             raise ValueError(f"Unrecognized PRUNING_TYPE {kind}")
         new = mask.clone()
         new[left] = method.compute_mask(t[left], default_mask=mask[left]).to(new.dtype)
-        return new  # type: ignore[no-any-return]
+        return new
 
 
 class Identity(BasePruningMethod):
@@ -268,7 +269,7 @@ def _check_structured(t: Tensor, dim: int) -> None:
 def _without(t: Tensor, default_mask: Tensor, dim: int, places: Tensor) -> Tensor:
     mask = ones_like(t)
     mask.index_fill_(dim, places, 0)
-    return mask * default_mask.to(mask.dtype)  # type: ignore[no-any-return]
+    return mask * default_mask.to(mask.dtype)
 
 
 class CustomFromMask(BasePruningMethod):
@@ -284,7 +285,7 @@ class CustomFromMask(BasePruningMethod):
             raise AssertionError(
                 f"the mask has shape {list(self.mask.shape)}, the parameter {list(default_mask.shape)}"
             )
-        return default_mask * self.mask.to(default_mask.dtype)  # type: ignore[no-any-return]
+        return default_mask * self.mask.to(default_mask.dtype)
 
 
 def identity(module: Any, name: str) -> Any:

@@ -35,7 +35,7 @@ class SpectralNorm:
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Tensor:
         """The weight over the estimate of its largest singular value, which iterations improve in place."""
-        weight = getattr(module, self.name + "_orig")
+        weight: Tensor = getattr(module, self.name + "_orig")
         u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
         matrix = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
@@ -45,7 +45,7 @@ class SpectralNorm:
                     u.copy_(F.normalize(mv(matrix, v), dim=0, eps=self.eps))
                 # Copies, since the next forward writes to the buffers.
                 u, v = u.clone(), v.clone()
-        return weight / dot(u, mv(matrix, v))  # type: ignore[no-any-return]
+        return weight / dot(u, mv(matrix, v))
 
     def remove(self, module: Any) -> None:
         """Makes the weight a parameter again."""

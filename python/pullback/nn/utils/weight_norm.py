@@ -22,8 +22,9 @@ class WeightNorm:
 
     def compute_weight(self, module: Any) -> Tensor:
         """g * v / |v|"""
-        g, v = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return v * (g / norm_except_dim(v, self.dim))  # type: ignore[no-any-return]
+        g: Tensor = getattr(module, self.name + "_g")
+        v: Tensor = getattr(module, self.name + "_v")
+        return v * (g / norm_except_dim(v, self.dim))
 
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> WeightNorm:
