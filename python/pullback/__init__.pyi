@@ -50,20 +50,68 @@ from ._tensor_types import HalfTensor as HalfTensor
 from ._tensor_types import IntTensor as IntTensor
 from ._tensor_types import LongTensor as LongTensor
 from ._tensor_types import ShortTensor as ShortTensor
+from ._functions import _grid_sampler_2d_cpu_fallback as _grid_sampler_2d_cpu_fallback
+from ._functions import _log_softmax as _log_softmax
+from ._functions import _masked_softmax as _masked_softmax
+from ._functions import _softmax as _softmax
+from ._functions import adaptive_max_pool1d as adaptive_max_pool1d
+from ._functions import affine_grid_generator as affine_grid_generator
+from ._functions import alpha_dropout as alpha_dropout
+from ._functions import alpha_dropout_ as alpha_dropout_
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .amp import autocast as autocast
+from ._functions import batch_norm as batch_norm
+from ._functions import batch_norm_update_stats as batch_norm_update_stats
+from ._functions import bilinear as bilinear
+from ._functions import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from ._functions import celu as celu
+from ._functions import celu_ as celu_
+from ._functions import channel_shuffle as channel_shuffle
 from .compiler import compile as compile
+from ._functions import conv_tbc as conv_tbc
+from ._functions import cosine_embedding_loss as cosine_embedding_loss
+from ._functions import cosine_similarity as cosine_similarity
+from ._functions import dropout as dropout
+from ._functions import dropout_ as dropout_
+from ._functions import embedding as embedding
+from ._functions import feature_alpha_dropout as feature_alpha_dropout
+from ._functions import feature_alpha_dropout_ as feature_alpha_dropout_
+from ._functions import feature_dropout as feature_dropout
+from ._functions import feature_dropout_ as feature_dropout_
 from ._settings import get_default_device as get_default_device
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._functions import get_device as get_device
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
+from ._functions import grid_sampler as grid_sampler
+from ._functions import grid_sampler_2d as grid_sampler_2d
+from ._functions import grid_sampler_3d as grid_sampler_3d
+from ._functions import group_norm as group_norm
+from ._functions import hardshrink as hardshrink
+from ._functions import hinge_embedding_loss as hinge_embedding_loss
+from ._functions import instance_norm as instance_norm
 from ._settings import is_autocast_cache_enabled as is_autocast_cache_enabled
 from ._settings import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from ._settings import is_autocast_enabled as is_autocast_enabled
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._functions import is_nonzero as is_nonzero
+from ._functions import is_same_size as is_same_size
+from ._functions import is_signed as is_signed
 from ._settings import is_warn_always_enabled as is_warn_always_enabled
+from ._functions import kl_div as kl_div
 from .serialization import load as load
+from ._functions import margin_ranking_loss as margin_ranking_loss
+from ._functions import native_channel_shuffle as native_channel_shuffle
+from ._functions import pairwise_distance as pairwise_distance
+from ._functions import pixel_shuffle as pixel_shuffle
+from ._functions import pixel_unshuffle as pixel_unshuffle
+from ._functions import poisson_nll_loss as poisson_nll_loss
+from ._functions import prelu as prelu
+from ._functions import rrelu as rrelu
+from ._functions import rrelu_ as rrelu_
 from .serialization import save as save
+from ._functions import selu as selu
+from ._functions import selu_ as selu_
 from ._settings import set_default_device as set_default_device
 from ._settings import set_default_tensor_type as set_default_tensor_type
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
@@ -71,6 +119,9 @@ from ._settings import set_float32_matmul_precision as set_float32_matmul_precis
 from ._settings import set_flush_denormal as set_flush_denormal
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._settings import set_warn_always as set_warn_always
+from ._functions import threshold as threshold
+from ._functions import threshold_ as threshold_
+from ._functions import triplet_margin_loss as triplet_margin_loss
 from ._settings import typename as typename
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms
 
@@ -111,12 +162,16 @@ __all__ = [
     "acosh",
     "acosh_",
     "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
     "add",
     "addmm",
     "addmv",
     "adjoint",
+    "affine_grid_generator",
     "all",
     "allclose",
+    "alpha_dropout",
+    "alpha_dropout_",
     "amax",
     "amin",
     "amp",
@@ -159,8 +214,12 @@ __all__ = [
     "avg_pool1d",
     "backends",
     "baddbmm",
+    "batch_norm",
+    "batch_norm_update_stats",
     "bernoulli",
     "bfloat16",
+    "bilinear",
+    "binary_cross_entropy_with_logits",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
@@ -175,7 +234,10 @@ __all__ = [
     "cdouble",
     "ceil",
     "ceil_",
+    "celu",
+    "celu_",
     "cfloat",
+    "channel_shuffle",
     "channels_last",
     "channels_last_3d",
     "chunk",
@@ -198,6 +260,7 @@ __all__ = [
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -205,6 +268,8 @@ __all__ = [
     "cos_",
     "cosh",
     "cosh_",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "cuda",
     "cummax",
     "cummin",
@@ -224,10 +289,13 @@ __all__ = [
     "divide",
     "dot",
     "double",
+    "dropout",
+    "dropout_",
     "dsplit",
     "dtype",
     "e",
     "einsum",
+    "embedding",
     "empty",
     "empty_cache",
     "empty_like",
@@ -246,6 +314,10 @@ __all__ = [
     "expm1",
     "expm1_",
     "eye",
+    "feature_alpha_dropout",
+    "feature_alpha_dropout_",
+    "feature_dropout",
+    "feature_dropout_",
     "fft",
     "finfo",
     "fix",
@@ -274,6 +346,7 @@ __all__ = [
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
+    "get_device",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
@@ -281,8 +354,14 @@ __all__ = [
     "get_rng_state",
     "greater",
     "greater_equal",
+    "grid_sampler",
+    "grid_sampler_2d",
+    "grid_sampler_3d",
+    "group_norm",
     "gt",
     "half",
+    "hardshrink",
+    "hinge_embedding_loss",
     "hsplit",
     "hypot",
     "i0",
@@ -298,6 +377,7 @@ __all__ = [
     "inf",
     "inference_mode",
     "initial_seed",
+    "instance_norm",
     "int16",
     "int32",
     "int64",
@@ -314,6 +394,9 @@ __all__ = [
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
     "is_storage",
     "is_tensor",
     "is_warn_always_enabled",
@@ -323,6 +406,7 @@ __all__ = [
     "isnan",
     "isreal",
     "jit",
+    "kl_div",
     "kthvalue",
     "layer_norm",
     "layout",
@@ -354,6 +438,7 @@ __all__ = [
     "long",
     "lt",
     "manual_seed",
+    "margin_ranking_loss",
     "masked_fill",
     "masked_scatter",
     "masked_select",
@@ -381,6 +466,7 @@ __all__ = [
     "nan",
     "nansum",
     "narrow",
+    "native_channel_shuffle",
     "ne",
     "neg",
     "neg_",
@@ -399,11 +485,16 @@ __all__ = [
     "ops",
     "optim",
     "outer",
+    "pairwise_distance",
     "permute",
     "pi",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
     "polar",
     "positive",
     "pow",
+    "prelu",
     "preserve_format",
     "prod",
     "profiler",
@@ -430,6 +521,8 @@ __all__ = [
     "roll",
     "round",
     "round_",
+    "rrelu",
+    "rrelu_",
     "rsqrt",
     "rsqrt_",
     "rsub",
@@ -440,6 +533,8 @@ __all__ = [
     "seed",
     "select",
     "select_scatter",
+    "selu",
+    "selu_",
     "serialization",
     "set_default_device",
     "set_default_dtype",
@@ -494,11 +589,14 @@ __all__ = [
     "tensor_split",
     "tensordot",
     "testing",
+    "threshold",
+    "threshold_",
     "to_dlpack",
     "topk",
     "trace",
     "transpose",
     "tril",
+    "triplet_margin_loss",
     "triu",
     "true_divide",
     "trunc",

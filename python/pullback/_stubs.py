@@ -220,7 +220,9 @@ def _package_stub() -> str:
     own = vars(pullback)
     lines = ["import builtins", "from ._core import *", "from ._core import __version__ as __version__"]
     lines += [f"from . import {name} as {name}" for name in sorted(own["_SUBMODULES"])]
-    lines += [f"from .{home} import {name} as {name}" for name, home in sorted(own["_CONTENTS"].items())]
+    table = members("")
+    homes = sorted((name, home) for name, home in own["_CONTENTS"].items() if name not in table)
+    lines += [f"from .{home} import {name} as {name}" for name, home in homes]
     numbers = [f"{name}: builtins.float" for name in ("e", "inf", "nan", "pi")] + ["newaxis: None"]
     listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in pullback.__all__) + "]"
     doc = f'"""{(pullback.__doc__ or "").strip()}\n"""'

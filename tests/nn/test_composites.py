@@ -34,6 +34,18 @@ SMOOTH: dict[str, Any] = {
     "pixel_shuffle": (lambda a: F.pixel_shuffle(a, 2), image.reshape(1, 8, 2, 2)),
     "channel_shuffle": (lambda a: F.channel_shuffle(a, 2), image),
     "instance_norm": (F.instance_norm, image),
+    "affine_grid": (lambda a: F.affine_grid(a[None, :2, :3], (1, 1, 2, 3), align_corners=False), image[0, 0]),
+    "conv_tbc": (
+        lambda a: F.conv_tbc(a[0], image[0, :, :2, :3].permute(1, 0, 2)[:, :1].expand(2, 4, 3), x[0, :3]),
+        image,
+    ),
+    "linear_cross_entropy": (lambda a: F.linear_cross_entropy(a, y, pb.tensor([0, 1]), linear_bias=x[0, :2]), x),
+    "linear_cross_entropy, in pieces": (
+        lambda a: F.linear_cross_entropy(
+            a, y, pb.tensor([0, 1]), options=nn.LinearCrossEntropyOptions(batch_chunk_size=1)
+        ),
+        x,
+    ),
     "local_response_norm": (lambda a: F.local_response_norm(a, 2), image),
     "lp_pool2d": (lambda a: F.lp_pool2d(a.abs() + 0.1, 3, 2), image),
     "bilinear": (lambda a: F.interpolate(a, scale_factor=1.5, mode="bilinear"), image),
@@ -78,6 +90,18 @@ def test_antialias_of_a_constant_is_constant() -> None:
         (lambda: F.pixel_unshuffle(image, 3), RuntimeError),
         (lambda: F.channel_shuffle(image, 3), RuntimeError),
         (lambda: F.instance_norm(pb.ones(1, 2, 1)), ValueError),
+        (lambda: F.instance_norm(image, weight=pb.ones(2)), RuntimeError),
+        (lambda: F.pixel_shuffle(image, 2**32), ValueError),
+        (lambda: F.affine_grid(image, (1, 1, 2, 2), align_corners=True), ValueError),
+        (lambda: F.affine_grid(image[0], (2, 1, 2), align_corners=True), NotImplementedError),
+        (lambda: F.affine_grid(image[0, :, :2, :3], (3, 1, 2, 2), align_corners=True), ValueError),
+        (lambda: F.linear_cross_entropy(x, y[:, :3], pb.tensor([0, 1])), RuntimeError),
+        (lambda: F.linear_cross_entropy(image, y, pb.tensor([0, 1])), RuntimeError),
+        (lambda: F.conv_tbc(x, x, x), RuntimeError),
+        (lambda: nn.LinearCrossEntropyOptions(batch_chunk_size=0), ValueError),
+        (lambda: pb.grid_sampler(image, image, 3, 0, False), ValueError),
+        (lambda: pb.kl_div(x, y, 3), ValueError),
+        (lambda: pb.batch_norm_update_stats(pb.ones(0, 1), None, None, 0.1), RuntimeError),
         (lambda: F.cosine_embedding_loss(x, y, pb.ones(2, 2)), RuntimeError),
         (lambda: F.multi_margin_loss(x, pb.tensor([0]), p=3), ValueError),
         (lambda: F.l1_loss(x, y, reduction="none of these"), (ValueError, RuntimeError)),
@@ -132,3 +156,121 @@ def test_recurrent_weights_are_found_after_copies() -> None:
     assert m.all_weights[0][0] is m.weight_ih_l0
     grads = pb.func.grad(lambda p: pb.func.functional_call(m, p, (pb.ones(4, 2),))[0].sum())(dict(m.named_parameters()))
     assert grads["weight_hh_l0"].abs().sum() > 0
+
+
+def test_affine_grids_are_pytorchs() -> None:
+    theta = pb.arange(12.0).reshape(1, 3, 4) / 7
+    # What PyTorch gives.
+    for corners, sums in ((True, [5.1429, 12.0, 18.8571]), (False, [5.1429, 12.0, 18.8571])):
+        grid = F.affine_grid(theta, (1, 1, 2, 3, 2), align_corners=corners)
+        assert grid.shape == (1, 2, 3, 2, 3) and pb.allclose(grid.sum((0, 1, 2, 3)), pb.tensor(sums), atol=1e-4)
+    same = pb.tensor([[[1.0, 0, 0], [0, 1, 0]]]).double()
+    for corners in (True, False):
+        grid = F.affine_grid(same, image[:, :1].shape, align_corners=corners)
+        assert pb.allclose(F.grid_sample(image, grid, align_corners=corners), image)
+    with pytest.warns(UserWarning, match="size 1"):
+        assert F.affine_grid(same, (1, 1, 1, 2), align_corners=True)[0, 0, :, 1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_cross_entropy_behind_a_linear_layer(reduction: str) -> None:
+    features = pb.arange(20.0).reshape(4, 5).sin()
+    table, target = pb.arange(15.0).reshape(3, 5).cos(), pb.tensor([0, 2, -100, 1])
+    for options in (None, nn.LinearCrossEntropyOptions(batch_chunk_size=3), nn.LinearCrossEntropyOptions()):
+        for weight, smoothing in ((None, 0.0), (pb.tensor([1.0, 2.0, 0.5]), 0.1)):
+            a, b = (features.clone().requires_grad_() for _ in range(2))
+            more: Any = {"weight": weight, "reduction": reduction, "label_smoothing": smoothing}
+            loss = F.linear_cross_entropy(a, table, target, options=options, **more)
+            plain = F.cross_entropy(F.linear(b, table), target, **more)
+            assert pb.allclose(loss, plain, atol=1e-6)
+            (ga,), (gb,) = pb.autograd.grad(loss.sum(), [a]), pb.autograd.grad(plain.sum(), [b])
+            assert pb.allclose(ga, gb, atol=1e-6)
+
+
+def test_a_class_at_each_place_behind_a_linear_layer() -> None:
+    m = nn.LinearCrossEntropyLoss(5, 10, out_features=(4, 3), bias=True)
+    assert [(k, tuple(v.shape)) for k, v in m.state_dict().items()] == [
+        ("linear.weight", (120, 5)),
+        ("linear.bias", (120,)),
+    ]
+    at, target = pb.randn(2, 5), pb.randint(0, 10, (2, 4, 3))
+    assert pb.allclose(m(at, target), F.cross_entropy(m.linear(at).reshape(2, 10, 4, 3), target))
+
+
+@pytest.mark.parametrize("dtype", [pb.bfloat16, pb.float16])
+def test_activations_of_16_bits_are_rounded_once(dtype: Any) -> None:
+    for f in (F.celu, F.selu, F.hardsigmoid, F.hardswish, F.softshrink, F.tanhshrink):
+        at = pb.linspace(-7, 7, 400).to(dtype).requires_grad_()
+        wide = at.detach().float().requires_grad_()
+        out, exact = f(at), f(wide)
+        assert out.dtype is dtype and pb.equal(out, exact.to(dtype)), f
+        (grad,) = pb.autograd.grad(out.sum(), [at])
+        (slope,) = pb.autograd.grad(exact.sum(), [wide])
+        assert pb.equal(grad, slope.to(dtype)), f
+        if f not in (F.softshrink, F.tanhshrink):
+            there = at.detach().clone()
+            assert f(there, inplace=True) is there and pb.equal(there, out)
+
+
+def test_sums_of_gradients_of_16_bits_are_rounded_once() -> None:
+    at = pb.zeros(1, 1, 2, 2, dtype=pb.bfloat16, requires_grad=True)
+    F.interpolate(at, scale_factor=40).sum().backward()
+    assert at.grad is not None and at.grad.flatten().tolist() == [1600.0] * 4
+
+
+def test_channels_stay_last_in_memory() -> None:
+    def last(t: pb.Tensor) -> bool:
+        return t.is_contiguous(memory_format=pb.channels_last)
+
+    plain = pb.arange(2.0 * 4 * 8 * 8).reshape(2, 4, 8, 8)
+    for make in (
+        lambda t: F.interpolate(t, size=(5, 7), mode="bilinear"),
+        lambda t: F.interpolate(t, scale_factor=2),
+        lambda t: F.pixel_shuffle(t, 2),
+        lambda t: F.pixel_unshuffle(t, 2),
+        lambda t: F.channel_shuffle(t, 2),
+    ):
+        there = plain.contiguous(memory_format=pb.channels_last)
+        for part in (there, there[:, :, 2:-2, 2:-2], there[:, :, ::2, ::2]):
+            assert last(make(part)) and pb.equal(make(part), make(part.contiguous()))
+        assert pb.equal(make(plain), make(there)) and make(plain).is_contiguous()
+
+
+def test_in_place_threshold_of_elements_at_one_place() -> None:
+    row = pb.tensor([[0.1, 0.7, -2.0]])
+    wide = row.expand(4, 3)
+    assert F.threshold_(wide, 0.5, 9.0) is wide
+    assert wide.tolist() == [[9.0, pytest.approx(0.7), 9.0]] * 4 and row.tolist() == wide[:1].tolist()
+
+
+def test_functions_beside_nn_functional() -> None:
+    at = image[0]
+    assert pb.equal(
+        pb.batch_norm(at, y[0, :4], None, None, None, True, 0.1, 1e-5),
+        F.batch_norm(at, None, None, y[0, :4], None, True),
+    )
+    assert pb.equal(pb.embedding(x, pb.tensor([1, 0])), x.flip(0))
+    assert pb.equal(pb.kl_div(x, y.abs()), F.kl_div(x, y.abs()))
+    assert pb.equal(
+        pb.cosine_embedding_loss(x, y, pb.tensor([1, -1]), 0.0, 2),
+        F.cosine_embedding_loss(x, y, pb.tensor([1, -1]), reduction="sum"),
+    )
+    assert pb.equal(
+        pb.grid_sampler(image, image.permute(0, 2, 3, 1), 1, 2, True),
+        F.grid_sample(image, image.permute(0, 2, 3, 1), "nearest", "reflection", True),
+    )
+    assert [len(pb.adaptive_max_pool1d(at, 2)), pb.get_device(x), pb.is_signed(x), pb.is_nonzero(pb.ones(1))] == [
+        2,
+        -1,
+        True,
+        True,
+    ]
+    mean, var = pb.zeros(2).double(), pb.ones(2).double()
+    pb.batch_norm_update_stats(image, mean, var, 0.5)
+    other = [pb.zeros(2).double(), pb.ones(2).double()]
+    F.batch_norm(image, *other, training=True, momentum=0.5)
+    assert pb.allclose(mean, other[0]) and pb.allclose(var, other[1])
+    pb.manual_seed(3)
+    a = pb.dropout(x, 0.5, True)
+    pb.manual_seed(3)
+    assert pb.equal(a, F.dropout(x, 0.5))

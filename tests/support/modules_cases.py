@@ -142,6 +142,9 @@ def _losses() -> None:
         case(f"NLLLoss {reduction}", lambda nn, r=r: nn.NLLLoss(**r), lambda k: (k.x(4, 3), k.ints(3, 4)))
         case(f"CrossEntropyLoss {reduction}", lambda nn, r=r: nn.CrossEntropyLoss(label_smoothing=0.1, **r),
              lambda k: (k.x(4, 3), k.ints(3, 4)))  # fmt: skip
+        case(f"LinearCrossEntropyLoss {reduction}",
+             lambda nn, r=r: nn.LinearCrossEntropyLoss(5, 3, out_features=(2,), bias=True, label_smoothing=0.1, **r),
+             lambda k: (k.x(4, 5), k.ints(3, 4, 2)))  # fmt: skip
         case(f"BCELoss {reduction}", lambda nn, r=r: nn.BCELoss(**r), lambda k: (k.between(4), k.between(4)))
         case(f"BCEWithLogitsLoss {reduction}", lambda nn, r=r: nn.BCEWithLogitsLoss(**r),
              lambda k: (k.x(4), k.between(4)))  # fmt: skip

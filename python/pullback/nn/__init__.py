@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .modules.fold import *  # noqa: F403
     from .modules.instancenorm import *  # noqa: F403
     from .modules.linear import *  # noqa: F403
+    from .modules.linear_cross_entropy import *  # noqa: F403
     from .modules.loss import *  # noqa: F403
     from .modules.module import Module as Module
     from .modules.normalization import *  # noqa: F403

@@ -23,6 +23,7 @@ _FILES = {
     "modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
     "LazyInstanceNorm3d",
     "modules.linear": "Bilinear Identity LazyLinear Linear",
+    "modules.linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     "modules.loss": "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss "
     "HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
     "MultiMarginLoss "

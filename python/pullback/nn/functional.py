@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ._composites.activations import threshold_ as threshold_
     from ._composites.attention import multi_head_attention_forward as multi_head_attention_forward
     from ._composites.bags import embedding_bag as embedding_bag
+    from ._composites.grids import affine_grid as affine_grid
     from ._composites.losses import cosine_embedding_loss as cosine_embedding_loss
     from ._composites.losses import gaussian_nll_loss as gaussian_nll_loss
     from ._composites.losses import hinge_embedding_loss as hinge_embedding_loss
@@ -47,12 +48,17 @@ if TYPE_CHECKING:
     from ._composites.norms import dropout3d as dropout3d
     from ._composites.norms import feature_alpha_dropout as feature_alpha_dropout
     from ._composites.norms import instance_norm as instance_norm
+    from ._composites.pools import adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices
+    from ._composites.pools import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
+    from ._composites.pools import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
+    from ._composites.projected import linear_cross_entropy as linear_cross_entropy
     from ._composites.resizing import interpolate as interpolate
     from ._composites.resizing import upsample as upsample
     from ._composites.resizing import upsample_bilinear as upsample_bilinear
     from ._composites.resizing import upsample_nearest as upsample_nearest
     from ._composites.shapes import bilinear as bilinear
     from ._composites.shapes import channel_shuffle as channel_shuffle
+    from ._composites.shapes import conv_tbc as conv_tbc
     from ._composites.shapes import cosine_similarity as cosine_similarity
     from ._composites.shapes import local_response_norm as local_response_norm
     from ._composites.shapes import lp_pool1d as lp_pool1d
@@ -72,15 +78,22 @@ _FILES = {
     "threshold",
     "attention": "multi_head_attention_forward",
     "bags": "embedding_bag",
+    "grids": "affine_grid",
     "losses": "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss "
     "multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
     "triplet_margin_loss triplet_margin_with_distance_loss",
     "norms": "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout instance_norm",
+    "pools": "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices",
+    "projected": "linear_cross_entropy",
     "resizing": "interpolate upsample upsample_bilinear upsample_nearest",
-    "shapes": "bilinear channel_shuffle cosine_similarity local_response_norm lp_pool1d lp_pool2d lp_pool3d "
+    "shapes": "bilinear channel_shuffle conv_tbc cosine_similarity local_response_norm lp_pool1d lp_pool2d lp_pool3d "
     "native_channel_shuffle normalize pairwise_distance pixel_shuffle pixel_unshuffle",
 }
 _COMPOSITES = {name: file for file, names in _FILES.items() for name in names.split()}
+
+# The numbers by which `grid_sampler` knows the words of `grid_sample`.
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 globals().update(members("nn.functional"))
 __all__ = sorted({*members("nn.functional"), *_COMPOSITES})

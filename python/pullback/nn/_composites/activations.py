@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor, empty_like, finfo, where
+from ... import Tensor, bfloat16, empty_like, finfo, float16, float32, where
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -10,7 +10,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _inplace(input: Tensor, out: Tensor, inplace: bool) -> Tensor:
+def _wide(input: Tensor) -> Tensor:
+    """The argument of steps that are rounded once, at their end: numbers of 16 bits as float32."""
+    return input.to(float32) if input.dtype is bfloat16 or input.dtype is float16 else input
+
+
+def _inplace(input: Tensor, out: Tensor, inplace: bool = False) -> Tensor:
+    """What was computed of `_wide(input)`, in the dtype of the argument, and in its place if wanted."""
+    if out.dtype is not input.dtype and _wide(input) is not input:
+        out = out.to(input.dtype)
     return input.copy_(out) if inplace else out
 
 
@@ -25,14 +33,14 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    safe = input.clamp(max=0.0)
-    return _inplace(input, where(input > 0, input, alpha * (safe / alpha).expm1()), inplace)
+    x = _wide(input)
+    return _inplace(input, where(x > 0, x, alpha * (x.clamp(max=0.0) / alpha).expm1()), inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalizing networks."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return _inplace(input, scale * F.elu(input, alpha), inplace)
+    return _inplace(input, scale * F.elu(_wide(input), alpha), inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -54,7 +62,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
     elif input.dim() == 0:
         weight = weight.reshape(())
-    return where(input > 0, input, weight * input)
+    x = _wide(input)
+    return _inplace(input, where(x > 0, x, _wide(weight) * x))
 
 
 def rrelu(
@@ -63,8 +72,9 @@ def rrelu(
     """x where it is positive, a * x elsewhere: a is drawn uniformly from [lower, upper) in training, else the mean."""
     if not lower <= upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
-    slope: Any = empty_like(input).uniform_(lower, upper) if training else (lower + upper) / 2
-    return _inplace(input, where(input >= 0, input, slope * input), inplace)
+    x = _wide(input)
+    slope: Any = empty_like(x).uniform_(lower, upper) if training else (lower + upper) / 2
+    return _inplace(input, where(x >= 0, x, slope * x), inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -79,28 +89,38 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
-    return where(input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0.0))
+    x = _wide(input)
+    return _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
-    return input - input.tanh()
+    x = _wide(input)
+    return _inplace(input, x - x.tanh())
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6."""
-    return _inplace(input, F.relu6(input + 3.0) / 6.0, inplace)
+    return _inplace(input, F.relu6(_wide(input) + 3.0) / 6.0, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * relu6(x + 3) / 6."""
-    middle = where(input < 3, input * ((input + 3.0) / 6.0), input)
-    return _inplace(input, where(input <= -3, input * 0.0, middle), inplace)
+    x = _wide(input)
+    middle = where(x < 3, x * ((x + 3.0) / 6.0), x)
+    return _inplace(input, where(x <= -3, x * 0.0, middle), inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it is above `threshold`, `value` elsewhere."""
-    return _inplace(input, where(input <= threshold, value, input), inplace)
+    if not inplace:
+        return where(input <= threshold, value, input)
+    one = input
+    for d, (size, stride) in enumerate(zip(input.shape, input.stride(), strict=True)):
+        # Elements that lie at one place become the same.
+        one = one.narrow(d, 0, 1) if stride == 0 and size > 1 else one
+    one.copy_(where(one <= threshold, value, one))
+    return input
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

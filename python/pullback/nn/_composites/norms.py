@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ... import Tensor, empty_like
+from ... import Tensor, bfloat16, empty_like, float16, float32
 from .. import functional as F
 
 
@@ -37,6 +37,13 @@ def instance_norm(
     batch, channels, *rest = input.shape
     if math.prod(rest) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+    if weight is not None and weight.dtype is not input.dtype:
+        # 16-bit instances may be scaled in float32, and nothing else.
+        if weight.dtype is not float32 or input.dtype not in (float16, bfloat16):
+            raise RuntimeError(
+                f"instance_norm(): mixed dtype: weight of {weight.dtype} does not fit an input of {input.dtype}; "
+                "convert one of them"
+            )
     # Every channel of every instance is a channel of one instance.
     mean, var = (None if t is None else t.repeat(batch) for t in (running_mean, running_var))
     scale, shift = (None if t is None else t.repeat(batch) for t in (weight, bias))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, arange, channels_last, float32, float64, int64, stack, tensor, uint8, where
+from ... import Tensor, arange, bfloat16, float16, float32, float64, int64, stack, tensor, uint8, where
 from .. import functional as F
+from ._formats import arranged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,10 +104,11 @@ def interpolate(
         pool = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[input.dim() - 3]
         return pool(input, sizes)
     if mode in _FLAT:
-        out = input
+        # Of few bits, sums of gradients would lose what is small.
+        out = input.to(float32) if input.dtype in (float16, bfloat16) and input.requires_grad else input
         for d, (n, factor) in enumerate(zip(sizes, factors, strict=True)):
             out = out.index_select(d + 2, _nearest(out.size(d + 2), n, factor, mode == "nearest-exact"))
-        return _arranged(out, input)
+        return arranged(out.to(input.dtype), input)
     if not input.is_floating_point() and input.dtype != uint8:
         raise RuntimeError(
             f"interpolate(): mode '{mode}' is not for {input.dtype}; convert the input to floating point"
@@ -116,15 +118,7 @@ def interpolate(
         wide = _along(wide, d + 2, n, factor, mode, bool(align_corners), antialias)
     if input.dtype == uint8:
         wide = wide.round().clamp(0, 255)
-    return _arranged(wide.to(input.dtype), input)
-
-
-def _arranged(out: Tensor, input: Tensor) -> Tensor:
-    """The result with channels last where the input has them there, its batch in front of all."""
-    if input.dim() == 4 and not input.is_contiguous() and input.is_contiguous(memory_format=channels_last):
-        if input.stride(0) >= input.stride(2):
-            return out.contiguous(memory_format=channels_last)
-    return out
+    return arranged(wide.to(input.dtype), input)
 
 
 def _nearest(before: int, after: int, factor: float | None, exact: bool) -> Tensor:

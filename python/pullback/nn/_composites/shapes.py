@@ -6,6 +6,7 @@ import math
 
 from ... import Tensor, einsum, linalg
 from .. import functional as F
+from ._formats import arranged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     tensor([[[0., 1.],
              [2., 3.]]])
 
-    Raises RuntimeError for fewer than three dimensions, a factor that is not positive, or channels it does not divide.
+    Raises:
+        RuntimeError: for fewer than three dimensions, a factor that is not positive, or channels it does not divide.
+        ValueError: for a factor whose square is no 64-bit number.
     """
     r = upscale_factor
     if input.dim() < 3:
@@ -31,7 +34,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     if r * r >= 2**63:
-        raise RuntimeError(f"upscale_factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
+        raise ValueError(f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
     *lead, channels, height, width = input.shape
     if channels % (r * r) != 0:
         raise RuntimeError(
@@ -41,7 +44,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+    return arranged(moved.reshape(*lead, channels // (r * r), height * r, width * r), input)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -68,7 +71,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+    return arranged(moved.reshape(*lead, channels * r * r, height // r, width // r), input)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -85,7 +88,8 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
-    return input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2).reshape(input.shape)
+    moved = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2)
+    return arranged(moved.reshape(input.shape), input)
 
 
 native_channel_shuffle = channel_shuffle
@@ -117,6 +121,20 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     out = einsum("ni,kij,nj->nk", one, weight, two)
     out = out if bias is None else out + bias
     return out.reshape(*lead, weight.size(0))
+
+
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """`conv1d` of (T, N, C) with `weight` (K, C, out): time in front, channels at the end.
+
+    Raises RuntimeError for tensors of another number of dimensions.
+    """
+    if input.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+        raise RuntimeError(
+            "conv_tbc(): expected input (T, N, C), weight (K, C, out) and bias (out), got shapes "
+            f"{tuple(input.shape)}, {tuple(weight.shape)} and {tuple(bias.shape)}"
+        )
+    out = F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return out.permute(2, 0, 1)
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:

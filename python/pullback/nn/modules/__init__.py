@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .fold import *  # noqa: F403
     from .instancenorm import *  # noqa: F403
     from .linear import *  # noqa: F403
+    from .linear_cross_entropy import *  # noqa: F403
     from .loss import *  # noqa: F403
     from .module import Module as Module
     from .normalization import *  # noqa: F403
