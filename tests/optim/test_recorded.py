@@ -28,7 +28,10 @@ def flat(x: Any) -> list[float]:
 
 
 RUNS = [
-    (name, i, dtype) for name, o in optimisers.OPTIONS.items() for i in range(len(o)) for dtype in optimisers.DTYPES
+    (name, i, dtype)
+    for name, o in optimisers.OPTIONS.items()
+    for i in range(len(o))
+    for dtype in optimisers.dtypes(name)
 ]
 
 

@@ -66,8 +66,27 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"lr": 0.1, "lambd": 0.02, "alpha": 0.5, "t0": 3.0},
         {"lr": 0.1, "t0": 2.0, "weight_decay": 0.1, "maximize": True},
     ],
+    "Adafactor": [
+        {},
+        {"lr": 0.3, "weight_decay": 0.1, "d": 1.5, "beta2_decay": -0.5},
+        {"lr": 0.3, "eps": (1e-3, 1e-2), "maximize": True},
+    ],
+    "Muon": [
+        {"lr": 0.05},
+        {"lr": 0.05, "nesterov": False, "weight_decay": 0.0, "ns_steps": 3},
+        {"lr": 0.05, "adjust_lr_fn": "match_rms_adamw", "momentum": 0.5},
+    ],
 }
+#: Classes that step real numbers alone, and one that steps matrices alone.
+REAL, MATRICES = ("Adafactor", "Muon"), "Muon"
 DTYPES = ("float64", "float32", "complex128", "bfloat16")
+
+
+def dtypes(name: str) -> list[str]:
+    """In few bits the steps of Muon's polynomial are not near those of others."""
+    return [d for d in DTYPES if (name not in REAL or d[0] != "c") and (name != MATRICES or d[0] != "b")]
+
+
 STEPS = 8
 LOOKS = (1, 2, 5, 8)
 
@@ -83,10 +102,11 @@ def listed(T: Any, t: Any) -> list[Any]:
     return (T.view_as_real(t) if t.is_complex() else t).to(T.float64).reshape(-1).tolist()
 
 
-def parameters(T: Any, dtype: str) -> list[Any]:
+def parameters(T: Any, dtype: str, name: str = "") -> list[Any]:
     of = getattr(T, dtype)
     make = lambda n, phase: T.tensor(numbers(dtype, n, phase), dtype=of)
-    return [make(6, 0.2).reshape(2, 3).requires_grad_(), make(4, 1.1).requires_grad_()]
+    shape = (4, 1) if name == MATRICES else (4,)
+    return [make(6, 0.2).reshape(2, 3).requires_grad_(), make(4, 1.1).reshape(shape).requires_grad_()]
 
 
 def set_gradients(T: Any, params: list[Any], dtype: str, k: int) -> None:
@@ -98,7 +118,7 @@ def set_gradients(T: Any, params: list[Any], dtype: str, k: int) -> None:
 
 def run(T: Any, name: str, options: dict[str, Any], dtype: str) -> dict[str, Any]:
     """Parameters after some of the steps, and what is kept after the last."""
-    params = parameters(T, dtype)
+    params = parameters(T, dtype, name)
     optimizer = getattr(T.optim, name)(params, **options)
     looks = []
     for k in range(1, STEPS + 1):
@@ -268,7 +288,7 @@ def unpacked(T: Any, x: Any) -> Any:
 
 def run_saved(T: Any, name: str, options: dict[str, Any], state: Any = None) -> dict[str, Any]:
     """Three steps, a state dict, three more steps. With `state`, the latter alone, from it."""
-    params = parameters(T, "float32")
+    params = parameters(T, "float32", name)
     optimizer = getattr(T.optim, name)(params, **options)
     saved, before = state, None
     if state is None:
@@ -294,7 +314,7 @@ def record(T: Any) -> dict[str, Any]:
         f"{name} {i} {dtype}": run(T, name, options, dtype)
         for name, all_options in OPTIONS.items()
         for i, options in enumerate(all_options)
-        for dtype in DTYPES
+        for dtype in dtypes(name)
     }
     lbfgs = {
         f"{i} {dtype}": run_lbfgs(T, options, dtype)

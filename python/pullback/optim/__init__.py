@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from . import lr_scheduler as lr_scheduler
     from . import swa_utils as swa_utils
     from .adadelta import Adadelta as Adadelta
+    from .adafactor import Adafactor as Adafactor
     from .adagrad import Adagrad as Adagrad
     from .adam import Adam as Adam
     from .adamax import Adamax as Adamax
     from .adamw import AdamW as AdamW
     from .asgd import ASGD as ASGD
     from .lbfgs import LBFGS as LBFGS
+    from .muon import Muon as Muon
     from .nadam import NAdam as NAdam
     from .optimizer import Optimizer as Optimizer
     from .radam import RAdam as RAdam
@@ -35,8 +37,8 @@ if TYPE_CHECKING:
     from .sgd import SGD as SGD
 
 _CLASSES = (
-    *("ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS"),
-    *("NAdam", "RAdam", "RMSprop", "Rprop", "SGD"),
+    *("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS"),
+    *("Muon", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"),
 )
 _CONTENTS = {name: name.lower() for name in (*_CLASSES, "Optimizer")}
 _MODULES = ("functional", "lr_scheduler", "swa_utils")

@@ -75,32 +75,45 @@ class Ruled(Optimizer):
 
     def _advance(self, group: Group, params: list[Any], grads: list[Any], entries: list[Any]) -> None:
         done = 0
-        if not group["differentiable"]:
-            done = _kernels._step(self.rule.name, group, params, grads, entries, self.rule.states(group))
+        if not group.get("differentiable"):
+            done = by_kernel(self.rule, group, params, grads, entries)
         if done < len(params):
-            with set_grad_enabled(bool(group["differentiable"])):
+            with set_grad_enabled(bool(group.get("differentiable"))):
                 for p, g, entry in zip(params[done:], grads[done:], entries[done:], strict=True):
                     self._by_formula(group, p, g, entry)
 
     def _by_formula(self, group: Group, p: Tensor, g: Tensor, entry: dict[str, Any]) -> None:
-        if group["differentiable"] and p.is_leaf and p.requires_grad:
+        if group.get("differentiable") and p.is_leaf and p.requires_grad:
             raise RuntimeError(
                 f"{type(self).__name__}(differentiable=True): the step is recorded, so that a parameter cannot be a "
                 f"leaf "
                 "that requires grad, whose gradient belongs to the value that it has; give the optimizer clones of the "
                 "parameters, or use pullback.optim.functional"
             )
-        scalars = self.rule.scalars(group)
-        state = {name: entry[name] for name in self.rule.states(group)}
-        state.update((name, _known(entry[name])) for name in scalars)
-        new, kept = self.rule.apply(group, p, g, state)
-        p.copy_(new)
-        for name, value in kept.items():
-            if name in scalars and not isinstance(value, Tensor):
-                with set_grad_enabled(False):
-                    entry[name].fill_(value)
-            else:
-                entry[name].copy_(value)
+        by_formula(self.rule, group, p, g, entry)
+
+
+def by_kernel(rule: Rule, options: Any, params: list[Any], grads: list[Any], entries: list[Any]) -> int:
+    """Steps parameters by the rule's kernel, and says how many: it stops at the first that is not plain."""
+    if not rule.has_kernel:
+        return 0
+    done: int = _kernels._step(rule.name, options, params, grads, entries, rule.states(options))
+    return done
+
+
+def by_formula(rule: Rule, options: Any, p: Tensor, g: Tensor, entry: dict[str, Any]) -> None:
+    """Steps one parameter by the rule's formula."""
+    scalars = rule.scalars(options)
+    state = {name: entry[name] for name in rule.states(options)}
+    state.update((name, _known(entry[name])) for name in scalars)
+    new, kept = rule.apply(options, p, g, state)
+    p.copy_(new)
+    for name, value in kept.items():
+        if name in scalars and not isinstance(value, Tensor):
+            with set_grad_enabled(False):
+                entry[name].fill_(value)
+        else:
+            entry[name].copy_(value)
 
 
 def _number(value: float, single: bool = False) -> Tensor:

@@ -46,6 +46,8 @@ class Rule:
     first: Callable[[Options, Tensor, str], Tensor] = _like_parameter
     #: Raises for options that make no sense.
     check: Callable[[Options], None] = _nothing
+    #: Whether there is a kernel of this name.
+    has_kernel: bool = True
 
     def apply(self, options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
         """The formula for one parameter. Complex numbers are pairs of real ones."""

@@ -6,9 +6,10 @@ from .. import Tensor
 from . import _rules
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, downhill, fit, mean_square
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -75,3 +76,11 @@ class Adadelta(Ruled):
             **{"capturable": capturable, "foreach": foreach, "differentiable": differentiable},
         }
         super().__init__(params, options)
+
+
+adadelta = step_function(
+    RULE,
+    {"square_avgs": "square_avg", "acc_deltas": "acc_delta", "state_steps": "step"},
+    "capturable foreach differentiable has_complex",
+    "lr rho eps weight_decay maximize",
+)

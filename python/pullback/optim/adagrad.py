@@ -6,9 +6,10 @@ from .. import Tensor
 from . import _rules
 from ._ruled import Ruled, full_like_parameter
 from ._rules import Options, Rule, State, downhill, fit, root
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -94,3 +95,11 @@ class Adagrad(Ruled):
         for group in self.param_groups:
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
+
+
+adagrad = step_function(
+    RULE,
+    {"state_sums": "sum", "state_steps": "step"},
+    "fused grad_scale found_inf has_sparse_grad foreach differentiable has_complex",
+    "lr weight_decay lr_decay eps maximize",
+)

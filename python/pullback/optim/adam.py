@@ -7,9 +7,10 @@ from . import _means
 from ._means import BETAS, MEANS
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, fit, root, square_root
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["Adam"]
+__all__ = ["Adam", "adam"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -103,3 +104,11 @@ class Adam(Ruled):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, options)
+
+
+adam = step_function(
+    RULE,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+    "foreach capturable differentiable fused grad_scale found_inf has_complex decoupled_weight_decay",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+)

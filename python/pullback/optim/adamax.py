@@ -7,9 +7,10 @@ from . import _means
 from ._means import BETAS
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, downhill, fit, mean
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["Adamax"]
+__all__ = ["Adamax", "adamax"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -68,3 +69,11 @@ class Adamax(Ruled):
             **{"maximize": maximize, "differentiable": differentiable, "capturable": capturable},
         }
         super().__init__(params, options)
+
+
+adamax = step_function(
+    RULE,
+    {"exp_avgs": "exp_avg", "exp_infs": "exp_inf", "state_steps": "step"},
+    "foreach maximize differentiable capturable has_complex",
+    "eps beta1 beta2 lr weight_decay",
+)

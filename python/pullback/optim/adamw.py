@@ -8,9 +8,10 @@ from typing import Any
 from .. import Tensor
 from . import adam
 from ._means import BETAS
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["AdamW"]
+__all__ = ["AdamW", "adamw"]
 
 RULE = replace(adam.RULE, options={**adam.RULE.options, "weight_decay": 1e-2, "decoupled_weight_decay": True})
 
@@ -61,3 +62,12 @@ class AdamW(adam.Adam):
         super().__setstate__(state)
         for group in self.param_groups:
             group["decoupled_weight_decay"] = True
+
+
+adamw = step_function(
+    RULE,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "max_exp_avg_sqs": "max_exp_avg_sq", "state_steps": "step"},
+    "foreach capturable differentiable fused grad_scale found_inf has_complex",
+    "amsgrad beta1 beta2 lr weight_decay eps maximize",
+    name="adamw",
+)

@@ -8,9 +8,10 @@ from .. import Tensor, where
 from . import _rules
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, choose, downhill, fit
+from ._steps import step_function
 from .optimizer import Group, ParamsT
 
-__all__ = ["ASGD"]
+__all__ = ["ASGD", "asgd"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -88,3 +89,11 @@ class ASGD(Ruled):
 
     def _begin(self, group: Group, p: Tensor, entry: dict[str, Any]) -> None:
         super()._begin({**group, "lr": float(group["lr"])}, p, entry)
+
+
+asgd = step_function(
+    RULE,
+    {"axs": "ax", "mus": "mu", "etas": "eta", "state_steps": "step"},
+    "foreach maximize differentiable capturable has_complex",
+    "lambd lr t0 alpha weight_decay",
+)

@@ -30,11 +30,13 @@ from typing import Any, NamedTuple
 from .. import Tensor, float64, tensor
 from ..utils import pytree
 from . import adadelta as _adadelta
+from . import adafactor as _adafactor
 from . import adagrad as _adagrad
 from . import adam as _adam
 from . import adamax as _adamax
 from . import adamw as _adamw
 from . import asgd as _asgd
+from . import muon as _muon
 from . import nadam as _nadam
 from . import radam as _radam
 from . import rmsprop as _rmsprop
@@ -43,8 +45,8 @@ from . import sgd as _sgd
 from ._rules import Rule, State
 
 __all__ = [
-    *("FunctionalOptimizer", "adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam"),
-    *("rmsprop", "rprop", "sgd"),
+    *("FunctionalOptimizer", "adadelta", "adafactor", "adagrad", "adam", "adamax", "adamw", "asgd", "muon"),
+    *("nadam", "radam", "rmsprop", "rprop", "sgd"),
 ]
 
 
@@ -138,11 +140,13 @@ def _maker(name: str, rule: Rule) -> Callable[..., FunctionalOptimizer]:
 
 
 adadelta = _maker("adadelta", _adadelta.RULE)
+adafactor = _maker("adafactor", _adafactor.RULE)
 adagrad = _maker("adagrad", _adagrad.RULE)
 adam = _maker("adam", _adam.RULE)
 adamax = _maker("adamax", _adamax.RULE)
 adamw = _maker("adamw", _adamw.RULE)
 asgd = _maker("asgd", _asgd.RULE)
+muon = _maker("muon", _muon.RULE)
 nadam = _maker("nadam", _nadam.RULE)
 radam = _maker("radam", _radam.RULE)
 rmsprop = _maker("rmsprop", _rmsprop.RULE)

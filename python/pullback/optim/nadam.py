@@ -7,9 +7,10 @@ from . import _means, _rules
 from ._means import BETAS, MEANS
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, fit, root
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -86,3 +87,11 @@ class NAdam(Ruled):
             **{"capturable": capturable, "differentiable": differentiable},
         }
         super().__init__(params, options)
+
+
+nadam = step_function(
+    RULE,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "mu_products": "mu_product", "state_steps": "step"},
+    "decoupled_weight_decay foreach capturable differentiable has_complex maximize",
+    "beta1 beta2 lr weight_decay momentum_decay eps",
+)

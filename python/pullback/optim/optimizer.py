@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from .. import Tensor, enable_grad, set_grad_enabled
-from ._handles import Handle
+from ..utils.hooks import RemovableHandle
 
 Group: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
@@ -44,22 +44,22 @@ _HOOKS = (
 )
 
 
-def _added(hooks: OrderedDict[int, Any], hook: Callable[..., Any], first: bool = False) -> Handle:
-    handle = Handle(hooks)
+def _added(hooks: OrderedDict[int, Any], hook: Callable[..., Any], first: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if first:
         hooks.move_to_end(handle.id, last=False)
     return handle
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> Handle:
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(optimizer, args, kwargs)` before each step of every optimiser. It returns None, or new arguments of
     the step as a pair `(args, kwargs)`.
     """
     return _added(_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> Handle:
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(optimizer, args, kwargs)` after each step of every optimiser."""
     return _added(_post_hooks, hook)
 
@@ -253,27 +253,27 @@ class Optimizer:
                 raise ValueError("some parameters appear in more than one parameter group")
 
     # ------------------------------------------------------------ hooks
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(optimizer, args, kwargs)` before each step; it returns None or a pair of new arguments."""
         return _added(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(optimizer, args, kwargs)` after each step."""
         return _added(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(optimizer)` before `state_dict`. With `prepend` it comes before those that there are."""
         return _added(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(optimizer, state_dict)` with what `state_dict` is about to return; it may give another one."""
         return _added(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(optimizer, state_dict)` with what is about to be loaded; it may give another one."""
         return _added(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> Handle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(optimizer)` after `load_state_dict`."""
         return _added(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 

@@ -7,9 +7,10 @@ from . import _means
 from ._means import BETAS, MEANS
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, choose, fit, root, square_root
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -80,3 +81,11 @@ class RAdam(Ruled):
             **{"capturable": capturable, "differentiable": differentiable},
         }
         super().__init__(params, options)
+
+
+radam = step_function(
+    RULE,
+    {"exp_avgs": "exp_avg", "exp_avg_sqs": "exp_avg_sq", "state_steps": "step"},
+    "decoupled_weight_decay foreach differentiable capturable has_complex maximize",
+    "beta1 beta2 lr weight_decay eps",
+)

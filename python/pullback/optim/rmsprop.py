@@ -6,9 +6,10 @@ from .. import Tensor
 from . import _rules
 from ._ruled import Ruled
 from ._rules import Options, Rule, State, downhill, fit, is_zero, mean, mean_square, root
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -96,3 +97,16 @@ class RMSprop(Ruled):
             **{"maximize": maximize, "differentiable": differentiable},
         }
         super().__init__(params, options)
+
+
+rmsprop = step_function(
+    RULE,
+    {
+        "square_avgs": "square_avg",
+        "grad_avgs": "grad_avg",
+        "momentum_buffer_list": "momentum_buffer",
+        "state_steps": "step",
+    },
+    "foreach maximize differentiable capturable has_complex",
+    "lr alpha eps weight_decay momentum centered",
+)

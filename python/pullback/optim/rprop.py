@@ -8,9 +8,10 @@ from .. import Tensor, where
 from . import _rules
 from ._ruled import Ruled, full_like_parameter
 from ._rules import Options, Rule, State, fit
+from ._steps import step_function
 from .optimizer import ParamsT
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -90,3 +91,11 @@ class Rprop(Ruled):
             **{"maximize": maximize, "differentiable": differentiable, "capturable": capturable},
         }
         super().__init__(params, options)
+
+
+rprop = step_function(
+    RULE,
+    {"prevs": "prev", "step_sizes": "step_size", "state_steps": "step"},
+    "foreach capturable maximize differentiable has_complex",
+    "step_size_min step_size_max etaminus etaplus",
+)

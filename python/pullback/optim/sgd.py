@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import Tensor
+from .. import Tensor, set_grad_enabled, zeros_like
 from . import _rules
-from ._ruled import Ruled
+from ._ruled import Ruled, by_formula, by_kernel
 from ._rules import Options, Rule, State, choose, downhill, fit, is_zero
 from .optimizer import Group, ParamsT
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tensor, State]:
@@ -124,3 +124,40 @@ class _Count:
 
     def fill_(self, value: float) -> None:
         """Forgets the number."""
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """A step of parameters along gradients, in place. A buffer that is None is made: it is the gradient then."""
+    if found_inf is not None and found_inf.item() != 0:
+        return
+    options = {
+        **{"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay},
+        **{"nesterov": nesterov, "maximize": maximize},
+    }
+    with set_grad_enabled(False):
+        for i, (p, g) in enumerate(zip(params, d_p_list, strict=True)):
+            g = g if grad_scale is None else g / grad_scale
+            buffer = momentum_buffer_list[i] if momentum != 0 else None
+            first = momentum != 0 and buffer is None
+            if first:
+                buffer = momentum_buffer_list[i] = zeros_like(p)
+            entry: dict[str, Any] = {} if buffer is None else {"momentum_buffer": buffer}
+            chosen = {**options, "dampening": 0 if first else dampening}
+            if not by_kernel(RULE, chosen, [p], [g], [entry]):
+                by_formula(RULE, chosen, p, g, {**entry, "step": _Count()})

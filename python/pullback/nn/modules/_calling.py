@@ -6,7 +6,8 @@ import warnings
 from itertools import chain
 
 from ... import Tensor
-from ._global_hooks import GLOBAL, HookHandle
+from ...utils.hooks import RemovableHandle
+from ._global_hooks import GLOBAL
 from ._registry import HooksAttribute
 from ._structure import Structure
 
@@ -208,7 +209,7 @@ class Called(Structure):
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> HookHandle:
+    ) -> RemovableHandle:
         """Calls `hook(module, args)` before each forward; what it returns, if anything, replaces the arguments.
 
         With `with_kwargs` it is `hook(module, args, kwargs)`, which returns None or both. `prepend` puts it before
@@ -217,7 +218,7 @@ class Called(Structure):
         """
         hooks = self._forward_pre_hooks
         named = self._forward_pre_hooks_with_kwargs
-        handle = HookHandle(hooks, named)
+        handle = RemovableHandle(hooks, extra_dict=named)
         hooks[handle.id] = hook
         if with_kwargs:
             named[handle.id] = True
@@ -227,7 +228,7 @@ class Called(Structure):
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
-    ) -> HookHandle:
+    ) -> RemovableHandle:
         """Calls `hook(module, args, output)` after each forward; what it returns, if anything, replaces the output.
 
         With `with_kwargs` it is `hook(module, args, kwargs, output)`. With `always_call` it also runs if the call
@@ -245,7 +246,7 @@ class Called(Structure):
             self._forward_hooks_with_kwargs,
             self._forward_hooks_always_called,
         )
-        handle = HookHandle(hooks, named, always)
+        handle = RemovableHandle(hooks, extra_dict=[named, always])
         hooks[handle.id] = hook
         if with_kwargs:
             named[handle.id] = True
@@ -255,12 +256,12 @@ class Called(Structure):
             hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_output)` before the module's backward; a tuple that it returns replaces
         `grad_output`."""
         return self._register(self._backward_pre_hooks, hook, prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> HookHandle:
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are known.
 
         A tuple that it returns replaces `grad_input`. Arguments given by name are not among the inputs.
@@ -276,7 +277,7 @@ class Called(Structure):
         self._is_full_backward_hook = True
         return self._register(self._backward_hooks, hook, prepend)
 
-    def register_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, grad_inputs, grad_outputs)` with the gradients of the node that made the result.
 
         These are other gradients than those of the module's inputs where the module runs several operators;
@@ -293,15 +294,15 @@ class Called(Structure):
         self._is_full_backward_hook = False
         return self._register(self._backward_hooks, hook, False)
 
-    def _register(self, hooks: Any, hook: Callable[..., Any], prepend: bool) -> HookHandle:
-        handle = HookHandle(hooks)
+    def _register(self, hooks: Any, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
+        handle = RemovableHandle(hooks)
         hooks[handle.id] = hook
         if prepend:
             hooks.move_to_end(handle.id, last=False)
         return handle
 
 
-class _GlobalHandle(HookHandle):
+class _GlobalHandle(RemovableHandle):
     """The handle of a hook of all modules; calls stop looking for hooks when the last one goes."""
 
     def remove(self) -> None:
@@ -309,37 +310,37 @@ class _GlobalHandle(HookHandle):
         Called._hooked = bool(GLOBAL.forward_pre or GLOBAL.forward or GLOBAL.backward_pre or GLOBAL.backward)
 
 
-def _register_global(hooks: Any, hook: Any, *others: Any) -> HookHandle:
-    handle = _GlobalHandle(hooks, *others)
+def _register_global(hooks: Any, hook: Any, *others: Any) -> RemovableHandle:
+    handle = _GlobalHandle(hooks, extra_dict=others)
     hooks[handle.id] = hook
     Called._hooked = True
     return handle
 
 
-def _register_registration(hooks: Any, hook: Any) -> HookHandle:
-    handle = HookHandle(hooks)
+def _register_registration(hooks: Any, hook: Any) -> RemovableHandle:
+    handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     return handle
 
 
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, name, buffer)` whenever a module gets a buffer; what it returns, if anything, takes its
     place."""
     return _register_registration(GLOBAL.buffer_registration, hook)
 
 
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, name, submodule)` whenever a module gets a submodule; what it returns takes its place."""
     return _register_registration(GLOBAL.module_registration, hook)
 
 
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, name, param)` whenever a module gets a parameter; what it returns, if anything, takes its
     place."""
     return _register_registration(GLOBAL.parameter_registration, hook)
 
 
-def register_module_forward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, args)` before the forward of every module; what it returns, if anything, replaces the
     arguments."""
     return _register_global(GLOBAL.forward_pre, hook)
@@ -347,7 +348,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
 
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
-) -> HookHandle:
+) -> RemovableHandle:
     """Calls `hook(module, args, output)` after the forward of every module, before the module's own hooks."""
     handle = _register_global(GLOBAL.forward, hook, GLOBAL.forward_with_kwargs, GLOBAL.forward_always)
     if with_kwargs:
@@ -357,12 +358,12 @@ def register_module_forward_hook(
     return handle
 
 
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, grad_output)` before the backward of every module."""
     return _register_global(GLOBAL.backward_pre, hook)
 
 
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, grad_input, grad_output)` in the backward of every module.
 
     Raises RuntimeError if all modules have hooks of the old kind.
@@ -370,7 +371,7 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> HookHandle:
     return _register_global_backward(hook, True)
 
 
-def register_module_backward_hook(hook: Callable[..., Any]) -> HookHandle:
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Calls `hook(module, grad_inputs, grad_outputs)` with the gradients of the node of every module's result.
 
     Raises RuntimeError if all modules have full hooks.
@@ -378,7 +379,7 @@ def register_module_backward_hook(hook: Callable[..., Any]) -> HookHandle:
     return _register_global_backward(hook, False)
 
 
-def _register_global_backward(hook: Callable[..., Any], full: bool) -> HookHandle:
+def _register_global_backward(hook: Callable[..., Any], full: bool) -> RemovableHandle:
     if GLOBAL.backward and GLOBAL.is_full_backward is (not full):
         raise RuntimeError(
             "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "

@@ -8,9 +8,9 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
 from ... import Tensor, no_grad
+from ...utils.hooks import RemovableHandle
 from ..parameter import Parameter, is_lazy
 from ._calling import Called
-from ._global_hooks import HookHandle
 from ._registry import HooksAttribute
 
 TYPE_CHECKING = False
@@ -282,34 +282,36 @@ class Stateful(Called):
 
     # Hooks
 
-    def _hook(self, hooks: Any, hook: Any) -> HookHandle:
-        handle = HookHandle(hooks)
+    def _hook(self, hooks: Any, hook: Any) -> RemovableHandle:
+        handle = RemovableHandle(hooks)
         hooks[handle.id] = hook
         return handle
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, prefix, keep_vars)` before `state_dict` collects."""
         return self._hook(self._state_dict_pre_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata)` after `state_dict`; it may change the dict in
         place."""
         return self._hook(self._state_dict_hooks, _PostHook(hook))
 
-    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         if isinstance(hook, _PostHook):
             raise RuntimeError("this hook is registered by register_state_dict_post_hook")
         return self._hook(self._state_dict_hooks, hook)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> HookHandle:
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return self._hook(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`
         before
         `load_state_dict` loads this module."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` after `load_state_dict`; it may change the lists of keys in place."""
         return self._hook(self._load_state_dict_post_hooks, hook)
