@@ -16,11 +16,7 @@ __all__ = [
     "RemovableHandle",
 ]
 
-class RemovableHandle:
+from .utils.hooks import RemovableHandle as _OfDicts
+
+class RemovableHandle(_OfDicts):
     """What registering a hook gives back: `remove()` takes the hook away. Also a context manager."""
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *args: Any) -> None: ...
-    @builtins.property
-    def id(self) -> builtins.int: ...
-    def remove(self) -> None:
-        """Takes the hook away."""

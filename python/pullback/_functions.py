@@ -260,7 +260,7 @@ def _masked_softmax(input: Tensor, mask: Tensor, dim: int | None = None, mask_ty
     # Of 16 bits, the result alone is rounded.
     wide = input if input.dtype.itemsize > 2 else input.to(float32)
     kept = wide.masked_fill(mask & ~none, float("-inf")).softmax(along)
-    return kept.masked_fill(mask, 0.0).to(input.dtype)  # type: ignore[no-any-return]
+    return kept.masked_fill(mask, 0.0).to(input.dtype)
 
 
 def is_nonzero(input: Tensor) -> bool:

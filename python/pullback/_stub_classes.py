@@ -27,6 +27,10 @@ CLASSES = {
     def __enter__(self) -> device: ...
     def __exit__(self, *args: Any) -> builtins.bool: ...
 ''',
+    # Handles of nodes count as those that Python has of dicts.
+    "utils.hooks.RemovableHandle": '''RemovableHandle(_OfDicts):
+    """What registering a hook gives back: `remove()` takes the hook away. Also a context manager."""
+''',
     "layout": '''layout:
     """How elements are stored."""
 ''',
@@ -89,6 +93,7 @@ CLASSES = {
 
 # Classes for types alone, by the module whose stub they stand in.
 HELPERS = {
+    "utils.hooks": "from .utils.hooks import RemovableHandle as _OfDicts",
     "func": '''
 class _LikeFirst(Generic[_P]):
     """A function with the arguments of another, which gives what has the structure of its first argument."""

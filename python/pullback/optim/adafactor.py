@@ -37,7 +37,7 @@ def _formula(options: Options, p: Tensor, g: Tensor, state: State) -> tuple[Tens
 
 
 def _largest(x: Tensor, least: float) -> Tensor:
-    return where(x < least, least, x)  # type: ignore[no-any-return]
+    return where(x < least, least, x)
 
 
 def _rms(x: Tensor) -> Tensor:

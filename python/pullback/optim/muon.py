@@ -24,12 +24,12 @@ def _orthogonalized(g: Tensor, options: Options) -> Tensor:
     for _ in range(options["ns_steps"]):
         gram = _rounded(x @ x.mT)
         x = _rounded(a * x + _rounded(b * gram + c * (gram @ gram)) @ x)
-    return (x if wide else x.mT).to(g.dtype)  # type: ignore[no-any-return]
+    return (x if wide else x.mT).to(g.dtype)
 
 
 def _rounded(x: Tensor) -> Tensor:
     """Numbers of bfloat16, in float32, in which sums of products are exact enough."""
-    return x.to(bfloat16).to(float32)  # type: ignore[no-any-return]
+    return x.to(bfloat16).to(float32)
 
 
 def _scale(options: Options, p: Tensor) -> float:
