@@ -80,7 +80,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_programs_with_workers(method: str, tmp_path: Path) -> None:
     (tmp_path / "load.py").write_text(WORKERS)
     done = run(str(tmp_path / "load.py"), method)

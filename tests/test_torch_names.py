@@ -23,7 +23,11 @@ def test_tensor_types() -> None:
     with pytest.raises(TypeError, match=r"FloatTensor\(\): expected a tensor of pullback.float32"):
         pb.FloatTensor(pb.arange(2))
     assert x.new(2, 2).shape == (2, 2) and x.new([3]).tolist() == [3] and pb.arange(2).new([1.0]).dtype is pb.int64
-    assert pb.typename(x) == x.type() == "pullback.FloatTensor" and pb.typename(3) == "builtins.int"
+    assert (
+        pb.arange(2).type(pb.FloatTensor).dtype is pb.float32 and pb.nn.Linear(1, 1).type(pb.DoubleTensor) is not None
+    )
+    assert pickle.loads(pickle.dumps(pb.FloatTensor)) is pb.FloatTensor
+    assert pb.typename(x) == x.type() == "pullback.FloatTensor" and pb.typename(3) == "int"
 
 
 def test_default_tensor_type() -> None:

@@ -157,9 +157,10 @@ def typename(obj: Any, /) -> str:
 
     >>> import pullback
     >>> pullback.typename(pullback.ones(1)), pullback.typename(1)
-    ('pullback.FloatTensor', 'builtins.int')
+    ('pullback.FloatTensor', 'int')
     """
     if isinstance(obj, _core.Tensor):
         return str(obj.type())
     kind = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    own = kind.__module__ in ("builtins", "", None)
+    return str(kind.__qualname__) if own else f"{kind.__module__}.{kind.__qualname__}"

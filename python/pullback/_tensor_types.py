@@ -31,34 +31,42 @@ def made(dtype: Any, *args: Any, device: Any = None) -> Tensor:
     return sizes
 
 
-class _Type(type):
-    """The classes of these classes: calls make tensors, and tensors of the dtype are instances."""
+class _Type(str):
+    """What these classes are: calls make tensors, tensors of the dtype are instances, `x.type(…)` knows the name."""
 
     dtype: Any
+    __name__: str
+    __qualname__: str
+    is_cuda = is_sparse = False
+    __module__ = "pullback"
 
-    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        return made(cls.dtype, *args, device=device)
+    def __new__(cls, name: str, dtype: Any) -> "_Type":
+        # As `x.type()` says it.
+        made: _Type = super().__new__(cls, _core.functions["zeros"](0, dtype=dtype).type())
+        made.dtype, made.__name__, made.__qualname__ = dtype, name, name
+        kind = str(dtype).rpartition(".")[2]
+        made.__doc__ = f"""Tensors of {kind}: calls with sizes give zeros, calls with values a tensor.
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        >>> import pullback
+        >>> isinstance(pullback.{name}([0, 1]), pullback.{name}), pullback.{name}(2, 3).shape
+        (True, pullback.Size([2, 3]))
+        """
+        return made
 
-    def __repr__(cls) -> str:
-        return f"<class 'pullback.{cls.__name__}'>"
+    def __call__(self, *args: Any, device: Any = None) -> Tensor:
+        return made(self.dtype, *args, device=device)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is self.dtype
+
+    def __repr__(self) -> str:
+        return f"<class 'pullback.{self.__name__}'>"
+
+    def __reduce__(self) -> Any:
+        return named, (f"torch.{self.__name__}",)
 
 
-def _type(name: str, dtype: Any) -> Any:
-    doc = f"""Tensors of {str(dtype).rpartition(".")[2]}: calls with sizes give zeros, calls with values a tensor.
-
-    >>> import pullback
-    >>> isinstance(pullback.{name}([0, 1]), pullback.{name}), pullback.{name}(2, 3).shape
-    (True, pullback.Size([2, 3]))
-    """
-    return _Type(
-        name, (), {"dtype": dtype, "is_sparse": False, "is_cuda": False, "__doc__": doc, "__module__": "pullback"}
-    )
-
-
-TYPES = {name: _type(name, dtype) for name, dtype in _DTYPES.items()}
+TYPES = {name: _Type(name, dtype) for name, dtype in _DTYPES.items()}
 globals().update(TYPES)
 
 if TYPE_CHECKING:

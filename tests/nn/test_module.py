@@ -285,3 +285,48 @@ def test_importing_the_package_does_not_load_modules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_containers_of_parameters_show_as_in_pytorch() -> None:
+    values = nn.ParameterList([pb.ones(2), 3])
+    assert repr(values) == (
+        "ParameterList(\n    (0): Parameter containing: [pullback.float32 of size 2]\n    (1): Object of type: int\n)"
+    )
+    named = nn.ParameterDict({"a": pb.ones(2, 3)})
+    assert repr(named) == "ParameterDict(  (a): Parameter containing: [pullback.FloatTensor of size 2x3])"
+
+
+def test_gradients_of_convolutions() -> None:
+    from pullback.nn import grad
+
+    sizes = {1: (2, 4, 7), 2: (2, 4, 6, 5), 3: (1, 4, 4, 5, 4)}
+    for d, shape in sizes.items():
+        x, w = pb.randn(shape).double().requires_grad_(), pb.randn(6, 2, *[2] * d).double().requires_grad_()
+        options = {"stride": 2, "padding": 1, "groups": 2}
+        out = getattr(pb.nn.functional, f"conv{d}d")(x, w, **options)
+        ct = pb.randn(out.shape).double()
+        by_x, by_w = pb.autograd.grad(out, [x, w], ct)
+        assert pb.allclose(getattr(grad, f"conv{d}d_input")(shape, w, ct, **options), by_x)
+        assert pb.allclose(getattr(grad, f"conv{d}d_weight")(x, w.shape, ct, **options), by_w)
+
+
+def test_attention_takes_the_names_of_kernels() -> None:
+    from pullback.nn.attention import SDPBackend, sdpa_kernel
+
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        assert pb.nn.functional.scaled_dot_product_attention(*[pb.ones(1, 1, 2)] * 3).tolist() == [[[1.0, 1.0]]]
+    with pytest.raises(TypeError, match="SDPBackend"), sdpa_kernel("math"):  # type: ignore[arg-type]
+        pass
+
+
+def test_instance_norm_says_what_vmap_needs() -> None:
+    m = nn.InstanceNorm1d(3, track_running_stats=True)
+    with pytest.raises(RuntimeError, match="stack_module_state"):
+        pb.func.vmap(m)(pb.randn(5, 4, 3, 6))
+    members = [nn.InstanceNorm1d(3, track_running_stats=True) for _ in range(5)]
+    params, buffers = pb.func.stack_module_state(members)
+    at = pb.randn(5, 4, 3, 6)
+    out = pb.func.vmap(lambda p, b, x: pb.func.functional_call(m, (p, b), (x,)))(params, buffers, at)
+    for i, member in enumerate(members):
+        assert pb.allclose(out[i], member(at[i]), atol=1e-6)
+        assert pb.allclose(buffers["running_mean"][i], member.running_mean, atol=1e-6)

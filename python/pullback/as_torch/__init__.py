@@ -3,7 +3,8 @@
     python -m pullback.as_torch program.py arguments
     python -m pullback.as_torch -m package.module arguments
 
-Inside of a program, `install()` does the same from then on, and `with install():` for a while. `torch.nn`,
+Inside of a program, `install()` does the same from then on, and `with install():` for a while; processes that are
+started meanwhile do as well. `torch.nn`,
 `torch.func`, `torch.utils.data`, `functorch` and the others are the modules of this package. What does not exist raises
 an AttributeError or ImportError that says so, and what to use instead. `torch.cuda.is_available()` and its like are
 False.
@@ -19,6 +20,7 @@ tensor([0., 2.])
 import sys
 from types import ModuleType, TracebackType
 
+from . import _children
 from ._facade import covers
 from ._finder import Explainer, Finder
 
@@ -61,6 +63,7 @@ def install() -> _Installed:
     _finder = Finder()
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_explainer)
+    _children.tell()
     return _Installed(True)
 
 
@@ -75,6 +78,7 @@ def uninstall() -> None:
         return
     sys.meta_path.remove(_finder)
     sys.meta_path.remove(_explainer)
+    _children.tell_no_more()
     _finder = None
     _taken()
     sys.modules.update(_before)

@@ -18,8 +18,7 @@ def main(args: list[str]) -> None:
         print(_USAGE, file=sys.stderr)
         raise SystemExit(2)
     install()
-    # Forked processes have what this one has; those that are started anew ask the server. Others, which the method
-    # "spawn" starts, have to call install() themselves.
+    # What the server has loaded, its processes need not load again.
     forkserver.set_forkserver_preload(["pullback.as_torch._preloaded"])
     if args[0] == "-m":
         sys.argv = args[1:]

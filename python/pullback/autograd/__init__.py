@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import functional as functional
     from . import grad_mode as grad_mode
     from . import graph as graph
+    from . import profiler as profiler
     from .variable import Variable as Variable
 
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
@@ -25,5 +26,5 @@ _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "se
 
 globals().update(members("autograd"))
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, (*_SUBMODULES, "variable"), {"Variable": "variable"})
+    __getattr__ = lazily(__name__, (*_SUBMODULES, "profiler", "variable"), {"Variable": "variable"})
 __all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "Variable", "explain", *_SUBMODULES]

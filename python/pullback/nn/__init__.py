@@ -6,7 +6,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import attention as attention
+    from . import common_types as common_types
     from . import functional as functional
+    from . import grad as grad
     from . import init as init
     from . import modules as modules
     from . import parameter as parameter
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from .parameter import UninitializedBuffer as UninitializedBuffer
     from .parameter import UninitializedParameter as UninitializedParameter
 
-_SUBMODULES = ("functional", "init", "modules", "parameter", "utils")
+_SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parameter", "utils")
 __all__ = sorted([*_SUBMODULES, *CONTENTS])
 
 if not TYPE_CHECKING:

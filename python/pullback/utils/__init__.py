@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from . import _pytree as _pytree
     from . import checkpoint as checkpoint
     from . import data as data
+    from . import dlpack as dlpack
     from . import einops as einops
     from . import hooks as hooks
     from . import pytree as pytree
     from . import safetensors as safetensors
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, ("checkpoint", "data", "einops", "hooks", "pytree", "safetensors", "_pytree"))
+    __getattr__ = lazily(
+        __name__, ("checkpoint", "data", "dlpack", "einops", "hooks", "pytree", "safetensors", "_pytree")
+    )
 __all__ = ["checkpoint", "data", "hooks", "pytree", "safetensors", "swap_tensors"]
 
 

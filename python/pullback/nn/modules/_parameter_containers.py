@@ -11,7 +11,7 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from typing_extensions import Self
@@ -21,12 +21,12 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _shown(name: object, value: Any) -> str:
+def _shown(name: object, value: Any, kind_of_tensor: Callable[[Tensor], object]) -> str:
     if isinstance(value, Tensor):
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
         size = "x".join(str(n) for n in value.size())
-        return f"({name}): {kind} containing: [{value.type()} of size {size}]"
-    return f"({name}): Object of type: {type(value).__name__}"
+        return f"  ({name}): {kind} containing: [{kind_of_tensor(value)} of size {size}]"
+    return f"  ({name}): Object of type: {type(value).__name__}"
 
 
 class ParameterList(Module):
@@ -95,7 +95,7 @@ class ParameterList(Module):
         return out
 
     def extra_repr(self) -> str:
-        return "\n".join(_shown(i, value) for i, value in enumerate(self))
+        return "\n".join(_shown(i, value, lambda t: t.dtype) for i, value in enumerate(self))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
@@ -213,7 +213,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(_shown(key, value) for key, value in self.items())
+        return "\n".join(_shown(key, value, Tensor.type) for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

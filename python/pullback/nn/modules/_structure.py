@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 def typename(o: object) -> str:
     """`torch.typename`: with the module's name, unless it is a builtin."""
+    if isinstance(o, Tensor):
+        return str(o.type())
     kind = type(o)
     return kind.__name__ if kind.__module__ in ("builtins", "") else f"{kind.__module__}.{kind.__name__}"
 

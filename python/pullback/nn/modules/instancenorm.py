@@ -6,7 +6,7 @@ import warnings
 
 from ... import Tensor
 from .. import functional as F
-from .batchnorm import _LazyNormBase, _NormBase
+from .batchnorm import _LazyNormBase, _NormBase, _tell_remedies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,16 +91,14 @@ class _InstanceNorm(_NormBase):
         return self._normalized(input)
 
     def _normalized(self, input: Tensor) -> Tensor:
-        return F.instance_norm(
-            input,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            self.training or not self.track_running_stats,
-            self.momentum if self.momentum is not None else 0.0,
-            self.eps,
-        )
+        by_instance = self.training or not self.track_running_stats
+        momentum = self.momentum if self.momentum is not None else 0.0
+        mean, var = self.running_mean, self.running_var
+        try:
+            return F.instance_norm(input, mean, var, self.weight, self.bias, by_instance, momentum, self.eps)
+        except RuntimeError as error:
+            _tell_remedies(self, mean, error)
+            raise
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -11,10 +11,11 @@ _FILES = {
     "convert_parameters": "parameters_to_vector vector_to_parameters",
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
     "init": "skip_init",
+    "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
 }
 _SUBMODULES = (
-    *("clip_grad", "convert_parameters", "fusion", "init", "parametrizations", "parametrize", "prune", "rnn"),
-    "stateless",
+    *("clip_grad", "convert_parameters", "fusion", "init", "memory_format", "parametrizations", "parametrize"),
+    *("prune", "rnn", "stateless"),
 )
 _CONTENTS = {name: file for file, names in _FILES.items() for name in names.split()}
 _NORMS = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from .fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
     from .fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
     from .init import skip_init as skip_init
+    from .memory_format import convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format
+    from .memory_format import convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format
 
 
 def __getattr__(name: "str") -> "Any":

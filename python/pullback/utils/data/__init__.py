@@ -8,6 +8,7 @@ tensor([0, 1, 2]) tensor([0, 2, 4])
 tensor([3]) tensor([6])
 """
 
+from . import _utils as _utils
 from .collate import default_collate as default_collate
 from .collate import default_convert as default_convert
 from .dataloader import DataLoader as DataLoader
