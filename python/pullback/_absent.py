@@ -19,7 +19,6 @@ REASONS: "dict[str, str]" = {
     "quantization": "tensors have no quantized dtypes",
     "ao": "tensors have no quantized dtypes",
     "nn.quantized": "tensors have no quantized dtypes",
-    "nn.DataParallel": "one process computes here; call the module itself",
     "nn.parallel": "one process computes here; call the module itself",
     "optim.SparseAdam": "gradients are dense; use optim.Adam",
     "onnx": "models are not exported to ONNX",

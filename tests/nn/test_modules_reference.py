@@ -21,7 +21,6 @@ ABSENT = {
     *(
         "CTCLoss",
         "Container",
-        "DataParallel",
         "FractionalMaxPool2d",
         "FractionalMaxPool3d",
     ),
@@ -31,6 +30,7 @@ ELSEWHERE = {
     *("Buffer", "Module", "ModuleDict", "ModuleList", "Parameter", "ParameterDict", "ParameterList", "RNNBase"),
     *(
         "CrossMapLRN2d",
+        "DataParallel",
         "LinearCrossEntropyOptions",
         "RNNCellBase",
         "SyncBatchNorm",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from . import grad as grad
     from . import init as init
     from . import modules as modules
+    from . import parallel as parallel
     from . import parameter as parameter
     from . import utils as utils
     from .modules.activation import *  # noqa: F403
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
     from .modules.sparse import *  # noqa: F403
     from .modules.transformer import *  # noqa: F403
     from .modules.upsampling import *  # noqa: F403
+    from .parallel import DataParallel as DataParallel
     from .parameter import Buffer as Buffer
     from .parameter import Parameter as Parameter
     from .parameter import UninitializedBuffer as UninitializedBuffer
     from .parameter import UninitializedParameter as UninitializedParameter
 
-_SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parameter", "utils")
+_SUBMODULES = ("attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils")
 __all__ = sorted([*_SUBMODULES, *CONTENTS])
 
 if not TYPE_CHECKING:

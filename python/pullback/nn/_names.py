@@ -2,6 +2,7 @@
 
 _FILES = {
     "parameter": "Buffer Parameter UninitializedBuffer UninitializedParameter",
+    "parallel": "DataParallel",
     "modules.module": "Module",
     "modules.activation": "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid "
     "LogSoftmax Mish "
