@@ -6,6 +6,7 @@ New programs use `pullback.func.functional_call` and `pullback.func.stack_module
 from __future__ import annotations
 
 from .._members import lazily
+from ..func import functionalize as functionalize
 from ..func import grad as grad
 from ..func import grad_and_value as grad_and_value
 from ..func import hessian as hessian
@@ -30,6 +31,7 @@ __all__ = [
     "FunctionalModuleWithBuffers",
     "combine_state_for_ensemble",
     "experimental",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

@@ -68,6 +68,20 @@ impl Cell {
         Ok(region)
     }
 
+    /// What this view shows of `base`, as a view of `other`; `None` if it is no view of `base`.
+    pub fn same_view(self: &Arc<Cell>, base: &Arc<Cell>, other: &Arc<Cell>) -> Result<Option<Arc<Cell>>> {
+        if Arc::ptr_eq(self, base) {
+            return Ok(Some(other.clone()));
+        }
+        let view = match &self.state().link {
+            ViewLink::View(v) => v.clone(),
+            _ => return Ok(None),
+        };
+        let Some(parent) = view.parent.same_view(base, other)? else { return Ok(None) };
+        let shown = view.lens.apply(&parent.read()?)?;
+        parent.view(view.lens, shown).map(Some)
+    }
+
     /// The elements that a view, or another handle on one, shows of the cell that holds them.
     pub fn shown(self: &Arc<Cell>) -> Result<Option<Region>> {
         let link = self.state().link.clone();

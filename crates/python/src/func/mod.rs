@@ -4,6 +4,7 @@
 mod argnums;
 mod dims;
 mod eval_shape;
+mod functionalize;
 mod grad;
 mod jacobian;
 mod jvp;
@@ -61,5 +62,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     func.add_function(wrap_pyfunction!(trace::trace, &func)?)?;
     func.add_function(wrap_pyfunction!(eval_shape::eval_shape, &func)?)?;
     m.add_function(wrap_pyfunction!(_restore_transform, m)?)?;
+    func.add_function(wrap_pyfunction!(functionalize::_stand_in, &func)?)?;
+    func.add_function(wrap_pyfunction!(functionalize::_same_view, &func)?)?;
     Ok(m.add("vmap", func.getattr("vmap")?)?)
 }
