@@ -38,6 +38,7 @@ from . import types as types
 from . import utils as utils
 from . import version as version
 from . import xpu as xpu
+from .cuda import AcceleratorError as AcceleratorError
 from ._tensor_types import BFloat16Tensor as BFloat16Tensor
 from ._tensor_types import BoolTensor as BoolTensor
 from ._tensor_types import ByteTensor as ByteTensor
@@ -46,10 +47,15 @@ from ._tensor_types import ComplexDoubleTensor as ComplexDoubleTensor
 from ._tensor_types import ComplexFloatTensor as ComplexFloatTensor
 from ._tensor_types import DoubleTensor as DoubleTensor
 from ._tensor_types import FloatTensor as FloatTensor
+from .amp import GradScaler as GradScaler
 from ._tensor_types import HalfTensor as HalfTensor
 from ._tensor_types import IntTensor as IntTensor
 from ._tensor_types import LongTensor as LongTensor
+from .cuda import OutOfMemoryError as OutOfMemoryError
 from ._tensor_types import ShortTensor as ShortTensor
+from ._symbols import SymBool as SymBool
+from ._symbols import SymFloat as SymFloat
+from ._symbols import SymInt as SymInt
 from ._functions import _grid_sampler_2d_cpu_fallback as _grid_sampler_2d_cpu_fallback
 from ._functions import _log_softmax as _log_softmax
 from ._functions import _masked_softmax as _masked_softmax
@@ -59,6 +65,7 @@ from ._functions import affine_grid_generator as affine_grid_generator
 from ._functions import alpha_dropout as alpha_dropout
 from ._functions import alpha_dropout_ as alpha_dropout_
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._forms import as_strided_ as as_strided_
 from .amp import autocast as autocast
 from ._functions import batch_norm as batch_norm
 from ._functions import batch_norm_update_stats as batch_norm_update_stats
@@ -67,10 +74,12 @@ from ._functions import binary_cross_entropy_with_logits as binary_cross_entropy
 from ._functions import celu as celu
 from ._functions import celu_ as celu_
 from ._functions import channel_shuffle as channel_shuffle
+from .amp import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
 from ._functions import conv_tbc as conv_tbc
 from ._functions import cosine_embedding_loss as cosine_embedding_loss
 from ._functions import cosine_similarity as cosine_similarity
+from ._forms import detach_ as detach_
 from ._functions import dropout as dropout
 from ._functions import dropout_ as dropout_
 from ._functions import embedding as embedding
@@ -78,6 +87,11 @@ from ._functions import feature_alpha_dropout as feature_alpha_dropout
 from ._functions import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._functions import feature_dropout as feature_dropout
 from ._functions import feature_dropout_ as feature_dropout_
+from ._forms import fill as fill
+from ._forms import fill_ as fill_
+from .amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from .amp import get_autocast_dtype as get_autocast_dtype
+from .amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._settings import get_default_device as get_default_device
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._functions import get_device as get_device
@@ -93,7 +107,10 @@ from ._functions import instance_norm as instance_norm
 from ._settings import is_autocast_cache_enabled as is_autocast_cache_enabled
 from ._settings import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from ._settings import is_autocast_enabled as is_autocast_enabled
+from ._forms import is_conj as is_conj
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._forms import is_distributed as is_distributed
+from ._forms import is_neg as is_neg
 from ._functions import is_nonzero as is_nonzero
 from ._functions import is_same_size as is_same_size
 from ._functions import is_signed as is_signed
@@ -102,11 +119,15 @@ from ._functions import kl_div as kl_div
 from .serialization import load as load
 from ._functions import margin_ranking_loss as margin_ranking_loss
 from ._functions import native_channel_shuffle as native_channel_shuffle
+from ._forms import numel as numel
 from ._functions import pairwise_distance as pairwise_distance
 from ._functions import pixel_shuffle as pixel_shuffle
 from ._functions import pixel_unshuffle as pixel_unshuffle
 from ._functions import poisson_nll_loss as poisson_nll_loss
 from ._functions import prelu as prelu
+from ._forms import resize_as_ as resize_as_
+from ._forms import resolve_conj as resolve_conj
+from ._forms import resolve_neg as resolve_neg
 from ._functions import rrelu as rrelu
 from ._functions import rrelu_ as rrelu_
 from .serialization import save as save
@@ -119,11 +140,20 @@ from ._settings import set_float32_matmul_precision as set_float32_matmul_precis
 from ._settings import set_flush_denormal as set_flush_denormal
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._settings import set_warn_always as set_warn_always
+from ._symbols import sym_float as sym_float
+from ._symbols import sym_int as sym_int
+from ._symbols import sym_ite as sym_ite
+from ._symbols import sym_max as sym_max
+from ._symbols import sym_min as sym_min
+from ._symbols import sym_not as sym_not
+from ._symbols import sym_sqrt as sym_sqrt
+from ._symbols import sym_sum as sym_sum
 from ._functions import threshold as threshold
 from ._functions import threshold_ as threshold_
 from ._functions import triplet_margin_loss as triplet_margin_loss
 from ._settings import typename as typename
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms
+from ._forms import zero_ as zero_
 
 e: builtins.float
 inf: builtins.float
@@ -132,6 +162,7 @@ pi: builtins.float
 newaxis: None
 
 __all__ = [
+    "AcceleratorError",
     "BFloat16Tensor",
     "BoolTensor",
     "ByteTensor",
@@ -143,12 +174,17 @@ __all__ = [
     "FunctionApply",
     "FunctionCtx",
     "Generator",
+    "GradScaler",
     "HalfTensor",
     "IntTensor",
     "InternalError",
     "LongTensor",
+    "OutOfMemoryError",
     "ShortTensor",
     "Size",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "Tensor",
     "UntypedStorage",
     "VmapInfo",
@@ -196,6 +232,7 @@ __all__ = [
     "argmin",
     "argsort",
     "as_strided",
+    "as_strided_",
     "as_strided_scatter",
     "as_tensor",
     "as_torch",
@@ -243,6 +280,7 @@ __all__ = [
     "chunk",
     "clamp",
     "clamp_",
+    "clear_autocast_cache",
     "clip",
     "clip_",
     "clone",
@@ -277,6 +315,7 @@ __all__ = [
     "default_generator",
     "det",
     "detach",
+    "detach_",
     "device",
     "diag",
     "diag_embed",
@@ -319,6 +358,8 @@ __all__ = [
     "feature_dropout",
     "feature_dropout_",
     "fft",
+    "fill",
+    "fill_",
     "finfo",
     "fix",
     "fix_",
@@ -343,6 +384,9 @@ __all__ = [
     "gather",
     "ge",
     "ger",
+    "get_autocast_cpu_dtype",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -389,11 +433,14 @@ __all__ = [
     "is_autocast_cpu_enabled",
     "is_autocast_enabled",
     "is_complex",
+    "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
+    "is_distributed",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
+    "is_neg",
     "is_nonzero",
     "is_same_size",
     "is_signed",
@@ -479,6 +526,7 @@ __all__ = [
     "norm",
     "normal",
     "not_equal",
+    "numel",
     "ones",
     "ones_like",
     "onnx",
@@ -515,6 +563,9 @@ __all__ = [
     "relu_",
     "remainder",
     "reshape",
+    "resize_as_",
+    "resolve_conj",
+    "resolve_neg",
     "result_type",
     "return_types",
     "rms_norm",
@@ -579,6 +630,14 @@ __all__ = [
     "sum",
     "swapaxes",
     "swapdims",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
     "t",
     "take_along_dim",
     "tan",
@@ -617,6 +676,7 @@ __all__ = [
     "vsplit",
     "where",
     "xpu",
+    "zero_",
     "zeros",
     "zeros_like",
 ]

@@ -217,14 +217,13 @@ def _package_stub() -> str:
     """The package itself, whose names are loaded when they are first used."""
     import pullback
 
-    own = vars(pullback)
+    from ._names import CONTENTS, SUBMODULES, public
+
     lines = ["import builtins", "from ._core import *", "from ._core import __version__ as __version__"]
-    lines += [f"from . import {name} as {name}" for name in sorted(own["_SUBMODULES"])]
-    table = members("")
-    homes = sorted((name, home) for name, home in own["_CONTENTS"].items() if name not in table)
-    lines += [f"from .{home} import {name} as {name}" for name, home in homes]
+    lines += [f"from . import {name} as {name}" for name in sorted(SUBMODULES)]
+    lines += [f"from .{home} import {name} as {name}" for name, home in sorted(CONTENTS.items())]
     numbers = [f"{name}: builtins.float" for name in ("e", "inf", "nan", "pi")] + ["newaxis: None"]
-    listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in pullback.__all__) + "]"
+    listing = "__all__ = [\n" + "".join(f'    "{name}",\n' for name in public()) + "]"
     doc = f'"""{(pullback.__doc__ or "").strip()}\n"""'
     return _join([_HEADER + doc, "\n".join(lines), "\n".join(numbers), listing])
 

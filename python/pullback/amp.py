@@ -8,7 +8,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+from . import _core
+
+__all__ = [
+    *("GradScaler", "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_cpu_dtype"),
+    *("get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_available"),
+]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -20,6 +25,30 @@ def is_autocast_available(device_type: str) -> bool:
     False
     """
     return False
+
+
+def get_autocast_dtype(device_type: str) -> _core.dtype:
+    """The dtype that operators would be lowered to on a device: bfloat16 on the CPU, float16 elsewhere.
+
+    >>> import pullback
+    >>> pullback.get_autocast_dtype("cpu")
+    pullback.bfloat16
+    """
+    return _core.bfloat16 if device_type == "cpu" else _core.float16
+
+
+def get_autocast_cpu_dtype() -> _core.dtype:
+    """The same for the CPU: bfloat16."""
+    return _core.bfloat16
+
+
+def get_autocast_gpu_dtype() -> _core.dtype:
+    """The same for CUDA devices: float16."""
+    return _core.float16
+
+
+def clear_autocast_cache() -> None:
+    """Does nothing: no tensors of a lower precision are kept."""
 
 
 class autocast:

@@ -8,6 +8,9 @@ from . import _core
 from ._core import Size as Size
 from ._core import Tensor as Tensor
 from ._core import UntypedStorage as Storage
+from ._symbols import SymBool as SymBool
+from ._symbols import SymFloat as SymFloat
+from ._symbols import SymInt as SymInt
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Storage", "Tensor"]
 
@@ -24,3 +27,7 @@ IntLikeType: TypeAlias = int
 FloatLikeType: TypeAlias = float
 BoolLikeType: TypeAlias = bool
 _dispatchkey: TypeAlias = Any
+
+# Sizes that are not known yet, which here none is.
+py_sym_types = (SymInt, SymFloat, SymBool)
+PySymType: TypeAlias = SymInt | SymFloat | SymBool

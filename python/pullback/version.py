@@ -7,11 +7,12 @@
 
 from . import _core
 
-__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
 
 __version__: str = _core.__version__
 debug = False
 git_version = "unknown"
 cuda: str | None = None
 hip: str | None = None
+rocm: str | None = None
 xpu: str | None = None

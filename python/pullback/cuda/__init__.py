@@ -19,8 +19,16 @@ __all__ = [
     *("get_device_properties", "get_rng_state_all", "ipc_collect", "is_available", "is_bf16_supported"),
     *("is_current_stream_capturing", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated"),
     *("max_memory_reserved", "memory_allocated", "memory_reserved", "reset_peak_memory_stats", "seed", "seed_all"),
-    *("set_device", "set_rng_state_all", "stream", "synchronize"),
+    *("set_device", "set_rng_state_all", "stream", "synchronize", "AcceleratorError", "OutOfMemoryError"),
 ]
+
+
+class AcceleratorError(RuntimeError):
+    """What an accelerator would raise; nothing raises it here, and programs may catch it."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """What is raised where the memory of a device is full. That of the CPU raises RuntimeError."""
 
 
 def is_available() -> bool:

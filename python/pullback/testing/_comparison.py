@@ -265,3 +265,24 @@ def _at(tensor: Any, value: float, flat: int) -> str:
         flat, i = divmod(flat, size)
         index.insert(0, i)
     return f"{value!r} at index {tuple(index)}" if index else repr(value)
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str | None = None,
+) -> None:
+    """`assert_close` as it was before: NaN are equal, and dtypes may differ.
+
+    >>> import pullback
+    >>> from pullback.testing import assert_allclose
+    >>> assert_allclose(pullback.ones(2), [1.0, 1.0])
+
+    Raises AssertionError if something differs.
+    """
+    actual = actual if isinstance(actual, pb.Tensor) else pb.tensor(actual)
+    expected = expected if isinstance(expected, pb.Tensor) else pb.tensor(expected, dtype=actual.dtype)
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -1,0 +1,112 @@
+"""Methods of tensors that PyTorch has as functions too, and questions about tensors."""
+
+from __future__ import annotations
+
+from . import _core
+from ._core import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+__all__ = [
+    *("as_strided_", "detach_", "fill", "fill_", "is_conj", "is_distributed", "is_neg", "numel", "resize_as_"),
+    *("resolve_conj", "resolve_neg", "zero_"),
+]
+
+
+_like: Any = _core.functions["empty_like"]
+
+
+def _tensor(name: str, input: Any) -> Any:
+    """The argument; a duck type answers by its own methods."""
+    if isinstance(input, Tensor) or hasattr(type(input), "__torch_function__"):
+        return input
+    raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+
+
+def _of(name: str, input: Any) -> Any:
+    """The method of a tensor."""
+    return getattr(_tensor(name, input), name)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements.
+
+    >>> import pullback
+    >>> pullback.numel(pullback.ones(2, 3))
+    6
+    """
+    out: int = _of("numel", input)()
+    return out
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are stored as their conjugates: False."""
+    return bool(_of("is_conj", input)())
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are stored with the other sign: False."""
+    return bool(_of("is_neg", input)())
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Whether the elements lie on several machines: False."""
+    _tensor("is_distributed", input)
+    return False
+
+
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugates are computed when they are asked for."""
+    out: Tensor = _of("resolve_conj", input)()
+    return out
+
+
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: signs are computed when they are asked for."""
+    out: Tensor = _of("resolve_neg", input)()
+    return out
+
+
+def detach_(input: Tensor) -> Tensor:
+    """Takes the history of a tensor away."""
+    out: Tensor = _of("detach_", input)()
+    return out
+
+
+def zero_(input: Tensor) -> Tensor:
+    """Fills a tensor with zeros."""
+    out: Tensor = _of("zero_", input)()
+    return out
+
+
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Fills a tensor with a number, or a tensor of one element."""
+    out: Tensor = _of("fill_", input)(value)
+    return out
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor of the same shape and dtype, filled with a number or a tensor of one element.
+
+    >>> import pullback
+    >>> pullback.fill(pullback.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    _tensor("fill", input)
+    out: Tensor = _like(input).fill_(value)
+    return out
+
+
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Gives a tensor the sizes of another one."""
+    out: Tensor = _of("resize_as_", input)(the_template, memory_format=memory_format)
+    return out
+
+
+def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """Shows other elements of the same memory in the same tensor."""
+    out: Tensor = _of("as_strided_", input)(size, stride, storage_offset)
+    return out

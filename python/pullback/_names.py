@@ -1,0 +1,64 @@
+"""Names of the package whose modules are loaded when they are first used."""
+
+from __future__ import annotations
+
+from . import _core
+from ._members import lazily
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SUBMODULES = (
+    *"accelerator amp as_torch autograd backends compiler cuda distributed fft func functorch jit library".split(),
+    *"linalg mps multiprocessing nn onnx ops optim profiler random return_types serialization special".split(),
+    *"testing types utils version xpu".split(),
+)
+# Names whose module is loaded when they are first used.
+_HOMES = {
+    # An operator of the table of the same name comes first.
+    "_functions": "_grid_sampler_2d_cpu_fallback _log_softmax _masked_softmax _softmax adaptive_max_pool1d "
+    "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm batch_norm_update_stats bilinear "
+    "binary_cross_entropy_with_logits celu celu_ channel_shuffle conv_tbc cosine_embedding_loss cosine_similarity "
+    "dropout dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
+    "get_device grid_sampler grid_sampler_2d grid_sampler_3d group_norm hardshrink hinge_embedding_loss "
+    "instance_norm is_nonzero is_same_size is_signed kl_div margin_ranking_loss native_channel_shuffle "
+    "pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rrelu rrelu_ selu selu_ threshold "
+    "threshold_ triplet_margin_loss",
+    "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
+    "zero_",
+    "_settings": "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "
+    "get_float32_matmul_precision get_num_interop_threads is_autocast_cache_enabled is_autocast_cpu_enabled "
+    "is_autocast_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device "
+    "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+    "set_num_interop_threads set_warn_always typename use_deterministic_algorithms",
+    "_symbols": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "_tensor_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
+    "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
+    "amp": "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype",
+    "cuda": "AcceleratorError OutOfMemoryError",
+    "compiler": "compile",
+    "serialization": "load save",
+}
+CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
+_load = lazily("pullback", SUBMODULES, CONTENTS)
+# The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
+_HIDDEN = {"members", "bool", "float", "int"}
+
+
+def public() -> list[str]:
+    """All public names of the package."""
+    import pullback
+
+    present = {name for name in vars(pullback) if name[0] != "_"}
+    return sorted(present - _HIDDEN | {*SUBMODULES, *(name for name in CONTENTS if name[0] != "_")})
+
+
+def find(name: str) -> Any:
+    """What the package has under a name that it does not hold yet."""
+    if name == "__all__":
+        import pullback
+
+        found = pullback.__all__ = public()
+        return found
+    return _load(name)
