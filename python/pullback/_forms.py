@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _core
 from ._core import Tensor
+from .nn._overriding import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ _like: Any = _core.functions["empty_like"]
 
 
 def _tensor(name: str, input: Any) -> Any:
-    """The argument; a duck type answers by its own methods."""
-    if isinstance(input, Tensor) or hasattr(type(input), "__torch_function__"):
+    """The argument, which must be a tensor."""
+    if isinstance(input, Tensor):
         return input
     raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
@@ -110,3 +111,6 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     """Shows other elements of the same memory in the same tensor."""
     out: Tensor = _of("as_strided_", input)(size, stride, storage_offset)
     return out
+
+
+globals().update({name: shown(globals()[name]) for name in __all__})

@@ -50,6 +50,8 @@ for _names, _reason in (
     ("set_warn_always", SETS),
     ("get_deterministic_debug_mode get_float32_matmul_precision is_autocast_enabled is_autocast_cpu_enabled", ASKS),
     ("is_autocast_cache_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled", ASKS),
+    ("clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype", ASKS),
+    ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum", "computes with numbers of Python"),
     ("can_cast promote_types broadcast_shapes finfo iinfo", RULES),
     ("manual_seed seed set_rng_state set_default_dtype set_default_device set_num_threads set_printoptions", SETS),
     ("use_deterministic_algorithms set_num_interop_threads empty_cache set_grad_enabled set_anomaly_enabled", SETS),
@@ -75,7 +77,8 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
         module = importlib.import_module(f"pullback.{path}" if path else "pullback")
         for name in getattr(module, "__all__", dir(module)):
             f = getattr(module, name)
-            if name[0] != "_" and callable(f) and not isinstance(f, type):
+            kind = isinstance(f, type) or name.endswith("Tensor")
+            if name[0] != "_" and callable(f) and not kind:
                 yield f"{path}.{name}" if path else name, f
 
 
