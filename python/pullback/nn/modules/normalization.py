@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import Tensor, empty
 from .. import functional as F
 from .. import init
+from .._composites._formats import arranged
 from ..parameter import Parameter
 from .module import Module
 
@@ -157,7 +158,8 @@ class GroupNorm(Module):
             init.zeros_(self.bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        out = F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return out if input.is_contiguous() else arranged(out, input)
 
     def extra_repr(self) -> str:
         return (
