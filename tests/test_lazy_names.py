@@ -69,3 +69,49 @@ def test_assert_allclose() -> None:
     close(pb.ones(2), pb.full((2,), 1.1), rtol=0.2, atol=0)
     with pytest.raises(AssertionError, match="no"):
         close(pb.ones(2), pb.zeros(2), msg="no")
+
+
+def test_the_cpu_is_a_device() -> None:
+    cpu = pb.cpu
+    assert cpu.is_available() and cpu.is_initialized() and cpu.device_count() == 1
+    assert pb.ones(1, device=cpu.current_device()).device == pb.device("cpu")
+    cpu.synchronize()
+    cpu.set_device("cpu")
+    with cpu.stream(cpu.current_stream()), cpu.amp.autocast(enabled=False):
+        assert cpu.current_stream() is cpu.current_stream()
+    assert not cpu.amp.GradScaler(enabled=False).is_enabled()
+
+
+def test_tensors_of_other_devices_do_not_exist() -> None:
+    kinds = [getattr(pb.cuda, name) for name in ("FloatTensor", "LongTensor", "BoolTensor")]
+    assert not any(isinstance(pb.ones(1), kind) for kind in kinds) and len({k.__name__ for k in kinds}) == 3
+    with pytest.raises(RuntimeError, match=r"cuda.FloatTensor\(\): there is no CUDA device"):
+        kinds[0](2)
+    with pytest.raises(AttributeError):
+        pb.cuda.NoTensor  # noqa: B018
+
+
+def test_switches_of_the_engine() -> None:
+    assert pb.autograd.is_multithreading_enabled()
+    with pb.autograd.set_multithreading_enabled(False) as inside:
+        assert inside is None and not pb.autograd.is_multithreading_enabled()
+    assert pb.autograd.is_multithreading_enabled()
+    assert not pb.autograd.is_view_replay_enabled() and not pb.autograd.kineto_available()
+    assert issubclass(pb.autograd.NestedIOFunction, pb.autograd.Function)
+
+
+def test_nothing_is_compiled() -> None:
+    kinds = (pb.jit.ScriptFunction, pb.jit.RecursiveScriptModule, pb.jit.TracedModule, pb.jit.CompilationUnit)
+    assert not isinstance(pb.jit.script(lambda x: x), kinds)
+    with pytest.raises(RuntimeError, match=r"jit.ScriptFunction\(\): programs are not compiled"):
+        pb.jit.ScriptFunction()
+    assert issubclass(pb.jit.TracerWarning, Warning) and issubclass(pb.jit.Error, RuntimeError)
+
+
+def test_functions_under_their_other_name() -> None:
+    from pullback import functional
+
+    assert functional.einsum is pb.einsum and functional.norm is pb.norm
+    assert {"broadcast_tensors", "split", "tensordot"} <= set(functional.__all__)
+    with pytest.raises(AttributeError):
+        functional.sin  # noqa: B018

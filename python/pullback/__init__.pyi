@@ -14,10 +14,12 @@ from . import as_torch as as_torch
 from . import autograd as autograd
 from . import backends as backends
 from . import compiler as compiler
+from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import fft as fft
 from . import func as func
+from . import functional as functional
 from . import functorch as functorch
 from . import jit as jit
 from . import library as library
@@ -308,6 +310,7 @@ __all__ = [
     "cosh_",
     "cosine_embedding_loss",
     "cosine_similarity",
+    "cpu",
     "cuda",
     "cummax",
     "cummin",
@@ -380,6 +383,7 @@ __all__ = [
     "full",
     "full_like",
     "func",
+    "functional",
     "functorch",
     "gather",
     "ge",

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 SUBMODULES = (
-    *"accelerator amp as_torch autograd backends compiler cuda distributed fft func functorch jit library".split(),
-    *"linalg mps multiprocessing nn onnx ops optim profiler random return_types serialization special".split(),
-    *"testing types utils version xpu".split(),
+    *"accelerator amp as_torch autograd backends compiler cpu cuda distributed fft func functional functorch".split(),
+    *"jit library linalg mps multiprocessing nn onnx ops optim profiler random return_types serialization".split(),
+    *"special testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
 _HOMES = {

@@ -12,6 +12,8 @@ from ._absent import absent
 __all__ = [
     *(
         "Attribute",
+        "CompilationUnit",
+        "Error",
         "Final",
         "annotate",
         "export",
@@ -32,9 +34,53 @@ __all__ = [
         "trace_module",
         "unused",
     ),
-    "wait",
+    *("RecursiveScriptModule", "ScriptFunction", "ScriptWarning", "TopLevelTracedModule", "TracedModule"),
+    *("TracerWarning", "wait"),
 ]
 _isinstance = isinstance
+
+
+class ScriptWarning(Warning):
+    """What TorchScript warns of; nothing does here, and programs may filter it."""
+
+
+class TracerWarning(Warning):
+    """What `torch.jit.trace` warns of; nothing does here, and programs may filter it."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Does nothing."""
+
+
+class Error(RuntimeError):
+    """What a compiled program raises; nothing does here."""
+
+
+class _Compiled:
+    """The base of classes of compiled programs, of which there are none."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise RuntimeError(f"jit.{type(self).__name__}(): programs are not compiled; use the function or module itself")
+
+
+class ScriptFunction(_Compiled):
+    """A compiled function: nothing is one."""
+
+
+class RecursiveScriptModule(_Compiled):
+    """A compiled module: nothing is one."""
+
+
+class TracedModule(_Compiled):
+    """A traced module: nothing is one."""
+
+
+class TopLevelTracedModule(TracedModule):
+    """A traced module: nothing is one."""
+
+
+class CompilationUnit(_Compiled):
+    """Compiled functions: there are none."""
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:

@@ -50,6 +50,7 @@ for _names, _reason in (
     ("set_warn_always", SETS),
     ("get_deterministic_debug_mode get_float32_matmul_precision is_autocast_enabled is_autocast_cpu_enabled", ASKS),
     ("is_autocast_cache_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled", ASKS),
+    ("autograd.is_multithreading_enabled autograd.is_view_replay_enabled autograd.kineto_available", ASKS),
     ("clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype", ASKS),
     ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum", "computes with numbers of Python"),
     ("can_cast promote_types broadcast_shapes finfo iinfo", RULES),

@@ -19,12 +19,22 @@ if TYPE_CHECKING:
     from . import grad_mode as grad_mode
     from . import graph as graph
     from . import profiler as profiler
+    from ._flags import is_multithreading_enabled as is_multithreading_enabled
+    from ._flags import is_view_replay_enabled as is_view_replay_enabled
+    from ._flags import kineto_available as kineto_available
+    from ._flags import set_multithreading_enabled as set_multithreading_enabled
+    from .function import NestedIOFunction as NestedIOFunction
     from .variable import Variable as Variable
 
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
+_CONTENTS = {
+    **{"Variable": "variable", "NestedIOFunction": "function"},
+    **dict.fromkeys(("is_multithreading_enabled", "is_view_replay_enabled", "kineto_available"), "_flags"),
+    "set_multithreading_enabled": "_flags",
+}
 _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "set_detect_anomaly")
 
 globals().update(members("autograd"))
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, (*_SUBMODULES, "profiler", "variable"), {"Variable": "variable"})
-__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", "Variable", "explain", *_SUBMODULES]
+    __getattr__ = lazily(__name__, (*_SUBMODULES, "profiler", "variable"), _CONTENTS)
+__all__ = [*sorted(members("autograd")), *_CHECKS, "Function", *_CONTENTS, "explain", *_SUBMODULES]

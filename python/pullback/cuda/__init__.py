@@ -186,4 +186,9 @@ _amp = lazily(__name__, ("amp",))
 
 
 def __getattr__(name: str) -> Any:
+    if name.endswith("Tensor"):
+        from ._tensor_types import CUDA_TYPES
+
+        if name in CUDA_TYPES:
+            return CUDA_TYPES[name]
     return _amp(name) if name == "amp" else _absent(name)

@@ -1,0 +1,22 @@
+"""The names that mixed precision had on the CPU; `pullback.amp` has them."""
+
+from typing import Any
+
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+
+__all__ = ["GradScaler", "autocast"]
+
+
+class autocast(_autocast):
+    """`pullback.amp.autocast` for the CPU: everything keeps its dtype."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
+        super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """`pullback.amp.GradScaler` for the CPU: nothing is scaled."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__("cpu", *args, **options)
