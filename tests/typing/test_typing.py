@@ -28,7 +28,16 @@ Found = dict[int, set[str]]
 def found_by_mypy() -> dict[Path, Found]:
     pytest.importorskip("mypy")
     cache = HERE.parents[1] / ".mypy_cache" / "programs"
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={cache}", RIGHT, WRONG]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        f"--cache-dir={cache}",
+        RIGHT,
+        WRONG,
+    ]
     installed = "site-packages" in PACKAGE.parts
     environment = os.environ if installed else {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
     run = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=HERE)
@@ -52,7 +61,16 @@ def found_by_pyright(folder: Path) -> dict[Path, Found]:
     }
     project = folder / "pyrightconfig.json"
     project.write_text(json.dumps(configuration))
-    command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "-p", project]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "basedpyright",
+        "--outputjson",
+        "--pythonpath",
+        sys.executable,
+        "-p",
+        project,
+    ]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     found: dict[Path, Found] = {RIGHT: {}, WRONG: {}}

@@ -157,7 +157,8 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         tensor.zero_()
         for g in range(groups):
             for d in range(min(per_group, sizes[1])):
-                tensor[(g * per_group + d, d, *center)] = 1
+                place = (g * per_group + d, d, *center)
+                tensor[place] = 1
     return tensor
 
 

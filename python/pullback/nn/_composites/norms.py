@@ -64,7 +64,8 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, dims: int)
     _check_p(p)
     if not training or p == 0.0 or input.numel() == 0:
         return input
-    mask = F.dropout(empty_like(input[(..., *(slice(1),) * dims)]).fill_(1.0), p, True)
+    first = (..., *(slice(1),) * dims)
+    mask = F.dropout(empty_like(input[first]).fill_(1.0), p, True)
     return input.mul_(mask) if inplace else input * mask
 
 
@@ -132,5 +133,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
         return input
     if p == 1:
         return input.mul_(0.0) if inplace else input * 0.0
-    shown = empty_like(input[(slice(None), slice(None), *(slice(1),) * (input.dim() - 2))])
+    first = (slice(None), slice(None), *(slice(1),) * (input.dim() - 2))
+    shown = empty_like(input[first])
     return _alpha(input, shown.bernoulli_(1 - p), p, inplace)
