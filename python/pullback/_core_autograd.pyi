@@ -30,7 +30,7 @@ from ._core import set_grad_enabled as set_grad_enabled
 
 from ._core import inference_mode as inference_mode
 
-def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: Any = False, grad_variables: Any = None, inputs: Any = None) -> Any:
+def backward(tensors: Tensor | Iterable[Any], grad_tensors: Tensor | Sequence[Tensor | None] | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, grad_variables: Tensor | Sequence[Tensor | None] | None = None, inputs: Tensor | Iterable[Any] | None = None) -> None:
     """Accumulates gradients of all leaves that `tensors` depend on, or only of `inputs`, in their `.grad`.
 
     `tensors` and `inputs` are tensors or gradient edges, alone or in sequences; `grad_tensors` has one gradient for each
@@ -44,7 +44,7 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, c
     tensor([3., 5.])
     """
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: Any = None, create_graph: Any = False, only_inputs: Any = True, allow_unused: Any = None, is_grads_batched: Any = False, materialize_grads: Any = False) -> Any:
+def grad(outputs: Tensor | Iterable[Any], inputs: Tensor | Iterable[Any], grad_outputs: Tensor | Sequence[Tensor | None] | None = None, retain_graph: builtins.bool | None = None, create_graph: builtins.bool = False, only_inputs: builtins.bool = True, allow_unused: builtins.bool | None = None, is_grads_batched: builtins.bool = False, materialize_grads: builtins.bool = False) -> builtins.tuple[Tensor, ...]:
     """Gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`, as a tuple.
 
     `outputs` and `inputs` are tensors or gradient edges, alone or in sequences. With `is_grads_batched` the gradients

@@ -45,7 +45,7 @@ def _parameters(row: Row, method: bool, out: str | None, changes: dict[str, Chan
             parts.append("self")
             continue
         if row["flags"]["variadic"] and p is positional[-1]:
-            parts.append(f"*{p['name']}: {SPREAD.get(p['kind'], _annotation(p).removesuffix(' | None'))}")
+            parts.append(f"*{p['name']}: {SPREAD.get(p['kind'].rstrip('?'), _annotation(p).removesuffix(' | None'))}")
             star = True
             continue
         kind, required = (changes or {}).get(p["name"], (_annotation(p), p["default"] is None))

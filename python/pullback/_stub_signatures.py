@@ -13,6 +13,9 @@ _BOOL, _INT, _STR = "builtins.bool", "builtins.int", "builtins.str"
 
 _SELF = "(self) -> Self"
 _IS = f"(self) -> {_BOOL}"
+# One tensor or edge of the graph, or several.
+_SOME = "Tensor | Iterable[Any]"
+_GRADS = "Tensor | Sequence[Tensor | None] | None"
 _MEMORY_FORMAT = "memory_format: _memory_format | None = None"
 
 # Special methods of all classes, by name.
@@ -181,6 +184,16 @@ SIGNATURES: dict[str, _Signature] = {
     "FunctionCtx.save_for_backward": "(self, *tensors: Tensor | None) -> None",
     "FunctionCtx.save_for_forward": "(self, *tensors: Tensor | None) -> None",
     "FunctionCtx.set_materialize_grads": f"(self, value: {_BOOL}) -> None",
+    "autograd.backward": (
+        f"(tensors: {_SOME}, grad_tensors: {_GRADS} = None, retain_graph: {_BOOL} | None = None, "
+        f"create_graph: {_BOOL} = False, grad_variables: {_GRADS} = None, inputs: {_SOME} | None = None) -> None"
+    ),
+    "autograd.grad": (
+        f"(outputs: {_SOME}, inputs: {_SOME}, grad_outputs: {_GRADS} = None, retain_graph: {_BOOL} | None = None, "
+        f"create_graph: {_BOOL} = False, only_inputs: {_BOOL} = True, allow_unused: {_BOOL} | None = None, "
+        f"is_grads_batched: {_BOOL} = False, "
+        f"materialize_grads: {_BOOL} = False) -> builtins.tuple[Tensor, ...]"
+    ),
     "autograd.graph.Node.name": f"(self) -> {_STR}",
     "autograd.graph.Node.register_hook": "(self, fn: Callable[..., Any]) -> RemovableHandle",
     "autograd.graph.Node.register_prehook": "(self, fn: Callable[..., Any]) -> RemovableHandle",

@@ -83,6 +83,8 @@ def transforms(x: Tensor, y: Tensor, w: Tensor) -> list[tuple[int, ...]]:
     params = dict(net.named_parameters())
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(dict(params), x.unsqueeze(1), y.unsqueeze(1))
     slopes, value = grad_and_value(energy)(w, power=3.0)
+    (slope,) = pb.autograd.grad(energy(w.requires_grad_()), w)
+    assert slope.shape == w.detach_().shape
     out, pull = vjp(energy, w)
     (back,) = pull(pb.ones(()))
     _, tangent = jvp(energy, (w,), (slopes,))

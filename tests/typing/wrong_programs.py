@@ -88,20 +88,22 @@ t: str = jacrev(loss)(x, x).sum()  # assignment
 u: str = hessian(loss)(x, x)  # assignment
 v: Tensor = vjp(loss, x, x)  # assignment
 linearize(loss, x, x)[1](x)  # call-arg
+y: Tensor = pb.autograd.grad(x.sum(), x)  # assignment
+pb.autograd.backward(3)  # arg-type
 grad(3)  # call-overload
 w: str = checkpoint(loss, x, x)  # assignment
 
 
 @pb.no_grad()
-def without(y: Tensor) -> Tensor:
-    return y
+def without(z: Tensor) -> Tensor:
+    return z
 
 
 without(3)  # arg-type
 pb.compile(without)(3)  # arg-type
 
 
-def backward(ctx: FunctionCtx, y: Tensor) -> Tensor:
+def backward(ctx: FunctionCtx, g: Tensor) -> Tensor:
     z: Tensor = ctx.saved_tensors  # assignment
     ctx.save_for_backward([z])  # arg-type
     return ctx.needs_input_grad  # return-value
