@@ -85,10 +85,12 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by `lambd` towards 0, and 0 where its magnitude is not above it.
 
-    Raises RuntimeError if `lambd` is negative.
+    Raises RuntimeError if `lambd` is negative, or larger than numbers of the dtype are.
     """
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    if not 0 <= lambd <= (most := finfo(input.dtype).max):
+        raise RuntimeError(
+            f"softshrink(): lambda must be in range [0, {most:g}] for input dtype {input.dtype}, but found {lambd:g}"
+        )
     x = _wide(input)
     return _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)))
 
