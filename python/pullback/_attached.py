@@ -60,6 +60,14 @@ def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
 
 
 @_attach
+def storage(self: Tensor) -> "Any":
+    """The memory that this tensor and all its views lie in, as elements of its dtype; see `pullback.storage`."""
+    from .storage import TypedStorage
+
+    return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+@_attach
 def cuda(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
     """Raises RuntimeError: there is no CUDA device."""
     raise RuntimeError(

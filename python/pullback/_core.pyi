@@ -1447,6 +1447,8 @@ class Tensor:
         """Without the dimensions of size 1 (all, or those named)."""
     def std(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def storage(self) -> Any:
+        """The memory that this tensor and all its views lie in, as elements of its dtype; see `pullback.storage`."""
     def storage_offset(self) -> builtins.int:
         """Where the first element is in its memory, in elements."""
     @overload

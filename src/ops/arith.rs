@@ -357,7 +357,8 @@ ops! { TABLE:
             if input.is_some() || other.is_some() {
                 refuse!(Type, "expected both or neither of 'input' and 'other'; give the one that is missing");
             }
-            return super::gather::nonzero(condition, true);
+            let found = super::gather::nonzero(condition, true);
+            return found.map_err(|e| e.replacing("aten::nonzero", "aten::where"));
         };
         choose(condition, input, other).map(Value::Tensor)
     }

@@ -48,7 +48,8 @@ pub(crate) static NONZERO: Opaque = Opaque {
     batching: OpaqueBatch::With(|_, _, _, _| {
         bail!(
             Runtime,
-            "vmap: the shape of nonzero() and of indexing with a bool mask depends on the data and may differ between \
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over \
+             aten::nonzero: its shape, and that of indexing with a bool mask, depends on the data and may differ between \
              members of the batch{}; use pullback.where(mask, a, b) instead",
             crate::core::origin::at_here()
         )

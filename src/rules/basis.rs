@@ -107,7 +107,7 @@ pub static CONJ: Pointwise = Pointwise {
 pub static CAST: Linear = Linear {
     name: "to",
     infer: |p, a| shapes::one(p.dtype(), shapes::first(a)?.shape.clone()),
-    eval: |p, a| copy::cast(a, p.dtype()),
+    eval: |p, a| copy::cast_in_place(a, p.dtype()),
     transpose: |_, g, _, dtype| cast(g, dtype),
     batching: Batching::Elementwise(|p| Elementwise::Convert(p.dtype())),
 };

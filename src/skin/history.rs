@@ -25,6 +25,19 @@ pub fn has_history(t: &Tensor) -> bool {
     false
 }
 
+/// Whether a tape that records now follows the value.
+pub fn is_recorded(t: &Tensor) -> bool {
+    let mut t = t;
+    while let Some(below) = t.below() {
+        if matches!(t.payload(), Some(Payload::Taped { .. })) && level::is_live(t.level()) && level::records(t.level())
+        {
+            return true;
+        }
+        t = below;
+    }
+    false
+}
+
 /// The value without wrappers of tapes and dual levels that are gone. Batches and traces that are gone are an error.
 pub fn without_closed(t: Tensor) -> Result<Tensor> {
     let mut t = t;

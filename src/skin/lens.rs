@@ -4,10 +4,13 @@ use super::index;
 use super::read::{innermost, layout};
 use crate::base::{Error, Layout, Result};
 use crate::core::Tensor;
+use crate::core::level::Randomness;
+use crate::core::origin::Origin;
 use crate::dense::region::Region;
 use crate::ops::value::IndexItem;
 use crate::ops::{Entry, Value, indexing};
 use crate::rules::part;
+use crate::transforms::vmap::Batch;
 use std::sync::Arc;
 
 /// An operator that gave a view, without its base, and which of its outputs the view is.
@@ -27,6 +30,13 @@ enum ReplayedView {
     },
     Index(Arc<[IndexItem]>),
     Region(Arc<Region>),
+    /// For each member along `from`, what the lenses show one after another; the members are along `to` then.
+    Members {
+        lenses: Arc<[Lens]>,
+        origin: Origin,
+        from: usize,
+        to: usize,
+    },
 }
 
 /// Lenses of all outputs of a call.
@@ -48,12 +58,21 @@ impl Lens {
     pub fn region(region: Region) -> Lens {
         Lens { call: ReplayedView::Region(Arc::new(region)), output: 0 }
     }
+    /// What `lenses` show of each member of a batch.
+    pub fn members(lenses: Vec<Lens>, origin: Origin, from: usize, to: usize) -> Lens {
+        Lens { call: ReplayedView::Members { lenses: lenses.into(), origin, from, to }, output: 0 }
+    }
 
     /// The view of a value.
     pub fn apply(&self, base: &Tensor) -> Result<Tensor> {
         match &self.call {
             ReplayedView::Index(items) => indexing::get(base, items),
             ReplayedView::Region(region) => part::show(base, region),
+            ReplayedView::Members { lenses, origin, from, to } => {
+                let batch = Batch::open(base.shape()[*from], Randomness::Error, *origin)?;
+                let member = lenses.iter().try_fold(batch.lift(base, *from), |member, lens| lens.apply(&member))?;
+                batch.lower(&member, *to)
+            }
             ReplayedView::Entry { entry, args, .. } => {
                 let mut args = args.to_vec();
                 if let Some(first) = args.first_mut() {
@@ -80,11 +99,18 @@ impl Lens {
     pub fn forbids_writes(&self) -> Option<String> {
         match &self.call {
             ReplayedView::Entry { entry, many: true, .. } => {
-                Some(format!("Output {} of {}", self.output, entry.short_name()))
+                Some(format!("Output {} of {}", self.output, capitalised(entry.short_name())))
             }
+            ReplayedView::Members { lenses, .. } => lenses.iter().find_map(Lens::forbids_writes),
             _ => None,
         }
     }
+}
+
+/// The name of an operator as that of its node begins: `Unbind`.
+fn capitalised(name: &str) -> String {
+    let (first, rest) = name.split_at(name.len().min(1));
+    format!("{}{rest}", first.to_uppercase())
 }
 
 /// The tensors of a result.
@@ -103,7 +129,8 @@ pub fn positions(region: &Region) -> Result<Tensor> {
 
 /// The elements of `root` that `view` shows, read off their places in memory; `None` if that does not tell.
 pub fn region_in_memory(root: &Tensor, view: &Tensor) -> Option<Region> {
-    let (a, b) = (innermost(root)?, innermost(view)?);
+    // An array without elements says nothing of where they would be.
+    let (a, b) = (innermost(root)?, innermost(view).filter(|b| b.shape().numel() > 0)?);
     if !Arc::ptr_eq(a.buffer()?, b.buffer()?) || root.dtype() != view.dtype() {
         return None;
     }

@@ -238,9 +238,9 @@ pub fn make_exportable(value: &mut Tensor) -> Result<()> {
     Ok(())
 }
 
-/// A contiguous copy in a buffer.
+/// A copy in a buffer.
 fn fresh(array: &Array) -> Result<Array> {
-    copy::gather(array)?.to_buffer()
+    copy::gather_in_place(array)?.to_buffer()
 }
 
 /// The same value with its elements in memory that nobody outside sees.

@@ -46,8 +46,8 @@ pub fn check_outside(op: &str) -> Result<()> {
     let place = l.origin.describe().unwrap_or_else(|| l.transform().into());
     bail!(
         Runtime,
-        "You are attempting to call {op} inside of a function being transformed, by {place}{}. This is unsupported: \
-         use the transforms of pullback.func (grad, vjp, jacrev, …) inside, or call {op} outside",
+        "You are attempting to call {op} (or perhaps using torch.autograd.functional.* APIs) inside of a function being \
+         transformed, by {place}{}. This is unsupported: use the transforms of pullback.func (grad, vjp, jacrev, …) inside, or call {op} outside",
         origin::at_here()
     )
 }
@@ -297,7 +297,10 @@ pub fn backward_to(roots: Vec<(Edge, Tensor)>, targets: &[Edge], options: Option
     let _mode = GradMode::set(options.create_graph);
     backward::sweep(roots, options, Some(within), &mut |node, grads| {
         retain(node, grads)?;
-        Ok(node.is_leaf() || node.edges.iter().flatten().any(|e| nodes.contains(&e.node.seq)))
+        // The hooks of a target run too.
+        Ok(node.extra_if_any().is_some()
+            || node.is_leaf()
+            || node.edges.iter().flatten().any(|e| nodes.contains(&e.node.seq)))
     })
 }
 

@@ -7,7 +7,9 @@ use crate::base::{Error, Result};
 use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
+use crate::dense::Array;
 use crate::dense::region::{self, Region};
+use crate::ops::Flags;
 use crate::rules::{abstracted, basis, part};
 
 /// The result of an in-place operator in the shape and dtype of what it is written to.
@@ -83,9 +85,17 @@ pub fn check_capture(op: &str, old: &Tensor, birth: LevelId, new: &Tensor) -> Re
 fn captured(op: &str, id: LevelId) -> Error {
     let (transform, place) = level::with(id, |l| (l.transform(), l.origin.describe())).unwrap_or(("a transform", None));
     let place = place.unwrap_or_else(|| transform.to_string());
+    let entry = crate::ops::find(op.trim_end_matches('_')).or_else(|| crate::ops::find(&format!("Tensor.{op}")));
+    let which = match transform {
+        _ if entry.is_some_and(|e| e.flags.has(Flags::RANDOM)) && transform == "vmap" => {
+            "you asked for different inplace randomness on an unbatched tensor: "
+        }
+        "vmap" => "",
+        _ => "it would mutate a captured Tensor: ",
+    };
     Error::runtime(format!(
-        "{transform}: inplace arithmetic {op}() is not possible here{}: the tensor was made outside {place}, and cannot \
-         keep a value of it after it has returned; make the tensor inside the function, or return the value",
+        "{transform}: inplace arithmetic {op}() is not possible here{}: {which}the tensor was made outside {place}, and \
+         cannot keep a value of it after it has returned; make the tensor inside the function, or return the value",
         origin::at_here()
     ))
 }
@@ -109,14 +119,26 @@ fn loses_history(old: &Tensor, new: &Tensor) -> bool {
 /// The value of a cell after a write: `new` with the history that it must have, its elements in the memory of `old`
 /// where others see that. Shape and dtype fit already.
 pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tensor> {
-    if old.dense().is_some_and(|a| !a.is_exported()) && new.dense().is_some_and(|a| !a.is_exported()) {
-        return Ok(new);
+    if let (Some(from), Some(to)) = (old.dense(), new.dense())
+        && !from.is_exported()
+        && !to.is_exported()
+    {
+        return if from.is_channels_last() { ordered(to) } else { Ok(new) };
     }
     let new = without_mixing(op, old, without_closed(new)?)?;
     check_capture(op, old, birth, &new)?;
     // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
     let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
     place(old, carry(old, &new)?)
+}
+
+/// What is written over elements whose channels lie behind the other dimensions lies so.
+#[cold]
+fn ordered(new: &Array) -> Result<Tensor> {
+    if new.is_channels_last() {
+        return Ok(new.clone().into());
+    }
+    Ok(new.with_channels_behind()?.contiguous()?.with_channels_second()?.into())
 }
 
 /// A value for a tensor without data loses its own; one that has none cannot be put where data is.
@@ -171,8 +193,10 @@ pub fn merge_region(
         && level::tracing() == LevelId::DENSE
     {
         let donate = old.is_exclusive();
+        let last = array.is_channels_last();
         let written = check_overlap(op, region).and_then(|()| region::write(array, region, 0, new, donate));
-        return written.map(Tensor::from).map_err(|e| (old, e));
+        let written = written.and_then(|new| if last { ordered(&new) } else { Ok(new.into()) });
+        return written.map_err(|e| (old, e));
     }
     let check = || -> Result<Tensor> {
         check_overlap(op, region)?;

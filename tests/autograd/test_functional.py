@@ -86,13 +86,14 @@ def test_defaults_of_vectors() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda x: F.vjp(pb.exp, x), RuntimeError, "v can only be None if what the user-provided function returns"),
+        (lambda x: F.vjp(pb.exp, x), RuntimeError, "v can only be None if the user-provided function returns"),
         (lambda x: F.jvp(pb.exp, x), RuntimeError, "v can only be None if the input to the user-provided function"),
-        (lambda x: F.jvp(pb.exp, x, pb.ones(2)), RuntimeError, r"v has invalid size: should be \(3,\) but got \(2,\)"),
+        (lambda x: F.jvp(pb.exp, x, pb.ones(2)), RuntimeError, r"v has invalid size: should be .*3.* but got .*2"),
         (lambda x: F.jvp(pb.add, (x, x), (x, pb.ones(2))), RuntimeError, "Entry 1 in v has invalid size"),
         (lambda x: F.jvp(pb.add, (x, x), (x,)), RuntimeError, "v is a tuple of invalid length: should be 2 but got 1"),
         (lambda x: F.hessian(pb.exp, x), RuntimeError, "given to hessian should contain a single element"),
-        (lambda x: F.hvp(lambda a: 3, x, x), RuntimeError, "given to hvp should return a single Tensor"),
+        (lambda x: F.hvp(lambda a: 3, x, x), TypeError, "outputs of the user-provided function given to hvp must"),
+        (lambda x: F.hvp(lambda a: (a, a), x, x), RuntimeError, "given to hvp should return a single Tensor"),
         (lambda x: F.jacobian(pb.exp, "x"), TypeError, "inputs given to jacobian must be either a Tensor or a tuple"),
         (lambda x: F.jacobian(pb.exp, (x, 3)), TypeError, "the value at index 1 has type int"),
         (lambda x: F.jacobian(lambda a: 3, x), TypeError, "outputs of the user-provided function given to jacobian"),
@@ -114,7 +115,7 @@ def test_independent_outputs_are_zero() -> None:
 
 
 NO_GRADIENT = "Output 0 of the user-provided function does not require gradient"
-INDEPENDENT = "The output of the user-provided function is independent of input 1"
+INDEPENDENT = "utput (0 )?of the user-provided function is independent of input 1"
 
 
 @pytest.mark.parametrize(

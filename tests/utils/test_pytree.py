@@ -86,3 +86,12 @@ def test_registered_types_pass_through_transforms() -> None:
     g = grad(lambda p: (p.x * p.y).sum())(Point(x, 3 * x))
     assert isinstance(g, Point)
     pb.testing.assert_close(g.x, 3 * x)
+
+
+def test_structures_of_leaves() -> None:
+    from pullback.utils import _pytree
+
+    leaf = _pytree.LeafSpec()
+    assert leaf == _pytree.tree_structure(1) and isinstance(leaf, _pytree.LeafSpec)
+    assert not isinstance(_pytree.tree_structure([1]), _pytree.LeafSpec) and not isinstance(1, _pytree.LeafSpec)
+    assert _pytree.TreeSpec(list, None, [leaf, leaf]) == _pytree.tree_structure([1, 2])

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from ._flags import kineto_available as kineto_available
     from ._flags import set_multithreading_enabled as set_multithreading_enabled
     from .function import NestedIOFunction as NestedIOFunction
+    from .graph import SavedTensor as SavedTensor
     from .variable import Variable as Variable
 
 _SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph")
 _CONTENTS = {
-    **{"Variable": "variable", "NestedIOFunction": "function"},
+    **{"Variable": "variable", "NestedIOFunction": "function", "SavedTensor": "graph"},
     **dict.fromkeys(("is_multithreading_enabled", "is_view_replay_enabled", "kineto_available"), "_flags"),
     "set_multithreading_enabled": "_flags",
 }

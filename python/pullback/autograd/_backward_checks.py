@@ -1,4 +1,4 @@
-"""What `gradcheck` asks of backward besides right numbers."""
+"""What `gradcheck` asks of derivatives besides right numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from typing import Any
 
 import pullback as pb
 
-from ._jacobians import GradcheckError, Problem, Vector, coordinates, dense, directions, gradients, size, unit
+from . import forward_ad
+from ._jacobians import (
+    GradcheckError,
+    Problem,
+    Vector,
+    coordinates,
+    dense,
+    directions,
+    from_coordinates,
+    gradients,
+    size,
+    unit,
+)
 
 
 def check_backward(problem: Problem, undefined: bool, dtypes: bool, fast: bool) -> None:
@@ -84,3 +96,25 @@ def _check_dtypes(problem: Problem) -> None:
             raise GradcheckError(
                 f"gradcheck(): Gradient has dtype mismatch: {g.dtype} for input {place} of dtype {x.dtype}"
             )
+
+
+def check_missing_tangents(problem: Problem) -> None:
+    """An input without a tangent counts as one whose tangent is zero."""
+    primals, (_, atol, rtol, _) = problem.primals(), problem.tolerance
+    tangents = [from_coordinates(u, x) for u, x in zip(directions(problem.inputs), problem.inputs, strict=True)]
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, t) for x, t in zip(primals, tangents, strict=True)]
+        for j, (place, x) in enumerate(zip(problem.places, primals, strict=True)):
+            with_zero = _tangents(problem, [*duals[:j], forward_ad.make_dual(x, pb.zeros_like(x)), *duals[j + 1 :]])
+            without = _tangents(problem, [*duals[:j], x, *duals[j + 1 :]])
+            for i, a, b in zip(problem.rows, without, with_zero, strict=True):
+                if any(abs(p - q) > atol + rtol * abs(q) for p, q in zip(a, b, strict=True)):
+                    raise GradcheckError(
+                        "gradcheck(): Expected forward mode to handle undefined tangents, but the tangent of output "
+                        f"{i} differs when input {place} has none; treat None as zeros"
+                    )
+
+
+def _tangents(problem: Problem, values: Sequence[Any]) -> list[Vector]:
+    pairs = [forward_ad.unpack_dual(y) for y in problem.evaluate(values)]
+    return [coordinates(dense(t, y)) for y, t in pairs]

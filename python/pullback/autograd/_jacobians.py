@@ -222,21 +222,33 @@ class Problem:
     def by_forward(self) -> Jacobian:
         return self._by_columns(self.push)
 
-    def by_batched_forward(self) -> Jacobian:
-        jacobian: Jacobian = {}
-        primals = self.primals()
-        for j, x in enumerate(self.inputs):
-            n = size(x)
-            columns: list[list[Vector]] = []
+    def _pairs(self) -> list[list[Vector]]:
+        """Two random directions of each varied input."""
+        return [list(pair) for pair in zip(directions(self.inputs), directions(self.inputs[::-1])[::-1], strict=True)]
 
-            def push(t: Any, j: int = j) -> Any:
+    def by_some_directions(self) -> Jacobian:
+        """The derivatives along a few directions of each input, in place of columns."""
+        return self._by_directions(lambda j, pair: [self.push(j, u) for u in pair])
+
+    def by_batched_forward(self) -> Jacobian:
+        """The same for all directions of an input at once."""
+        primals = self.primals()
+
+        def columns(j: int, pair: list[Vector]) -> list[list[Vector]]:
+            def push(t: Any) -> Any:
                 tangents = tuple(t if k == j else pb.zeros_like(x) for k, x in enumerate(primals))
                 return pb.func.jvp(lambda *values: self.evaluate(values), primals, tangents)[1]
 
-            if n:
-                basis = pb.stack([from_coordinates(unit(n, c), x) for c in range(n)])
-                tangents = pb.func.vmap(push)(basis)
-                columns = [[coordinates(t[c]) for t in tangents] for c in range(n)]
+            batch = pb.stack([from_coordinates(u, self.inputs[j]) for u in pair])
+            tangents = pb.func.vmap(push)(batch)
+            return [[coordinates(t[c]) for t in tangents] for c in range(len(pair))]
+
+        return self._by_directions(columns)
+
+    def _by_directions(self, columns: Callable[[int, list[Vector]], list[list[Vector]]]) -> Jacobian:
+        jacobian: Jacobian = {}
+        for j, (x, pair) in enumerate(zip(self.inputs, self._pairs(), strict=True)):
+            found = columns(j, pair) if size(x) else []
             for k, (i, y) in enumerate(zip(self.rows, self.outputs, strict=True)):
-                jacobian[i, self.places[j]] = transposed([c[k] for c in columns], size(y))
+                jacobian[i, self.places[j]] = transposed([c[k] for c in found], size(y))
         return jacobian

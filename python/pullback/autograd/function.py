@@ -42,6 +42,15 @@ class _Apply:
         return made
 
 
+class _BackwardClass:
+    """The class of the nodes that a Function's calls are recorded as: that of `grad_fn`."""
+
+    def __get__(self, instance: "Any", owner: "type") -> "Any":
+        from .. import _core
+
+        return _core.autograd_graph._node_class(f"{owner.__name__}Backward")
+
+
 def _nothing_to_apply(*args: "Any", **kwargs: "Any") -> "Any":
     """Runs the function; only classes derived from `Function` have something to run."""
     raise NotImplementedError("Function.apply(): derive a class from Function and write its forward()")
@@ -79,6 +88,7 @@ class Function:
 
     _is_function_base = True
     generate_vmap_rule = False
+    _backward_cls = _BackwardClass()
 
     if TYPE_CHECKING:
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pullback as pb
 
+from . import forward_ad
+
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 Tensors = tuple[Any, ...]
@@ -60,17 +62,19 @@ def _vector(v: Any, like: Tensors, function: str, of: str) -> Tensors:
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             raise RuntimeError(
-                f"{function}(): The vector v can only be None if {of} is a single Tensor with a single element"
+                f"{function}(): The vector v can only be None if {of} a single Tensor with a single element"
             )
         return (pb.ones_like(like[0]),)
     _, vs = _as_tuple(v, function, "v")
     if len(vs) != len(like):
+        if len(like) == 1:
+            raise RuntimeError(f"{function}(): The given v should contain a single Tensor. It has {len(vs)}")
         raise RuntimeError(f"{function}(): v is a tuple of invalid length: should be {len(like)} but got {len(vs)}")
     for i, (w, t) in enumerate(zip(vs, like, strict=True)):
         if w.shape != t.shape:
             entry = f"Entry {i} in v" if len(vs) > 1 else "v"
             raise RuntimeError(
-                f"{function}(): {entry} has invalid size: should be {tuple(t.shape)} but got {tuple(w.shape)}"
+                f"{function}(): {entry} has invalid size: should be torch.Size({list(t.shape)}) but got {list(w.shape)}"
             )
     return vs
 
@@ -85,16 +89,16 @@ def _check_outputs(outputs: Tensors, function: str) -> None:
     for i, y in enumerate(outputs):
         if not y.requires_grad:
             raise RuntimeError(
-                f"{function}(): Output {i} of the user-provided function does not require gradient. The outputs must "
+                f"{function}(): Output {i} of the user-provided function does not require gradients. The outputs must "
                 "be computed in a differentiable manner from the input when running in strict mode."
             )
 
 
-def _check_used(grads: Sequence[Any], function: str, what: str = "output") -> None:
+def _check_used(grads: Sequence[Any], function: str, what: str = "The output") -> None:
     for i, g in enumerate(grads):
         if g is None:
             raise RuntimeError(
-                f"{function}(): The {what} of the user-provided function is independent of input {i}. This is not "
+                f"{function}(): {what} of the user-provided function is independent of input {i}. This is not "
                 "allowed in strict mode."
             )
 
@@ -113,6 +117,20 @@ def _check_dependence(outputs: Tensors, inputs: Tensors, function: str) -> None:
     """Each output is differentiable, and each input has influence on one."""
     _check_outputs(outputs, function)
     _check_used(_grad(sum(y.sum() for y in outputs), inputs, retain_graph=True), function)
+
+
+def _construct_standard_basis_for(tensors: Sequence[Any], tensor_numels: Sequence[int]) -> Tensors:
+    """The rows of the identity matrix of all elements, cut to those of each tensor and in its dtype."""
+    if len(tensors) != len(tensor_numels):
+        raise ValueError(f"expected a number of elements for each of {len(tensors)} tensors, got {len(tensor_numels)}")
+    n, start = sum(tensor_numels), 0
+    chunks = []
+    for tensor, numel in zip(tensors, tensor_numels, strict=True):
+        chunk = tensor.new_zeros(n, numel)
+        chunk[start : start + numel].fill_diagonal_(1)
+        chunks.append(chunk)
+        start += numel
+    return tuple(chunks)
 
 
 def _filled(grads: Sequence[Any], inputs: Tensors) -> Tensors:
@@ -166,7 +184,7 @@ def jacobian(
             many_outputs, ys = _as_tuple(func(*xs), "jacobian", "outputs of the user-provided function")
             if strict:
                 _check_outputs(ys, "jacobian")
-            table = tuple(_rows(y, xs, create_graph, strict) for y in ys)
+            table = tuple(_rows(i, y, xs, create_graph, strict) for i, y in enumerate(ys))
     result = tuple(_unpack(many_inputs, row) for row in table)
     return _released(_unpack(many_outputs, result), create_graph)
 
@@ -179,14 +197,14 @@ def _check_strategy(strategy: str, function: str) -> None:
         )
 
 
-def _rows(y: Any, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
+def _rows(number: int, y: Any, xs: Tensors, create_graph: bool, strict: bool) -> Tensors:
     """The Jacobians of one output, row by row."""
     flat = y.reshape(-1)
     rows = []
     for i in range(flat.numel()):
         grads = _grad(flat[i], xs, retain_graph=True, create_graph=create_graph)
         if strict:
-            _check_used(grads, "jacobian")
+            _check_used(grads, "jacobian", f"Output {number}")
             if create_graph:
                 _check_graph(grads, "jacobian", "jacobian")
         rows.append(_filled(grads, xs))
@@ -234,6 +252,7 @@ def hessian(
 
 
 def _number(value: Any, function: str) -> Any:
+    _as_tuple(value, function, "outputs of the user-provided function")
     if not isinstance(value, pb.Tensor):
         raise RuntimeError(
             f"{function}(): The function given to {function} should return a single Tensor, got {type(value).__name__}"
@@ -264,7 +283,7 @@ def vjp(
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         many_outputs, ys = _as_tuple(func(*xs), "vjp", "outputs of the user-provided function")
-        vs = _vector(v, ys, "vjp", "what the user-provided function returns")
+        vs = _vector(v, ys, "vjp", "the user-provided function returns")
         if strict:
             _check_outputs(ys, "vjp")
         pairs = [(y, w) for y, w in zip(ys, vs, strict=True) if y.requires_grad]
@@ -287,6 +306,16 @@ def _results(
     return _released(first, create_graph), _released(second, create_graph)
 
 
+def _pushed(func: Callable[..., Any], xs: Tensors, vs: Tensors) -> tuple[bool, Tensors, Tensors]:
+    """The outputs and their tangents. By dual numbers, so that `func` may ask for gradients of its own."""
+    with forward_ad.dual_level():
+        outputs = func(*(forward_ad.make_dual(x, v) for x, v in zip(xs, vs, strict=True)))
+        many_outputs, ys = _as_tuple(outputs, "jvp", "outputs of the user-provided function")
+        pairs = [forward_ad.unpack_dual(y) for y in ys]
+    tangents = [pb.zeros_like(y) if t is None else t for y, t in pairs]
+    return many_outputs, tuple(y for y, _ in pairs), tuple(tangents)
+
+
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
@@ -299,14 +328,12 @@ def jvp(
     (tensor([1., 4.]), tensor([2., 0.]))
     """
     _, xs = _as_tuple(inputs, "jvp", "inputs")
-    vs = _vector(v, xs, "jvp", "the input to the user-provided function")
+    vs = _vector(v, xs, "jvp", "the input to the user-provided function is")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if strict:
             _check_dependence(_as_tuple(func(*xs), "jvp", "outputs of the user-provided function")[1], xs, "jvp")
-        value, product = pb.func.jvp(func, xs, vs)
-        many_outputs, ys = _as_tuple(value, "jvp", "outputs of the user-provided function")
-        _, products = _as_tuple(product, "jvp", "product")
+        many_outputs, ys, products = _pushed(func, xs, vs)
         if strict and create_graph:
             _check_graph(products, "jvp", "jacobian")
     return _results(many_outputs, ys, many_outputs, products, create_graph)
@@ -327,7 +354,7 @@ def _check_second_order(value: Any, inputs: Tensors, function: str) -> None:
     first = _grad(value, inputs, create_graph=True)
     _check_used(first, function)
     _check_gradient(first, function)
-    _check_used(_grad(sum(g.sum() for g in first), inputs, retain_graph=True), function, "jacobian")
+    _check_used(_grad(sum(g.sum() for g in first), inputs, retain_graph=True), function, "The jacobian")
 
 
 def _hessian_product(
@@ -335,7 +362,7 @@ def _hessian_product(
 ) -> tuple[Any, Any]:
     """Forward over reverse. The Hessian is symmetric, so the product is the same from either side."""
     many_inputs, xs = _as_tuple(inputs, name, "inputs")
-    vs = _vector(v, xs, name, "the input to the user-provided function")
+    vs = _vector(v, xs, name, "the input to the user-provided function is")
 
     def of_function(*args: Any) -> Any:
         return _number(func(*args), name)

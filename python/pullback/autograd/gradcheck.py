@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback as pb
 
-from ._backward_checks import check_backward
+from ._backward_checks import check_backward, check_missing_tangents
 from ._jacobians import (
     Function,
     GradcheckError,
@@ -61,10 +61,12 @@ def gradcheck(
         atol, rtol: what may be off: ``atol + rtol * |numerical|``.
         raise_exception: raise if something is wrong; otherwise return False.
         nondet_tol: how far two backward passes may differ.
-        check_undefined_grad: also differentiate each output alone, while the others have no cotangent.
+        check_undefined_grad: also differentiate each output alone, while the others have no cotangent, and in forward
+            mode let each input have no tangent.
         check_grad_dtypes: require gradients of the dtypes of their inputs.
         check_batched_grad: also compute rows of the Jacobian with `vmap` over cotangents, and compare.
-        check_batched_forward_grad: the same with columns and `vmap` over tangents; needs `check_forward_ad`.
+        check_batched_forward_grad: the same with random directions and `vmap` over tangents; needs
+            `check_forward_ad`.
         check_forward_ad: compare `jvp`.
         check_backward_ad: compare `backward`.
         fast_mode: compare one random projection ``v.T @ J @ u`` of each block instead of all entries.
@@ -102,11 +104,13 @@ def gradcheck(
         else:
             if check_forward_ad:
                 compare(problem, "forward")
+                if check_undefined_grad:
+                    check_missing_tangents(problem)
             if check_backward_ad:
                 compare(problem, "backward")
                 check_backward(problem, check_undefined_grad, check_grad_dtypes, fast_mode)
             if check_batched_forward_grad:
-                _compare_batched(problem, problem.by_batched_forward, problem.by_forward, "forward")
+                _compare_batched(problem, problem.by_batched_forward, problem.by_some_directions, "forward")
             if check_batched_grad:
                 _compare_batched(problem, problem.by_batched_backward, problem.by_backward, "backward")
     except GradcheckError:
@@ -255,7 +259,24 @@ def _compare_matrices(problem: Problem, mode: str) -> None:
     numerical = problem.by_differences()
     for i, j in problem.blocks():
         if place := _worst(analytical[i, j], numerical[i, j], problem):
-            raise GradcheckError(_mismatch(mode, i, j, numerical[i, j], analytical[i, j], place))
+            complex_part = _complex_part(problem, mode, i, j, analytical[i, j], numerical[i, j])
+            raise GradcheckError(complex_part + _mismatch(mode, i, j, numerical[i, j], analytical[i, j], place))
+
+
+def _complex_part(problem: Problem, mode: str, i: int, j: int, got: Matrix, expected: Matrix) -> str:
+    """Which part of complex outputs, or in forward mode inputs, is off: the imaginary one, if both are."""
+    varied = problem.outputs[problem.rows.index(i)] if mode == "backward" else problem.arguments[j]
+    if not varied.dtype.is_complex:
+        return ""
+
+    def is_off(part: int) -> bool:
+        if mode == "backward":
+            return _worst(got[part::2], expected[part::2], problem) is not None
+        parts = [[row[part::2] for row in matrix] for matrix in (got, expected)]
+        return _worst(parts[0], parts[1], problem) is not None
+
+    part = "imaginary" if is_off(1) else "real"
+    return f"While considering the {part} part of complex {'outputs' if mode == 'backward' else 'inputs'} only, "
 
 
 def _mismatch(mode: str, i: int, j: int, numerical: Matrix, analytical: Matrix, place: tuple[int, int]) -> str:
@@ -279,7 +300,10 @@ def _compare_batched(
     try:
         found = batched()
     except Exception as e:
-        raise GradcheckError(f"gradcheck() {_BATCHED[mode]}; it raised {type(e).__name__}: {e}") from e
+        why = f"it raised {type(e).__name__}: {e}"
+        if "randomness error mode" in str(e):
+            why = f"vmap: We do not yet support calling random operations inside of vmap in gradcheck; {why}"
+        raise GradcheckError(f"gradcheck() {_BATCHED[mode]}; {why}") from e
     for i, j in problem.blocks():
         if _worst(found[i, j], expected[i, j], problem):
             raise GradcheckError(
@@ -323,4 +347,5 @@ def _projection_mismatch(problem: Problem, mode: str, i: int, j: int, n: float, 
     place = _worst(analytical, numerical, problem)
     if place is None:
         return f"{text}each element is within its tolerance; the check might pass without fast_mode"
-    return text + _mismatch(mode, i, j, numerical, analytical, place)
+    part = _complex_part(problem, mode, i, j, analytical, numerical)
+    return text + part + _mismatch(mode, i, j, numerical, analytical, place)

@@ -168,8 +168,22 @@ def disable_saved_tensors_hooks(error_message: str) -> _Switch:
     return _Switch(block)
 
 
+class SavedTensor:
+    """A tensor that a node has saved. Only nodes make them."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise RuntimeError(
+            "Trying to create a SavedTensor object from Python is forbidden: operators save tensors, and "
+            "saved_tensors_hooks says how they are kept"
+        )
+
+
 class _Mutations:
     """What `allow_mutation_on_saved_tensors` gives: it holds nothing, for saved tensors never change here."""
+
+    def __init__(self) -> None:
+        #: Copies that were made of saved tensors: none.
+        self.cloned: dict[Any, Any] = {}
 
     def clear(self) -> None:
         """Nothing to forget."""

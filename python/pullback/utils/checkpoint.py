@@ -96,6 +96,7 @@ class _Frame:
         self.tapes = frozenset(self.levels.tapes())
         self.rng = _core.get_rng_state() if rng else None
         self.early_stop = _early_stop
+        self.completed = False
         # What is alive all the same is compared as it is, everything else by a number made of its elements.
         self.marks: Any = None
         # What was saved, by tape: shape, dtype, in debug mode where, and its mark.
@@ -143,6 +144,8 @@ class _Frame:
 
         found: dict[int, tuple[Tensor, str]] = {}
         wanted = self.saved[level]
+        # A derivative that the function itself takes asks before all is saved.
+        early_stop = self.early_stop or not self.completed
         count = 0
 
         def pack(tensor: Tensor) -> Tensor:
@@ -153,7 +156,7 @@ class _Frame:
                     self.compare(count, wanted[count], now)
                     found[count] = tensor, now[2]
                 count += 1
-                if self.early_stop and count == len(wanted):
+                if early_stop and count == len(wanted):
                     raise _Enough
             return tensor
 
@@ -269,13 +272,23 @@ def checkpoint(
     """
     from ..autograd.graph import saved_tensors_hooks
 
+    if use_reentrant is None:
+        import warnings
+
+        warnings.warn(
+            "checkpoint(): the use_reentrant parameter should be passed explicitly, for programs that also run "
+            "elsewhere; here both values mean the same",
+            stacklevel=2,
+        )
     if determinism_check not in _CHECKS:
         raise ValueError(f"checkpoint(): determinism_check should be one of {_CHECKS}, but got {determinism_check}")
     first, later = context_fn()
     check = determinism_check if determinism_check != "none" else None
     frame = _Frame(function, _frozen((args, kwargs)), later, preserve_rng_state, check, debug)
     with saved_tensors_hooks(frame.pack, _unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.completed = True
+    return result
 
 
 def checkpoint_sequential(
@@ -318,5 +331,5 @@ def checkpoint_sequential(
 
     size = len(steps) // segments
     for start in range(0, size * (segments - 1), size):
-        input = checkpoint(part(start, start + size), input, use_reentrant=use_reentrant, **kwargs)
+        input = checkpoint(part(start, start + size), input, use_reentrant=bool(use_reentrant), **kwargs)
     return part(size * (segments - 1), len(steps))(input)

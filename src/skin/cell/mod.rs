@@ -18,6 +18,7 @@ mod copying;
 mod lend;
 mod lift;
 mod link;
+mod members;
 mod memory;
 mod reach;
 mod reading;
@@ -65,6 +66,17 @@ struct State {
     successor: Option<Arc<Cell>>,
     /// The object of the host language that stands for the cell, if it said so; its address says nothing about its life.
     host: usize,
+    /// The custom function that returned it, where it shows elements of another tensor.
+    made_by: Option<Box<MadeBy>>,
+}
+
+/// Which result of a custom function.
+#[derive(Clone)]
+pub struct MadeBy {
+    pub function: String,
+    pub output: usize,
+    /// Whether the function has several results.
+    pub several: bool,
 }
 
 impl Cell {
@@ -85,6 +97,7 @@ impl Cell {
             dependents: Vec::new(),
             successor: None,
             host: 0,
+            made_by: None,
         };
         Arc::new(Cell { state: Mutex::new(state) })
     }
@@ -391,6 +404,11 @@ impl Cell {
             Region::Strided(l) => l,
             Region::Listed { .. } => own,
         })
+    }
+
+    /// A custom function returned it, and it shows elements of another tensor: what is recorded of it is the function.
+    pub fn set_made_by(&self, function: MadeBy) {
+        self.state().made_by = Some(Box::new(function));
     }
 
     /// The object that stands for the cell, as its owner said.

@@ -1,15 +1,18 @@
 //! Writing to a cell: the new value goes where the elements are, and who depends on them makes its value again.
 
 use super::super::history::{self, rewrap, strip};
+use super::super::lens::Lens;
 use super::super::read::innermost;
 use super::super::write::{check_leaf, merge, merge_region};
 use super::link::ViewLink;
-use super::{Cell, Face};
+use super::{Cell, Face, MadeBy};
 use crate::bail;
-use crate::base::Result;
+use crate::base::{Result, Shape};
 use crate::core::level::{self, GradMode};
+use crate::core::origin::at_here;
 use crate::core::{LevelId, Tensor};
 use crate::dense::region::Region;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, Weak};
 
 impl Cell {
@@ -44,22 +47,119 @@ impl Cell {
                 check_leaf(op, &parent.read()?, true)?;
                 return self.check_base(op);
             }
-            _ => return Ok(()),
+            _ => return self.check_made(op, None),
         };
         check_leaf(op, &view.root.read()?, true)?;
         view.root.check_base(op)?;
-        if let Some(what) = view.lens.forbids_writes()
-            && history::has_history(&view.root.read()?)
-            && level::grad_enabled()
-        {
+        self.check_made(op, None)
+    }
+
+    /// An error if this view was made in a way that a recorded write cannot follow. `new` is what will be written, if
+    /// known: without it, and without a tape that follows the root, nothing is recorded.
+    pub fn check_made(self: &Arc<Cell>, op: &str, new: Option<&Tensor>) -> Result<()> {
+        if !level::grad_enabled() {
+            return Ok(());
+        }
+        if !new.is_some_and(history::is_recorded) && !history::is_recorded(&self.of_view().read()?) {
+            return Ok(());
+        }
+        let mut views: SmallVec<[Arc<Cell>; 4]> = smallvec![self.clone()];
+        while let Some(above) = views.last().and_then(Cell::parent_of_view) {
+            views.push(above);
+        }
+        views.iter().rev().try_for_each(|c| c.check_one_made(op))
+    }
+
+    fn parent_of_view(self: &Arc<Cell>) -> Option<Arc<Cell>> {
+        match &self.state().link {
+            ViewLink::View(v) => Some(v.parent.clone()),
+            _ => None,
+        }
+    }
+
+    fn check_one_made(&self, op: &str) -> Result<()> {
+        let (made_by, link) = {
+            let s = self.state();
+            (s.made_by.clone(), s.link.clone())
+        };
+        if let Some(MadeBy { function, output, several }) = made_by.as_deref() {
+            let why = match several {
+                false => {
+                    "was created inside a custom Function (or because an input was returned as-is), whose backward \
+                     would not be that of what is written"
+                }
+                true => {
+                    "is the output of a function that returns multiple views. Such functions do not allow the output \
+                     views to be modified inplace"
+                }
+            };
             bail!(
                 Runtime,
-                "{op}(): {what} is a view and is being modified inplace. This view is the output of a function that \
+                "{op}(): Output {output} of {function} is a view and is being modified inplace. This view {why}; clone() \
+                 the output of the function before{}",
+                at_here()
+            );
+        }
+        let ViewLink::View(v) = link else { return Ok(()) };
+        if !v.recorded {
+            bail!(
+                Runtime,
+                "{op}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled{}. Make \
+                 the view where gradients are enabled, or write to it under no_grad",
+                at_here()
+            );
+        }
+        if let Some(what) = v.lens.forbids_writes() {
+            bail!(
+                Runtime,
+                "{op}(): {what} is a view and is being modified inplace{}. This view is the output of a function that \
                  returns multiple views. Such functions do not allow the output views to be modified inplace. You \
-                 should replace the inplace operation by an out-of-place one"
+                 should replace the inplace operation by an out-of-place one",
+                at_here()
             );
         }
         Ok(())
+    }
+
+    /// Whether it is a view that was made where gradients are disabled.
+    pub fn is_unrecorded_view(&self) -> bool {
+        matches!(&self.state().link, ViewLink::View(v) if !v.recorded)
+    }
+
+    /// The view of these sizes and strides that an operator leaves which changes them in place; see
+    /// [`Cell::reviewed`].
+    ///
+    /// # Errors
+    /// Those of [`Cell::check_made`] and [`Cell::as_strided`].
+    pub fn restrided(
+        self: &Arc<Cell>,
+        op: &str,
+        shape: Shape,
+        strides: &[i64],
+        offset: Option<usize>,
+    ) -> Result<Arc<Cell>> {
+        self.check_made(op, None)?;
+        let _mode = GradMode::set(self.is_made_recorded());
+        self.as_strided(shape, strides, offset)
+    }
+
+    fn is_made_recorded(&self) -> bool {
+        match &self.state().link {
+            ViewLink::View(v) => v.is_recorded(),
+            _ => true,
+        }
+    }
+
+    /// This cell shown by another lens, as if the two views were one: what an operator that changes a shape in place
+    /// leaves.
+    ///
+    /// # Errors
+    /// As [`Cell::check_made`].
+    pub fn reviewed(self: &Arc<Cell>, op: &str, lens: Lens) -> Result<Arc<Cell>> {
+        self.check_made(op, None)?;
+        let _mode = GradMode::set(self.is_made_recorded());
+        let value = lens.apply(&self.read()?)?;
+        self.view(lens, value)
     }
 
     /// As [`Cell::check_writable`] for what shows this cell's numbers in another form.
@@ -78,12 +178,8 @@ impl Cell {
             _ => None,
         };
         let Some(v) = view else { return self.write_whole(op, new) };
-        if level::grad_enabled() && !v.is_recorded() && history::has_history(&new) {
-            bail!(
-                Runtime,
-                "{op}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled. Make \
-                 the view where gradients are enabled, or write to it under no_grad"
-            );
+        if new.payload().is_some() {
+            self.check_made(op, Some(&new))?;
         }
         let region = self.region()?;
         v.root.write_region(op, &region, &new)
@@ -199,6 +295,16 @@ impl Cell {
                 Err(e)
             }
         }
+    }
+
+    /// Counts a write that changed no element.
+    ///
+    /// # Errors
+    /// Those of reading the cell.
+    pub fn count_write(self: &Arc<Cell>) -> Result<()> {
+        let memory = self.memory()?;
+        memory.state().version += 1;
+        self.refresh()
     }
 
     /// The cell that this is a view of, or this one.

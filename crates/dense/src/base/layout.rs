@@ -102,6 +102,21 @@ impl Layout {
         true
     }
 
+    /// Whether the elements of batches of images or volumes lie with their channels behind the other dimensions, without
+    /// gaps; dimensions of size 1 do not matter.
+    pub fn is_channels_last(&self) -> bool {
+        let rank = self.shape.rank();
+        if !(4..=5).contains(&rank) {
+            return false;
+        }
+        let mut acc = 1isize;
+        std::iter::once(1).chain((2..rank).rev()).chain([0]).all(|d| {
+            let fits = self.shape[d] == 1 || self.strides[d] == acc;
+            acc = acc.wrapping_mul(self.shape[d] as isize);
+            fits
+        })
+    }
+
     pub fn permute(&self, order: &[usize]) -> Layout {
         Layout {
             shape: order.iter().map(|&d| self.shape[d]).collect(),

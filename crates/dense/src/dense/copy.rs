@@ -302,6 +302,22 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     super::cast::cast(a, dtype)
 }
 
+/// As [`cast`], with channels where they are.
+pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
+    match a.is_channels_last() {
+        true => cast(&a.with_channels_behind()?, dtype)?.with_channels_second(),
+        false => cast(a, dtype),
+    }
+}
+
+/// As [`gather`], with channels where they are.
+pub fn gather_in_place(a: &Array) -> Result<Array> {
+    match a.is_channels_last() {
+        true => gather(&a.with_channels_behind()?)?.with_channels_second(),
+        false => gather(a),
+    }
+}
+
 #[inline(always)]
 pub fn convert<S: Convert, D: Convert>(x: S) -> D {
     match (S::DTYPE.category(), D::DTYPE.category()) {

@@ -70,6 +70,12 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     Ok(made)
 }
 
+/// The class of nodes of this name.
+#[pyfunction]
+fn _node_class<'py>(py: Python<'py>, name: &str) -> Out<'py> {
+    class(py, name)
+}
+
 /// The object of a node, always the same while it lives.
 pub fn object<'py>(py: Python<'py>, node: &Arc<Node>) -> Out<'py> {
     let kept = hosted(node);
@@ -271,7 +277,9 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let _ = upward::SHOWS[0].set(show);
     autograd::register(m)?;
     saving::register(m)?;
-    Ok(crate::types::submodule(m, "autograd.graph")?.add_class::<PyNode>()?)
+    let graph = crate::types::submodule(m, "autograd.graph")?;
+    graph.add_function(wrap_pyfunction!(_node_class, &graph)?)?;
+    Ok(graph.add_class::<PyNode>()?)
 }
 
 /// For the traversal of a node's object.

@@ -92,18 +92,10 @@ fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, in
     let mut edges = Vec::with_capacity(targets.len());
     for target in targets {
         let edge = target.edge("backward")?;
-        match target.object {
-            Some(object) if !edge.node.is_leaf() => {
-                let held = grad_box(object.get()).unwrap_or_else(|| object.get().gradient_box());
-                retain(&edge, &held);
-            }
-            None if !edge.node.is_leaf() => {
-                return Err(PyRuntimeError::new_err(
-                    "backward(): argument 'inputs': a GradientEdge of an operator has no .grad; give the tensor, or use \
-                     autograd.grad()",
-                ).into());
-            }
-            _ => {}
+        // An edge of an operator has no `.grad`: its hooks run, as those of a tensor do.
+        if let Some(object) = target.object.filter(|_| !edge.node.is_leaf()) {
+            let held = grad_box(object.get()).unwrap_or_else(|| object.get().gradient_box());
+            retain(&edge, &held);
         }
         edges.push(edge);
     }
@@ -247,6 +239,12 @@ fn grad<'py>(
         tape::gradients(tape::roots("grad", &ys, &given)?, &edges, o)?
     };
     drop((ys, given));
+    if materialize_grads && targets.iter().zip(&grads).any(|(t, g)| t.object.is_none() && g.is_none()) {
+        return Err(PyRuntimeError::new_err(
+            "grad(): materialize_grads cannot be used when the given input is a GradientEdge; give the tensor instead",
+        )
+        .into());
+    }
     let zeros = materialize_grads.then_some(create_graph);
     results(py, grads, &edges, allow_unused == Some(true), zeros)
 }

@@ -265,10 +265,26 @@ fn any(o: Any<'_, '_>, depth: usize) -> Result<Option<Value>> {
 
 /// An index expression, as `__getitem__` gets it.
 pub fn index(o: Any<'_, '_>) -> Result<Vec<IndexItem>> {
-    match o.cast::<PyTuple>() {
-        Ok(t) => t.iter().map(|x| index_item(&x)).collect(),
-        Err(_) => Ok(vec![index_item(o)?]),
+    if let Ok(t) = o.cast::<PyTuple>() {
+        return t.iter().map(|x| index_item(&x)).collect();
     }
+    match o.cast::<PyList>() {
+        Ok(l) if stands_for_tuple(l) => l.iter().map(|x| index_item(&x)).collect(),
+        _ => Ok(vec![index_item(o)?]),
+    }
+}
+
+/// Whether a list counts as the tuple of its items, as PyTorch has it: a short one of more than numbers.
+fn stands_for_tuple(l: &Bound<'_, PyList>) -> bool {
+    const FEW: usize = 32;
+    let is_part = |x: &Bound<'_, PyAny>| {
+        let sequence = || {
+            // SAFETY: a bound object is alive.
+            unsafe { ffi::PySequence_Check(x.as_ptr()) != 0 }
+        };
+        x.is_none() || x.is(x.py().Ellipsis().bind(x.py())) || x.is_instance_of::<PySlice>() || sequence()
+    };
+    l.len() < FEW && l.iter().any(|x| is_part(&x) || tensor::is_tensor(&x))
 }
 
 fn bound(o: Any<'_, '_>) -> Result<Option<i64>> {
@@ -299,6 +315,9 @@ fn index_item(o: Any<'_, '_>) -> Result<IndexItem> {
         return Ok(IndexItem::Slice { start: part("start")?, stop: part("stop")?, step: part("step")? });
     }
     if let Some(t) = tensor(o) {
+        if t.dtype() == DType::U8 {
+            host::warn("indexing with dtype uint8 is now deprecated, please use a dtype bool instead: mask.bool()")?;
+        }
         return Ok(IndexItem::Tensor(t));
     }
     if let Some(i) = integer(o)? {

@@ -136,6 +136,8 @@ pub fn signature(op: &str) -> String {
     match op {
         "vjp" => "vjp(f, *primals)".into(),
         "jvp" => "jvp(f, primals, tangents)".into(),
+        "jacrev" => "jacrev() by vjp(f, *primals)".into(),
+        "jacfwd" => "jacfwd() by jvp(f, primals, tangents)".into(),
         _ => format!("{op}()"),
     }
 }

@@ -10,10 +10,12 @@ use crate::types::errors::PyResult;
 use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::ops::value::IndexItem;
+use pullback::skin::Cell;
 use pullback::transforms::vmap::Batch;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A leaf that is mapped over.
 pub struct Mapped<'py> {
@@ -37,6 +39,16 @@ pub struct Arguments<'py> {
 }
 
 impl<'py> Arguments<'py> {
+    /// The caller's tensor that has this cell.
+    pub fn caller_of(&self, cell: &Arc<Cell>) -> Option<Bound<'py, PyTensor>> {
+        self.leaves.iter().find_map(|leaf| match leaf {
+            BatchArgument::Mapped(m) if m.caller.get().shared_cell().is_some_and(|c| Arc::ptr_eq(&c, cell)) => {
+                Some(m.caller.clone())
+            }
+            _ => None,
+        })
+    }
+
     /// Adds a leaf that is mapped over dimension `dim`.
     pub fn push(&mut self, t: &Transform, leaf: &Bound<'py, PyAny>, dim: i64) -> PyResult<()> {
         let array;

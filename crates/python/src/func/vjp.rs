@@ -94,7 +94,8 @@ pub fn outputs_of(op: &str, out: &Bound<'_, PyAny>) -> PyResult<(Values, Tree)> 
                 format!("{}: Expected f to be a function that has non-empty output, got None", signature(op))
             } else {
                 format!(
-                    "{op}(): expected the function to return only tensors, got unsupported type {}",
+                    "{}: expected f(*primals) to return only tensors, got unsupported type {}",
+                    signature(op),
                     type_name(leaf)
                 )
             };

@@ -6,14 +6,16 @@ use super::mapped::{Arguments, BatchArgument};
 use super::transform::{Transform, Transformation};
 use super::tree::{Tree, object, tensor_value};
 use crate::door::vectorcall::Call;
+use crate::methods::storage;
 use crate::pytree::{self, Leaves};
+use crate::tensor::PyTensor;
 use crate::types::brief::brief;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::ErrorKind;
-use pullback::core::Tensor;
 use pullback::core::level::Randomness;
 use pullback::core::tensor::has_level;
+use pullback::core::{LevelId, Tensor};
 use pullback::rules::basis;
 use pullback::transforms::run::{self, Members};
 use pullback::transforms::vmap::{Batch, common_size};
@@ -101,6 +103,8 @@ pub fn randomness_name(randomness: Randomness) -> &'static str {
 enum MappedOutput<'py> {
     /// With the dimension of the batch.
     Stacked(Tensor, usize),
+    /// As `Stacked`, of a tensor that shows what an argument of the level holds, perhaps.
+    Shown(Tensor, usize, Bound<'py, PyTensor>, LevelId),
     Object(Bound<'py, PyAny>),
 }
 
@@ -137,6 +141,15 @@ impl Vmap {
         let py = call.py();
         let objects = outs.into_iter().map(|out| match out {
             MappedOutput::Stacked(value, _) => object(py, value),
+            MappedOutput::Shown(value, dim, member, level) => {
+                match member.get().cell().members(level, t.origin, dim)? {
+                    Some(cell) => match args.caller_of(&cell) {
+                        Some(caller) => Ok(caller.into_any()),
+                        None => storage::object(&member, cell),
+                    },
+                    None => object(py, value),
+                }
+            }
             MappedOutput::Object(o) => Ok(o),
         });
         tree.of_objects(py, objects.collect::<PyResult<SmallVec<[_; 2]>>>()?)
@@ -300,7 +313,7 @@ fn joined<'py>(t: &Transform, py: Python<'py>, mut parts: Vec<(Outs<'py>, Tree)>
     let mut joined = Outs::new();
     for k in 0..parts[0].1.len() {
         let stacked = |p: &'_ (Outs<'py>, Tree)| match &p.0[k] {
-            MappedOutput::Stacked(value, dim) => Some((value.clone(), *dim)),
+            MappedOutput::Stacked(value, dim) | MappedOutput::Shown(value, dim, ..) => Some((value.clone(), *dim)),
             MappedOutput::Object(_) => None,
         };
         let chunks: SmallVec<[(Tensor, usize); 4]> = parts.iter().filter_map(stacked).collect();
@@ -310,7 +323,7 @@ fn joined<'py>(t: &Transform, py: Python<'py>, mut parts: Vec<(Outs<'py>, Tree)>
                 MappedOutput::Stacked(basis::cat(&values, dim)?, dim)
             }
             (None, MappedOutput::Object(o)) => MappedOutput::Object(o.clone()),
-            (None, MappedOutput::Stacked(..)) => continue,
+            (None, MappedOutput::Stacked(..) | MappedOutput::Shown(..)) => continue,
         });
     }
     Ok((joined, parts.swap_remove(0).1))
@@ -358,5 +371,9 @@ fn lower_leaf<'py>(
         return Err(fail(ErrorKind::Index, message).into());
     }
     let dim = dim.rem_euclid(rank) as usize;
-    Ok(MappedOutput::Stacked(batch.lower(&value, dim)?, dim))
+    let stacked = batch.lower(&value, dim)?;
+    Ok(match leaf.cast::<PyTensor>() {
+        Ok(t) if t.get().alone().is_none() => MappedOutput::Shown(stacked, dim, t.clone(), batch.level()),
+        _ => MappedOutput::Stacked(stacked, dim),
+    })
 }

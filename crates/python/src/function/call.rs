@@ -12,6 +12,7 @@ use super::{Objects, optional, reach};
 use crate::door::vectorcall::invoke_named;
 use crate::process::gil;
 use crate::tensor;
+use crate::tensor::PyTensor;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
@@ -22,7 +23,10 @@ use pullback::core::reach::Reach;
 use pullback::core::tensor::Payload;
 use pullback::core::{BatchInfo, LevelId, Outputs, Randomness, Set, Tangents, Tensor, level};
 use pullback::function::{Context, Forward, Function, Mapped, Rule, Setup, is_tried, pass_on};
+use pullback::skin::cell::MadeBy;
+use pullback::skin::history;
 use pyo3::exceptions::PyRuntimeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
@@ -48,6 +52,8 @@ pub(super) struct Changes {
     pub(super) written: Vec<Written>,
     /// The leaves among them whose values are the first hidden outputs.
     pub(super) extra: Vec<usize>,
+    /// Outputs that show elements of other tensors.
+    views: Vec<usize>,
 }
 
 impl Ran {
@@ -125,6 +131,15 @@ fn is_object_of(py: Python<'_>, o: &Py<PyAny>, value: &Tensor) -> bool {
     cell.with(|s| s.quick().map(|x| x.same(value))).unwrap_or_else(|| cell.value().same(value))
 }
 
+/// Whether `backward` gets zeros for outputs without a derivative, as it does unless the ctx says otherwise.
+#[cold]
+fn materializes_constants(ctx: &Bound<'_, PyAny>) -> PyResult<bool> {
+    match ctx.getattr_opt(intern!(ctx.py(), "_materialize_non_diff_grads"))? {
+        Some(wish) => Ok(wish.is_truthy()?),
+        None => Ok(true),
+    }
+}
+
 impl Call {
     pub fn new(methods: Arc<Methods>, inputs: Inputs, values: &[Tensor]) -> Call {
         let needs = followed(values, methods.jvp.is_none());
@@ -183,7 +198,25 @@ impl Call {
                 objects[out] = object.clone();
             }
         }
+        if let Some(changes) = Ran::changes(ran) {
+            self.mark_views(run, changes, &objects);
+        }
         Ran::structure(ran).build(py, &objects)
+    }
+
+    /// Results that show elements of other tensors say so: a write to them would not be what the function's rules are of.
+    #[cold]
+    fn mark_views(&self, run: &Forward, changes: &Changes, objects: &[Bound<'_, PyAny>]) {
+        let as_is = changes.returned.iter().map(|r| r.1).filter(|o| run.dirty.iter().all(|d| d.1 != *o));
+        for output in changes.views.iter().copied().chain(as_is) {
+            let Some(cell) = objects.get(output).and_then(tensor::cell) else { continue };
+            let value = cell.value();
+            let is_own = cell.shared_cell().is_some_and(|c| c.is_unrecorded_view());
+            if is_own || (level::grad_enabled() && history::is_recorded(&value)) {
+                let function = self.methods.name.to_string();
+                cell.cell().set_made_by(MadeBy { function, output, several: run.results() > 1 });
+            }
+        }
     }
 
     /// Notes which arguments come back, and which were changed. `declared`: the leaves that the forward itself says it
@@ -213,7 +246,12 @@ impl Call {
         if !changed.is_empty() {
             (changes.written, changes.extra) = self.note_written(objects, p, changed);
         }
-        let any = !(changes.returned.is_empty() && changes.written.is_empty());
+        for (i, o) in p.objects.iter().enumerate() {
+            if tensor::cell(o).and_then(PyTensor::shared_cell).is_some_and(|c| c.is_view()) {
+                changes.views.push(i);
+            }
+        }
+        let any = !(changes.returned.is_empty() && changes.written.is_empty() && changes.views.is_empty());
         Ok(Noted { changes: any.then(|| Box::new(changes)), dirty })
     }
 
@@ -390,7 +428,10 @@ impl Function for Call {
         let grads = method.run(|| {
             self.with_saved(setup, Some(self.inputs.needs(needs)), |py, ctx| {
                 let Some(f) = &self.methods.backward else { return Err(self.error("has no backward").into()) };
-                let grads = cotangents.iter().map(|c| optional(py, c.clone()));
+                let keeps = setup.non_differentiable.is_empty() || materializes_constants(ctx)?;
+                let dropped = |i: usize| setup.non_differentiable.has(i) && !keeps;
+                let grads = cotangents.iter().enumerate();
+                let grads = grads.map(|(i, c)| optional(py, c.clone().filter(|_| !dropped(i))));
                 let grads = Ran::structure(context.ran()).gradients(py, grads)?;
                 let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &grads, None)?;
                 self.inputs.gradients(&self.methods, &out)
@@ -408,7 +449,14 @@ impl Function for Call {
             let leaves = self.inputs.spread(py, tangents)?;
             let tangents = self.inputs.arguments(py, &leaves)?;
             let out = invoke_named(f.bind(py), &[ctx.clone().into_any()], &tangents, None)?;
-            Ran::structure(ran).tangents(&self.methods, &out)
+            let found = Ran::structure(ran).tangents(&self.methods, &out)?;
+            if let Some(i) = (0..found.len()).find(|&i| found[i].is_some() && setup.non_differentiable.has(i)) {
+                return Err(self.error(&format!(
+                    "its jvp returned a tangent for output {i}, which is marked as non-differentiable. You should return \
+                     None at that position instead"
+                )).into());
+            }
+            Ok(found)
         })
     }
 

@@ -32,6 +32,7 @@ use pullback::core::level::GradMode;
 use pullback::core::method_scope::{self, LevelSet};
 use pullback::core::{LevelId, Tensor, level};
 use pullback::function::{self, Function};
+use pullback::skin::cell::MadeBy;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
@@ -202,7 +203,24 @@ impl Apply {
             None => Some(Ctx::make(py, Needs::from_elem(false, arguments))?.into_any()),
         };
         let out = call(self.methods.forward.bind(py), ctx)?;
+        if let Some(cell) = tensor::cell(&out).and_then(PyTensor::shared_cell) {
+            self.mark_view(&cell, 0, false);
+        } else if let Ok(items) = out.cast_exact::<PyTuple>() {
+            for (i, item) in items.iter_borrowed().enumerate() {
+                if let Some(cell) = tensor::cell(&item).and_then(PyTensor::shared_cell) {
+                    self.mark_view(&cell, i, items.len() > 1);
+                }
+            }
+        }
         if quiet { Ok(out) } else { without_history(out) }
+    }
+
+    /// A view that the forward made says so: no derivative of a write to it would be that of the function.
+    #[cold]
+    fn mark_view(&self, cell: &pullback::skin::Cell, output: usize, several: bool) {
+        if cell.is_unrecorded_view() {
+            cell.set_made_by(MadeBy { function: self.methods.name.to_string(), output, several });
+        }
     }
 
     /// Levels follow some tensor.

@@ -265,8 +265,8 @@ impl Structure {
 fn wrong_dims(name: &str, tensors: usize, dims: &Bound<'_, PyAny>) -> PyErr {
     match brief(dims) {
         Ok(got) => PyRuntimeError::new_err(short!(
-            "{name}.vmap: expected out_dims in the structure of the output, with an int or None for each of its {tensors} \
-             tensors, but got {got}{}",
+            "{name}.vmap: returned an incompatible (output, out_dims): expected out_dims in the structure of the output, \
+             with an int or None for each of its {tensors} tensors, but got {got}{}",
             at_here()
         )),
         Err(e) => e.into(),

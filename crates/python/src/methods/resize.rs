@@ -77,8 +77,9 @@ fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape) -> PyResult<()> {
         return Ok(());
     }
     drop(value);
-    let cell = t.cell();
-    t.refer(cell.resized(op, shape)?);
+    let cell = t.cell().resized(op, shape)?;
+    cell.count_write()?;
+    t.refer(cell);
     Ok(())
 }
 
@@ -140,8 +141,13 @@ fn named(
     stride: Arg<'_, '_>,
 ) -> PyResult<Arc<Cell>> {
     let dtype = slf.get().value().dtype();
-    let Some(source) = source else {
+    let Some(source) = source.map(|s| s.to_owned()) else {
         return Ok(Cell::root(Array::zeros(dtype, [0].into())?.into(), level::current(), 0));
+    };
+    // A typed storage is a name for the bytes and a dtype.
+    let source = match tensor::cell(&source) {
+        None => source.getattr_opt("_untyped_storage")?.unwrap_or(source),
+        Some(_) => source,
     };
     let plain = offset.is_none() && size.is_none() && stride.is_none();
     let memory = if let Some(other) = tensor::cell(&source) {

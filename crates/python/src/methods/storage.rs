@@ -24,7 +24,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList};
 use std::sync::Arc;
 
 /// The object that stands for a cell; a new one if there is none.
-fn object<'py>(view: Slf<'_, 'py>, cell: Arc<Cell>) -> Out<'py> {
+pub fn object<'py>(view: Slf<'_, 'py>, cell: Arc<Cell>) -> Out<'py> {
     let py = view.py();
     let known = cell.host() as *mut ffi::PyObject;
     // SAFETY: an object stands down before its memory is freed; one without references is being dropped right now.
@@ -144,7 +144,7 @@ descriptors! { METHODS, ATTRIBUTES:
     }
     /// Whether this is a view of another tensor.
     fn _is_view(slf) {
-        let base = slf.get().shared_cell().and_then(|c| c.base());
+        let base = slf.get().shared_cell().filter(|_| !slf.get().is_inference()).and_then(|c| c.base());
         Ok(PyBool::new(slf.py(), base.is_some()).to_owned().into_any())
     }
     /// The elements of the memory that sizes, strides and an offset name, as a view; the offset is this tensor's unless
@@ -181,7 +181,7 @@ descriptors! { METHODS, ATTRIBUTES:
     ~
     /// The tensor that this one is a view of, or None.
     get _base(slf) {
-        match slf.get().shared_cell().and_then(|c| c.base()) {
+        match slf.get().shared_cell().filter(|_| !slf.get().is_inference()).and_then(|c| c.base()) {
             Some(base) => object(slf, base),
             None => Ok(slf.py().None().into_bound(slf.py())),
         }
@@ -213,7 +213,11 @@ pub fn strided<'py>(
     let offset = offset.map(|o| crate::methods::resize::offset(op, &o)).transpose()?;
     let cell = slf.get().cell();
     stand_for(&cell, slf);
-    Ok(cell.as_strided(pullback::ops::shape::sizes(op, &sizes)?, &strides, offset)?)
+    let shape = pullback::ops::shape::sizes(op, &sizes)?;
+    Ok(match op.ends_with('_') {
+        true => cell.restrided(op, shape, &strides, offset)?,
+        false => cell.as_strided(shape, &strides, offset)?,
+    })
 }
 
 /// The elements of the memory of `input` that sizes, strides and an offset name, as a view.

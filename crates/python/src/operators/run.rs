@@ -7,6 +7,7 @@ use crate::operators::placed;
 use crate::process::gil::without_gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
+use crate::types::options::{self, Order};
 use pullback::base::Result;
 use pullback::core::Tensor;
 use pullback::ops::entry::Fast;
@@ -117,7 +118,7 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
         crate::operators::views::assign(b.entry, &first, values, out)?;
         return Ok(first.into_ptr());
     }
-    let out = if b.memory_format.is_some() { arranged(py, b, slots, out)? } else { out };
+    let out = if b.memory_format.is_some() { arranged(py, b, slots, &values, out)? } else { out };
     let out = match out {
         Value::Updated(u) => {
             for (i, value) in u.updates {
@@ -133,20 +134,23 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
     unsafe { crate::operators::views::finish(py, b.entry, slots[0], values, out) }
 }
 
-/// The result in the order in memory that `memory_format` asks for.
-fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, out: Value) -> PyResult<Value> {
+/// The result in the order in memory that `memory_format` asks for: that of the argument, unless it says another.
+fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, values: &[Value], out: Value) -> PyResult<Value> {
     let slot = b.memory_format.map_or(null_mut(), |i| slots[i]);
     let Value::Tensor(t) = &out else { return Ok(out) };
-    if slot.is_null() {
-        return Ok(out);
-    }
-    // SAFETY: an argument of the caller's frame.
-    let o = unsafe { Bound::from_borrowed_ptr(py, slot) };
     let op = b.entry.short_name();
-    let order = if o.is_none() { None } else { crate::types::options::memory_format(op, &o)? };
+    // SAFETY: an argument of the caller's frame.
+    let given = (!slot.is_null()).then(|| unsafe { Bound::from_borrowed_ptr(py, slot) }).filter(|o| !o.is_none());
+    let order = match &given {
+        Some(o) if !options::preserves(o) => options::memory_format(op, o)?,
+        _ => match values.first() {
+            Some(Value::Tensor(x)) if t.shape() == x.shape() && !t.same(x) => Order::of(x),
+            _ => None,
+        },
+    };
     Ok(match order {
-        Some(order) => Value::Tensor(order.arrange(op, t)?),
-        None => out,
+        Some(order) if given.is_some() || Order::of(t).is_none() => Value::Tensor(order.arrange(op, t)?),
+        _ => out,
     })
 }
 

@@ -174,7 +174,8 @@ pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, o
         // The same elements under another shape: the object becomes a view of what it was.
         let base = cell.cell();
         if let Some(lens) = lens::lenses(entry, args, 1).next() {
-            cell.refer(base.view(lens, out)?);
+            drop(out);
+            cell.refer(base.reviewed(&op, lens)?);
         }
         return Ok(());
     }

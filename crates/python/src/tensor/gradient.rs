@@ -3,6 +3,7 @@
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::tensor::gc::Visitor;
+use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
 use pullback::base::{Error, Result};
@@ -272,7 +273,18 @@ impl Sink for Accumulator {
         }
         attached(|py| {
             let Some(variable) = self.variable(py, node)? else { return Ok(()) };
-            Ok(hooks.iter().try_for_each(|(_, hook)| hook.bind(py).call1((&variable,)).map(drop))?)
+            for (_, hook) in &hooks {
+                let out = hook.bind(py).call1((&variable,))?;
+                if !out.is_none() {
+                    return Err(Error::runtime(format!(
+                        "register_post_accumulate_grad_hook(): hooks should return None, and this one returned {}; write \
+                         to .grad in the hook instead",
+                        type_name(&out)
+                    ))
+                    .into());
+                }
+            }
+            Ok(())
         })
     }
     fn as_any(&self) -> &dyn Any {

@@ -153,6 +153,7 @@ impl PyTensor {
             None => self.with(Slot::share),
             Some(caller) => {
                 let base = caller.get().cell();
+                standing::stands_for(&base, caller.as_ptr() as usize, caller.get());
                 self.with(|s| match s.owned() {
                     Some((value, _)) => {
                         let cell = base.lifted(value);

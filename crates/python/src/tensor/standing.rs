@@ -11,9 +11,13 @@ static CONTENTS: AtomicUsize = AtomicUsize::new(0);
 
 /// Makes `slf` the object that stands for the cell, unless another does: `view._base` is that object.
 pub fn stand_for(cell: &Arc<Cell>, slf: &Bound<'_, PyTensor>) {
-    let object = slf.as_ptr() as usize;
+    stands_for(cell, slf.as_ptr() as usize, slf.get());
+}
+
+/// As [`stand_for`], where the object is `t` at this address.
+pub fn stands_for(cell: &Arc<Cell>, object: usize, t: &PyTensor) {
     if cell.claim(object) {
-        CONTENTS.store(std::ptr::from_ref::<PyTensor>(slf.get()) as usize - object, Relaxed);
+        CONTENTS.store(std::ptr::from_ref(t) as usize - object, Relaxed);
     }
 }
 

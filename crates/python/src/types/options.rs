@@ -6,6 +6,7 @@ use pullback::base::{Error, Result};
 use pullback::core::Tensor;
 use pullback::ops::value::Setting;
 use pullback::rules::basis;
+use pullback::skin::{history, read};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
@@ -55,6 +56,11 @@ pub fn memory_format(op: &str, o: Any<'_, '_>) -> Result<Option<Order>> {
     })
 }
 
+/// Whether an argument asks for the order that the elements are in.
+pub fn preserves(o: Any<'_, '_>) -> bool {
+    o.cast::<MemoryFormat>().is_ok_and(|f| f.get().0 == "preserve_format")
+}
+
 /// Channels behind the other dimensions.
 pub struct Order {
     name: &'static str,
@@ -79,8 +85,7 @@ impl Order {
         std::iter::once(0).chain(2..self.rank).chain([1]).collect()
     }
 
-    /// The same values in memory of this order. The few elements of a small value have no memory: they stay in
-    /// row-major order.
+    /// The same values in memory of this order.
     pub fn arrange(&self, op: &str, x: &Tensor) -> Result<Tensor> {
         self.check(op, x)?;
         let there = self.dims();
@@ -88,7 +93,24 @@ impl Order {
         for (i, &d) in there.iter().enumerate() {
             back[d] = i;
         }
-        basis::permute(&basis::copy(&basis::permute(x, &there)?)?, &back)
+        let mut copy = basis::copy(&basis::permute(x, &there)?)?;
+        // The few elements of a small value have no memory to lie in until they get some.
+        if let Some(array) = read::innermost(&copy).filter(|a| a.buffer().is_none()) {
+            let array = array.to_buffer()?;
+            copy = history::with_array(&copy, &array);
+        }
+        basis::permute(&copy, &back)
+    }
+
+    /// The order that the elements of a value are in, if it is not row-major order.
+    pub fn of(x: &Tensor) -> Option<Order> {
+        if !(4..=5).contains(&x.rank()) || !read::innermost(x)?.is_channels_last() {
+            return None;
+        }
+        let (strides, offset) = read::layout(x);
+        let layout = pullback::base::Layout { shape: x.shape().clone(), strides, offset };
+        let known = [Order { name: "channels_last", rank: 4 }, Order { name: "channels_last_3d", rank: 5 }];
+        known.into_iter().find(|o| o.is_that_of(&layout))
     }
 
     /// Whether elements with these sizes and strides lie in this order without gaps.

@@ -294,6 +294,9 @@ const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
     check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
+    if args.iter().find(|a| a.shape() == &shape).is_some_and(|a| a.is_channels_last()) {
+        return channels_last(k, args, dtype, &shape);
+    }
     let mut steps = [Step::NONE; 5];
     let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
@@ -308,6 +311,15 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
         }
         run_one(k, &dims, &inputs, dst, out_dtype, steps)
     })
+}
+
+/// The result with its channels behind the other dimensions, as they are in the first operand of its shape.
+#[cold]
+fn channels_last(k: &Kernel, args: &[&Array], dtype: DType, shape: &Shape) -> Result<Array> {
+    let behind = |a: &&Array| a.expand(shape)?.with_channels_behind();
+    let args = args.iter().map(behind).collect::<Result<SmallVec<[Array; 3]>>>()?;
+    let shape = args[0].shape().clone();
+    general(k, &args.iter().collect::<SmallVec<[&Array; 3]>>(), dtype, shape)?.with_channels_second()
 }
 
 /// Runs the steps of one operator into `dst`, which is new memory, or that of an input with an element at each place.
