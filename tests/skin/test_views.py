@@ -156,7 +156,7 @@ def test_members_written_one_by_one() -> None:
     y = pb.ones(2, 2, requires_grad=True) * 1
     p, _ = y.unbind()
     for write in (lambda: p.mul_(2), lambda: p.__setitem__(0, 2.0)):
-        with pytest.raises(RuntimeError, match=r"Output 0 of unbind is a view .* returns multiple views"):
+        with pytest.raises(RuntimeError, match=r"Output 0 of Unbind is a view .* returns multiple views"):
             write()
     for row in y:
         row.mul_(3)

@@ -482,3 +482,26 @@ def test_sequences() -> None:
         checkpoint_sequential(steps, 6, a)
     with pytest.raises(ValueError, match="Unexpected keyword"):
         checkpoint_sequential(steps, 2, a, other=1)
+
+
+def test_use_reentrant_should_be_passed() -> None:
+    x = leaf(1.0)
+    with pytest.warns(UserWarning, match="the use_reentrant parameter should be passed explicitly"):
+        checkpoint(lambda t: t, x)
+
+
+def test_a_derivative_inside_without_stopping_early() -> None:
+    def g(x: Any) -> Any:
+        a, b = x.sin().exp(), x.cos().exp()
+        pb.autograd.grad(a, x), pb.autograd.grad(b, x)
+        (inner,) = pb.autograd.grad((x**3).sin(), x, create_graph=True)
+        return inner.sin()
+
+    x = pb.tensor(0.7, dtype=pb.float64, requires_grad=True)
+    (want,) = pb.autograd.grad(g(x), x)
+    for early in (True, False):
+        with set_checkpoint_early_stop(early):
+            (got,) = pb.autograd.grad(checkpoint(g, x, use_reentrant=False), x)
+            same(got, want)
+            twice = checkpoint(lambda t: checkpoint(g, t, use_reentrant=False), x, use_reentrant=False)
+            same(pb.autograd.grad(twice, x)[0], want)

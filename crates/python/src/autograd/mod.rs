@@ -239,14 +239,20 @@ fn grad<'py>(
         tape::gradients(tape::roots("grad", &ys, &given)?, &edges, o)?
     };
     drop((ys, given));
-    if materialize_grads && targets.iter().zip(&grads).any(|(t, g)| t.object.is_none() && g.is_none()) {
-        return Err(PyRuntimeError::new_err(
-            "grad(): materialize_grads cannot be used when the given input is a GradientEdge; give the tensor instead",
-        )
-        .into());
-    }
     let zeros = materialize_grads.then_some(create_graph);
+    check_zeros(zeros, &targets, &grads)?;
     results(py, grads, &edges, allow_unused == Some(true), zeros)
+}
+
+/// An error where zeros are asked for in place of the gradient of an edge.
+fn check_zeros(zeros: Option<bool>, targets: &[arguments::Target<'_>], grads: &[Option<Tensor>]) -> PyResult<()> {
+    if zeros.is_none() || targets.iter().zip(grads).all(|(t, g)| t.object.is_some() || g.is_some()) {
+        return Ok(());
+    }
+    Err(PyRuntimeError::new_err(
+        "grad(): materialize_grads cannot be used when the given input is a GradientEdge; give the tensor instead",
+    )
+    .into())
 }
 
 #[cold]
