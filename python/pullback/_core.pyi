@@ -62,6 +62,7 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "aminmax",
     "angle",
     "any",
     "arange",
@@ -81,6 +82,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "argwhere",
     "as_strided",
     "as_strided_scatter",
     "as_tensor",
@@ -98,6 +100,7 @@ __all__ = [
     "baddbmm",
     "bernoulli",
     "bfloat16",
+    "bincount",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
@@ -108,6 +111,7 @@ __all__ = [
     "bool",
     "broadcast_tensors",
     "broadcast_to",
+    "bucketize",
     "can_cast",
     "cat",
     "cdouble",
@@ -137,13 +141,18 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "corrcoef",
     "cos",
     "cos_",
     "cosh",
     "cosh_",
+    "count_nonzero",
+    "cov",
     "cummax",
     "cummin",
+    "cumprod",
     "cumsum",
+    "cumulative_trapezoid",
     "default_generator",
     "det",
     "detach",
@@ -152,6 +161,7 @@ __all__ = [
     "diag_embed",
     "diagonal",
     "diagonal_scatter",
+    "diff",
     "digamma",
     "dist",
     "div",
@@ -206,10 +216,13 @@ __all__ = [
     "get_num_threads",
     "get_printoptions",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
     "gt",
     "half",
+    "histc",
+    "histogram",
     "hsplit",
     "hypot",
     "i0",
@@ -221,6 +234,7 @@ __all__ = [
     "index_fill",
     "index_put",
     "index_put_",
+    "index_reduce",
     "index_select",
     "inference_mode",
     "initial_seed",
@@ -237,10 +251,12 @@ __all__ = [
     "is_grad_enabled",
     "is_inference",
     "is_inference_mode_enabled",
+    "is_nonzero",
     "is_storage",
     "is_tensor",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "isreal",
@@ -263,6 +279,7 @@ __all__ = [
     "log_",
     "log_softmax",
     "logaddexp",
+    "logcumsumexp",
     "logdet",
     "logical_and",
     "logical_not",
@@ -284,16 +301,22 @@ __all__ = [
     "max_pool3d",
     "maximum",
     "mean",
+    "median",
     "memory_format",
     "min",
     "minimum",
     "mm",
+    "mode",
     "moveaxis",
     "movedim",
+    "msort",
     "mul",
     "multinomial",
     "multiply",
     "mv",
+    "nanmean",
+    "nanmedian",
+    "nanquantile",
     "nansum",
     "narrow",
     "ne",
@@ -303,6 +326,7 @@ __all__ = [
     "negative_",
     "no_grad",
     "nonzero",
+    "nonzero_static",
     "norm",
     "normal",
     "not_equal",
@@ -316,6 +340,8 @@ __all__ = [
     "preserve_format",
     "prod",
     "promote_types",
+    "put",
+    "quantile",
     "rand",
     "rand_like",
     "randint",
@@ -330,6 +356,7 @@ __all__ = [
     "relu",
     "relu_",
     "remainder",
+    "renorm",
     "reshape",
     "result_type",
     "rms_norm",
@@ -342,6 +369,8 @@ __all__ = [
     "scalar_tensor",
     "scatter",
     "scatter_add",
+    "scatter_reduce",
+    "searchsorted",
     "seed",
     "select",
     "select_scatter",
@@ -374,6 +403,7 @@ __all__ = [
     "squeeze",
     "stack",
     "std",
+    "std_mean",
     "strided",
     "sub",
     "subtract",
@@ -381,6 +411,7 @@ __all__ = [
     "swapaxes",
     "swapdims",
     "t",
+    "take",
     "take_along_dim",
     "tan",
     "tan_",
@@ -393,6 +424,8 @@ __all__ = [
     "topk",
     "trace",
     "transpose",
+    "trapezoid",
+    "trapz",
     "tril",
     "triu",
     "true_divide",
@@ -401,8 +434,12 @@ __all__ = [
     "uint8",
     "unbind",
     "unflatten",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
     "unsqueeze",
     "var",
+    "var_mean",
     "view_as_complex",
     "view_as_real",
     "vmap",
@@ -618,6 +655,8 @@ class Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
     def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
         """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
+    def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _return_aminmax:
+        """The smallest and the largest element along a dimension, or of all. Ties share the derivative; NaN wins."""
     def angle(self) -> Tensor:
         """The angle of complex numbers in the plane, in radians; 0 or pi for real ones."""
     def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -656,6 +695,8 @@ class Tensor:
         """Where the smallest element is: in the flattened tensor, or along a dimension. The first of several."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
         """The indices that sort a dimension."""
+    def argwhere(self) -> Tensor:
+        """Multi-indices of the elements that are not zero, one per row."""
     def as_strided(self, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """The elements of the memory that sizes, strides and an offset name, as a view; the offset is this tensor's unless
         given.
@@ -704,6 +745,10 @@ class Tensor:
         """Fills with 0 and 1, the latter with probability `p`, a number or a tensor."""
     def bfloat16(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As bfloat16."""
+    def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+        """How often each of 0, 1, … is there, or the sums of their weights; as many as the largest asks for, and `minlength`
+        at least.
+        """
     def bitwise_and(self, other: _Operand) -> Tensor:
         """Bitwise and of integers; of bools, logical and."""
     def bitwise_and_(self, other: _Operand) -> Self:
@@ -770,6 +815,8 @@ class Tensor:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Self:
         """Sets the elements to those of `src`, converted and broadcast."""
+    def corrcoef(self) -> Tensor:
+        """Correlation coefficients of variables (rows) over observations (columns), limited to [-1, 1]."""
     def cos(self) -> Tensor:
         """Cosine of each element, in radians."""
     def cos_(self) -> Self:
@@ -778,6 +825,12 @@ class Tensor:
         """Hyperbolic cosine of each element."""
     def cosh_(self) -> Self:
         """Hyperbolic cosine of each element."""
+    def count_nonzero(self, dim: _Ints | None = None) -> Tensor:
+        """How many elements are not zero, over the given dimensions, or over all. NaN is not zero."""
+    def cov(self, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+        """Covariances of variables (rows) over observations (columns), with the divisor `n - correction`. `fweights` says how
+        often each observation counts, `aweights` how much.
+        """
     def cpu(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor in main memory: itself."""
     def cuda(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -786,6 +839,14 @@ class Tensor:
         """Largest values so far along a dimension, and where they are."""
     def cummin(self, dim: builtins.int) -> _return_cummin:
         """Smallest values so far along a dimension, and where they are."""
+    def cumprod(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
+        """Products of the elements so far along a dimension. Integers and bools are multiplied as int64 unless `dtype` says
+        otherwise.
+        """
+    def cumprod_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Self:
+        """Products of the elements so far along a dimension. Integers and bools are multiplied as int64 unless `dtype` says
+        otherwise.
+        """
     def cumsum(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Tensor:
         """Sums of the elements so far along a dimension."""
     def cumsum_(self, dim: builtins.int, *, dtype: _dtype | None = None) -> Self:
@@ -814,6 +875,10 @@ class Tensor:
         """A diagonal of two dimensions as the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """A copy of `input` with `src` on a diagonal."""
+    def diff(self, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+        """Differences of neighbours along a dimension, `n` times over, with `prepend` in front and `append` behind. Those of
+        bools say where they change.
+        """
     def digamma(self) -> Tensor:
         """The logarithmic derivative of the gamma function."""
     def digamma_(self) -> Self:
@@ -943,6 +1008,15 @@ class Tensor:
         """Whether elements of the first are greater than those of the second."""
     def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float16."""
+    def histc(self, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0) -> Tensor:
+        """How many elements lie in each of `bins` bins of one width between `min` and `max`, or between the smallest and the
+        largest element if these are equal. Others, and NaN, do not count.
+        """
+    def histogram(self, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False) -> _return_histogram:
+        """How many elements lie in each bin, or the sums of their weights, and the edges of the bins: those given in order, or
+        of `bins` bins of one width over `range` or over all elements. With `density`, divided by the width of the bin and
+        by the sum. The last bin has both of its edges.
+        """
     def hsplit(self, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
         """Pieces side by side: along dimension 1, or 0 of vectors."""
     def hypot(self, other: _Operand) -> Tensor:
@@ -972,6 +1046,14 @@ class Tensor:
         """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
     def index_put_(self, indices: Sequence[Tensor | None], values: Tensor, accumulate: builtins.bool = False) -> Self:
         """A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`."""
+    def index_reduce(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy of `input` with the members of `source` folded into the members of a dimension that `index` names, by
+        `reduce`: 'prod', 'mean', 'amax' or 'amin'. Without `include_self` a member itself does not count where it is named.
+        """
+    def index_reduce_(self, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+        """A copy of `input` with the members of `source` folded into the members of a dimension that `index` names, by
+        `reduce`: 'prod', 'mean', 'amax' or 'amin'. Without `include_self` a member itself does not count where it is named.
+        """
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The members of a dimension that a vector of indices names."""
     def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
@@ -1114,6 +1196,8 @@ class Tensor:
         """The logarithm of softmax along `dim`, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
         """`log(exp(input) + exp(other))` without overflow."""
+    def logcumsumexp(self, dim: builtins.int) -> Tensor:
+        """`log(sum(exp(input)))` of the elements so far along a dimension, without overflow."""
     def logdet(self) -> Tensor:
         """The logarithm of the determinant: NaN where that is negative, -inf where it is 0."""
     def logical_and(self, other: _Operand) -> Tensor:
@@ -1174,6 +1258,13 @@ class Tensor:
     def mean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Mean over the given dimensions, or over all. Integers are an error unless `dtype` is given."""
     @overload
+    def median(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The element in the middle of the order, the lower of two: of all, or along `dim` with its place. NaN where there is
+        one. Ties of all elements share the derivative; along `dim` it goes to the place.
+        """
+    @overload
+    def median(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_median: ...
+    @overload
     def min(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None) -> Tensor:
         """The smallest element; with `dim`, the smallest along it and where it was; with another tensor, `minimum`."""
     @overload
@@ -1186,10 +1277,14 @@ class Tensor:
         """The smaller of both; NaN if one is NaN. Ties share the derivative."""
     def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
+    def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> _return_mode:
+        """The value that is most often there along a dimension, the least of several, and where it stands last."""
     def moveaxis(self, source: _Ints, destination: _Ints) -> Tensor:
         """Dimensions `source` moved to the places `destination`, the others keeping their order."""
     def movedim(self, source: _Ints, destination: _Ints) -> Tensor:
         """Dimensions `source` moved to the places `destination`, the others keeping their order."""
+    def msort(self) -> Tensor:
+        """The members of the first dimension in order."""
     def mul(self, other: _Operand) -> Tensor:
         """`input * other`, with broadcasting and type promotion."""
     def mul_(self, other: _Operand) -> Self:
@@ -1205,6 +1300,15 @@ class Tensor:
     @builtins.property
     def name(self) -> builtins.str | None:
         """None: dimensions have no names."""
+    def nanmean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
+        """Mean of what is not NaN, over the given dimensions, or over all."""
+    @overload
+    def nanmedian(self, dim: None = None, keepdim: builtins.bool = False) -> Tensor:
+        """The same without the NaNs; NaN where there is nothing else."""
+    @overload
+    def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> _return_nanmedian: ...
+    def nanquantile(self, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The same without the NaNs; NaN where there is nothing else."""
     def nansum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Sum that takes NaN as zero, over the given dimensions, or over all."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
@@ -1255,6 +1359,8 @@ class Tensor:
     def nonzero(self, *, as_tuple: Literal[True]) -> builtins.tuple[Tensor, ...]: ...
     @overload
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any: ...
+    def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
+        """The first `size` multi-indices of elements that are not zero, one per row; rows that are left over hold `fill_value`."""
     def norm(self, p: builtins.int | builtins.float | builtins.str | None = None, dim: _Ints | None = None, keepdim: builtins.bool = False, dtype: _dtype | None = None) -> Tensor:
         """The p-norm over dimensions, or over all; 'fro' and 'nuc' are matrix norms."""
     def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
@@ -1284,6 +1390,18 @@ class Tensor:
         """`input ** exponent`. Integers stay integers; negative integer powers of integers are an error."""
     def prod(self, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Product over one dimension, or over all."""
+    def put(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+        """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
+        `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
+        """
+    def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Self:
+        """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
+        `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
+        """
+    def quantile(self, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
+        """The values below which the fractions `q` of the elements lie: of all, or along `dim`. Between two elements the value
+        is theirs by `interpolation`: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. NaN where there is one.
+        """
     def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
@@ -1307,6 +1425,10 @@ class Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
     def remainder_(self, other: _Operand) -> Self:
         """Remainder with the sign of `other`, as Python's `%`."""
+    def renorm(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
+        """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger."""
+    def renorm_(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Self:
+        """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger."""
     def repeat(self, *repeats: _Ints) -> Tensor:
         """The tensor repeated along its dimensions, new ones in front."""
     @builtins.property
@@ -1369,6 +1491,16 @@ class Tensor:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
     def scatter_add_(self, dim: builtins.int, index: Tensor, src: Tensor) -> Self:
         """A copy of `input` with `out[index[i][j]][j] += src[i][j]` for dim 0, and so on."""
+    def scatter_reduce(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Tensor:
+        """A copy of `input` with what `index` sends to each element folded into it by `reduce`: 'sum', 'prod', 'mean', 'amax'
+        or 'amin'. Without `include_self` the element itself does not count where something is sent to it. Extremes that
+        are equal share the derivative.
+        """
+    def scatter_reduce_(self, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True) -> Self:
+        """A copy of `input` with what `index` sends to each element folded into it by `reduce`: 'sum', 'prod', 'mean', 'amax'
+        or 'amin'. Without `include_self` the element itself does not count where something is sent to it. Extremes that
+        are equal share the derivative.
+        """
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """Element `index` of a dimension, without that dimension."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
@@ -1466,6 +1598,8 @@ class Tensor:
         """`input - alpha * other`, with broadcasting and type promotion. Bools are an error: use `logical_xor`."""
     def sum(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise."""
+    def sum_to_size(self, *size: _Ints) -> Tensor:
+        """The tensor summed over dimensions until it has this size, from which it could be broadcast."""
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions swapped."""
     def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
@@ -1478,6 +1612,8 @@ class Tensor:
         """A matrix transposed; 0-d and 1-d tensors stay as they are."""
     def t_(self) -> Self:
         """A matrix transposed; 0-d and 1-d tensors stay as they are."""
+    def take(self, index: Tensor) -> Tensor:
+        """Elements of the flattened input at `index`, whose shape the result has. Negative indices count from the end."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
         """Elements of `input` at `indices` along a dimension, both broadcast against each other elsewhere; of the flattened
         input if no dimension is named.
@@ -1544,6 +1680,30 @@ class Tensor:
         """All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension."""
     def uniform_(self, from_: builtins.float = 0.0, to: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with uniform random numbers in [from, to)."""
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+        """The distinct elements in order, or the distinct members of a dimension; with them, as asked for, which of them each
+        element is and how often each is there. NaN equals nothing.
+        """
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(self, sorted: builtins.bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+    @overload
+    def unique(self, sorted: builtins.bool = True, *, return_inverse: Literal[True], return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+        """The same without repetitions of neighbours, in the order in which the elements stand."""
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(self, return_inverse: Literal[True], return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+    @overload
+    def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """With a dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Self:
@@ -1710,6 +1870,10 @@ class inference_mode:
     @overload
     def __new__(cls, mode: builtins.bool | None = None) -> inference_mode: ...
 
+class _return_aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
 class _return_cummax(NamedTuple):
     values: Tensor
     indices: Tensor
@@ -1717,6 +1881,10 @@ class _return_cummax(NamedTuple):
 class _return_cummin(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _return_histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
 
 class _return_kthvalue(NamedTuple):
     values: Tensor
@@ -1743,7 +1911,19 @@ class _return_max(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _return_median(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class _return_min(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_mode(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _return_nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 
@@ -1874,6 +2054,14 @@ def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: b
     >>> import pullback
     >>> pullback.allclose(pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 2.1]))
     False
+    """
+
+def is_nonzero(input: Tensor) -> builtins.bool:
+    """Whether the only element is not zero.
+
+    >>> import pullback
+    >>> pullback.is_nonzero(pullback.tensor([2]))
+    True
     """
 
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
@@ -2624,6 +2812,103 @@ def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
             [0., 1.]])
     """
 
+def diff(input: Tensor, n: builtins.int = 1, dim: builtins.int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Differences of neighbours along a dimension, `n` times over, with `prepend` in front and `append` behind. Those of
+    bools say where they change.
+
+    >>> import pullback
+    >>> pullback.diff(pullback.tensor([1, 4, 2]))
+    tensor([ 3, -2])
+    """
+
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart.
+
+    >>> import pullback
+    >>> pullback.trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
+    """The integral along a dimension by the trapezoidal rule, of samples at the places `x` or `dx` apart.
+
+    >>> import pullback
+    >>> pullback.trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
+    tensor(4.)
+    """
+
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: _Operand | None = None, dim: builtins.int = -1) -> Tensor:
+    """The integral so far, one fewer than there are samples.
+
+    >>> import pullback
+    >>> pullback.cumulative_trapezoid(pullback.tensor([1.0, 2.0, 3.0]))
+    tensor([1.5000, 4.0000])
+    """
+
+def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, edge_order: builtins.int = 1) -> builtins.tuple[Tensor, ...]:
+    """Derivatives of a function along dimensions, from its samples: central differences inside, at the edges lines
+    (`edge_order` 1) or parabolas (2). `spacing` is the distance of samples, one for each dimension, or a vector of places
+    for each.
+
+    >>> import pullback
+    >>> pullback.gradient(pullback.tensor([1.0, 4.0, 9.0]))
+    (tensor([3., 4., 5.]),)
+    """
+
+@overload
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+    """The distinct elements in order, or the distinct members of a dimension; with them, as asked for, which of them each
+    element is and how often each is there. NaN equals nothing.
+
+    >>> import pullback
+    >>> pullback.unique(pullback.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+@overload
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def unique(input: Tensor, sorted: builtins.bool = True, *, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def unique(input: Tensor, sorted: builtins.bool = True, *, return_inverse: Literal[True], return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
+
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
+    """The same without repetitions of neighbours, in the order in which the elements stand.
+
+    >>> import pullback
+    >>> pullback.unique_consecutive(pullback.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[False] = False, *, return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[True], return_counts: Literal[False] = False, dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def unique_consecutive(input: Tensor, return_inverse: Literal[True], return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
+@overload
+def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
+
+def argwhere(input: Tensor) -> Tensor:
+    """Multi-indices of the elements that are not zero, one per row.
+
+    >>> import pullback
+    >>> pullback.argwhere(pullback.tensor([[0, 3], [4, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
+
+def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+    """The first `size` multi-indices of elements that are not zero, one per row; rows that are left over hold `fill_value`.
+
+    >>> import pullback
+    >>> pullback.nonzero_static(pullback.tensor([0, 3, 4]), size=3)
+    tensor([[ 1],
+            [ 2],
+            [-1]])
+    """
+
 def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
     """Sum of products over labelled dimensions, in Einstein's convention.
 
@@ -2639,6 +2924,51 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     >>> import pullback
     >>> pullback.tensordot(pullback.ones(2, 3), pullback.ones(3, 4), dims=1).shape
     pullback.Size([2, 4])
+    """
+
+def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+    """A copy of `input` with what `index` sends to each element folded into it by `reduce`: 'sum', 'prod', 'mean', 'amax'
+    or 'amin'. Without `include_self` the element itself does not count where something is sent to it. Extremes that
+    are equal share the derivative.
+
+    >>> import pullback
+    >>> pullback.scatter_reduce(pullback.zeros(2), 0, pullback.tensor([0, 0]), pullback.tensor([1.0, 3.0]), "amax")
+    tensor([3., 0.])
+    """
+
+def index_reduce(input: Tensor, dim: builtins.int, index: Tensor, source: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
+    """A copy of `input` with the members of `source` folded into the members of a dimension that `index` names, by
+    `reduce`: 'prod', 'mean', 'amax' or 'amin'. Without `include_self` a member itself does not count where it is named.
+
+    >>> import pullback
+    >>> pullback.index_reduce(pullback.ones(2), 0, pullback.tensor([0, 0]), pullback.tensor([2.0, 3.0]), "prod")
+    tensor([6., 1.])
+    """
+
+def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Elements of the flattened input at `index`, whose shape the result has. Negative indices count from the end.
+
+    >>> import pullback
+    >>> pullback.take(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([0, -1]))
+    tensor([1, 4])
+    """
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
+    """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
+    `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
+
+    >>> import pullback
+    >>> pullback.put(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([0, -1]), pullback.tensor([7, 8]))
+    tensor([[7, 2],
+            [3, 8]])
+    """
+
+def unravel_index(indices: Tensor, shape: Any) -> builtins.tuple[Tensor, ...]:
+    """Indices of a flattened tensor of this shape as one tensor of indices for each dimension.
+
+    >>> import pullback
+    >>> pullback.unravel_index(pullback.tensor([3, 5]), (2, 3))
+    (tensor([1, 1]), tensor([0, 2]))
     """
 
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
@@ -2911,6 +3241,63 @@ def norm(input: Tensor, p: builtins.int | builtins.float | builtins.str | None =
 def dist(input: Tensor, other: Tensor, p: builtins.float = 2.0, *, out: Tensor | None = None) -> Tensor:
     """The p-norm of the difference."""
 
+@overload
+def median(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The element in the middle of the order, the lower of two: of all, or along `dim` with its place. NaN where there is
+    one. Ties of all elements share the derivative; along `dim` it goes to the place.
+
+    >>> import pullback
+    >>> pullback.median(pullback.tensor([3.0, 1.0, 2.0, 4.0]))
+    tensor(2.)
+    """
+@overload
+def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_median: ...
+
+@overload
+def nanmedian(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The same without the NaNs; NaN where there is nothing else.
+
+    >>> import pullback
+    >>> pullback.nanmedian(pullback.tensor([3.0, float("nan"), 1.0]))
+    tensor(1.)
+    """
+@overload
+def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_nanmedian: ...
+
+def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_mode:
+    """The value that is most often there along a dimension, the least of several, and where it stands last.
+
+    >>> import pullback
+    >>> pullback.mode(pullback.tensor([2, 1, 2, 1, 3]))
+    mode(values=tensor(1), indices=tensor(3))
+    """
+
+def quantile(input: Tensor, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The values below which the fractions `q` of the elements lie: of all, or along `dim`. Between two elements the value
+    is theirs by `interpolation`: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. NaN where there is one.
+
+    >>> import pullback
+    >>> pullback.quantile(pullback.tensor([0.0, 1.0, 2.0]), pullback.tensor([0.25, 0.5]))
+    tensor([0.5000, 1.0000])
+    """
+
+def nanquantile(input: Tensor, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear', out: Tensor | None = None) -> Tensor:
+    """The same without the NaNs; NaN where there is nothing else.
+
+    >>> import pullback
+    >>> pullback.nanquantile(pullback.tensor([0.0, float("nan"), 2.0]), 0.5)
+    tensor(1.)
+    """
+
+def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The members of the first dimension in order.
+
+    >>> import pullback
+    >>> pullback.msort(pullback.tensor([[3, 1], [2, 5]]))
+    tensor([[2, 1],
+            [3, 5]])
+    """
+
 def rand(*size: _Ints, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """Uniform random numbers in [0, 1).
 
@@ -3064,6 +3451,77 @@ def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out:
     >>> import pullback
     >>> pullback.logsumexp(pullback.tensor([0.0, 0.0]), 0)
     tensor(0.6931)
+    """
+
+def cumprod(input: Tensor, dim: builtins.int, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Products of the elements so far along a dimension. Integers and bools are multiplied as int64 unless `dtype` says
+    otherwise.
+
+    >>> import pullback
+    >>> pullback.cumprod(pullback.tensor([2, 3, 4]), 0)
+    tensor([ 2,  6, 24])
+    """
+
+def logcumsumexp(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """`log(sum(exp(input)))` of the elements so far along a dimension, without overflow.
+
+    >>> import pullback
+    >>> pullback.logcumsumexp(pullback.tensor([0.0, 0.0]), 0)
+    tensor([0.0000, 0.6931])
+    """
+
+def searchsorted(sorted_sequence: Tensor, input: _Operand, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: builtins.str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+    """Where each value would have to be inserted to keep the last dimension of `sorted_sequence` in order: before what
+    equals it, or behind with `right`. `sorter` is the order of a sequence that is not sorted.
+
+    >>> import pullback
+    >>> pullback.searchsorted(pullback.tensor([1, 3, 5]), pullback.tensor([3, 6]))
+    tensor([1, 3])
+    """
+
+def bucketize(input: _Operand, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """The number of the bucket of each value, where `boundaries` in order are the upper bounds: with `right` the lower
+    ones.
+
+    >>> import pullback
+    >>> pullback.bucketize(pullback.tensor([0, 3, 6]), pullback.tensor([1, 3, 5]))
+    tensor([0, 1, 3])
+    """
+
+def isin(elements: _Operand, test_elements: _Operand, *, assume_unique: builtins.bool = False, invert: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """Whether each element is one of `test_elements`; with `invert`, whether it is none.
+
+    >>> import pullback
+    >>> pullback.isin(pullback.tensor([1, 2, 3]), pullback.tensor([3, 1]))
+    tensor([ True, False,  True])
+    """
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
+    """How often each of 0, 1, … is there, or the sums of their weights; as many as the largest asks for, and `minlength`
+    at least.
+
+    >>> import pullback
+    >>> pullback.bincount(pullback.tensor([1, 3, 1]))
+    tensor([0, 2, 0, 1])
+    """
+
+def histc(input: Tensor, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0, *, out: Tensor | None = None) -> Tensor:
+    """How many elements lie in each of `bins` bins of one width between `min` and `max`, or between the smallest and the
+    largest element if these are equal. Others, and NaN, do not count.
+
+    >>> import pullback
+    >>> pullback.histc(pullback.tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=3)
+    tensor([0., 2., 1., 0.])
+    """
+
+def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_histogram:
+    """How many elements lie in each bin, or the sums of their weights, and the edges of the bins: those given in order, or
+    of `bins` bins of one width over `range` or over all elements. With `density`, divided by the width of the bin and
+    by the sum. The last bin has both of its edges.
+
+    >>> import pullback
+    >>> pullback.histogram(pullback.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
+    tensor([0., 3.])
     """
 
 def detach(input: Tensor) -> Tensor:
@@ -3369,6 +3827,76 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
+    """
+
+def count_nonzero(input: Tensor, dim: _Ints | None = None) -> Tensor:
+    """How many elements are not zero, over the given dimensions, or over all. NaN is not zero.
+
+    >>> import pullback
+    >>> pullback.count_nonzero(pullback.tensor([[0, 1], [2, 3]]), 1)
+    tensor([1, 2])
+    """
+
+def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
+    """Mean of what is not NaN, over the given dimensions, or over all.
+
+    >>> import pullback
+    >>> pullback.nanmean(pullback.tensor([1.0, float("nan"), 3.0]))
+    tensor(2.)
+    """
+
+def var_mean(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Variance and mean over the given dimensions, or over all; the variance has the divisor `n - correction` (1 unless
+    given).
+
+    >>> import pullback
+    >>> pullback.var_mean(pullback.tensor([1.0, 3.0]), correction=0)
+    (tensor(1.), tensor(2.))
+    """
+
+def std_mean(input: Tensor, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Standard deviation and mean over the given dimensions, or over all; the variance has the divisor `n - correction` (1
+    unless given).
+
+    >>> import pullback
+    >>> pullback.std_mean(pullback.tensor([1.0, 3.0]), correction=0)
+    (tensor(1.), tensor(2.))
+    """
+
+def aminmax(input: Tensor, *, dim: builtins.int | None = None, keepdim: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_aminmax:
+    """The smallest and the largest element along a dimension, or of all. Ties share the derivative; NaN wins.
+
+    >>> import pullback
+    >>> pullback.aminmax(pullback.tensor([3, 1, 2]))
+    aminmax(min=tensor(1), max=tensor(3))
+    """
+
+def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
+    """Covariances of variables (rows) over observations (columns), with the divisor `n - correction`. `fweights` says how
+    often each observation counts, `aweights` how much.
+
+    >>> import pullback
+    >>> pullback.cov(pullback.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+
+def corrcoef(input: Tensor) -> Tensor:
+    """Correlation coefficients of variables (rows) over observations (columns), limited to [-1, 1].
+
+    >>> import pullback
+    >>> pullback.corrcoef(pullback.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
+
+def renorm(input: Tensor, p: _Number, dim: builtins.int, maxnorm: _Number, *, out: Tensor | None = None) -> Tensor:
+    """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger.
+
+    >>> import pullback
+    >>> pullback.renorm(pullback.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
     """
 
 def square_(input: Tensor) -> Tensor:

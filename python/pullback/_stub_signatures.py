@@ -148,6 +148,7 @@ SIGNATURES: dict[str, _Signature] = {
         "equal_nan: builtins.bool = False) -> builtins.bool"
     ),
     "equal": "(input: Tensor, other: Tensor) -> builtins.bool",
+    "is_nonzero": "(input: Tensor) -> builtins.bool",
     "from_dlpack": "(ext_tensor: Any, *, device: _Device = None, copy: builtins.bool | None = None) -> Tensor",
     "is_tensor": "(obj: Any) -> TypeIs[Tensor]",
     "is_storage": f"(obj: Any) -> {_BOOL}",

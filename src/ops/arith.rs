@@ -415,7 +415,8 @@ pub(crate) static LERP: Pointwise = Pointwise {
     ],
 };
 
-fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
+/// `a + weight (b - a)` in the dtype of all.
+pub(super) fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Result<Tensor> {
     let lerp = |w: &Tensor| call(Prim::Static(&LERP), &Params::None, &[a, b, w]);
     match weight {
         Operand::Number(n) => lerp(&Tensor::scalar(a.dtype(), fitting(HERE, "weight", n, a.dtype())?)),

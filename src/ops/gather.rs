@@ -15,18 +15,18 @@ use crate::rules::abstracted;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
 
-fn at_least_1d(x: &Tensor) -> Result<Tensor> {
+pub(super) fn at_least_1d(x: &Tensor) -> Result<Tensor> {
     if x.rank() == 0 { basis::reshape(x, &[1].into()) } else { Ok(x.clone()) }
 }
 
 /// Elementwise index operators: all operands get a dimension if they have none, and ranks agree.
-struct Elementwise {
-    x: Tensor,
-    index: Tensor,
-    dim: usize,
+pub(super) struct Elementwise {
+    pub x: Tensor,
+    pub index: Tensor,
+    pub dim: usize,
 }
 
-fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
+pub(super) fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
     let e = Elementwise { x: at_least_1d(x)?, index: at_least_1d(&cast(idx, DType::I64)?)?, dim };
     if e.index.rank() != e.x.rank() && idx.numel() != 0 {
         return Err(other_rank(("index", idx.rank()), ("input", x.rank())));
@@ -45,7 +45,7 @@ fn elementwise(x: &Tensor, dim: usize, idx: &Tensor) -> Result<Elementwise> {
     Ok(e)
 }
 
-fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
+pub(super) fn source(e: &Elementwise, src: &Tensor) -> Result<Tensor> {
     let src = at_least_1d(of_dtype("src", src, e.x.dtype())?)?;
     if src.rank() != e.index.rank() {
         return Err(other_rank(("index", e.index.rank()), ("src", src.rank())));
@@ -102,7 +102,7 @@ fn scattered(input: &Tensor, dim: usize, idx: &Tensor, src: Operand<'_>, reduce:
 }
 
 /// PyTorch reports indices out of range here as a RuntimeError.
-fn as_runtime(e: crate::Error) -> crate::Error {
+pub(super) fn as_runtime(e: crate::Error) -> crate::Error {
     if e.kind() == crate::ErrorKind::Index { crate::Error::runtime(e.message()) } else { e }
 }
 

@@ -8,6 +8,7 @@ pub mod macros;
 mod adjugate;
 pub mod arith;
 pub mod bits;
+mod checks;
 pub mod compare;
 pub mod complex;
 pub mod convert;
@@ -16,9 +17,12 @@ pub mod creation;
 pub mod decompositions;
 pub mod determinant;
 pub mod diagonal;
+pub mod differences;
+pub mod distinct;
 mod draw;
 pub mod einsum;
 pub mod entry;
+pub mod folds;
 pub mod gather;
 mod gauge;
 pub mod indexing;
@@ -28,19 +32,24 @@ pub mod matmul;
 pub mod named;
 pub mod nn;
 pub mod norms;
+pub mod order;
 pub mod parameters;
 pub mod primitives;
 pub mod products;
 pub mod promote;
+mod promoted;
 pub mod random;
 pub mod reduce;
 pub mod rewind;
+pub mod scans;
+pub mod search;
 pub mod shape;
 pub mod signature;
 mod singular;
 pub mod softmax;
 pub mod sorting;
 pub mod special;
+pub mod statistics;
 pub mod unary;
 pub mod value;
 pub mod windows;
@@ -69,6 +78,7 @@ static FILES: &[Family] = &[
     adjugate::FAMILY,
     arith::FAMILY,
     bits::FAMILY,
+    checks::FAMILY,
     compare::FAMILY,
     complex::FAMILY,
     convert::FAMILY,
@@ -76,8 +86,11 @@ static FILES: &[Family] = &[
     decompositions::FAMILY,
     determinant::FAMILY,
     diagonal::FAMILY,
+    differences::FAMILY,
+    distinct::FAMILY,
     draw::FAMILY,
     einsum::FAMILY,
+    folds::FAMILY,
     gather::FAMILY,
     gauge::FAMILY,
     indexing::FAMILY,
@@ -85,14 +98,18 @@ static FILES: &[Family] = &[
     linalg::FAMILY,
     matmul::FAMILY,
     norms::FAMILY,
+    order::FAMILY,
     products::FAMILY,
     random::FAMILY,
     reduce::FAMILY,
+    scans::FAMILY,
+    search::FAMILY,
     shape::FAMILY,
     singular::FAMILY,
     softmax::FAMILY,
     sorting::FAMILY,
     special::FAMILY,
+    statistics::FAMILY,
     unary::FAMILY,
     windows::FAMILY,
 ];

@@ -53,7 +53,7 @@ fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     cast(&y, x.dtype())
 }
 
-fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
+pub(super) fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
     // The only dimension that a 0-d tensor may be asked for is 0.
     let dims = if x.rank() == 0 { &[] } else { dims };
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);

@@ -151,7 +151,7 @@ static ANY: Opaque = Opaque {
 };
 
 /// Where an element is as large as the extreme. NaN is not equal to itself, yet it is what was chosen.
-static TIED: Pointwise = Pointwise::constant("eq:tied", &kernels::TIED);
+pub(super) static TIED: Pointwise = Pointwise::constant("eq:tied", &kernels::TIED);
 
 fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Weight> {
     let Some(y) = y else { bail!(Internal, "amax(): its output was not saved") };
@@ -160,17 +160,22 @@ fn share_of_ties(dims: &[usize], x: &Tensor, y: Option<&Tensor>) -> Result<Weigh
     Ok(Weight::Chosen { mask, share })
 }
 
-fn call_dims(prim: &'static dyn crate::core::Primitive, x: &Tensor, dims: Dims, keep: bool) -> Result<Tensor> {
+pub(super) fn call_dims(
+    prim: &'static dyn crate::core::Primitive,
+    x: &Tensor,
+    dims: Dims,
+    keep: bool,
+) -> Result<Tensor> {
     call(Prim::Static(prim), &Params::Dims { dims, keep }, &[x])
 }
 
 /// Sums and products of integers and bools are int64 unless the user says otherwise.
-fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
+pub(super) fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
     cast(input, dtype.unwrap_or(natural))
 }
 
-fn count(x: &Tensor, dims: &[usize]) -> usize {
+pub(super) fn count(x: &Tensor, dims: &[usize]) -> usize {
     dims.iter().map(|&d| x.shape()[d]).product()
 }
 
@@ -205,7 +210,7 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 }
 
 /// Variance with the divisor `n - correction`, or its square root.
-fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
+pub(super) fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
     let (dims, flag) = a.dim;
     if flag.is_some() && a.unbiased.is_some() {
         refuse!(Type, "argument 'dim' must be int or tuple of ints, not bool, where 'unbiased' is given");
@@ -226,11 +231,11 @@ fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
     if root { super::unary::sqrt(&variance) } else { Ok(variance) }
 }
 
-struct Spread {
-    dim: (Dims, Option<bool>),
-    unbiased: Option<bool>,
-    keepdim: bool,
-    correction: Option<crate::Scalar>,
+pub(super) struct Spread {
+    pub dim: (Dims, Option<bool>),
+    pub unbiased: Option<bool>,
+    pub keepdim: bool,
+    pub correction: Option<crate::Scalar>,
 }
 
 ops! { TABLE:

@@ -20,8 +20,8 @@ use smallvec::smallvec;
 /// Parameters of the operators here.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Along {
-    dim: usize,
-    keep: bool,
+    pub dim: usize,
+    pub keep: bool,
     k: usize,
     /// Descending, or largest.
     high: bool,
@@ -32,18 +32,22 @@ fields! { struct Along { dim, keep, k, high, sorted } }
 parameters! { Along = "along" }
 
 impl Along {
-    fn dim(dim: usize) -> Along {
+    pub fn dim(dim: usize) -> Along {
         Along { dim, keep: true, k: 0, high: false, sorted: true }
+    }
+    /// For one element of the dimension, which stays if the caller keeps it or if there is none.
+    pub fn one_of(x: &Tensor, keepdim: bool) -> Along {
+        Along { keep: keepdim || x.rank() == 0, ..Along::dim(0) }
     }
     fn params(self) -> Params {
         Params::other(self)
     }
 }
 
-fn along(p: &Params) -> Along {
+pub(super) fn along(p: &Params) -> Along {
     *p.get::<Along>()
 }
-fn shifted(p: &Params) -> Params {
+pub(super) fn shifted(p: &Params) -> Params {
     let a = along(p);
     Along { dim: a.dim + 1, ..a }.params()
 }
@@ -136,12 +140,12 @@ pub fn reversed(x: &Tensor, dim: usize) -> Result<Tensor> {
 }
 
 /// `x` with at least one dimension.
-fn dimensioned(x: &Tensor) -> Result<Tensor> {
+pub(super) fn dimensioned(x: &Tensor) -> Result<Tensor> {
     if x.rank() == 0 { basis::reshape(x, &[1].into()) } else { Ok(x.clone()) }
 }
 
 /// Values and indices of a choosing operator; 0-d inputs give 0-d outputs.
-fn choose(prim: &'static Choosing, x: &Tensor, dim: usize, mut a: Along) -> Result<(Tensor, Tensor)> {
+pub(super) fn choose(prim: &'static Choosing, x: &Tensor, dim: usize, mut a: Along) -> Result<(Tensor, Tensor)> {
     let v = dimensioned(x)?;
     a.dim = dim;
     let outs = call_many(Prim::Static(prim), &a.params(), &[&v])?;
@@ -149,7 +153,7 @@ fn choose(prim: &'static Choosing, x: &Tensor, dim: usize, mut a: Along) -> Resu
     Ok((flat(&outs[0])?, flat(&outs[1])?))
 }
 
-fn pair(class: &'static NamedType, (values, indices): (Tensor, Tensor)) -> Named {
+pub(super) fn pair(class: &'static NamedType, (values, indices): (Tensor, Tensor)) -> Named {
     Named::new(class, [values, indices])
 }
 
@@ -180,7 +184,7 @@ impl Extreme {
             }
             DimOrTensor::Other(other) => (self.of_two)(input, other).map(Value::Tensor),
             DimOrTensor::Dim(d) => {
-                let a = Along { keep: keepdim || input.rank() == 0, ..Along::dim(0) };
+                let a = Along::one_of(input, keepdim);
                 nonempty(input, d)?;
                 Ok(pair(self.class, choose(self.prim, input, d, a)?).into_value())
             }
@@ -188,11 +192,16 @@ impl Extreme {
     }
 }
 
-fn nonempty(x: &Tensor, dim: usize) -> Result<()> {
+pub(super) fn nonempty(x: &Tensor, dim: usize) -> Result<()> {
     if x.rank() > 0 && x.shape()[dim] == 0 {
         refuse!(Index, "Expected reduction dim {dim} to have non-zero size; reduce another one");
     }
     Ok(())
+}
+
+/// The elements of a dimension in order.
+pub(super) fn in_order(x: &Tensor, dim: usize) -> Result<Tensor> {
+    Ok(choose(&SORT, x, dim, Along::dim(0))?.0)
 }
 
 fn position_of(prim: &'static Opaque, x: &Tensor, dim: Option<usize>, keepdim: bool) -> Result<Tensor> {

@@ -14,7 +14,8 @@ NAMES = sorted(TABLE)
 
 # No result of floats depends on the values of an argument of floats: predicates, integers, new tensors, random numbers.
 CONSTANT = set(
-    """all any argmax argmin argsort bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+    """all any argmax argmin argsort argwhere bucketize count_nonzero histc isin nonzero_static searchsorted
+    unravel_index bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
     bitwise_xor eq ge gt isclose isfinite isinf isnan isreal le logical_and logical_not logical_or logical_xor lt ne
     nonzero result_type signbit detach nn.functional.one_hot arange empty empty_like eye full full_like ones ones_like
     scalar_tensor zeros zeros_like Tensor.new_empty Tensor.new_full Tensor.new_ones Tensor.new_zeros bernoulli

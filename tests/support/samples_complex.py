@@ -59,6 +59,22 @@ def two_complex(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3, 2), whole(m(3, 3, 2))).but(via={0: whole})
 
 
+@of("cumprod", "logcumsumexp")
+def complex_scans(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3, 2), 1).but(via={0: whole})
+
+
+@of("diff", "cov", "trapezoid", "gradient", "count_nonzero")
+def of_complex_numbers(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3, 2)).but(via={0: whole})
+
+
+@of("lerp")
+def between_complex(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3, 2), m(3, 2), m(2, 1, 2)).but(via=dict.fromkeys(range(3), whole))
+    yield S(m(2, 3, 2), m(2, 3, 2), 0.3 - 0.2j).but(via={0: whole, 1: whole})
+
+
 def regular(x: Any) -> Any:
     return whole(x) + 4 * pb.eye(x.shape[-2], dtype=x.dtype)
 

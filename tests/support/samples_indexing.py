@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 import pullback as pb
 from support.samples import Maker, S, Sample, of
@@ -114,3 +117,67 @@ def one_hot(m: Maker) -> Iterator[Sample]:
     yield S(m.ints(), 5)
     yield S(m.ints(2, 3), 4)
     yield S(pb.tensor([0, 2, 1])).but(batched=False)
+
+
+FOLDS = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum, "mean": np.add}
+
+
+def folded(x: Any, dim: int, i: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+    """One value after another."""
+    out, counts = np.array(np.atleast_1d(x), dtype=float), np.full(np.shape(np.atleast_1d(x)), float(include_self))
+    for at in np.ndindex(np.shape(np.atleast_1d(i))):
+        place = list(at)
+        place[dim] = np.atleast_1d(i)[at]
+        p = tuple(place)
+        value = np.atleast_1d(src)[at]
+        out[p] = FOLDS[reduce](out[p], value) if counts[p] else value
+        counts[p] += 1
+    return (out / np.maximum(counts, 1) if reduce == "mean" else out).reshape(np.shape(x))
+
+
+@of("scatter_reduce", like=folded)
+def scatter_reduce(m: Maker) -> Iterator[Sample]:
+    for how in ("sum", "prod", "mean", "amax", "amin"):
+        yield S(m(3), 0, m.ints(5, high=3), m(5), how)
+        yield S(m(2, 4), -1, m.ints(1, 3, high=4), m(2, 3), how, include_self=False)
+    yield S(m(), 0, m.ints(high=1), m(), "amax")
+    yield S(m(3), 0, m.ints(0), m(2), "amin")
+    yield S(m.ints(3), 0, m.ints(4, high=3), m.ints(4), "prod")
+
+
+def folded_members(x: Any, dim: int, i: Any, src: Any, reduce: str, include_self: bool = True) -> Any:
+    shape = [1] * np.ndim(src)
+    shape[dim] = -1
+    return folded(x, dim, np.broadcast_to(i.reshape(shape), np.shape(src)), src, reduce, include_self)
+
+
+@of("index_reduce", like=folded_members)
+def index_reduce(m: Maker) -> Iterator[Sample]:
+    for how in ("prod", "mean", "amax", "amin"):
+        yield S(m(3), 0, m.ints(4, high=3), m(4), how)
+        yield S(m(2, 3), -1, m.ints(2, high=3), m(2, 2), how, include_self=False)
+    yield S(m(2, 3), 0, m.ints(0), m(0, 3), "prod")
+
+
+@of("take", like=lambda x, i: np.take(x, i))
+def take(m: Maker) -> Iterator[Sample]:
+    yield S(m(), m.ints(high=1))
+    yield S(m(2, 3), m.ints(2, 2, low=-6, high=6))
+    yield S(m(3), m.ints(0))
+
+
+def put_like(x: Any, i: Any, src: Any, accumulate: bool = False) -> Any:
+    out = np.array(x).ravel()
+    if accumulate:
+        np.add.at(out, np.ravel(i), np.ravel(src))
+    else:
+        out[np.ravel(i)] = np.ravel(src)
+    return out.reshape(np.shape(x))
+
+
+@of("put", like=put_like)
+def put(m: Maker) -> Iterator[Sample]:
+    yield S(m(), m.ints(high=1), m())
+    yield S(m(2, 3), m.choices(4, of=6), m(2, 2))
+    yield S(m(2, 3), m.ints(5, low=-6, high=6), m(5), accumulate=True)
+    yield S(m(3), m.ints(0), m(0))

@@ -142,10 +142,17 @@ pub fn cumprod(a: &Array, dim: usize) -> Result<Array> {
     })
 }
 
-/// `log(exp(x₀) + … + exp(xᵢ))` along `dim`, for floats. The sum is kept relative to the greatest element so far.
+/// `log(exp(x₀) + … + exp(xᵢ))` along `dim`, for floats and complex numbers. The sum of floats is kept relative to the
+/// greatest element so far; the imaginary part of complex sums winds on from that of the elements.
 pub fn logcumsumexp(a: &Array, dim: usize) -> Result<Array> {
-    if !a.dtype().is_float() {
-        bail!(NotImplemented, "logcumsumexp(): expected a floating-point dtype, got {}", a.dtype());
+    if !a.dtype().is_differentiable() {
+        bail!(NotImplemented, "logcumsumexp(): expected a floating-point or complex dtype, got {}", a.dtype());
+    }
+    if a.dtype().is_complex() {
+        return match_dtype!(a.dtype(), T => scan(a, dim, Complex::new(f64::NEG_INFINITY, 0.0), |sum, x: T| {
+            *sum = log_add_exp(*sum, x.to_complex());
+            T::of_complex(*sum)
+        }));
     }
     match_dtype!(a.dtype(), T => scan(a, dim, (f64::NEG_INFINITY, 0f64), |(top, sum), x: T| {
         let x = x.to_f64();
@@ -160,6 +167,21 @@ pub fn logcumsumexp(a: &Array, dim: usize) -> Result<Array> {
         }
         T::of_f64(*top + sum.ln())
     }))
+}
+
+/// `log(exp(a) + exp(b))`, counted from the one with the greater real part.
+fn log_add_exp(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
+    if a.is_nan() || b.is_nan() {
+        return Complex::new(f64::NAN, f64::NAN);
+    }
+    let (low, high) = if a.re < b.re { (a, b) } else { (b, a) };
+    if high.re == f64::NEG_INFINITY {
+        return a;
+    }
+    // exp(inf - inf) would be NaN.
+    let ratio = if high.re == f64::INFINITY && low.re < high.re { Complex::new(0.0, 0.0) } else { (low - high).exp() };
+    let real = 0.5 * (2.0 * ratio.re + ratio.norm_sqr()).ln_1p();
+    high + Complex::new(real, ratio.im.atan2(1.0 + ratio.re))
 }
 
 /// State of a running extreme: the best so far, its index, and the next index.
@@ -266,6 +288,17 @@ mod tests {
                 assert!(g == w || (g.is_nan() && w.is_nan()) || (g - w).abs() < 1e-12, "{x:?}: {g} {w}");
             }
         }
+    }
+
+    #[test]
+    fn complex_sums_wind_on() {
+        let z = [Complex::new(1.0, 4.0), Complex::new(2.0, -4.0), Complex::new(f64::NEG_INFINITY, 1.0)];
+        let y = logcumsumexp(&Array::from_slice([3], &z).unwrap(), 0).unwrap().to_vec::<Complex<f64>>().unwrap();
+        let sum = z[0].exp() + z[1].exp();
+        assert!(y[0] == z[0] && (y[1].exp() - sum).norm() < 1e-12 && y[1].im < -3.0 && y[2] == y[1]);
+        let nothing = Array::from_slice([2], &[Complex::new(f64::NEG_INFINITY, 4.0); 2]).unwrap();
+        let y = logcumsumexp(&nothing, 0).unwrap().to_vec::<Complex<f64>>().unwrap();
+        assert!(y.iter().all(|y| y.re == f64::NEG_INFINITY && y.im == 0.0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use pullback::base::{Error, Result};
 use pullback::core::Tensor;
 use pullback::ops::{compare, reduce};
 use pullback::skin::read::{self, Reading};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat};
 
@@ -80,6 +81,22 @@ fn equal_function<'py>(input: Any<'_, 'py>, other: Any<'_, 'py>) -> PyResult<Bou
     answer(py, are_equal(&a, &b)?)
 }
 
+/// Whether the only element is not zero.
+///
+/// >>> import pullback
+/// >>> pullback.is_nonzero(pullback.tensor([2]))
+/// True
+#[pyfunction]
+#[pyo3(name = "is_nonzero")]
+fn is_nonzero_function<'py>(input: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let py = input.py();
+    if let Some(out) = callable::asked_with(py, "is_nonzero", &[input], None, || Ok([])) {
+        return out;
+    }
+    tensor("is_nonzero", "input", Some(input.as_borrowed()))?;
+    input.call_method0(intern!(py, "is_nonzero")).map_err(Into::into)
+}
+
 fn answer(py: Python<'_>, b: bool) -> Out<'_> {
     Ok(PyBool::new(py, b).to_owned().into_any())
 }
@@ -105,5 +122,6 @@ descriptors! { METHODS, ATTRIBUTES:
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(allclose_function, m)?)?;
+    m.add_function(wrap_pyfunction!(is_nonzero_function, m)?)?;
     Ok(m.add_function(wrap_pyfunction!(equal_function, m)?)?)
 }

@@ -10,6 +10,11 @@ pub trait Sortable: Copy + Send + Sync + 'static {
     fn key(self) -> u64;
     /// The element with this key; where several share it, `original` tells.
     fn of_key(key: u64, original: impl FnOnce() -> Self) -> Self;
+    /// Whether it equals nothing, itself included.
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        false
+    }
 }
 
 impl Sortable for bool {
@@ -69,6 +74,10 @@ macro_rules! float {
                 return original();
             }
             <$t>::from_bits(key ^ ((!key as $i >> (<$u>::BITS - 1)) as $u | SIGN))
+        }
+        #[inline(always)]
+        fn is_nan(self) -> bool {
+            <$t>::is_nan(self)
         }
     })*};
 }

@@ -8,8 +8,10 @@ mod radix;
 mod search;
 #[cfg(test)]
 mod tests;
+mod unique;
 
 pub use search::searchsorted;
+pub use unique::{Distinct, unique};
 
 use super::array::{Array, Written};
 use super::parallel::{self, Shared};
@@ -43,6 +45,10 @@ enum Take {
     First(usize),
     /// Only the one at this place of the order.
     Nth(usize),
+    /// Only the one in the middle, the lower of two. NaN is the result where there is one, unless it is to be skipped.
+    Median { skip_nan: bool },
+    /// Only the last of those that are most often there; the least of several.
+    Mode,
 }
 
 impl Take {
@@ -50,7 +56,7 @@ impl Take {
         match self {
             Take::All => n,
             Take::First(k) => k,
-            Take::Nth(_) => 1,
+            Take::Nth(_) | Take::Median { .. } | Take::Mode => 1,
         }
     }
 }
@@ -183,18 +189,45 @@ impl<T: Sortable> SortTask<'_, T> {
             }
         }
         match self.take {
-            Take::Nth(k) => {
-                // The index is part of the key, so that equal elements have one order here, too.
-                let (_, nth, _) = keys.select_nth_unstable(k);
-                let nth = *nth;
-                keys[0] = nth;
+            Take::Nth(k) => nth_to_front(keys, k),
+            Take::Median { skip_nan } => {
+                let nans = row.iter().filter(|x| x.is_nan()).count();
+                // NaNs are the last in order.
+                let first_nan = row.len() - nans;
+                let k = if nans > 0 && !skip_nan { first_nan } else { first_nan.saturating_sub(1) / 2 };
+                nth_to_front(keys, k);
             }
             _ => {
                 spare.resize(row.len(), P::ZERO);
                 radix::sort(keys, spare, T::KEY_BITS);
+                if matches!(self.take, Take::Mode) {
+                    keys[0] = keys[most_frequent(keys, |p| row[p.index()].is_nan())];
+                }
             }
         }
     }
+}
+
+/// Moves the element at place `k` of the order to the front. The index is part of the key, so that equal elements have
+/// one order here, too.
+fn nth_to_front<P: Packed>(keys: &mut [P], k: usize) {
+    let (_, nth, _) = keys.select_nth_unstable(k);
+    keys[0] = *nth;
+}
+
+/// The place of the last of the equal keys that are most often among `keys`, which are in order.
+fn most_frequent<P: Packed>(keys: &[P], is_nan: impl Fn(P) -> bool) -> usize {
+    let (mut best, mut most, mut start) = (0, 0, 0);
+    for (i, &p) in keys.iter().enumerate() {
+        let is_last = keys.get(i + 1).is_none_or(|next| next.key() != p.key() || is_nan(p));
+        if is_last {
+            if i + 1 - start > most {
+                (best, most) = (i, i + 1 - start);
+            }
+            start = i + 1;
+        }
+    }
+    best
 }
 
 fn both(op: &'static str, a: &Array, dim: usize, descending: bool, take: Take) -> Result<(Array, Array)> {
@@ -262,4 +295,29 @@ pub fn kthvalue(a: &Array, k: usize, dim: usize) -> Result<(Array, Array)> {
     let shape = kthvalue_shape(a.form(), k, dim)?;
     let (values, indices) = both("kthvalue", a, dim, false, Take::Nth(k - 1))?;
     Ok((values.reshape(&shape)?, indices.reshape(&shape)?))
+}
+
+/// What [`median`] and [`mode`] give for one line: a dimension of size 1 stays.
+fn one_of(op: &'static str, a: &Array, dim: usize, take: Take) -> Result<(Array, Array)> {
+    check_order(op, a.dtype())?;
+    if a.shape().get(dim) == Some(&0) {
+        bail!(Index, "{op}(): Expected reduction dim {dim} to have non-zero size.");
+    }
+    both(op, a, dim, false, take)
+}
+
+/// The element in the middle of the order along `dim`, the lower of two, and its index; `dim` stays with size 1. NaN
+/// where there is one, unless NaNs are skipped.
+///
+/// Error: `Index` for an empty dimension.
+pub fn median(a: &Array, dim: usize, skip_nan: bool) -> Result<(Array, Array)> {
+    one_of(if skip_nan { "nanmedian" } else { "median" }, a, dim, Take::Median { skip_nan })
+}
+
+/// The element that is most often there along `dim`, the least of several, and the index of its last occurrence; `dim`
+/// stays with size 1. NaN equals nothing.
+///
+/// Error: `Index` for an empty dimension.
+pub fn mode(a: &Array, dim: usize) -> Result<(Array, Array)> {
+    one_of("mode", a, dim, Take::Mode)
 }

@@ -1,6 +1,6 @@
 //! Orders against the standard library's stable sort.
 
-use super::{argsort, kthvalue, searchsorted, sort, topk};
+use super::{argsort, kthvalue, median, mode, searchsorted, sort, topk, unique};
 use crate::base::{DType, ErrorKind, Scalar};
 use crate::dense::Array;
 use crate::dense::samples::{Rng, at, check, filled, strided};
@@ -115,4 +115,56 @@ fn scalars_and_errors() {
     assert!(searchsorted(&a, &f, false).unwrap_err().message().contains("same dtype"));
     let g = Array::zeros(DType::F32, [3, 2].into()).unwrap();
     assert!(searchsorted(&g, &f, false).unwrap_err().message().contains("must match"));
+}
+
+proptest! {
+    #[test]
+    fn medians_and_modes_are_places_of_the_order(n in 1usize..40, seed: u64, d in 0usize..10, skip_nan: bool) {
+        let (dtype, mut rng) = (DType::ALL[d], Rng(seed));
+        let a = strided(&mut rng, dtype, &[n, 3], Rng::special);
+        let (m, at_m) = median(&a, 0, skip_nan).unwrap();
+        let (most, at_most) = mode(&a, 0).unwrap();
+        for j in 0..3 {
+            let (line, order) = ordered(&a, 0, &[0, j], false);
+            let is_nan = |i: &usize| line[*i].as_f64().is_nan();
+            let numbers = order.iter().filter(|i| !is_nan(i)).count();
+            let k = if numbers < n && !skip_nan { numbers } else { numbers.saturating_sub(1) / 2 };
+            prop_assert_eq!(at(&at_m, &[0, j]).as_i64(), order[k] as i64);
+            prop_assert_eq!(compare(at(&m, &[0, j]), line[order[k]]), Ordering::Equal);
+            // A NaN equals nothing.
+            let times = |i: usize| line.iter().filter(|x| compare(**x, line[i]).is_eq() && !is_nan(&i)).count().max(1);
+            let best = order.iter().map(|&i| times(i)).max().unwrap();
+            let least = order.iter().position(|&i| times(i) == best).unwrap();
+            prop_assert_eq!(at(&at_most, &[0, j]).as_i64(), order[least + best - 1] as i64);
+            prop_assert_eq!(compare(at(&most, &[0, j]), line[order[least]]), Ordering::Equal);
+        }
+    }
+
+    #[test]
+    fn rows_are_those_of_their_groups(n in 0usize..30, width in 0usize..3, seed: u64, d in 0usize..10, consecutive: bool) {
+        let (dtype, mut rng) = (DType::ALL[d], Rng(seed));
+        let a = strided(&mut rng, dtype, &[n, width], Rng::special);
+        let found = unique(&a, consecutive).unwrap();
+        let (first, inverse) = (found.first.to_vec::<i64>().unwrap(), found.inverse.to_vec::<i64>().unwrap());
+        let counts = found.counts.to_vec::<i64>().unwrap();
+        let row = |i: usize| (0..width).map(|j| at(&a, &[i, j])).collect::<Vec<_>>();
+        let order = |i: usize, j: usize| {
+            row(i).into_iter().zip(row(j)).map(|(x, y)| compare(x, y)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        };
+        let is_equal = |i: usize, j: usize| order(i, j).is_eq() && row(i).iter().all(|x| !x.as_f64().is_nan());
+        prop_assert_eq!(counts.iter().sum::<i64>() as usize, n);
+        for (i, &k) in inverse.iter().enumerate() {
+            let f = first[k as usize] as usize;
+            prop_assert!(f == i || is_equal(f, i));
+            prop_assert!(f <= i);
+        }
+        for (k, w) in first.windows(2).enumerate() {
+            let (f, g) = (w[0] as usize, w[1] as usize);
+            if consecutive {
+                prop_assert!(f < g && !is_equal(f, g) && counts[k] as usize == g - f);
+            } else {
+                prop_assert!(order(f, g).is_lt() || (order(f, g).is_eq() && !is_equal(f, g)));
+            }
+        }
+    }
 }

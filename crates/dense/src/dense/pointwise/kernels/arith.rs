@@ -19,10 +19,19 @@ kernels! {
     CLAMP_MIN(a, b) { float => a.max(b), int => a.max(b) }
     CLAMP_MAX(a, b) { float => a.min(b), int => a.min(b) }
     /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
-    LERP(a, b, w) { float => {
-        let span = b - a;
-        a.select(w.abs().lt(a.lit(0.5)), a + span * w, b + span * (w - a.lit(1.0)))
-    } }
+    LERP(a, b, w) {
+        float => {
+            let span = b - a;
+            a.select(w.abs().lt(a.lit(0.5)), a + span * w, b + span * (w - a.lit(1.0)))
+        },
+        complex => {
+            let span = b - a;
+            let (near, far) = (a + span * w, b + span * (w - a.lit(1.0)));
+            let is_near = w.abs().lt(w.re().lit(0.5));
+            let part = |near: _, far: _| w.re().select(is_near, near, far);
+            crate::dense::math::Cplx::new(part(near.re(), far.re()), part(near.im(), far.im()))
+        },
+    }
     WHERE(c: bool, a, b) { any => if c { a } else { b } }
     /// `x` where the condition holds, 0 elsewhere.
     WHERE_KEEP(c: bool, x) { any => if c { x } else { x.blank() } }
