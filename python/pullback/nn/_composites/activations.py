@@ -87,7 +87,8 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Raises RuntimeError if `lambd` is negative, or larger than numbers of the dtype are.
     """
-    if not 0 <= lambd <= (most := finfo(input.dtype).max):
+    most = finfo(input.dtype).max
+    if not 0 <= lambd <= most:
         raise RuntimeError(
             f"softshrink(): lambda must be in range [0, {most:g}] for input dtype {input.dtype}, but found {lambd:g}"
         )
