@@ -184,7 +184,7 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
 
 def test_modules_that_do_not_exist(torch: Any) -> None:
     for name, match in (
-        ("torch.utils.tensorboard", "out of scope: use the package tensorboardX"),
+        ("torch.utils.tensorboard", "install it with pip install tensorboardX"),
         ("torch.distributed.rpc", "out of scope: one process computes here"),
         ("torch.no_such_module", "pullback has no module of this name"),
     ):

@@ -27,7 +27,6 @@ REASONS: "dict[str, str]" = {
     "hub": "models are not downloaded; load() reads their files",
     "package": "models are not packaged; save() and load() write and read files",
     "profiler": "use a profiler of Python's or of the system's, such as cProfile or perf",
-    "utils.tensorboard": "use the package tensorboardX, which needs no PyTorch",
     "utils.cpp_extension": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
     "utils.mobile_optimizer": "programs run where Python runs",
     "utils.benchmark": "use timeit of the standard library",

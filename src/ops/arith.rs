@@ -9,7 +9,7 @@ use crate::base::{DType, ErrorKind, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::{Chosen, HERE, Inexact, SameDType, Words, no_bools};
+use crate::ops::signature::{Chosen, Factor, HERE, Inexact, SameDType, Words, no_bools};
 use crate::rules::basis::{self, clear_where, mul as times, neg, number, shift, sub as minus, where_};
 use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
@@ -216,7 +216,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([2., 3.])
-    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
+    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
         match alpha {
             None => binary(&basis::ADD, PromotionRule::Wraps, input, other),
             Some(alpha) => plus_scaled(false, input, other, alpha),
@@ -228,7 +228,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([0., 1.])
-    fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None)
+    fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None)
         -> Tensor [METHOD, INPLACE] of basis::SUB {
         let is_bool = |o: Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype() == DType::Bool,

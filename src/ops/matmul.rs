@@ -4,7 +4,7 @@ use super::promote;
 use super::value::Operand;
 use crate::base::{DType, Error, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
-use crate::ops::signature::{AtLeast, HERE, Ranked, Ranks, inside, no_bools, refused};
+use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, inside, no_bools, refused};
 use crate::rules::basis;
 
 /// An error unless all tensors have one dtype that has products.
@@ -216,22 +216,22 @@ ops! { TABLE:
     }
 
     /// `beta * input + alpha * (mat1 @ mat2)`.
-    fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
+    fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", HERE));
         plus_product(input, product, [mat1, mat2], [beta, alpha])
     }
 
     /// `beta * input + alpha * (mat @ vec)`.
-    fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
+    fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", HERE));
         plus_product(input, product, [mat, vec], [beta, alpha])
     }
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
-    fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
+    fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", HERE));
         plus_product(input, product, [batch1, batch2], [beta, alpha])
     }

@@ -144,12 +144,16 @@ ops! { TABLE:
 
     /// Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     /// `randint_like(x, low, high)`.
-    fn randint_like = "randint_like" (input: &Tensor, low: i64, high: Option<i64> = None;
+    fn randint_like = "randint_like" (input: &Tensor, low: Option<i64> = None, high: Option<i64> = None;
         generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
         layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
-        let (low, high) = high.map_or((0, low), |h| (low, h));
+        let (low, high) = match (low, high) {
+            (Some(low), Some(high)) => (low, high),
+            (Some(high), None) | (None, Some(high)) => (0, high),
+            (None, None) => refuse!(Type, "missing required argument 'high'; give the end of the range, as in randint_like(x, 10)"),
+        };
         law(HERE, Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
     }
 

@@ -20,7 +20,7 @@ _OTHERS = {
     "torch._functorch.apis": "pullback.func",
     "torch._functorch.eager_transforms": "pullback.func",
     "torch._functorch.vmap": "pullback.func",
-    "torch._vmap_internals": "pullback.func",
+    "torch._vmap_internals": "pullback.functorch._vmap_internals",
     "torch.functional": "pullback",
     "torch.utils.data._utils.collate": "pullback.utils.data.collate",
     "safetensors.torch": "pullback.utils.safetensors",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .. import Tensor, cat, enable_grad, is_complex, no_grad, view_as_real, zeros_like
+from .. import Tensor, cat, enable_grad, is_complex, no_grad, view_as_real, zeros, zeros_like
 from . import _rules
 from .optimizer import Closure, Group, Optimizer, ParamsT
 
@@ -113,6 +113,39 @@ class _Search:
         if not (stuck or t >= last or t <= first):
             return t, True
         return (last - margin if abs(t - last) < abs(t - first) else first + margin), False
+
+
+def _cubic_interpolate(
+    x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bounds: tuple[float, float] | None = None
+) -> float:
+    """The minimum of a cubic by two values and slopes: a name that line searches of other packages use."""
+    a, b = ((float(x), float(f), zeros(0), float(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    return _cubic(a, b, bounds)
+
+
+def _strong_wolfe(
+    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
+    x: Any,
+    t: float,
+    d: Tensor,
+    f: Any,
+    g: Tensor,
+    gtd: Any,
+    c1: float = 1e-4,
+    c2: float = 0.9,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:
+    """The line search for the objective of another package: value, gradient, step and number of evaluations."""
+
+    def evaluate(step: float) -> tuple[float, Tensor]:
+        value, gradient = obj_func(x, step, d)
+        return float(value), gradient.clone()
+
+    search = _Search(evaluate, d, (0.0, float(f), g, float(gtd)))
+    search.C1, search.C2 = c1, c2
+    step, value, gradient, _ = search.run(float(t), tolerance_change, max_ls)
+    return value, gradient, step, search.calls
 
 
 class LBFGS(Optimizer):

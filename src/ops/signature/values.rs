@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 kinds! {
-    Count Dropped GivenGenerator Inplace NonZero Positive Probability RequiresGrad
+    Count Dropped Factor GivenGenerator Inplace NonZero Positive Probability RequiresGrad
 }
 impl<T> KindOf for Chosen<T> {
     const NAME: &'static str = "Chosen";
@@ -230,6 +230,16 @@ impl Declared<bool> for Inplace {
     #[inline]
     fn check(asked: bool, _: ArgumentPlace<'_>) -> Result<bool> {
         Ok(asked)
+    }
+}
+
+/// A number by which an operand is multiplied. Old programs put it by position in front of that operand: `x.add(2, y)`.
+pub enum Factor {}
+impl Declared<Scalar> for Factor {
+    type Checked = Scalar;
+    #[inline]
+    fn check(given: Scalar, _: ArgumentPlace<'_>) -> Result<Scalar> {
+        Ok(given)
     }
 }
 

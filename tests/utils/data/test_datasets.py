@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -112,6 +113,9 @@ def test_orders() -> None:
     assert len(many) == 20 and sorted(many[:7]) == list(s) == sorted(many[7:14]), "one pass after the other"
     drawn = list(data.RandomSampler(s, replacement=True, num_samples=500, generator=seeded()))
     assert set(drawn) == set(s) and len(drawn) == 500
+    for replacement in (True, False):
+        endless = data.RandomSampler(s, replacement=replacement, num_samples=10**10)
+        assert len(endless) == 10**10 and set(islice(endless, 1000)) == set(s)
     assert sorted(data.SubsetRandomSampler([3, 9, 4])) == [3, 4, 9]
     pb.manual_seed(1)
     first = list(data.RandomSampler(s)), list(data.RandomSampler(s))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import namedtuple
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -203,3 +204,12 @@ def test_what_is_fixed() -> None:
     with pytest.raises(TypeError, match="valid context object"):
         DataLoader(range(3), num_workers=1, multiprocessing_context=3)  # type: ignore[arg-type]
     assert list(DataLoader(range(3), pin_memory=True, pin_memory_device="cuda"))  # type: ignore[arg-type]
+
+
+def test_orders_without_end() -> None:
+    """A sampler may promise more samples than memory holds: batches are drawn as they are asked for."""
+    values = TensorDataset(pb.arange(8.0))
+    loader = DataLoader(values, sampler=data.RandomSampler(values, replacement=True, num_samples=10**10), batch_size=4)
+    assert len(loader) == 10**10 // 4
+    batches = [batch for [batch] in islice(loader, 50)]
+    assert all(batch.shape == (4,) for batch in batches) and set(pb.cat(batches).tolist()) == set(range(8))

@@ -4,7 +4,7 @@ use crate::data::marshal;
 use crate::door::synonyms;
 use crate::types::options;
 use pullback::base::{Error, Result};
-use pullback::ops::signature::{Inplace, KindOf};
+use pullback::ops::signature::{Factor, Inplace, KindOf};
 use pullback::ops::value::Setting;
 use pullback::ops::{ArgKind, Cost, Entry, Flags, Value};
 use pyo3::ffi;
@@ -72,15 +72,17 @@ impl Bindable {
         // SAFETY: by the contract `args` has n objects, and `slots` has room for every parameter.
         unsafe {
             let direct = if variadic { n.min(self.positional - 1 - skip) } else { n };
-            if direct + skip > self.positional {
+            if direct + skip > self.positional && !self.place_factors(args, direct, skip, slots) {
                 return Err(self.error(format!(
                     "takes {} positional arguments but {} were given",
                     self.positional,
                     n + skip
                 )));
             }
-            for k in 0..direct {
-                slots[k + skip] = *args.add(k);
+            if direct + skip <= self.positional {
+                for k in 0..direct {
+                    slots[k + skip] = *args.add(k);
+                }
             }
             if variadic && n > direct {
                 rest = self.collect(py, args, direct, n, slots)?;
@@ -95,6 +97,27 @@ impl Bindable {
             }
         }
         Ok(rest)
+    }
+
+    /// Places one argument too many or two: numbers among them are the factors of an old form such as `x.add(2, y)`.
+    ///
+    /// # Safety
+    /// As for [`Bindable::parse`].
+    #[cold]
+    unsafe fn place_factors(&self, args: *const *mut ffi::PyObject, n: usize, skip: usize, slots: &mut Slots) -> bool {
+        let mut factors = (self.positional..self.entry.params.len())
+            .filter(|&j| self.entry.params[j].declared == Some(Factor::NAME));
+        let mut operands = skip..self.positional;
+        for k in 0..n {
+            // SAFETY: args holds n live objects.
+            let (object, is_number) = unsafe {
+                let object = *args.add(k);
+                (object, ffi::PyFloat_Check(object) != 0 || ffi::PyLong_Check(object) != 0)
+            };
+            let Some(place) = (if is_number { factors.next() } else { operands.next() }) else { return false };
+            slots[place] = object;
+        }
+        operands.is_empty()
     }
 
     /// The last positional parameter takes one sequence, or all arguments that are left.

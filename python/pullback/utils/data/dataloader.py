@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from ... import _core
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset
-from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
+from .sampler import CHUNK, BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
 from .worker import END, Failure, Fetcher, Task, get_worker_info, receive, send, work
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -241,6 +241,8 @@ def _whole(loader: DataLoader[Any]) -> Iterator[Any] | None:
     sampler, batches = loader.sampler, loader.batch_sampler
     plain = type(data) is TensorDataset and type(batches) is BatchSampler and type(sampler) in _ORDERS
     if not plain or loader.collate_fn is not default_collate or batches.sampler is not sampler:
+        return None
+    if len(sampler) > max(len(data), CHUNK):
         return None
     if sampler.data_source is not loader.dataset or any(type(t) is not _core.Tensor for t in data.tensors):
         return None

@@ -8,6 +8,8 @@ from ..._core import Generator
 
 T_co = TypeVar("T_co", covariant=True)
 
+CHUNK = 1 << 16
+
 
 class Sampler(Generic[T_co]):
     """What gives indices, or lists of indices: a subclass defines `__iter__`, and `__len__` if the length is known.
@@ -92,16 +94,26 @@ class RandomSampler(Sampler[int]):
 
     def order(self) -> Any:
         """The indices of one pass as a tensor."""
+        drawn = list(self._draws())
+        if len(drawn) == 1:
+            return drawn[0]
+        return _core.functions["cat"](drawn) if drawn else _core.tensor([], dtype=_core.int64)
+
+    def _draws(self) -> Iterator[Any]:
+        """Tensors of indices, drawn when they are asked for: `num_samples` may be larger than what is ever used."""
         generator, n, wanted = seeded(self.generator), len(self.data_source), self.num_samples
-        if self.replacement:
-            return _core.functions["randint"](0, n, (wanted,), dtype=_core.int64, generator=generator)
-        passes = [_core.functions["randperm"](n, generator=generator) for _ in range(-(-wanted // n) if n else 0)]
-        if len(passes) == 1:
-            return passes[0][:wanted]
-        return _core.functions["cat"](passes)[:wanted] if passes else _core.tensor([], dtype=_core.int64)
+        while wanted > 0 and n:
+            if self.replacement:
+                size = min(CHUNK, wanted)
+                yield _core.functions["randint"](0, n, (size,), dtype=_core.int64, generator=generator)
+            else:
+                size = min(n, wanted)
+                yield _core.functions["randperm"](n, generator=generator)[:size]
+            wanted -= size
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.order().tolist())
+        for drawn in self._draws():
+            yield from drawn.tolist()
 
     def __len__(self) -> int:
         return self.num_samples

@@ -1,0 +1,11 @@
+"""`SummaryWriter` of the package tensorboardX, which writes the same files and needs no PyTorch."""
+
+try:
+    from tensorboardX import SummaryWriter  # type: ignore[import-not-found, unused-ignore]
+except ModuleNotFoundError as e:
+    raise ModuleNotFoundError(
+        "utils.tensorboard: its SummaryWriter is that of tensorboardX; install it with pip install tensorboardX",
+        name="tensorboardX",
+    ) from e
+
+__all__ = ["SummaryWriter"]
