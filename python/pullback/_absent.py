@@ -29,7 +29,6 @@ REASONS: "dict[str, str]" = {
     "profiler": "use a profiler of Python's or of the system's, such as cProfile or perf",
     "utils.cpp_extension": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
     "utils.mobile_optimizer": "programs run where Python runs",
-    "utils.benchmark": "use timeit of the standard library",
     "distributions": "random numbers come from rand, randn, bernoulli, multinomial and Tensor.normal_",
     "masked": "use where() and masked_fill()",
     "_C": "it is the inside of PyTorch",
