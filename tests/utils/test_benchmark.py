@@ -72,7 +72,7 @@ def test_tables() -> None:
     table = Compare([measured("8", "eager", 2e-6), measured("8", "vmap", 1.5e-3), measured("64", "vmap", 3e-6)])
     table.extend_results([measured("8", "eager", 4e-6), measured("8", "eager", 1e-6, 4)])
     table.highlight_warnings()
-    rows = ["f          eager    vmap", "1 thread", "  8         !3.0  1500.0", "  64                3.0"]
+    rows = ["f          eager    vmap", "1 thread", "  8         !3.0  1500.0", "  64                 3.0"]
     rows += ["4 threads", "  8          1.0", "Times are in microseconds (us)."]
     assert str(table).split("\n") == rows
     table.trim_significant_figures()
