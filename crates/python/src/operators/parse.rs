@@ -105,8 +105,8 @@ impl Bindable {
     /// As for [`Bindable::parse`].
     #[cold]
     unsafe fn place_factors(&self, args: *const *mut ffi::PyObject, n: usize, skip: usize, slots: &mut Slots) -> bool {
-        let mut factors = (self.positional..self.entry.params.len())
-            .filter(|&j| self.entry.params[j].declared == Some(Factor::NAME));
+        let mut factors =
+            (self.positional..self.entry.params.len()).filter(|&j| self.entry.params[j].declared == Some(Factor::NAME));
         let mut operands = skip..self.positional;
         for k in 0..n {
             // SAFETY: args holds n live objects.
