@@ -2,7 +2,6 @@
 
 from ._comparison import assert_allclose, assert_close
 from ._creation import make_tensor
-from ._older import assert_allclose
 from .compliance import assert_composite_compliant
 from .functions import check_function, check_pure, check_vmap
 
