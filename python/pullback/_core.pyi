@@ -3328,7 +3328,7 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, generator: G
     pullback.int64
     """
 
-def randint_like(input: Tensor, low: builtins.int, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
+def randint_like(input: Tensor, low: builtins.int | None = None, high: builtins.int | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, memory_format: _memory_format | None = None, out: Tensor | None = None) -> Tensor:
     """Random integers in [low, high) with the shape of another tensor: `randint_like(x, high)` or
     `randint_like(x, low, high)`.
     """

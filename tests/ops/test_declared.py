@@ -294,6 +294,14 @@ def test_dtypes_to_compute_in(kind: str) -> None:
         refused(place, lambda _: pb.int32, RuntimeError, sentence)
 
 
+def test_factors() -> None:
+    """Numbers that scale an operand; what they do by position is in test_factors.py."""
+    places = declared("Factor")
+    assert {entry for entry, _, _ in places} >= {"add", "sub", "addmm", "addmv", "baddbmm"}
+    for place in places:
+        refused(place, lambda _: "two", TypeError, "argument '{name}' must be a number, not str$")
+
+
 def test_every_kind_has_a_test() -> None:
     """Each kind that the table names is named in this file."""
     text = Path(__file__).read_text()
