@@ -299,7 +299,7 @@ def test_factors() -> None:
     places = declared("Factor")
     assert {entry for entry, _, _ in places} >= {"add", "sub", "addmm", "addmv", "baddbmm"}
     for place in places:
-        refused(place, lambda _: "two", TypeError, "argument '{name}' must be a number, not str$")
+        refused(place, lambda _: "two", TypeError, "argument '{name}' must be Number, not str$")
 
 
 def test_every_kind_has_a_test() -> None:
