@@ -17,6 +17,7 @@ from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
+from . import distributions as distributions
 from . import fft as fft
 from . import func as func
 from . import functional as functional
@@ -30,6 +31,7 @@ from . import nn as nn
 from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
+from . import overrides as overrides
 from . import profiler as profiler
 from . import random as random
 from . import return_types as return_types
@@ -337,6 +339,7 @@ __all__ = [
     "digamma",
     "dist",
     "distributed",
+    "distributions",
     "div",
     "divide",
     "dot",
@@ -560,6 +563,7 @@ __all__ = [
     "ops",
     "optim",
     "outer",
+    "overrides",
     "pairwise_distance",
     "permute",
     "pi",

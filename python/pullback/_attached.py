@@ -102,11 +102,6 @@ def to_dense(self: Tensor, dtype: "Any" = None) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
-_NO_KIND = ("is_mps", "is_xpu", "is_xla", "is_mkldnn", "is_ipu", "is_vulkan", "is_mtia", "is_maia", "is_sparse_csr")
-for _name in _NO_KIND:
-    setattr(Tensor, _name, property(lambda self: False, doc="False: tensors are dense, and on the CPU."))
-
-
 def _numpy_dtype(self: "Any") -> "Any":
     """The dtype of NumPy with the same numbers, which `numpy.dtype(x.dtype)` gives; bfloat16 has none."""
     import numpy

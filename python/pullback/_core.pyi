@@ -610,6 +610,14 @@ class Tensor:
         """The node of the operator that gave this tensor, or None, as `grad_fn`."""
     def _is_view(self) -> builtins.bool:
         """Whether this is a view of another tensor."""
+    @builtins.staticmethod
+    def _make_subclass(cls: Any, data: Any, require_grad: Any = False) -> Any:
+        """An object of the class `cls` that shows the elements of `data`, without its history."""
+    @builtins.staticmethod
+    def _make_wrapper_subclass(*args: Any, **kwargs: Any) -> Any:
+        """An object of the class `cls` that has sizes and no data, for a class that answers every operator by
+        `__torch_function__`.
+        """
     def _repr_html_(self) -> builtins.str | None:
         """A table of the numbers for notebooks, if there are few."""
     def _swap(self, /, other: Any) -> Any:
@@ -1078,25 +1086,25 @@ class Tensor:
         """Whether the tensor was made in inference mode."""
     @builtins.property
     def is_ipu(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_leaf(self) -> builtins.bool:
         """Whether this tensor was made by the user and not by a recorded operator."""
     @builtins.property
     def is_maia(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_meta(self) -> builtins.bool:
         """Whether the tensor has no data: its device is `meta`."""
     @builtins.property
     def is_mkldnn(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_mps(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_mtia(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     def is_neg(self, /) -> builtins.bool:
         """False: negation is never delayed."""
     @builtins.property
@@ -1122,16 +1130,16 @@ class Tensor:
         """False."""
     @builtins.property
     def is_sparse_csr(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_vulkan(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_xla(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     @builtins.property
     def is_xpu(self) -> builtins.bool:
-        """False: tensors are dense, and on the CPU."""
+        """False."""
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether elements are close: `|input - other| <= atol + rtol * |other|`. Equal infinities are close; NaN is close to
         NaN with `equal_nan`.
@@ -2173,6 +2181,8 @@ def return_type_names() -> builtins.list[builtins.str]: ...
 def operator_table() -> builtins.list[builtins.dict[builtins.str, Any]]: ...
 
 linalg: Any
+
+overrides: Any
 
 autograd: Any
 

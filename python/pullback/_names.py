@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 SUBMODULES = (
-    *"accelerator amp as_torch autograd backends compiler cpu cuda distributed fft func functional functorch".split(),
-    *"jit library linalg mps multiprocessing nn onnx ops optim profiler random return_types serialization".split(),
-    *"special testing types utils version xpu".split(),
+    *"accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions fft func".split(),
+    *"functional functorch jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
+    *"random return_types serialization special testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
 _HOMES = {
@@ -41,7 +41,7 @@ _HOMES = {
     "serialization": "load save",
 }
 CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
-_load = lazily("pullback", SUBMODULES, CONTENTS)
+_load = lazily("pullback", (*SUBMODULES, "_C"), CONTENTS)
 # The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"members", "bool", "float", "int"}
 

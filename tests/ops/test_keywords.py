@@ -339,6 +339,7 @@ THROWN_AWAY = {
     "context": "of NumPy's protocol",
     "return_scalar": "of NumPy's protocol: results are tensors",
     "owner": "of Python's protocol of descriptors",
+    "types": "of the protocol of __torch_function__",
     **dict.fromkeys(
         ("serialized_type_name", "to_dumpable_context", "from_dumpable_context"), "for PyTorch's exported programs"
     ),

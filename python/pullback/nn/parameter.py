@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import Tensor, empty
+from .. import Tensor, _core, empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ __all__ = [
 ]
 
 
+_door: Any = _core
+
+
 class _MarkedType(type(Tensor)):  # type: ignore[misc]
     """The class of a class whose instances are also tensors of other classes that carry a mark."""
 
@@ -28,16 +31,11 @@ class _MarkedType(type(Tensor)):  # type: ignore[misc]
         mark = cls.__dict__.get("_mark")
         return mark is not None and isinstance(instance, Tensor) and getattr(instance, mark, False) is True
 
-
-class _Blank(Tensor):
-    """What `as_subclass` makes of a tensor before it gets its class: making one of these calls no `__new__` of
-    Python."""
-
-
-def _of_class(data: Tensor, cls: type) -> Any:
-    out = data.as_subclass(_Blank)
-    out.__class__ = cls
-    return out
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if name == "__torch_function__" and cls is Parameter:
+            # From now on they are asked, as other subclasses are.
+            _door._pass_unasked(None)
+        super().__setattr__(name, value)
 
 
 class Parameter(Tensor, metaclass=_MarkedType):
@@ -61,7 +59,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
     """
 
     # Operators on parameters are those on tensors.
-    __torch_function__: Any = None
+    __torch_function__: Any = _core.overrides._disabled_torch_function_impl
     _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
@@ -71,13 +69,13 @@ class Parameter(Tensor, metaclass=_MarkedType):
             raise TypeError(f"Parameter(): argument 'data' must be Tensor, got {type(data).__name__}")
         kind = type(data)
         if kind is Tensor or kind is Parameter or issubclass(kind, cls):
-            made: Parameter = _of_class(data.detach(), cls)
+            made: Parameter = data.detach().as_subclass(cls)
             if requires_grad:
                 made.requires_grad_()
             return made
         marked: Any = data.detach().requires_grad_(requires_grad)
         if type(marked) is not kind:
-            marked = _of_class(marked, kind)
+            marked = marked.as_subclass(kind)
         marked._is_param = True
         kept: Parameter = marked
         return kept
@@ -98,6 +96,10 @@ class Parameter(Tensor, metaclass=_MarkedType):
 
     def __reduce_ex__(self, proto: Any) -> Any:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad, dict(self.__dict__))
+
+
+# They have no say, so that they pass as plain tensors do.
+_door._pass_unasked(Parameter)
 
 
 def _rebuild_parameter(
@@ -227,7 +229,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         data = empty(0, device=device, dtype=dtype)
-        made: UninitializedParameter = _of_class(data, cls)
+        made: UninitializedParameter = data.as_subclass(cls)
         return made.requires_grad_(requires_grad)
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -250,7 +252,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        made: Any = _of_class(empty(0, device=device, dtype=dtype), cls)
+        made: Any = empty(0, device=device, dtype=dtype).as_subclass(cls)
         made.persistent = persistent
         out: UninitializedBuffer = made.requires_grad_(requires_grad)
         return out

@@ -1,10 +1,9 @@
 //! Whether tapes record: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`, as context managers and
 //! decorators.
 
-use crate::door::callable;
 use crate::door::descriptors::Out;
+use crate::door::{callable, overrides};
 use crate::function;
-use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pullback::core::level;
 use pullback::core::node::locked;
@@ -178,9 +177,8 @@ fn is_inference_mode_enabled() -> bool {
 
 /// Whether a tensor was made in inference mode.
 #[pyfunction]
-fn is_inference<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
-    callable::asked_with(input.py(), "is_inference", &[input.as_any()], None, || Ok([]))
-        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().is_inference()).to_owned().into_any()))
+fn is_inference<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_of(input, "is_inference", crate::tensor::PyTensor::is_inference)
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -192,5 +190,5 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     m.add_function(wrap_pyfunction!(is_grad_enabled, m)?)?;
     m.add_function(wrap_pyfunction!(is_inference_mode_enabled, m)?)?;
-    Ok(m.add_function(wrap_pyfunction!(is_inference, m)?)?)
+    overrides::add_asking(m, wrap_pyfunction!(is_inference, m)?)
 }

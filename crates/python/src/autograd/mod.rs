@@ -11,9 +11,9 @@ pub mod saving;
 use crate::autograd::hooks::Removable;
 use crate::data::export;
 use crate::descriptors;
-use crate::door::callable;
 use crate::door::descriptors;
 use crate::door::descriptors::{Arg, Slf};
+use crate::door::{callable, overrides};
 use crate::function;
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -28,7 +28,7 @@ use pullback::skin::{history, tape, write};
 use pullback::transforms::backward::Options;
 use pyo3::exceptions::{PyFutureWarning, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
 use crate::tensor::history::{grad_box, retain};
 pub use crate::tensor::history::{gradient, is_required, retain_leaf, set_requires_grad};
@@ -161,6 +161,34 @@ fn backward_of<'py>(
     Ok(py.None().into_bound(py))
 }
 
+/// What somebody else answers to `grad`, who is shown the outputs and inputs as tuples.
+#[inline(always)]
+fn asked_of_sequences<'py, const N: usize>(
+    outputs: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    options: impl FnOnce() -> PyResult<[(&'static str, Bound<'py, PyAny>); N]>,
+) -> Option<PyResult<Bound<'py, PyAny>>> {
+    let py = outputs.py();
+    if !callable::is_asked(py, &[outputs, inputs]) {
+        return None;
+    }
+    match sequence(outputs).and_then(|o| Ok((o, sequence(inputs)?))) {
+        Ok((outputs, inputs)) => callable::asked_with(py, "autograd.grad", &[&outputs, &inputs], None, options),
+        Err(e) => Some(Err(e)),
+    }
+}
+
+/// What a class is shown of one object or a list of some: a tuple.
+#[cold]
+fn sequence<'py>(o: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let tuple = match o.cast::<PyList>() {
+        Ok(list) => list.to_tuple(),
+        Err(_) if o.is_instance_of::<PyTuple>() => return Ok(o.clone()),
+        Err(_) => PyTuple::new(o.py(), [o])?,
+    };
+    Ok(tuple.into_any())
+}
+
 fn or_none<'py>(py: Python<'py>, given: Option<&Bound<'py, PyAny>>) -> Bound<'py, PyAny> {
     given.map_or_else(|| py.None().into_bound(py), Bound::clone)
 }
@@ -207,7 +235,7 @@ fn grad<'py>(
             ("materialize_grads", choice(py, Some(materialize_grads))),
         ])
     };
-    if let Some(out) = callable::asked_with(py, "autograd.grad", &[outputs, inputs], None, given) {
+    if let Some(out) = asked_of_sequences(outputs, inputs, given) {
         return out;
     }
     if materialize_grads && allow_unused == Some(false) {
@@ -455,7 +483,7 @@ fn callable(f: Arg<'_, '_>, op: &str) -> PyResult<Py<PyAny>> {
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let autograd = crate::types::submodule(m, "autograd")?;
-    autograd.add_function(wrap_pyfunction!(backward_of, &autograd)?)?;
-    autograd.add_function(wrap_pyfunction!(grad, &autograd)?)?;
+    overrides::add_asking(&autograd, wrap_pyfunction!(backward_of, &autograd)?)?;
+    overrides::add_asking(&autograd, wrap_pyfunction!(grad, &autograd)?)?;
     Ok(())
 }

@@ -139,6 +139,8 @@ pub fn construct(args: &Bound<'_, PyTuple>, kwargs: Option<Any<'_, '_>>) -> PyRe
         zeros(Shape::new(&[0]))?
     } else if let Some(sizes) = sizes_of(args)? {
         zeros(sizes.into())?
+    } else if let Ok(t) = args.get_item(0)?.cast::<PyTensor>() {
+        return tensor::views::alias(t);
     } else if let Some(t) = marshal::tensor(&args.get_item(0)?) {
         t
     } else {

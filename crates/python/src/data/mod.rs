@@ -10,6 +10,7 @@ pub mod nested;
 pub mod sequences;
 
 use crate::data::foreign::Foreign;
+use crate::door::callable;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
@@ -149,6 +150,11 @@ fn tensor_<'py>(
     requires_grad: bool,
     pin_memory: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let given =
+        || Ok([("dtype", none(data, dtype)), ("device", none(data, device)), requires(data.py(), requires_grad)]);
+    if let Some(out) = callable::asked_to_make(data.py(), "tensor", &[data], given) {
+        return out;
+    }
     if pin_memory {
         crate::types::options::check(
             "tensor",
@@ -160,10 +166,21 @@ fn tensor_<'py>(
     o.finish(data.py(), from_data("tensor", data, o.dtype)?)
 }
 
+fn none<'py>(like: Any<'_, 'py>, given: Option<Any<'_, 'py>>) -> Bound<'py, PyAny> {
+    given.map_or_else(|| like.py().None().into_bound(like.py()), Bound::clone)
+}
+
+fn requires(py: Python<'_>, requires_grad: bool) -> (&'static str, Bound<'_, PyAny>) {
+    ("requires_grad", PyBool::new(py, requires_grad).to_owned().into_any())
+}
+
 /// A tensor over the memory of a NumPy array: writes go both ways.
 #[pyfunction]
 #[pyo3(signature = (ndarray, /))]
 fn from_numpy<'py>(ndarray: Any<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    if let Some(out) = callable::asked_to_make(ndarray.py(), "from_numpy", &[ndarray], || Ok([])) {
+        return out;
+    }
     // Asked of the class first: an array makes a new dict whenever it is asked itself.
     let name = intern!(ndarray.py(), "__array_interface__");
     if !has_buffer(ndarray) || !(ndarray.get_type().hasattr(name)? || ndarray.hasattr(name)?) {
@@ -180,6 +197,10 @@ fn as_tensor<'py>(
     dtype: Option<Any<'_, 'py>>,
     device: Option<Any<'_, 'py>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let given = || Ok([("dtype", none(data, dtype)), ("device", none(data, device))]);
+    if let Some(out) = callable::asked_to_make(data.py(), "as_tensor", &[data], given) {
+        return out;
+    }
     convert_sharing("as_tensor", data, Options::of("as_tensor", dtype, device, false)?, None)
 }
 
@@ -193,6 +214,14 @@ fn asarray<'py>(
     copy: Option<bool>,
     requires_grad: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let py = obj.py();
+    let given = || {
+        let copy = copy.map_or_else(|| py.None().into_bound(py), |c| PyBool::new(py, c).to_owned().into_any());
+        Ok([("dtype", none(obj, dtype)), ("device", none(obj, device)), ("copy", copy), requires(py, requires_grad)])
+    };
+    if let Some(out) = callable::asked_to_make(py, "asarray", &[obj], given) {
+        return out;
+    }
     convert_sharing("asarray", obj, Options::of("asarray", dtype, device, requires_grad)?, copy)
 }
 
@@ -239,6 +268,13 @@ fn frombuffer<'py>(
     requires_grad: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = buffer.py();
+    let given = || {
+        let (count, offset) = (count.into_pyobject(py)?.into_any(), offset.into_pyobject(py)?.into_any());
+        Ok([("dtype", dtype.clone()), ("count", count), ("offset", offset), requires(py, requires_grad)])
+    };
+    if let Some(out) = callable::asked_to_make(py, "frombuffer", &[buffer], given) {
+        return out;
+    }
     let o = Options::of("frombuffer", Some(dtype), None, requires_grad)?;
     let d = o.dtype.unwrap_or(DType::U8);
     let bytes = py.import("builtins")?.getattr("memoryview")?.call1((buffer,))?.call_method1("cast", ("B",))?;

@@ -1,5 +1,6 @@
 //! Structures of arguments and results, with a short way for single tensors.
 
+use crate::door::{callable, overrides};
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -10,7 +11,8 @@ use pullback::rules::basis;
 use pullback::transforms::run::Open;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyComplex, PyFloat, PyInt};
+use pyo3::types::{PyComplex, PyFloat, PyInt, PyType};
+use std::sync::Arc;
 
 /// The value of a tensor object.
 #[inline]
@@ -65,6 +67,14 @@ pub fn object(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyAny>> {
 pub enum Tree {
     Single,
     Structure(TreeSpec),
+    /// With leaves of classes that answer calls, or keep their class: tensors in their place are of these.
+    Classed(Arc<Classed>),
+}
+
+/// A structure, and the classes of its leaves where they matter.
+pub struct Classed {
+    tree: Tree,
+    classes: Vec<Option<Py<PyType>>>,
 }
 
 impl Tree {
@@ -76,11 +86,37 @@ impl Tree {
     ) -> PyResult<Tree> {
         if tensor::is_tensor(obj) {
             visit(obj)?;
-            return Ok(Tree::Single);
+            return Ok(Tree::Single.with_classes(std::slice::from_ref(obj)));
         }
         let (leaves, spec) = pytree::flatten(obj)?;
         leaves.iter().try_for_each(visit)?;
-        Ok(Tree::Structure(spec))
+        Ok(Tree::Structure(spec).with_classes(&leaves))
+    }
+
+    /// The structure with the classes of these leaves, if one of them matters.
+    #[inline]
+    fn with_classes(self, leaves: &[Bound<'_, PyAny>]) -> Tree {
+        if callable::is_ordinary(leaves.iter().map(Bound::as_ptr)) { self } else { self.classed(leaves) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn classed(self, leaves: &[Bound<'_, PyAny>]) -> Tree {
+        let says = |o: &Bound<'_, PyAny>| tensor::is_tensor(o) && overrides::has_say(o.py(), o.get_type_ptr());
+        if !leaves.iter().any(says) {
+            return self;
+        }
+        let classes = leaves.iter().map(|o| says(o).then(|| o.get_type().unbind())).collect();
+        Tree::Classed(Arc::new(Classed { tree: self, classes }))
+    }
+
+    /// Whether it is a tensor alone.
+    pub fn is_single(&self) -> bool {
+        match self {
+            Tree::Single => true,
+            Tree::Structure(_) => false,
+            Tree::Classed(c) => c.tree.is_single(),
+        }
     }
 
     pub fn leaves<'py>(obj: &Bound<'py, PyAny>) -> PyResult<(Leaves<'py>, Tree)> {
@@ -108,6 +144,10 @@ impl Tree {
                 let leaves: PyResult<Leaves<'py>> = tensors.take(spec.num_leaves()).map(|t| object(py, t)).collect();
                 spec.unflatten(py, leaves?)
             }
+            Tree::Classed(c) => {
+                let leaves: PyResult<Leaves<'py>> = tensors.take(c.tree.len()).map(|t| object(py, t)).collect();
+                self.of_objects(py, leaves?)
+            }
         }
     }
 
@@ -119,6 +159,7 @@ impl Tree {
         match (self, leaves.into_iter()) {
             (Tree::Single, mut leaves) => Ok(leaves.next().ok_or_else(|| PyValueError::new_err("too few leaves"))?),
             (Tree::Structure(spec), leaves) => spec.unflatten(py, leaves),
+            (Tree::Classed(c), leaves) => c.of_objects(py, leaves.collect()),
         }
     }
 
@@ -126,6 +167,7 @@ impl Tree {
         match self {
             Tree::Single => 1,
             Tree::Structure(spec) => spec.num_leaves(),
+            Tree::Classed(c) => c.classes.len(),
         }
     }
 
@@ -133,6 +175,7 @@ impl Tree {
         match self {
             Tree::Single => TreeSpec::Leaf,
             Tree::Structure(spec) => spec.clone(),
+            Tree::Classed(c) => c.tree.spec(),
         }
     }
 
@@ -146,6 +189,18 @@ impl Tree {
     /// For messages.
     pub fn describe(&self, py: Python<'_>) -> PyResult<String> {
         self.spec().describe(py)
+    }
+}
+
+impl Classed {
+    /// The tree of this structure with these leaves, of which tensors become objects of its classes.
+    fn of_objects<'py>(&self, py: Python<'py>, leaves: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        let of_class = |(leaf, class): (Bound<'py, PyAny>, &Option<Py<PyType>>)| match class {
+            Some(class) => overrides::as_class(leaf, class.bind(py)),
+            None => Ok(leaf),
+        };
+        let leaves = leaves.into_iter().zip(&self.classes).map(of_class).collect::<PyResult<Vec<_>>>()?;
+        self.tree.of_objects(py, leaves)
     }
 }
 

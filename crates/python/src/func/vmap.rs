@@ -264,9 +264,9 @@ impl Vmap {
     fn lower<'py>(&self, t: &Transform, batch: &Batch, out: &Bound<'py, PyAny>) -> PyResult<(Outs<'py>, Tree)> {
         let py = out.py();
         let (leaves, tree) = Tree::leaves(out)?;
-        let dims: Option<Leaves<'py>> = match (&self.out_dims, &tree) {
+        let dims: Option<Leaves<'py>> = match (&self.out_dims, tree.is_single()) {
             (Dims::Int(_), _) => None,
-            (Dims::Tree(dims), Tree::Single) => match dims.bind(py).cast::<PyTuple>() {
+            (Dims::Tree(dims), true) => match dims.bind(py).cast::<PyTuple>() {
                 Ok(dims) if dims.len() == 1 => Some(std::iter::once(dims.get_item(0)?).collect()),
                 _ => Some(self.out_dims_of(t, dims.bind(py), &tree)?),
             },

@@ -9,6 +9,7 @@ use super::outputs::{Parsed, Structure, TENSOR, pair};
 use super::saved::{Classic, SavedPlace, Sorter};
 use super::written::Written;
 use super::{Objects, optional, reach};
+use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
 use crate::process::gil;
 use crate::tensor;
@@ -186,7 +187,8 @@ impl Call {
         for v in outs {
             objects.push(match shown.next() {
                 Some(o) if is_object_of(py, &o, v) => o.into_bound(py),
-                _ => tensor::wrap(py, v.clone())?.into_any(),
+                Some(o) => overrides::wrap_like(o.bind(py), v.clone())?,
+                None => tensor::wrap(py, v.clone())?.into_any(),
             });
         }
         for &(index, out) in &run.dirty {

@@ -3,6 +3,7 @@
 use super::ctx::Needs;
 use super::methods::Methods;
 use super::{Objects, as_list, optional, value_of};
+use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
@@ -113,7 +114,7 @@ impl Inputs {
             out.push(match leaf {
                 Leaf::Other(o) => o.bind(py).clone(),
                 Leaf::Tensor { index, object, value } if own && value.same(&values[*index]) => object.bind(py).clone(),
-                Leaf::Tensor { index, .. } => tensor::wrap(py, values[*index].clone())?.into_any(),
+                Leaf::Tensor { index, object, .. } => overrides::wrap_like(object.bind(py), values[*index].clone())?,
             });
         }
         Ok(out)

@@ -179,6 +179,33 @@ descriptors! { METHODS, ATTRIBUTES:
     get is_sparse(slf) { truth(slf.py(), false) }
     ~
     /// False.
+    get is_mps(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_xpu(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_xla(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_mkldnn(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_ipu(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_vulkan(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_mtia(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_maia(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
+    get is_sparse_csr(slf) { truth(slf.py(), false) }
+    ~
+    /// False.
     get is_quantized(slf) { truth(slf.py(), false) }
     ~
     /// False: members of a batch have one shape.

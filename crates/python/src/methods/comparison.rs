@@ -2,8 +2,8 @@
 
 use crate::data::marshal;
 use crate::descriptors;
-use crate::door::callable;
 use crate::door::descriptors::{Arg, Out};
+use crate::door::{callable, overrides};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
@@ -121,7 +121,7 @@ descriptors! { METHODS, ATTRIBUTES:
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    m.add_function(wrap_pyfunction!(allclose_function, m)?)?;
-    m.add_function(wrap_pyfunction!(is_nonzero_function, m)?)?;
-    Ok(m.add_function(wrap_pyfunction!(equal_function, m)?)?)
+    overrides::add_asking(m, wrap_pyfunction!(allclose_function, m)?)?;
+    overrides::add_asking(m, wrap_pyfunction!(is_nonzero_function, m)?)?;
+    overrides::add_asking(m, wrap_pyfunction!(equal_function, m)?)
 }

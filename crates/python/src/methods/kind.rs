@@ -1,12 +1,10 @@
 //! What an object is.
 
-use crate::door::callable;
+use crate::door::{callable, overrides};
 use crate::methods::storage::Storage;
 use crate::tensor;
-use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
 
 /// Whether an object is a tensor.
 ///
@@ -34,9 +32,8 @@ fn is_storage(obj: &Bound<'_, PyAny>) -> bool {
 /// >>> pullback.is_floating_point(pullback.arange(2))
 /// False
 #[pyfunction]
-fn is_floating_point<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
-    callable::asked_with(input.py(), "is_floating_point", &[input.as_any()], None, || Ok([]))
-        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().value().dtype().is_float()).to_owned().into_any()))
+fn is_floating_point<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_of(input, "is_floating_point", |t| t.value().dtype().is_float())
 }
 
 /// Whether a tensor's dtype is one of complex numbers.
@@ -45,14 +42,13 @@ fn is_floating_point<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, P
 /// >>> pullback.is_complex(pullback.ones(2))
 /// False
 #[pyfunction]
-fn is_complex<'py>(input: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
-    callable::asked_with(input.py(), "is_complex", &[input.as_any()], None, || Ok([]))
-        .unwrap_or_else(|| Ok(PyBool::new(input.py(), input.get().value().dtype().is_complex()).to_owned().into_any()))
+fn is_complex<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    callable::asked_of(input, "is_complex", |t| t.value().dtype().is_complex())
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(is_tensor, m)?)?;
     m.add_function(wrap_pyfunction!(is_storage, m)?)?;
-    m.add_function(wrap_pyfunction!(is_floating_point, m)?)?;
-    Ok(m.add_function(wrap_pyfunction!(is_complex, m)?)?)
+    overrides::add_asking(m, wrap_pyfunction!(is_floating_point, m)?)?;
+    overrides::add_asking(m, wrap_pyfunction!(is_complex, m)?)
 }

@@ -20,6 +20,7 @@ use pyo3::prelude::*;
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let class = m.py().get_type::<PyTensor>();
     door::callable::open(&class);
+    door::overrides::open(&class)?;
     for (methods, attributes) in [
         (pickle::METHODS, pickle::ATTRIBUTES),
         (attributes::METHODS, attributes::ATTRIBUTES),

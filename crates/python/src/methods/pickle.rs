@@ -89,7 +89,7 @@ const PIECE: usize = 64 << 20;
 /// A tensor from its bytes: what unpickling calls.
 #[pyfunction]
 fn _rebuild_tensor<'py>(
-    class: &Bound<'py, PyAny>,
+    class: &Bound<'py, PyType>,
     bytes: &Bound<'py, PyBytes>,
     dtype: &str,
     shape: Vec<usize>,
@@ -98,6 +98,9 @@ fn _rebuild_tensor<'py>(
     let Some(dtype) = DType::from_name(dtype) else {
         return Err(PyValueError::new_err(short!("unpickling: no dtype is named '{dtype}'")).into());
     };
+    if !class.is_subclass_of::<PyTensor>()? {
+        return Err(PyValueError::new_err(short!("unpickling: {} is no class of tensors", brief(class)?)).into());
+    }
     let array = Array::from_bytes(dtype, Shape::from(shape), bytes.as_bytes())?;
     let out = tensor::wrap_as(class, array.into())?;
     if requires_grad {
@@ -108,16 +111,25 @@ fn _rebuild_tensor<'py>(
 
 /// A new object of the class of `like` for a cell.
 fn object_like<'py>(like: Slf<'_, 'py>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
-    object_of(like, &like.get_type(), cell)
+    tensor::wrap_cell_as(&like.get_type(), like, cell)
 }
 
-/// A new object of a class for a cell that shares the elements of `like`.
-fn object_of<'py>(like: Slf<'_, 'py>, class: &Bound<'py, PyType>, cell: Arc<Cell>) -> PyResult<Bound<'py, PyTensor>> {
-    if class.as_ptr() == tensor::type_object().cast() {
-        return tensor::wrap_cell(like, cell);
+/// An object of a class that shows the elements of `data`, without its history: `Tensor._make_subclass`.
+pub fn of_class<'py>(
+    class: &Bound<'py, PyType>,
+    data: Slf<'_, 'py>,
+    requires_grad: bool,
+) -> PyResult<Bound<'py, PyTensor>> {
+    if !class.is_subclass_of::<PyTensor>()? {
+        let got = brief(class)?;
+        return Err(
+            Error::type_(format!("_make_subclass(): argument 'cls' must be a subclass of Tensor, got {got}")).into()
+        );
     }
-    let out = class.call_method1("__new__", (class,))?.cast_into::<PyTensor>()?;
-    out.get().refer(cell);
+    let out = tensor::wrap_cell_as(class, data, data.get().cell().detached()?)?;
+    if requires_grad {
+        autograd::set_requires_grad(&out, true)?;
+    }
     Ok(out)
 }
 
@@ -173,7 +185,7 @@ pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
     // Only a cell can have others beside it that show the same elements.
     let out = match slf.get().shared_cell() {
         Some(cell) => object_like(slf, with_copies(memo, |copies| cell.deep_copy(copies))?)?,
-        None => tensor::wrap_as(slf.get_type().as_any(), deep_copy(&value)?)?,
+        None => tensor::wrap_as(&slf.get_type(), deep_copy(&value)?)?,
     };
     if !follows && autograd::requires_grad(&value) {
         autograd::set_requires_grad(&out, true)?;
@@ -201,7 +213,7 @@ descriptors! { METHODS, ATTRIBUTES:
     fn as_subclass(slf, cls) {
         let class = cls.as_ref().and_then(|c| c.cast::<PyType>().ok());
         match class.filter(|c| c.is_subclass_of::<PyTensor>().unwrap_or(false)) {
-            Some(class) => Ok(object_of(slf, &class.to_owned(), slf.get().cell())?.into_any()),
+            Some(class) => Ok(tensor::wrap_cell_as(&class, slf, slf.get().cell())?.into_any()),
             None => {
                 let got = cls.map_or_else(|| Ok("None".into()), |c| brief(&c))?;
                 Err(Error::type_(format!("as_subclass(): argument 'cls' must be a subclass of Tensor, got {got}")).into())

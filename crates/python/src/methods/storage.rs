@@ -1,9 +1,9 @@
 //! The memory behind a tensor: its storage, and the tensor that it is a view of.
 
 use crate::descriptors;
-use crate::door::callable;
 use crate::door::descriptors;
 use crate::door::descriptors::{Arg, Out, Slf};
+use crate::door::{callable, overrides};
 use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
@@ -229,22 +229,26 @@ pub fn strided<'py>(
 #[pyfunction]
 #[pyo3(name = "as_strided", signature = (input, size, stride, storage_offset=None))]
 fn as_strided_function<'py>(
-    input: &Bound<'py, PyTensor>,
+    input: &Bound<'py, PyAny>,
     size: &Bound<'py, PyAny>,
     stride: &Bound<'py, PyAny>,
     storage_offset: Option<&Bound<'py, PyAny>>,
 ) -> Out<'py> {
     let py = input.py();
     let offset = || Ok([("storage_offset", storage_offset.map_or_else(|| py.None().into_bound(py), Bound::clone))]);
-    if let Some(out) = callable::asked_with(py, "as_strided", &[input.as_any(), size, stride], None, offset) {
+    if let Some(out) = callable::asked_with(py, "as_strided", &[input, size, stride], None, offset) {
         return out;
     }
+    let Ok(input) = input.cast::<PyTensor>() else {
+        let got = class::type_name(input);
+        return Err(Error::type_(format!("as_strided(): argument 'input' must be Tensor, got {got}")).into());
+    };
     strided_view(input, Some(size.as_borrowed()), Some(stride.as_borrowed()), storage_offset.map(|o| o.as_borrowed()))
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Storage>()?;
-    m.add_function(wrap_pyfunction!(as_strided_function, m)?)?;
+    overrides::add_asking(m, wrap_pyfunction!(as_strided_function, m)?)?;
     crate::methods::resize::register(m)?;
     descriptors::install(&m.py().get_type::<PyTensor>(), METHODS, ATTRIBUTES)
 }

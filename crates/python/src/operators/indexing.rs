@@ -2,6 +2,7 @@
 
 use crate::data::marshal;
 use crate::door::descriptors::{Out, Slf};
+use crate::door::overrides;
 use crate::process::gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
@@ -77,6 +78,12 @@ pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
         host::turn(i)?;
         tensor::views::index(slf, vec![IndexItem::Int(i as i64)])
     };
-    let rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
+    let mut rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
+    // An iterator is no tensor that the door could make an object of the class.
+    let class = slf.get_type();
+    if overrides::has_say(py, class.as_type_ptr()) {
+        let of_class = |t: Bound<'py, PyAny>| Ok(tensor::as_class(t.cast_into()?, &class)?.into_any());
+        rows = rows.into_iter().map(of_class).collect::<PyResult<_>>()?;
+    }
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())
 }

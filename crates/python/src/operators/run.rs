@@ -312,11 +312,10 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
         let e = b.entry;
         assert!(e.params.len() <= MAX_PARAMS, "{}: too many parameters", e.name);
         if e.flags.has(Flags::INPLACE_FUNCTION) {
-            for name in method_names(e) {
-                let name = format!("{name}_");
-                let f = function(m, "pullback", e, &name, INPLACE_FUNCTIONS[i / 16][i % 16])?;
-                functions.set_item(name, f)?;
-            }
+            let names = method_names(e);
+            let name = format!("{}_", names.first().copied().unwrap_or(e.name));
+            let f = function(m, "pullback", e, &name, INPLACE_FUNCTIONS[i / 16][i % 16])?;
+            names.iter().try_for_each(|name| functions.set_item(format!("{name}_"), &f))?;
         }
         if e.is_function() {
             let module = e.name.rsplit_once('.').map_or("pullback".into(), |(path, _)| format!("pullback.{path}"));
@@ -326,15 +325,10 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
             }
         }
         if e.flags.has(Flags::METHOD) {
-            for name in method_names(e) {
-                add_method(py, &class, e, name, METHODS[i / 16][i % 16])?;
-            }
+            add_methods(py, &class, e, "", METHODS[i / 16][i % 16])?;
         }
         if e.flags.has(Flags::INPLACE) {
-            for name in method_names(e) {
-                let method = format!("{name}_");
-                add_method(py, &class, e, &method, INPLACES[i / 16][i % 16])?;
-            }
+            add_methods(py, &class, e, "_", INPLACES[i / 16][i % 16])?;
         }
         if e.flags.has(Flags::PROPERTY) {
             add_property(py, &class, e, METHODS[i / 16][i % 16])?;
@@ -381,14 +375,18 @@ fn descriptor<'py>(
     unsafe { Ok(Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), def))?) }
 }
 
-fn add_method(
+/// One method under all its names, as it is one function: a class that answers by the callable finds it by each of them.
+fn add_methods(
     py: Python<'_>,
     class: &Bound<'_, pyo3::types::PyType>,
-    e: &Entry,
-    name: &str,
+    e: &'static Entry,
+    end: &str,
     f: FastCall,
 ) -> PyResult<()> {
-    Ok(class.setattr(name, descriptor(py, class, e, name, f)?)?)
+    let names = method_names(e);
+    let name = format!("{}{end}", names.first().copied().unwrap_or(e.name));
+    let method = descriptor(py, class, e, &name, f)?;
+    Ok(names.iter().try_for_each(|name| class.setattr(format!("{name}{end}"), &method))?)
 }
 
 fn add_property(py: Python<'_>, class: &Bound<'_, pyo3::types::PyType>, e: &Entry, f: FastCall) -> PyResult<()> {

@@ -4,7 +4,7 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 
 use crate::data::{export, marshal, memory};
-use crate::door::callable::{self, Access, Callable};
+use crate::door::callable::{self, Access, Callable, Given};
 use crate::door::overrides;
 use crate::methods::{pickle, repr};
 use crate::operators::indexing;
@@ -24,7 +24,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyTuple, PyType};
 use std::ffi::c_int;
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
@@ -85,16 +85,27 @@ fn with_number<N: Copy + Send>(
     Ok(Some(gil::released(py, cost, &[a], move || f(Operand::Tensor(a), Operand::Number(scalar(n))))?))
 }
 
+/// What somebody else answers to an operator, by its public name and that of its slot.
+#[cold]
+#[inline(never)]
+fn operator<'py>(slf: Slf<'_, 'py>, other: Any<'_, 'py>, [name, slot]: [&'static str; 2]) -> Option<Out<'py>> {
+    let objects = [slf.as_ptr(), other.as_ptr()];
+    let callable = Callable { kind: Access::Operator, name };
+    callable::overridden_slot(slf.py(), callable, Given::all(&objects), Some(slot))
+}
+
 #[inline(always)]
 fn binary<'py>(
     slf: Slf<'_, 'py>,
     other: Any<'_, 'py>,
-    name: &'static str,
+    names: [&'static str; 2],
     cost: Cost,
     f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
 ) -> Out<'py> {
     let py = slf.py();
-    if let Some(out) = callable::asked(py, Access::Operator, name, &[slf.as_ptr(), other.as_ptr()]) {
+    if !callable::is_ordinary([slf.as_ptr(), other.as_ptr()])
+        && let Some(out) = operator(slf, other, names)
+    {
         return out;
     }
     match apply(slf, other, cost, f)? {
@@ -133,7 +144,8 @@ const fn inplace_name(slot: &'static str, title: &'static str) -> &'static str {
 /// An in-place slot gives its left operand back, whoever answered.
 #[cold]
 fn same_object(slf: Slf<'_, '_>, slot: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
-    if out.is(slf) {
+    let is_alias = |t: &PyTensor| std::sync::Arc::ptr_eq(&t.cell(), &slf.get().cell());
+    if out.is(slf) || tensor::cell(out).is_some_and(is_alias) {
         return Ok(());
     }
     Err(PyTypeError::new_err(short!(
@@ -201,10 +213,10 @@ macro_rules! slots {
         impl PyTensor {
             $(
                 fn $name<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, $public, Cost::$cost, |a, b| $f(a, b))
+                    binary(slf, other, [$public, stringify!($name)], Cost::$cost, |a, b| $f(a, b))
                 }
                 fn $reflected<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, $back, Cost::$cost, |a, b| $f(b, a))
+                    binary(slf, other, [$back, stringify!($reflected)], Cost::$cost, |a, b| $f(b, a))
                 }
                 fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
                     inplace(slf, other, inplace_name(stringify!($inplace), $title), $title, Cost::$cost, |a, b| $f(a, b))
@@ -241,10 +253,10 @@ slots! {
             self.clear();
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, "pow", Cost::Transcendental, arith::pow)
+            binary(slf, other, ["pow", "__pow__"], Cost::Transcendental, arith::pow)
         }
         fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, "__rpow__", Cost::Transcendental, |a, b| arith::pow(b, a))
+            binary(slf, other, ["__rpow__", "__rpow__"], Cost::Transcendental, |a, b| arith::pow(b, a))
         }
         fn __ipow__(slf: &Bound<'_, Self>, other: Any<'_, '_>, _modulo: Any<'_, '_>) -> PyResult<()> {
             inplace(slf, other, "pow_", "pow_", Cost::Transcendental, arith::pow)
@@ -263,12 +275,12 @@ slots! {
         }
         fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
             match op {
-                CompareOp::Eq => binary(slf, other, "__eq__", Cost::Cheap, |a, b| compare::eq(a, b)),
-                CompareOp::Ne => binary(slf, other, "ne", Cost::Cheap, |a, b| compare::ne(a, b)),
-                CompareOp::Lt => binary(slf, other, "lt", Cost::Cheap, |a, b| compare::lt(a, b)),
-                CompareOp::Le => binary(slf, other, "le", Cost::Cheap, |a, b| compare::le(a, b)),
-                CompareOp::Gt => binary(slf, other, "gt", Cost::Cheap, |a, b| compare::gt(a, b)),
-                CompareOp::Ge => binary(slf, other, "ge", Cost::Cheap, |a, b| compare::ge(a, b)),
+                CompareOp::Eq => binary(slf, other, ["__eq__", "__eq__"], Cost::Cheap, |a, b| compare::eq(a, b)),
+                CompareOp::Ne => binary(slf, other, ["ne", "__ne__"], Cost::Cheap, |a, b| compare::ne(a, b)),
+                CompareOp::Lt => binary(slf, other, ["lt", "__lt__"], Cost::Cheap, |a, b| compare::lt(a, b)),
+                CompareOp::Le => binary(slf, other, ["le", "__le__"], Cost::Cheap, |a, b| compare::le(a, b)),
+                CompareOp::Gt => binary(slf, other, ["gt", "__gt__"], Cost::Cheap, |a, b| compare::gt(a, b)),
+                CompareOp::Ge => binary(slf, other, ["ge", "__ge__"], Cost::Cheap, |a, b| compare::ge(a, b)),
             }
         }
         /// Tensors are keys by identity.
@@ -323,10 +335,9 @@ slots! {
             asked!(Slot "__repr__", slf);
             repr::repr(slf)
         }
-        fn __format__<'py>(slf: &Bound<'py, Self>, spec: &str) -> Out<'py> {
-            let text = PyString::new(slf.py(), spec);
-            asked!(Slot "__format__", slf, text);
-            repr::format(slf, spec)
+        fn __format__<'py>(slf: &Bound<'py, Self>, spec: Any<'_, 'py>) -> Out<'py> {
+            asked!(Slot "__format__", slf, spec);
+            repr::format(slf, spec.extract()?)
         }
         #[pyo3(signature = (dtype=None, copy=None))]
         fn __array__<'py>(slf: &Bound<'py, Self>, dtype: Option<Any<'_, 'py>>, copy: Option<bool>) -> Out<'py> {
@@ -380,6 +391,23 @@ slots! {
             kwargs: Option<&Bound<'py, PyDict>>,
         ) -> Out<'py> {
             overrides::default(class, func, types, args, kwargs)
+        }
+        /// An object of the class `cls` that shows the elements of `data`, without its history.
+        #[staticmethod]
+        #[pyo3(signature = (cls, data, require_grad=false))]
+        fn _make_subclass<'py>(
+            cls: &Bound<'py, PyType>,
+            data: &Bound<'py, PyTensor>,
+            require_grad: bool,
+        ) -> PyResult<Bound<'py, PyTensor>> {
+            pickle::of_class(cls, data, require_grad)
+        }
+        /// An object of the class `cls` that has sizes and no data, for a class that answers every operator by
+        /// `__torch_function__`.
+        #[staticmethod]
+        #[pyo3(signature = (*args, **kwargs))]
+        fn _make_wrapper_subclass<'py>(args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> Out<'py> {
+            Ok(args.py().import("pullback.overrides")?.getattr("_make_wrapper_subclass")?.call(args, kwargs)?)
         }
         fn __copy__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             asked!(Slot "__copy__", slf);

@@ -6,6 +6,7 @@ use crate::process::gil::Guarded;
 use crate::types::errors::PyResult;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
+use pyo3::types::PyType;
 use pyo3::{PyClass, PyClassInitializer, ffi};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
@@ -106,6 +107,27 @@ pub fn make<T: Pooled>(py: Python<'_>, contents: T) -> PyResult<Bound<'_, T>> {
     unsafe { T::class().make(py, contents) }
 }
 
+/// A new object of a subclass, which is not asked: none of its methods runs.
+pub fn make_as<'py, T: Pooled>(class: &Bound<'py, PyType>, contents: T) -> PyResult<Bound<'py, T>> {
+    let (py, known, class) = (class.py(), T::class(), class.as_type_ptr());
+    if class == known.object.load(Relaxed) {
+        return make(py, contents);
+    }
+    // SAFETY: a subclass has the contents of its base where that has them; a new object is zeroed, and the collector sees
+    // it when all is there.
+    unsafe {
+        let alloc = (*class).tp_alloc.unwrap_or(ffi::PyType_GenericAlloc);
+        let new = alloc(class, 0);
+        if new.is_null() {
+            return Err(PyErr::fetch(py).into());
+        }
+        ffi::PyObject_GC_UnTrack(new.cast());
+        new.byte_add(known.contents.load(Relaxed)).cast::<T>().write(contents);
+        ffi::PyObject_GC_Track(new.cast());
+        Ok(Bound::from_owned_ptr(py, new).cast_into_unchecked())
+    }
+}
+
 /// A new object of a class with a dict.
 ///
 /// CPython 3.11 and 3.12 make the dict while the object's fields are still zero, and pyo3 writes them after that: if a
@@ -139,6 +161,11 @@ pub fn dict<T: Pooled>(contents: &T) -> Option<&Py<PyAny>> {
 pub fn has_dict<T: Pooled>(object: &Bound<'_, T>) -> bool {
     // SAFETY: a live object, whose dict is at that place.
     unsafe { !object.as_ptr().byte_add(T::class().dict.load(Relaxed)).cast::<Object>().read().is_null() }
+}
+
+/// Whether an object has neither a dict nor weak references.
+pub fn is_plain_object<T: Pooled>(object: &Bound<'_, T>) -> bool {
+    !has_dict(object) && !has_weak_references(object.as_any())
 }
 
 /// Whether a pointer in an object is still zero: the interpreter makes the dict of an object before pyo3 writes its

@@ -7,7 +7,7 @@ pub mod standing;
 pub mod upward;
 pub mod views;
 
-use crate::process::object;
+use crate::process::{gil, object};
 use crate::tensor::gc::Visitor;
 use crate::tensor::gradient::{Accumulator, GradBox};
 use crate::types::errors::PyResult;
@@ -19,6 +19,7 @@ use pullback::skin::{Cell, Slot, read, slot, write};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -113,6 +114,10 @@ impl PyTensor {
     fn of_slot(slot: Slot, inference: bool) -> PyTensor {
         let (lifted, gradient) = (UnsafeCell::new(None), UnsafeCell::new(None));
         PyTensor { slot: UnsafeCell::new(slot), lifted, gradient, inference, made: true }
+    }
+
+    pub fn of_cell(cell: Arc<Cell>, inference: bool) -> PyTensor {
+        PyTensor::of_slot(Slot::Shared(cell), inference)
     }
 
     /// Whether the tensor was made in inference mode.
@@ -437,14 +442,39 @@ pub fn wrap_lifted<'py>(caller: &Bound<'py, PyTensor>, value: Tensor) -> PyResul
     object::make(caller.py(), t)
 }
 
-/// A new object of a subclass.
-pub fn wrap_as<'py>(class: &Bound<'py, PyAny>, value: Tensor) -> PyResult<Bound<'py, PyTensor>> {
-    if class.as_ptr() == type_object().cast() {
+/// A new object of a class of tensors; no method of the class runs.
+pub fn wrap_as<'py>(class: &Bound<'py, PyType>, value: Tensor) -> PyResult<Bound<'py, PyTensor>> {
+    if class.as_type_ptr() == type_object() {
         return wrap(class.py(), value);
     }
-    let out = class.call_method1("__new__", (class,))?.cast_into::<PyTensor>()?;
-    out.get().reset(value);
-    Ok(out)
+    object::make_as(class, PyTensor::new(value))
+}
+
+/// A new object of a class of tensors for a cell that shares the elements of `base`; no method of the class runs.
+pub fn wrap_cell_as<'py>(
+    class: &Bound<'py, PyType>,
+    base: &Bound<'py, PyTensor>,
+    cell: Arc<Cell>,
+) -> PyResult<Bound<'py, PyTensor>> {
+    object::make_as(class, PyTensor::of_slot(Slot::Shared(cell), base.get().inference))
+}
+
+/// The tensor as an object of a class of tensors. One that nobody else holds is taken over.
+pub fn as_class<'py>(t: Bound<'py, PyTensor>, class: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyTensor>> {
+    let inner = t.get();
+    // SAFETY: a live object.
+    let is_sole = unsafe { gil::references(t.py(), t.as_ptr()) == 1 }
+        && object::is_plain_object(&t)
+        && !inner.is_lifted()
+        && inner.known_gradient_box().is_none()
+        && inner.shared_cell().is_none();
+    if !is_sole {
+        let cell = inner.cell();
+        return wrap_cell_as(class, &t, cell);
+    }
+    let empty = Tensor::scalar(pullback::DType::F32, 0.0);
+    let slot = inner.with(|s| std::mem::replace(s, Slot::new(empty, LevelId::DENSE)));
+    object::make_as(class, PyTensor::of_slot(slot, inner.inference))
 }
 
 pub fn type_object() -> *mut ffi::PyTypeObject {

@@ -25,6 +25,14 @@ pub fn index<'py>(slf: &Bound<'py, PyTensor>, items: Vec<IndexItem>) -> PyResult
     Ok(tensor::wrap_cell(slf, cell)?.into_any())
 }
 
+/// The same elements, as contents of another object.
+pub fn alias(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+    let out = indexing::get(&slf.get().value(), &[])?;
+    let base = slf.get().cell();
+    standing::stand_for(&base, slf);
+    Ok(PyTensor::of_cell(base.view(Lens::index(Vec::new()), out)?, slf.get().is_inference()))
+}
+
 /// `x[items] = value`
 pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value: &Tensor) -> Result<()> {
     const OP: &str = "__setitem__";

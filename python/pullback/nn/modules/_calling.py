@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from itertools import chain
 
-from ... import Tensor
+from ... import Tensor, _core
 from ...utils.hooks import RemovableHandle
 from ._global_hooks import GLOBAL
 from ._registry import HooksAttribute
@@ -24,16 +24,6 @@ if TYPE_CHECKING:
 
         @property
         def forward(self) -> Callable[_P, _R]: ...
-
-
-class Call(property):
-    """`__call__` as what is to be called: the interpreter hands the arguments to that without taking them apart first.
-
-    Asked for on the class, it is called with a module and its arguments.
-    """
-
-    def __call__(self, module: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return module._call_impl(*args, **kwargs)
 
 
 class Called(Structure):
@@ -64,9 +54,8 @@ class Called(Structure):
             """
             raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
-        @Call
-        def __call__(self):
-            return self._call_hooked if self._hooked else self.forward
+        # Calls `_call_hooked` or `forward`: in Rust, so that the arguments are not taken apart on their way.
+        __call__ = _core._call_of_module
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return (self._call_hooked if self._hooked else self.forward)(*args, **kwargs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor, cat, stack
+from ... import Tensor, cat, relu, stack, tanh
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -39,8 +39,8 @@ def _lstm(projected: Tensor, state: State, w_hh: Tensor, b_hh: Tensor | None, w_
 
 
 STEPS: dict[str, Callable[..., State]] = {
-    "RNN_TANH": _plain(Tensor.tanh),
-    "RNN_RELU": _plain(Tensor.relu),
+    "RNN_TANH": _plain(tanh),
+    "RNN_RELU": _plain(relu),
     "GRU": _gru,
     "LSTM": _lstm,
 }

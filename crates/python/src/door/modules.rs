@@ -1,0 +1,70 @@
+//! Calls of `nn.Module`: at once what computes, or what runs the hooks around it.
+
+use crate::door::enter::enter;
+use crate::types::errors::PyResult;
+use pullback::dense::stack;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use smallvec::SmallVec;
+use std::ptr::null_mut;
+
+type Object = *mut ffi::PyObject;
+
+/// An attribute of an object or its class, without `__getattr__`, which modules have for parameters.
+///
+/// # Safety
+/// A live object.
+unsafe fn attribute<'py>(object: Object, name: &Bound<'py, PyString>) -> Option<Bound<'py, PyAny>> {
+    // SAFETY: by the contract; a new reference, or null with an exception.
+    unsafe {
+        let found = ffi::PyObject_GenericGetAttr(object, name.as_ptr());
+        if found.is_null() {
+            ffi::PyErr_Clear();
+        }
+        Bound::from_owned_ptr_or_opt(name.py(), found)
+    }
+}
+
+/// `module(*args, **kwargs)`
+unsafe extern "C" fn call(module: Object, args: *const Object, n: ffi::Py_ssize_t, names: Object) -> Object {
+    let called = |py: Python<'_>| -> PyResult<Object> {
+        // A module calls others, and they may call it.
+        stack::check()?;
+        // SAFETY: the interpreter passes an object, `n` arguments and the values of `names`.
+        unsafe {
+            let hooked = attribute(module, intern!(py, "_hooked")).is_some_and(|h| h.as_ptr() == ffi::Py_True());
+            let name = if hooked { intern!(py, "_call_hooked") } else { intern!(py, "forward") };
+            let f = match attribute(module, name) {
+                Some(f) => f,
+                None => Borrowed::<PyAny>::from_ptr(py, module).getattr(name)?,
+            };
+            let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
+            let mut all: SmallVec<[Object; 6]> = SmallVec::new();
+            // A spare slot, where a bound method puts its object.
+            all.push(null_mut());
+            all.extend((0..n + named).map(|i| *args.offset(i)));
+            let positional = n as usize | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
+            let out = ffi::PyObject_Vectorcall(f.as_ptr(), all.as_ptr().add(1), positional, names);
+            Ok(Bound::from_owned_ptr_or_err(py, out)?.into_ptr())
+        }
+    };
+    // SAFETY: the interpreter calls.
+    unsafe { enter(called) }
+}
+
+pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    let def = Box::leak(Box::new(ffi::PyMethodDef {
+        ml_name: c"__call__".as_ptr(),
+        ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+        ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+        ml_doc: c"__call__($self, /, *args, **kwargs)\n--\n\nRuns the module, and its hooks if it has some.".as_ptr(),
+    }));
+    // SAFETY: the definition is never freed; any object may be the first argument.
+    let method = unsafe {
+        let class = &raw mut ffi::PyBaseObject_Type;
+        Bound::from_owned_ptr_or_err(m.py(), ffi::PyDescr_NewMethod(class, def))?
+    };
+    Ok(m.setattr("_call_of_module", method)?)
+}

@@ -1,0 +1,56 @@
+"""Parameters of distributions: broadcasting, probabilities and log-odds. All of it has derivatives and batches."""
+
+from __future__ import annotations
+
+from .. import Tensor, _core
+from ..overrides import is_tensor_like
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["broadcast_all", "clamp_probs", "logits_to_probs", "probs_to_logits"]
+
+_functions: Any = _core.functions
+
+
+def broadcast_all(*values: Any) -> tuple[Any, ...]:
+    """The values as tensors of one shape; numbers get the dtype of the first tensor, or the default dtype.
+
+    >>> import pullback
+    >>> pullback.distributions.utils.broadcast_all(pullback.ones(2), 3)
+    (tensor([1., 1.]), tensor([3., 3.]))
+
+    Raises:
+        ValueError: if a value is neither a number nor a tensor, nor of a class with `__torch_function__`.
+    """
+    if not all(is_tensor_like(v) or isinstance(v, (int, float, complex)) for v in values):
+        kinds = ", ".join(type(v).__name__ for v in values)
+        raise ValueError(
+            "broadcast_all(): Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+            f"__torch_function__, got {kinds}"
+        )
+    if not all(is_tensor_like(v) for v in values):
+        tensors = [v for v in values if isinstance(v, Tensor)]
+        dtype = tensors[0].dtype if tensors else _core.get_default_dtype()
+        values = tuple(v if is_tensor_like(v) else _core.tensor(v, dtype=dtype) for v in values)
+    return tuple(_functions["broadcast_tensors"](*values))
+
+
+def clamp_probs(probs: Any) -> Any:
+    """Probabilities, moved away from 0 and 1 by the precision of their dtype, so that their logarithms are finite."""
+    eps = _core.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def logits_to_probs(logits: Any, is_binary: bool = False) -> Any:
+    """Probabilities of log-odds: of two outcomes each, or of those along the last dimension."""
+    return _functions["sigmoid"](logits) if is_binary else _functions["softmax"](logits, -1)
+
+
+def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
+    """Log-odds of probabilities: of two outcomes each, or of those along the last dimension."""
+    clamped = clamp_probs(probs)
+    if is_binary:
+        return _functions["log"](clamped) - _functions["log1p"](-clamped)
+    return _functions["log"](clamped)

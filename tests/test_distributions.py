@@ -1,0 +1,46 @@
+"""What distributions are made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback.distributions import utils
+
+
+def test_broadcast_all() -> None:
+    a, b = utils.broadcast_all(pb.ones(3, 1, dtype=pb.float64), 2)
+    assert a.shape == b.shape == (3, 1) and b.dtype is pb.float64 and b[0, 0] == 2
+    a, b, c = utils.broadcast_all(pb.ones(3, 1), pb.zeros(4), 0.5)
+    assert a.shape == b.shape == c.shape == (3, 4)
+    assert [t.item() for t in utils.broadcast_all(1, 2.5)] == [1.0, 2.5]
+    with pytest.raises(ValueError, match="Input arguments must all be instances of Number"):
+        utils.broadcast_all("a", 1)
+
+
+def test_broadcast_all_of_other_types() -> None:
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return (func, args)
+
+    d = Duck()
+    func, args = utils.broadcast_all(d, 1.0)
+    assert func is pb.broadcast_tensors and args[0] is d
+
+
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_logits_and_probabilities(is_binary: bool) -> None:
+    logits = pb.tensor([[-1.0, 0.5, 2.0]]).log_softmax(-1) if not is_binary else pb.tensor([-1.0, 0.0, 2.0])
+    probs = utils.logits_to_probs(logits, is_binary)
+    pb.testing.assert_close(utils.probs_to_logits(probs, is_binary), logits)
+    assert utils.probs_to_logits(pb.tensor([0.0, 1.0]), is_binary).isfinite().all()
+    slopes = pb.func.grad(lambda x: utils.probs_to_logits(utils.logits_to_probs(x, True), True).sum())(pb.zeros(2))
+    pb.testing.assert_close(slopes, pb.ones(2))
+
+
+def test_distributions_are_out_of_scope() -> None:
+    with pytest.raises(AttributeError, match=r"distributions\.Normal is out of scope"):
+        _ = pb.distributions.Normal  # type: ignore[attr-defined]
