@@ -68,6 +68,60 @@ def storage(self: Tensor) -> "Any":
 
 
 @_attach
+def apply_(self: Tensor, callable: "Any") -> Tensor:
+    """Each element replaced by what a function of Python gives for it: slow, and without a derivative.
+
+    >>> import pullback
+    >>> pullback.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
+    tensor([2., 3.])
+    """
+    return _each_replaced("apply_", self, callable)
+
+
+@_attach
+def map_(self: Tensor, tensor: Tensor, callable: "Any") -> Tensor:
+    """Each element replaced by what a function of Python gives for it and that of another tensor.
+
+    >>> import pullback
+    >>> pullback.tensor([1.0, 2.0]).map_(pullback.tensor([3.0, 4.0]), lambda x, y: x * y)
+    tensor([3., 8.])
+    """
+    return _each_replaced("map_", self, callable, tensor)
+
+
+def _each_replaced(name: "str", x: Tensor, function: "Any", *others: Tensor) -> Tensor:
+    if x.requires_grad or any(t.requires_grad for t in others):
+        raise RuntimeError(f"Can't call {name}() on a tensor that requires grad. Use x.detach().{name}() instead.")
+    for t in others:
+        if t.dtype is not x.dtype:
+            raise TypeError(f"{name}(): expected a tensor of {x.dtype}, got one of {t.dtype}; convert it with .to()")
+    columns = [x.flatten().tolist(), *(t.expand(x.shape).flatten().tolist() for t in others)]
+    values = [function(*elements) for elements in zip(*columns, strict=True)]
+    return x.copy_(x.new_tensor(values).reshape(x.shape))
+
+
+@_attach
+def dim_order(self: Tensor, ambiguity_check: "Any" = False) -> "tuple[int, ...]":
+    """The dimensions in the order of their steps in memory, the largest first.
+
+    >>> import pullback
+    >>> pullback.ones(2, 3).T.dim_order()
+    (1, 0)
+    """
+    strides, sizes = self.stride(), self.shape
+    order = sorted(range(self.dim()), key=lambda d: -strides[d])
+    if ambiguity_check is True and any(
+        strides[a] == strides[b] or 1 in (sizes[a], sizes[b])
+        for a, b in zip(order, order[1:])  # noqa: B905,RUF007
+    ):
+        raise RuntimeError(
+            f"dim_order(): the order of dimensions of size 1 or of equal strides {strides} is ambiguous; leave "
+            "ambiguity_check out"
+        )
+    return tuple(order)
+
+
+@_attach
 def cuda(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
     """Raises RuntimeError: there is no CUDA device."""
     raise RuntimeError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from . import Tensor, float32
+from . import Size, Tensor, float32
 from .nn import functional as F
 from .nn._overriding import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 # Functions that are the same in both places.
@@ -27,6 +27,31 @@ def _word(reduction: int | str) -> str:
     if reduction not in range(3):
         raise ValueError(f"argument 'reduction' must be 0 (none), 1 (mean) or 2 (sum), got {reduction}")
     return _REDUCTIONS[reduction]
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The shape that tensors of these shapes have together; a single int is a shape of one dimension.
+
+    >>> import pullback
+    >>> pullback.broadcast_shapes((2, 1), (3,))
+    pullback.Size([2, 3])
+    """
+    all_sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    out = [1] * max(map(len, all_sizes), default=0)
+    for position, sizes in enumerate(all_sizes):
+        for k in range(-1, -1 - len(sizes), -1):
+            if sizes[k] < 0:
+                raise ValueError(
+                    f"broadcast_shapes(): attempting to broadcast a dimension with negative length: shape {position} "
+                    f"is {sizes}; sizes are 0 or larger"
+                )
+            if sizes[k] != 1 and out[k] not in (1, sizes[k]):
+                raise RuntimeError(
+                    f"broadcast_shapes(): attempting to broadcast a dimension of length {sizes[k]} at {k}: shape "
+                    f"{position} is {sizes}, which does not fit {out}; dimensions are equal or 1"
+                )
+            out[k] = out[k] if sizes[k] == 1 else sizes[k]
+    return Size(out)
 
 
 def batch_norm(

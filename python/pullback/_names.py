@@ -19,7 +19,8 @@ _HOMES = {
     # An operator of the table of the same name comes first.
     "_functions": "_grid_sampler_2d_cpu_fallback _log_softmax _masked_softmax _softmax adaptive_max_pool1d "
     "affine_grid_generator alpha_dropout alpha_dropout_ batch_norm batch_norm_update_stats bilinear "
-    "binary_cross_entropy_with_logits celu celu_ channel_shuffle conv_tbc cosine_embedding_loss cosine_similarity "
+    "binary_cross_entropy_with_logits broadcast_shapes celu celu_ channel_shuffle conv_tbc cosine_embedding_loss "
+    "cosine_similarity "
     "dropout dropout_ embedding feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ "
     "get_device grid_sampler grid_sampler_2d grid_sampler_3d group_norm hardshrink hinge_embedding_loss "
     "instance_norm is_nonzero is_same_size is_signed kl_div margin_ranking_loss native_channel_shuffle "

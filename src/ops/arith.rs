@@ -1,6 +1,6 @@
 //! Arithmetic of two and three arguments.
 
-use super::compare::{eq, ge, gt, le, logical_and, logical_not, lt, ne};
+use super::compare::{eq, ge, gt, isnan, le, logical_and, logical_not, logical_or, lt, ne};
 use super::promote::{PromotionRule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
@@ -78,6 +78,32 @@ binary! { BINARY, PRIMITIVES:
     logaddexp = "logaddexp" kernel LOGADDEXP Float [METHOD, TENSORS, TRANSCENDENTAL]
         da[a b] super::unary::sigmoid(&minus(a, b)?), db[a b] super::unary::sigmoid(&minus(b, a)?);
 
+    /// `log2(2**input + 2**other)` without overflow.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.logaddexp2(pullback.tensor([0.0]), pullback.tensor([0.0]))
+    /// tensor([1.])
+    logaddexp2 = "logaddexp2" kernel LOGADDEXP2 Float [METHOD, TENSORS, TRANSCENDENTAL]
+        da[a b] binary_weight(a, b), db[a b] binary_weight(b, a);
+
+    /// The larger of both; the other one if one is NaN. Of equals the first has the derivative.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.fmax(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
+    /// tensor([3., 2.])
+    fmax = "fmax" kernel FMAX Same [METHOD, TENSORS]
+        da[a b] logical_or(&ge(a, b)?, &isnan(b)?).map(Partial::Where),
+        db[a b] logical_or(&ge(a, b)?, &isnan(b)?).map(Partial::Unless);
+
+    /// The smaller of both; the other one if one is NaN. Of equals the first has the derivative.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.fmin(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
+    /// tensor([1., 2.])
+    fmin = "fmin" kernel FMIN Same [METHOD, TENSORS]
+        da[a b] logical_or(&le(a, b)?, &isnan(b)?).map(Partial::Where),
+        db[a b] logical_or(&le(a, b)?, &isnan(b)?).map(Partial::Unless);
+
     /// The larger of an element and its lower bound. NaN depends on neither.
     at_least = "clamp:min" kernel CLAMP_MIN Same [INTERNAL]
         da[a b] ge(a, b).map(Partial::Where), db[a b] lt(a, b).map(Partial::Where);
@@ -99,6 +125,11 @@ binary! { BINARY, PRIMITIVES:
 #[inline]
 pub fn divide_floats<'a>(input: impl Into<Operand<'a>>, other: impl Into<Operand<'a>>) -> Result<Tensor> {
     binary(&basis::DIV, PromotionRule::Quotient, input.into(), other.into())
+}
+
+/// `2ᵃ / (2ᵃ + 2ᵇ)`
+fn binary_weight(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    super::unary::sigmoid(&basis::scale(&minus(a, b)?, std::f64::consts::LN_2)?)
 }
 
 /// 1 / (a² + b²), 0 at the origin.

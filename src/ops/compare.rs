@@ -96,6 +96,20 @@ predicate! { PREDICATES, PREDICATE_PRIMITIVES:
     isinf = "isinf" kernel ISINF
         [METHOD];
 
+    /// Whether elements are infinite and positive.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.isposinf(pullback.tensor([float("inf"), -float("inf")]))
+    /// tensor([ True, False])
+    isposinf = "isposinf" kernel ISPOSINF [METHOD];
+
+    /// Whether elements are infinite and negative.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.isneginf(pullback.tensor([float("inf"), -float("inf")]))
+    /// tensor([False,  True])
+    isneginf = "isneginf" kernel ISNEGINF [METHOD];
+
     /// Whether elements are neither infinite nor NaN.
     ///
     /// >>> import pullback

@@ -23,7 +23,7 @@ fn filled(shape: &Shape, dtype: DType, value: Scalar) -> Result<Tensor> {
 
 /// A new tensor of this dtype and shape; without data where that is asked for, and where only shapes are. There a number
 /// keeps its value, which takes no memory.
-fn made(dtype: DType, shape: &Shape, make: impl FnOnce() -> Result<Array>) -> Result<Tensor> {
+pub(super) fn made(dtype: DType, shape: &Shape, make: impl FnOnce() -> Result<Array>) -> Result<Tensor> {
     if level::is_without_data() || (level::is_undrawn() && shape.rank() > 0) {
         return Ok(Tensor::without_data(Meta { dtype, shape: shape.clone().checked(HERE)? }));
     }

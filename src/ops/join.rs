@@ -19,7 +19,7 @@ pub fn joint_dtype(tensors: &[&Tensor]) -> DType {
     p.result().unwrap_or(DType::F32)
 }
 
-fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
+pub(super) fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
     let dtype = joint_dtype(tensors);
     // Empty 1-D tensors are skipped, as in PyTorch.
     let parts: Vec<&Tensor> = tensors.iter().filter(|t| t.shape()[..] != [0]).copied().collect();

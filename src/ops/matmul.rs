@@ -4,7 +4,7 @@ use super::promote;
 use super::value::Operand;
 use crate::base::{DType, Error, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
-use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, inside, no_bools, refused};
+use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, SameDType, inside, no_bools, refused};
 use crate::rules::basis;
 
 /// An error unless all tensors have one dtype that has products.
@@ -180,6 +180,50 @@ ops! { TABLE:
         matmul(input, tensor)
     }
 
+    /// Inner product of two vectors, the first conjugated.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.vdot(pullback.tensor([1j, 2]), pullback.tensor([1j, 3]))
+    /// tensor(7.+0.j)
+    fn vdot = "vdot" (input: &Tensor as Ranked<1>, other: &Tensor as Ranked<1>) -> Tensor [METHOD, PRODUCT] {
+        dot(&basis::conj(input)?, other).map_err(|e| e.of("dot", HERE))
+    }
+
+    /// Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.inner(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([1, 10]))
+    /// tensor([21, 43])
+    fn inner = "inner" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, PRODUCT] {
+        let (Some(k), Some(k2)) = (input.shape().last(), other.shape().last()) else {
+            return super::arith::mul(input.into(), other.into());
+        };
+        if k != k2 {
+            refuse!(Runtime, "the last dimension must match on both input tensors but got shapes {} and {}; transpose() one \
+                of them", input.shape(), other.shape());
+        }
+        same_dtype(&[input, other])?;
+        let lead = |x: &Tensor| crate::Shape::new(&x.shape()[..x.rank() - 1]);
+        let rows = |x: &Tensor| basis::reshape(x, &[lead(x).numel(), *k].into());
+        let product = basis::matmul(&rows(input)?, &basis::swap_last(&rows(other)?)?)?;
+        let shape = lead(input).iter().chain(lead(other).iter()).copied().collect::<crate::Shape>();
+        basis::reshape(&product, &shape.checked(HERE)?)
+    }
+
+    /// Inner products of vectors along a dimension, the first conjugated; the other dimensions broadcast.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.linalg.vecdot(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), pullback.tensor([1.0, 10.0]))
+    /// tensor([21., 43.])
+    fn vecdot = "linalg.vecdot" (x: &Tensor, y: &Tensor as SameDType; dim: i64 = -1) -> Tensor [PRODUCT] {
+        if !x.dtype().is_differentiable() {
+            refuse!(Runtime, "Expected a floating point or complex tensor as input. Got {}; convert it with .float()", x.dtype());
+        }
+        let product = basis::mul(&basis::conj(&super::promote::single(x)?)?, &super::promote::single(y)?)?;
+        let dims = crate::ops::signature::reduced(Some(&[dim]), product.rank())?;
+        basis::cast(&basis::sum(&product, &dims, false)?, x.dtype())
+    }
+
     /// Outer product of two vectors.
     ///
     /// >>> import pullback
@@ -227,6 +271,47 @@ ops! { TABLE:
         alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", HERE));
         plus_product(input, product, [mat, vec], [beta, alpha])
+    }
+
+    /// `beta * input + alpha * outer(vec1, vec2)`.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.addr(pullback.zeros(2, 2), pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
+    /// tensor([[3., 4.],
+    ///         [6., 8.]])
+    fn addr = "addr" (input: &Tensor, vec1: &Tensor as Ranked<1>, vec2: &Tensor as Ranked<1>; beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+        let dtype = super::join::joint_dtype(&[input, vec1, vec2]);
+        let wide = if dtype.is_half() { DType::F32 } else { dtype };
+        let [input, vec1, vec2] = [basis::cast(input, wide)?, basis::cast(vec1, wide)?, basis::cast(vec2, wide)?];
+        let product = basis::mul(&basis::unsqueeze_dims(&vec1, &[1])?, &vec2)?;
+        expandable(&input, product.shape())?;
+        basis::cast(&combine(&input, &product, beta, alpha)?, dtype)
+    }
+
+    /// `beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.addbmm(pullback.zeros(1, 1), pullback.ones(3, 1, 2), pullback.ones(3, 2, 1))
+    /// tensor([[6.]])
+    fn addbmm = "addbmm" (input: &Tensor, batch1: &Tensor as Ranked<3>, batch2: &Tensor as Ranked<3>; beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
+        let product = |a: &Tensor, b: &Tensor| {
+            same_dtype(&[a, b])?;
+            let (&[b1, n, k], &[b2, k2, m]) = (&a.shape()[..], &b.shape()[..]) else {
+                refuse!(Internal, "operands of other ranks");
+            };
+            if b1 != b2 {
+                refuse!(Runtime, "batch1 and batch2 must have same number of batches, got {b1} and {b2}; expand() one of them");
+            }
+            if k != k2 {
+                return Err(not_multipliable(n, k, k2, m));
+            }
+            // One product of long rows and columns adds up the batch.
+            let rows = basis::reshape(&basis::move_dim(a, 0, 1)?, &[n, b1 * k].into())?;
+            basis::matmul(&rows, &basis::reshape(b, &[b1 * k, m].into())?)
+        };
+        plus_product(input, product, [batch1, batch2], [beta, alpha])
     }
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.

@@ -7,6 +7,7 @@
 pub mod macros;
 mod adjugate;
 pub mod arith;
+pub mod arrange;
 pub mod bits;
 mod checks;
 pub mod compare;
@@ -18,15 +19,19 @@ pub mod decompositions;
 pub mod determinant;
 pub mod diagonal;
 pub mod differences;
+pub mod distances;
 pub mod distinct;
 mod draw;
 pub mod einsum;
 pub mod entry;
+pub mod floats;
 pub mod folds;
+pub mod fused;
 pub mod gather;
 mod gauge;
 pub mod indexing;
 pub mod join;
+pub mod limits;
 pub mod linalg;
 pub mod matmul;
 pub mod named;
@@ -39,6 +44,7 @@ pub mod products;
 pub mod promote;
 mod promoted;
 pub mod random;
+pub mod ranges;
 pub mod reduce;
 pub mod rewind;
 pub mod scans;
@@ -77,6 +83,7 @@ impl Family {
 static FILES: &[Family] = &[
     adjugate::FAMILY,
     arith::FAMILY,
+    arrange::FAMILY,
     bits::FAMILY,
     checks::FAMILY,
     compare::FAMILY,
@@ -87,20 +94,25 @@ static FILES: &[Family] = &[
     determinant::FAMILY,
     diagonal::FAMILY,
     differences::FAMILY,
+    distances::FAMILY,
     distinct::FAMILY,
     draw::FAMILY,
     einsum::FAMILY,
+    floats::FAMILY,
     folds::FAMILY,
+    fused::FAMILY,
     gather::FAMILY,
     gauge::FAMILY,
     indexing::FAMILY,
     join::FAMILY,
+    limits::FAMILY,
     linalg::FAMILY,
     matmul::FAMILY,
     norms::FAMILY,
     order::FAMILY,
     products::FAMILY,
     random::FAMILY,
+    ranges::FAMILY,
     reduce::FAMILY,
     scans::FAMILY,
     search::FAMILY,

@@ -7,13 +7,14 @@ use crate::base::promote::default_float;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
+use crate::dense::pointwise::kernels as counts;
 use crate::dense::random as kernels;
 use crate::ops::signature::{
-    Count, Dropped, FloatDType, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, floats, inside,
-    ints_of, probability,
+    Count, Dropped, FloatDType, Floats, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, floats,
+    inside, ints_of, probability,
 };
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
-use crate::rules::{Opaque, OpaqueBatch, basis, shapes};
+use crate::rules::{Opaque, OpaqueBatch, Pointwise, basis, shapes};
 use smallvec::smallvec;
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
@@ -34,6 +35,26 @@ pub(crate) static MULTINOMIAL: Opaque = Opaque {
 /// Uniform numbers in [0, 1) like a tensor: the base of draws with tensor arguments.
 fn uniform_like(x: &Tensor, g: Source<'_>) -> Result<Tensor> {
     law_like(Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x, g)
+}
+
+pub(crate) static POISSON_COUNT: Pointwise = Pointwise::constant("poisson", &counts::POISSON_COUNT);
+pub(crate) static BINOMIAL_COUNT: Pointwise = Pointwise::constant("binomial", &counts::BINOMIAL_COUNT);
+
+/// Uniform numbers in double precision, of which each becomes a count.
+fn uniform(shape: &Shape, like: &Tensor, g: Source<'_>) -> Result<Tensor> {
+    let _without_data = like.is_abstract().then(level::WithoutData::enter);
+    law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, DType::F64, shape.clone(), g)
+}
+
+/// Whether a mask holds somewhere, as far as there are values to look at.
+fn is_any(mask: &Tensor) -> Result<bool> {
+    match mask.innermost() {
+        Some(a) if !mask.is_abstract() && a.numel() > 0 => {
+            let dims: Vec<usize> = (0..a.rank()).collect();
+            Ok(!crate::dense::reduce::amax(a, &dims, false)?.item()?.is_zero())
+        }
+        _ => Ok(false),
+    }
 }
 
 /// Numbers for each element of a tensor; none are drawn for one without data.
@@ -216,6 +237,39 @@ ops! { TABLE:
         basis::cast(&super::compare::lt(&u, input)?, input.dtype())
     }
 
+    /// Poisson distributed counts with the rate that each element gives.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.poisson(pullback.tensor([0.0, 0.0]))
+    /// tensor([0., 0.])
+    fn poisson = "poisson" (input: &Tensor as Floats, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] of POISSON_COUNT {
+        let negative = super::compare::logical_not(&super::compare::ge(input, 0.0)?)?;
+        if is_any(&negative)? {
+            refuse!(Runtime, "invalid Poisson rate, expected rate to be non-negative; abs() or clamp() the rates");
+        }
+        let u = uniform(input.shape(), input, generator)?;
+        let count = call(Prim::Static(&POISSON_COUNT), &Params::None, &[&basis::cast(input, DType::F64)?, &u])?;
+        basis::cast(&count, input.dtype())
+    }
+
+    /// The number of successes of `count` trials with the probability `prob`, element by element.
+    ///
+    /// >>> import pullback
+    /// >>> pullback.binomial(pullback.tensor([3.0, 5.0]), pullback.tensor([0.0, 1.0]))
+    /// tensor([0., 5.])
+    fn binomial = "binomial" (count: &Tensor, prob: &Tensor, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] of BINOMIAL_COUNT {
+        for (name, t) in [("count", count), ("prob", prob)] {
+            if !t.dtype().is_float() {
+                refuse!(Value, "only supports floating-point dtypes for {name}, got: {}; convert it with .float()", t.dtype());
+            }
+        }
+        crate::ops::signature::of_dtype("prob", prob, count.dtype())?;
+        let shape = broadcast2(HERE, count.shape(), prob.shape())?;
+        let u = uniform(&shape, if count.is_abstract() { count } else { prob }, generator)?;
+        let [n, p] = [basis::cast(count, DType::F64)?, basis::cast(prob, DType::F64)?];
+        basis::cast(&call(Prim::Static(&BINOMIAL_COUNT), &Params::None, &[&n, &p, &u])?, count.dtype())
+    }
+
     /// `num_samples` indices drawn by the weights in each row.
     ///
     /// >>> import pullback
@@ -329,6 +383,6 @@ ops! { MORE_FILLS:
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
     entries: &[FILLS, MORE_FILLS, TABLE],
-    primitives: &[&[&MULTINOMIAL]],
+    primitives: &[&[&MULTINOMIAL, &POISSON_COUNT, &BINOMIAL_COUNT]],
     ..crate::ops::Family::EMPTY
 };

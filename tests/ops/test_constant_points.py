@@ -193,9 +193,9 @@ def test_an_argument_that_took_part_has_a_gradient() -> None:
 # differences of infinities.
 COMPUTED = set(
     """corrcoef cov cumprod gradient histogram logcumsumexp nanquantile quantile trapezoid
-    add sub rsub dist linspace prod scatter softmax log_softmax logsumexp linalg.cholesky linalg.det linalg.qr
-    nn.functional.softmax nn.functional.log_softmax nn.functional.scaled_dot_product_attention nn.functional.conv1d
-    nn.functional.conv2d nn.functional.conv3d""".split()
+    add sub rsub dist linspace logspace prod sinc scatter softmax log_softmax logsumexp linalg.cholesky linalg.det
+    linalg.qr nn.functional.softmax nn.functional.log_softmax nn.functional.scaled_dot_product_attention
+    nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d""".split()
 )
 
 

@@ -19,12 +19,14 @@ CONSTANT = set(
     bitwise_xor eq ge gt isclose isfinite isinf isnan isreal le logical_and logical_not logical_or logical_xor lt ne
     nonzero result_type signbit detach nn.functional.one_hot arange empty empty_like eye full full_like ones ones_like
     scalar_tensor zeros zeros_like Tensor.new_empty Tensor.new_full Tensor.new_ones Tensor.new_zeros bernoulli
-    multinomial normal rand rand_like randint randint_like randn randn_like randperm""".split()
+    multinomial normal rand rand_like randint randint_like randn randn_like randperm gcd lcm heaviside isposinf isneginf
+    poisson binomial tril_indices triu_indices range hann_window hamming_window bartlett_window blackman_window
+    kaiser_window empty_strided empty_permuted Tensor.new_empty_strided""".split()
 )
 # Their samples are integers: the derivatives of conversions between floats are among the reference vectors.
 CONVERSIONS = {f"Tensor.{d}" for d in "bool byte char short int long half bfloat16 float cfloat cdouble".split()}
 # Memory that nobody has written.
-UNWRITTEN = {"empty", "empty_like", "Tensor.new_empty"}
+UNWRITTEN = {"empty", "empty_like", "empty_permuted", "empty_strided", "Tensor.new_empty", "Tensor.new_empty_strided"}
 SMOOTH = [name for name in NAMES if name not in CONSTANT | CONVERSIONS]
 VALUED = [name for name in NAMES if name not in UNWRITTEN | {"result_type"}]
 

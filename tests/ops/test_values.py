@@ -15,6 +15,7 @@ samples.load()
 NUMPY = counterparts.NUMPY | samples.COUNTERPARTS
 # What they give is random, unwritten memory, no tensor, or of a dtype that NumPy lacks.
 ELSEWHERE = {"empty", "empty_like", "Tensor.new_empty", "result_type", "Tensor.bfloat16"}
+ELSEWHERE |= {"empty_permuted", "empty_strided", "Tensor.new_empty_strided"}
 
 
 def test_every_entry_is_compared() -> None:

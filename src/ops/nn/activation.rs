@@ -81,7 +81,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
     /// tensor([0.6931])
-    fn softplus = "nn.functional.softplus" (input: &Tensor as Floats, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+    fn softplus = "nn.functional.softplus" (input: &Tensor as Floats, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL] {
         let z = scale(input, beta)?;
         let soft = softplus_unit(&z)?;
         let soft = if beta == 1.0 { soft } else { scale(&soft, 1.0 / beta)? };

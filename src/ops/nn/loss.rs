@@ -77,6 +77,8 @@ fn check_weight(weight: Option<&Tensor>, c: &Classes) -> Result<()> {
 fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
     let c = classes(logp)?;
     check_weight(weight, &c)?;
+    // Classes may be bytes, which are compared with `ignore` as numbers.
+    let target = &if target.dtype() == DType::U8 { cast(target, DType::I64)? } else { target.clone() };
     index_tensor("target", target)?;
     let want = logp.shape().without(c.dim);
     if target.shape() != &want {

@@ -4,6 +4,7 @@ pub mod activation;
 pub mod attention;
 pub mod conv;
 pub mod convolution;
+pub mod fractional;
 pub mod grid_sample;
 pub mod loss;
 pub mod norm;
@@ -19,6 +20,7 @@ pub(super) static FILES: &[super::Family] = &[
     attention::FAMILY,
     conv::FAMILY,
     convolution::FAMILY,
+    fractional::FAMILY,
     loss::FAMILY,
     norm::FAMILY,
     pad::FAMILY,

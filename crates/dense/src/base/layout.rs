@@ -76,7 +76,7 @@ impl Layout {
     }
 
     /// Lowest and highest offset of an element, exactly; `None` when empty.
-    fn reach(&self) -> Option<(Whole, Whole)> {
+    pub fn reach(&self) -> Option<(Whole, Whole)> {
         if self.shape.contains(&0) {
             return None;
         }

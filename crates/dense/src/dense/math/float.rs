@@ -127,6 +127,11 @@ impl<T: Fp, const F: bool, const E: bool> Real for V<T, F, E> {
         self.map2(y, T::of(f(self.x.to_f64(), y.x.to_f64())))
     }
     #[inline(always)]
+    fn wide3(self, y: Self, z: Self, f: impl Fn(f64, f64, f64) -> f64) -> Self {
+        let x = T::of(f(self.x.to_f64(), y.x.to_f64(), z.x.to_f64()));
+        V { x, hard: self.hard | y.hard | z.hard }
+    }
+    #[inline(always)]
     fn lit(self, x: f64) -> Self {
         Self::of(x)
     }

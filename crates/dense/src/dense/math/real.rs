@@ -29,6 +29,7 @@ pub trait Real:
     /// A function computed in double precision, one element at a time: for what has no vectorised body.
     fn wide(self, f: impl Fn(f64) -> f64) -> Self;
     fn wide2(self, y: Self, f: impl Fn(f64, f64) -> f64) -> Self;
+    fn wide3(self, y: Self, z: Self, f: impl Fn(f64, f64, f64) -> f64) -> Self;
     fn mul_add(self, b: Self, c: Self) -> Self;
     fn recip(self) -> Self;
     fn square(self) -> Self;

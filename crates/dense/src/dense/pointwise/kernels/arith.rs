@@ -14,6 +14,25 @@ kernels! {
     HYPOT(a, b) { float => a.hypot(b) }
     LOGADDEXP(a, b) { float => a.logaddexp(b) }
     POLYGAMMA(n, x) { float => n.polygamma(x) }
+    /// `log2(2ᵃ + 2ᵇ)`; of equal infinities, themselves.
+    LOGADDEXP2(a, b) { float => {
+        let sum = a.max(b) + (-(a - b).abs()).exp2().log1p() * std::f64::consts::LOG2_E;
+        a.select(a.is_inf() & a.eq(b), a, sum)
+    } }
+    COPYSIGN(a, b) { float => a.copysign(b) }
+    NEXTAFTER(a, b) { float => a.nextafter(b) }
+    /// `b`, as a step from `a`.
+    STEPPED(a, b) { float => { let _ = a; b } }
+    GCD(a, b) { int_serial => a.gcd(b) }
+    LCM(a, b) { int_serial => a.lcm(b) }
+    FMAX(a, b) { float => a.fmax(b), int => a.max(b), bool => a | b }
+    FMIN(a, b) { float => a.fmin(b), int => a.min(b), bool => a & b }
+    /// 0 below 0 and for NaN, 1 above, `b` at 0.
+    HEAVISIDE(a, b) {
+        float => a.select(a.is_zero(), b, a.select(a.gt(a.lit(0.0)), a.lit(1.0), a.lit(0.0))),
+        int => if a.is_zero() { b } else if a.gt(a.lit(0)) { a.lit(1) } else { a.lit(0) },
+        bool => a | b,
+    }
     MAXIMUM(a, b) { float => a.max(b), int => a.max(b), bool => a | b }
     MINIMUM(a, b) { float => a.min(b), int => a.min(b), bool => a & b }
     CLAMP_MIN(a, b) { float => a.max(b), int => a.max(b) }

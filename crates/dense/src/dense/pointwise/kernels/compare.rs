@@ -11,6 +11,8 @@ kernels! {
     TIED(x, y) -> bool { float => x.eq(y) | x.is_nan(), int => x.eq(y), bool => x == y }
     ISNAN(x) -> bool { float => x.is_nan(), complex => x.is_nan(), int => { let _ = x; false }, bool => { let _ = x; false } }
     ISINF(x) -> bool { float => x.is_inf(), complex => x.is_inf(), int => { let _ = x; false }, bool => { let _ = x; false } }
+    ISPOSINF(x) -> bool { float => x.eq(x.lit(f64::INFINITY)), int => { let _ = x; false }, bool => { let _ = x; false } }
+    ISNEGINF(x) -> bool { float => x.eq(x.lit(f64::NEG_INFINITY)), int => { let _ = x; false }, bool => { let _ = x; false } }
     ISFINITE(x) -> bool { float => x.is_finite(), complex => x.is_finite(), int => { let _ = x; true }, bool => { let _ = x; true } }
     SIGNBIT(x) -> bool { float => x.is_negative(), int => x.lt(x.lit(0)), bool => { let _ = x; false } }
 }

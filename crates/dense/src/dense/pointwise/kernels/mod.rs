@@ -17,6 +17,7 @@ pub mod activation;
 mod arith;
 mod bits;
 mod compare;
+mod counts;
 mod elementary;
 mod loss;
 mod parts;
@@ -26,6 +27,7 @@ pub use activation::*;
 pub use arith::*;
 pub use bits::*;
 pub use compare::*;
+pub use counts::*;
 pub use elementary::*;
 pub use loss::*;
 pub use parts::*;
@@ -35,10 +37,20 @@ use super::Kernel;
 
 /// Every named kernel.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    [activation::ALL, arith::ALL, bits::ALL, compare::ALL, elementary::ALL, loss::ALL, parts::ALL, special::ALL]
-        .into_iter()
-        .flatten()
-        .copied()
+    [
+        activation::ALL,
+        arith::ALL,
+        bits::ALL,
+        compare::ALL,
+        counts::ALL,
+        elementary::ALL,
+        loss::ALL,
+        parts::ALL,
+        special::ALL,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
 }
 
 /// The kernel of this name.

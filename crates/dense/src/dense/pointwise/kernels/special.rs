@@ -7,6 +7,24 @@ kernels! {
     LGAMMA(x) { float => x.lgamma() }
     DIGAMMA(x) { float => x.digamma() }
     TRIGAMMA(x) { float => x.trigamma() }
+    /// `sin(πx) / πx`, 1 at 0.
+    SINC(x) {
+        float => {
+            let p = x * std::f64::consts::PI;
+            x.select(x.is_zero(), x.lit(1.0), p.sin() / p)
+        },
+        complex => {
+            let p = x * std::f64::consts::PI;
+            if x.is_zero() { x.lit(1.0) } else { p.sin() / p }
+        },
+    }
+    /// The spherical Bessel function of order `n` divided by `xⁿ`, which is even and has no pole.
+    SPHERICAL_RATIO(n, x) { float => n.wide2(x, spherical_ratio) }
+    /// `x log(y)`, 0 where x is 0 and y a number.
+    XLOGY(x, y) { float => x.select(y.is_nan(), y, x.select(x.is_zero(), x.lit(0.0), x * y.log())) }
+    /// `x log(1 + y)`, 0 where x is 0 and y a number.
+    XLOG1PY(x, y) { float => x.select(y.is_nan(), y, x.select(x.is_zero(), x.lit(0.0), x * y.log1p())) }
+    LOGIT(x) { float => (x / (x.lit(1.0) - x)).log() }
     I0(x) { float => x.wide(|x| bessel(0, x)) }
     I0E(x) { float => x.wide(|x| scaled_bessel(0, x)) }
     I1(x) { float => x.wide(|x| bessel(1, x)) }
@@ -50,6 +68,32 @@ const fn asymptotic_series(n: usize) -> [f64; 24] {
 static NEAR_ZERO: [[f64; TERMS]; 2] = [power_series(0), power_series(1)];
 static NEAR_INFINITY: [[f64; 24]; 2] = [asymptotic_series(0), asymptotic_series(1)];
 
+/// `jₙ(x) / xⁿ`: the power series where its terms fall from the start, the recurrence from the sine elsewhere.
+fn spherical_ratio(n: f64, x: f64) -> f64 {
+    let square = x * x;
+    if x.is_nan() || square <= 4.0 * n + 6.0 {
+        let mut term = (1..=n as usize).fold(1.0, |product, k| product / (2 * k + 1) as f64);
+        let mut sum = 0.0;
+        for k in 1..60 {
+            sum += term;
+            term *= -0.5 * square / (k as f64 * (2.0 * (n + k as f64) + 1.0));
+            if term.abs() < 1e-18 * sum.abs() {
+                break;
+            }
+        }
+        return sum;
+    }
+    if x.is_infinite() {
+        return 0.0;
+    }
+    let (mut last, mut value) = (x.cos(), x.sin() / x);
+    for k in 0..n as usize {
+        // rₖ₊₁ = ((2k + 1) rₖ - rₖ₋₁) / x², where r₋₁ is the cosine.
+        (last, value) = (value, ((2 * k + 1) as f64 * value - last) / square);
+    }
+    value
+}
+
 fn horner(x: f64, coefficients: &[f64]) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
 }
@@ -76,7 +120,7 @@ fn bessel(n: usize, x: f64) -> f64 {
     if n == 1 { y.copysign(x) } else { y }
 }
 /// The same times `exp(-|x|)`.
-fn scaled_bessel(n: usize, x: f64) -> f64 {
+pub fn scaled_bessel(n: usize, x: f64) -> f64 {
     let a = x.abs();
     let y = if a > FAR { bessel_far(n, a) } else { bessel_near(n, a) * (-a).exp() };
     if n == 1 { y.copysign(x) } else { y }
