@@ -4,8 +4,11 @@ use super::promote;
 use super::value::Operand;
 use crate::base::{DType, Error, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
+use crate::core::symbolic::Symbolic;
+use crate::core::{Params, Prim, call};
+use crate::dense::{Array, matmul as products};
 use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, SameDType, inside, no_bools, refused};
-use crate::rules::basis;
+use crate::rules::{Bilinear, basis, shapes};
 
 /// An error unless all tensors have one dtype that has products.
 pub fn same_dtype(tensors: &[&Tensor]) -> Result<()> {
@@ -108,6 +111,43 @@ fn expandable(input: &Tensor, shape: &crate::Shape) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// `a @ bᵀ`: the cotangent of `b` has its rows where those of `b` are, which a product with a transposed view has not.
+static LINEAR: Bilinear = Bilinear {
+    name: "linear",
+    infer: |_, a| {
+        let (a, b) = (shapes::first(a)?, shapes::argument(a, 1)?);
+        let (_, swapped) = swapped(&b.shape);
+        shapes::one(a.dtype, products::product_shape(a.form(), (b.dtype, &swapped))?)
+    },
+    eval: |_, a, b| products::matmul(a, &transposed(b)?),
+    symbolic: Some(|constant, array, is_left| match is_left {
+        true => Symbolic::product(constant, &transposed(array)?, true),
+        false => Ok(None),
+    }),
+    transposes: [
+        |_, g, b, shape| basis::unbroadcast(basis::matmul(g, b)?, shape),
+        |_, g, a, shape| {
+            if shape.rank() == 2 && g.rank() > 2 {
+                return basis::matmul(&basis::swap_last(&basis::rows(g)?)?, &basis::rows(a)?);
+            }
+            basis::unbroadcast(basis::matmul(&basis::swap_last(g)?, a)?, shape)
+        },
+    ],
+    batch: basis::batch_matmul,
+};
+
+/// The order of dimensions with the last two swapped, and the shape in it.
+fn swapped(shape: &crate::Shape) -> (Vec<usize>, crate::Shape) {
+    let mut order: Vec<usize> = (0..shape.rank()).collect();
+    order.swap(shape.rank() - 2, shape.rank() - 1);
+    let swapped = order.iter().map(|&d| shape[d]).collect();
+    (order, swapped)
+}
+
+fn transposed(b: &Array) -> Result<Array> {
+    b.permute(&swapped(b.shape()).0)
 }
 
 ops! { TABLE:
@@ -247,8 +287,14 @@ ops! { TABLE:
         if k != k2 {
             return Err(not_multipliable(input.numel() / k.max(1), k, k2, weight.numel() / k2.max(1)));
         }
-        let w = if weight.rank() == 2 { basis::swap_last(weight)? } else { weight.clone() };
-        let out = matmul(input, &w)?;
+        let out = match (input.rank(), weight.rank()) {
+            (_, 1) => matmul(input, weight)?,
+            (1, _) => {
+                let row = call(Prim::Static(&LINEAR), &Params::None, &[&basis::unsqueeze_dims(input, &[0])?, weight])?;
+                basis::reshape(&row, &row.shape().without(0))?
+            }
+            _ => call(Prim::Static(&LINEAR), &Params::None, &[input, weight])?,
+        };
         match bias {
             None => Ok(out),
             Some(b) => {
@@ -323,4 +369,5 @@ ops! { TABLE:
 }
 
 /// What this file adds to the table.
-pub(super) const FAMILY: crate::ops::Family = crate::ops::Family { entries: &[TABLE], ..crate::ops::Family::EMPTY };
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[&[&LINEAR]], ..crate::ops::Family::EMPTY };

@@ -240,12 +240,24 @@ pub static MATMUL: Bilinear = Bilinear {
     symbolic: Some(Symbolic::product),
     transposes: [
         |_, g, b, shape| unbroadcast(matmul(g, &swap_last(b)?)?, shape),
-        |_, g, a, shape| unbroadcast(matmul(&swap_last(a)?, g)?, shape),
+        |_, g, a, shape| {
+            if shape.rank() == 2 && a.rank() > 2 && a.rank() == g.rank() {
+                // One product of long rows and columns adds up the batch.
+                return matmul(&swap_last(&rows(a)?)?, &rows(g)?);
+            }
+            unbroadcast(matmul(&swap_last(a)?, g)?, shape)
+        },
     ],
     batch: batch_matmul,
 };
 
-fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<Tensor> {
+/// All rows of a batch of matrices as one matrix.
+pub fn rows(x: &Tensor) -> Result<Tensor> {
+    let columns = x.shape()[x.rank() - 1];
+    reshape(x, &[x.shape()[..x.rank() - 1].iter().product(), columns].into())
+}
+
+pub fn batch_matmul(me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], _: BatchInfo) -> Result<Tensor> {
     let rank = batching::logical_rank(args);
     let a = batching::aligned(&args[0], rank)?;
     let b = batching::aligned(&args[1], rank)?;

@@ -330,6 +330,12 @@ impl Array {
         matches!(self.data, Data::Strided { .. }) && self.rank() >= 4 && self.layout().is_channels_last()
     }
 
+    /// As [`Array::is_channels_last`], with gaps between the elements: what is made of such an array lies as it does.
+    #[inline]
+    pub fn has_channels_behind(&self) -> bool {
+        matches!(self.data, Data::Strided { .. }) && self.rank() >= 4 && self.layout().has_channels_behind()
+    }
+
     /// The dimensions with those of channels last, in which order such an array is contiguous.
     pub fn with_channels_behind(&self) -> Result<Array> {
         let order: SmallVec<[usize; 6]> = std::iter::once(0).chain(2..self.rank()).chain([1]).collect();

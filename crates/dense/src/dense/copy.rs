@@ -304,7 +304,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
 
 /// As [`cast`], with channels where they are.
 pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
-    match a.is_channels_last() {
+    match a.has_channels_behind() {
         true => cast(&a.with_channels_behind()?, dtype)?.with_channels_second(),
         false => cast(a, dtype),
     }
@@ -312,7 +312,7 @@ pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
 
 /// As [`gather`], with channels where they are.
 pub fn gather_in_place(a: &Array) -> Result<Array> {
-    match a.is_channels_last() {
+    match a.has_channels_behind() {
         true => gather(&a.with_channels_behind()?)?.with_channels_second(),
         false => gather(a),
     }

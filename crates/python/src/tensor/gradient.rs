@@ -10,6 +10,7 @@ use pullback::base::{Error, Result};
 use pullback::core::level::{self, GradMode};
 use pullback::core::node::{Sink, locked};
 use pullback::core::{LevelId, Node, Tensor};
+use pullback::dense::copy::gather;
 use pullback::rules::basis;
 use pullback::skin::{history, write};
 use pyo3::prelude::*;
@@ -89,7 +90,7 @@ impl GradBox {
     /// Adds a gradient: in place, so that who holds the object sees the sum; a recorded sum is a new object.
     pub fn add(&self, py: Python<'_>, g: &Tensor, recorded: bool) -> PyResult<()> {
         match self.get(py) {
-            None => self.set(Some(tensor::wrap(py, g.clone())?.unbind())),
+            None => self.set(Some(tensor::wrap(py, in_order(g)?)?.unbind())),
             Some(old) if recorded => {
                 let sum = basis::add(&old.get().value(), g)?;
                 self.set(Some(tensor::wrap(py, sum)?.unbind()));
@@ -101,6 +102,15 @@ impl GradBox {
             }
         }
         Ok(())
+    }
+}
+
+/// A first gradient with its elements in the order of the leaf's, whatever views the cotangent went through: programs
+/// write `p.grad.view(-1)`.
+fn in_order(g: &Tensor) -> Result<Tensor> {
+    match (g.symbolic(), g.dense()) {
+        (None, Some(array)) if !array.is_contiguous() && !array.is_channels_last() => Ok(gather(array)?.into()),
+        _ => Ok(g.clone()),
     }
 }
 

@@ -294,7 +294,7 @@ const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
     check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
-    if args.iter().find(|a| a.shape() == &shape).is_some_and(|a| a.is_channels_last()) {
+    if args.iter().find(|a| a.shape() == &shape).is_some_and(|a| a.has_channels_behind()) {
         return channels_last(k, args, dtype, &shape);
     }
     let mut steps = [Step::NONE; 5];
