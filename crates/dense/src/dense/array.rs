@@ -6,7 +6,6 @@ use super::strided::by_width;
 use super::{copy, threads};
 use crate::base::{DType, Element, Error, Layout, Result, Scalar, Shape, Strides, TypedShape};
 use crate::{bail, match_dtype};
-use smallvec::SmallVec;
 use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -321,33 +320,6 @@ impl Array {
     #[inline]
     pub fn contiguous(&self) -> Result<Array> {
         if self.is_contiguous() { Ok(self.clone()) } else { copy::gather(self) }
-    }
-
-    /// Whether the channels of images or volumes lie behind the other dimensions; not so if they also lie in row-major
-    /// order.
-    #[inline]
-    pub fn is_channels_last(&self) -> bool {
-        matches!(self.data, Data::Strided { .. }) && self.rank() >= 4 && self.layout().is_channels_last()
-    }
-
-    /// As [`Array::is_channels_last`], with gaps between the elements: what is made of such an array lies as it does.
-    #[inline]
-    pub fn has_channels_behind(&self) -> bool {
-        matches!(self.data, Data::Strided { .. }) && self.rank() >= 4 && self.layout().has_channels_behind()
-    }
-
-    /// The dimensions with those of channels last, in which order such an array is contiguous.
-    pub fn with_channels_behind(&self) -> Result<Array> {
-        let order: SmallVec<[usize; 6]> = std::iter::once(0).chain(2..self.rank()).chain([1]).collect();
-        self.permute(&order)
-    }
-
-    /// The inverse of [`Array::with_channels_behind`], in a buffer: the few elements of a small array, which have no
-    /// memory, could not lie so.
-    pub fn with_channels_second(&self) -> Result<Array> {
-        let rank = self.rank();
-        let order: SmallVec<[usize; 6]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
-        self.to_buffer()?.permute(&order)
     }
 
     /// The elements of a contiguous array as bytes.

@@ -3,6 +3,7 @@
 pub mod array;
 pub mod buffer;
 pub mod cast;
+mod channels;
 pub mod composed;
 pub mod conv;
 pub mod copy;

@@ -1,0 +1,34 @@
+//! Arrays of images and volumes whose channels lie behind the other dimensions.
+
+use super::Array;
+use crate::base::Result;
+use smallvec::SmallVec;
+
+impl Array {
+    /// Whether the channels of images or volumes lie behind the other dimensions; not so if they also lie in row-major
+    /// order.
+    #[inline]
+    pub fn is_channels_last(&self) -> bool {
+        !self.is_contiguous() && self.rank() >= 4 && self.layout().is_channels_last()
+    }
+
+    /// As [`Array::is_channels_last`], with gaps between the elements: what is made of such an array lies as it does.
+    #[inline]
+    pub fn has_channels_behind(&self) -> bool {
+        !self.is_contiguous() && self.rank() >= 4 && self.layout().has_channels_behind()
+    }
+
+    /// The dimensions with those of channels last, in which order such an array is contiguous.
+    pub fn with_channels_behind(&self) -> Result<Array> {
+        let order: SmallVec<[usize; 6]> = std::iter::once(0).chain(2..self.rank()).chain([1]).collect();
+        self.permute(&order)
+    }
+
+    /// The inverse of [`Array::with_channels_behind`], in a buffer: the few elements of a small array, which have no
+    /// memory, could not lie so.
+    pub fn with_channels_second(&self) -> Result<Array> {
+        let rank = self.rank();
+        let order: SmallVec<[usize; 6]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
+        self.to_buffer()?.permute(&order)
+    }
+}
