@@ -156,6 +156,21 @@ def to_dense(self: Tensor, dtype: "Any" = None) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
+def _removed(name: "str") -> "Any":
+    def method(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
+        from . import _removed as removed
+
+        return getattr(removed, name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"Raises RuntimeError: `linalg` has `{'eigh' if name == 'symeig' else name}`."
+    return method
+
+
+for _name in ("eig", "lstsq", "solve", "symeig"):
+    _attach(_removed(_name))
+
+
 def _numpy_dtype(self: "Any") -> "Any":
     """The dtype of NumPy with the same numbers, which `numpy.dtype(x.dtype)` gives; bfloat16 has none."""
     import numpy

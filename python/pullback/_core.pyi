@@ -55,8 +55,12 @@ __all__ = [
     "acosh_",
     "adaptive_avg_pool1d",
     "add",
+    "addbmm",
+    "addcdiv",
+    "addcmul",
     "addmm",
     "addmv",
+    "addr",
     "adjoint",
     "all",
     "allclose",
@@ -96,36 +100,54 @@ __all__ = [
     "atan_",
     "atanh",
     "atanh_",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "avg_pool1d",
     "baddbmm",
+    "bartlett_window",
     "bernoulli",
     "bfloat16",
     "bincount",
+    "binomial",
     "bitwise_and",
     "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman_window",
+    "block_diag",
     "bmm",
     "bool",
     "broadcast_tensors",
     "broadcast_to",
     "bucketize",
     "can_cast",
+    "cartesian_prod",
     "cat",
+    "cdist",
     "cdouble",
     "ceil",
     "ceil_",
     "cfloat",
     "channels_last",
     "channels_last_3d",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_",
+    "clamp_max",
+    "clamp_max_",
+    "clamp_min",
+    "clamp_min_",
     "clip",
     "clip_",
     "clone",
+    "column_stack",
+    "combinations",
     "complex",
     "complex128",
     "complex64",
@@ -141,6 +163,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "copysign",
     "corrcoef",
     "cos",
     "cos_",
@@ -148,17 +171,21 @@ __all__ = [
     "cosh_",
     "count_nonzero",
     "cov",
+    "cross",
     "cummax",
     "cummin",
     "cumprod",
     "cumsum",
     "cumulative_trapezoid",
     "default_generator",
+    "deg2rad",
+    "deg2rad_",
     "det",
     "detach",
     "device",
     "diag",
     "diag_embed",
+    "diagflat",
     "diagonal",
     "diagonal_scatter",
     "diff",
@@ -169,11 +196,14 @@ __all__ = [
     "dot",
     "double",
     "dsplit",
+    "dstack",
     "dtype",
     "einsum",
     "empty",
     "empty_cache",
     "empty_like",
+    "empty_permuted",
+    "empty_strided",
     "enable_grad",
     "eq",
     "equal",
@@ -194,23 +224,32 @@ __all__ = [
     "fix_",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "float",
     "float16",
     "float32",
     "float64",
+    "float_power",
     "floor",
     "floor_",
     "floor_divide",
+    "fmax",
+    "fmin",
     "fmod",
     "frac",
     "frac_",
+    "frexp",
     "from_dlpack",
     "from_numpy",
     "frombuffer",
     "full",
     "full_like",
     "gather",
+    "gcd",
+    "gcd_",
     "ge",
+    "geqrf",
     "ger",
     "get_default_dtype",
     "get_num_threads",
@@ -221,9 +260,13 @@ __all__ = [
     "greater_equal",
     "gt",
     "half",
+    "hamming_window",
+    "hann_window",
+    "heaviside",
     "histc",
     "histogram",
     "hsplit",
+    "hstack",
     "hypot",
     "i0",
     "i0_",
@@ -238,6 +281,7 @@ __all__ = [
     "index_select",
     "inference_mode",
     "initial_seed",
+    "inner",
     "int",
     "int16",
     "int32",
@@ -259,10 +303,18 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "isneginf",
+    "isposinf",
     "isreal",
+    "kaiser_window",
+    "kron",
     "kthvalue",
     "layer_norm",
     "layout",
+    "lcm",
+    "lcm_",
+    "ldexp",
+    "ldexp_",
     "le",
     "lerp",
     "less",
@@ -279,21 +331,29 @@ __all__ = [
     "log_",
     "log_softmax",
     "logaddexp",
+    "logaddexp2",
     "logcumsumexp",
     "logdet",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
+    "logit_",
+    "logspace",
     "logsumexp",
     "long",
     "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "manual_seed",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
     "matrix_exp",
+    "matrix_power",
     "max",
     "max_pool1d",
     "max_pool1d_with_indices",
@@ -303,6 +363,7 @@ __all__ = [
     "mean",
     "median",
     "memory_format",
+    "meshgrid",
     "min",
     "minimum",
     "mm",
@@ -314,16 +375,21 @@ __all__ = [
     "multinomial",
     "multiply",
     "mv",
+    "mvlgamma",
+    "nan_to_num",
+    "nan_to_num_",
     "nanmean",
     "nanmedian",
     "nanquantile",
     "nansum",
     "narrow",
+    "narrow_copy",
     "ne",
     "neg",
     "neg_",
     "negative",
     "negative_",
+    "nextafter",
     "no_grad",
     "nonzero",
     "nonzero_static",
@@ -332,16 +398,25 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "orgqr",
+    "ormqr",
     "outer",
+    "pdist",
     "permute",
+    "pinverse",
+    "poisson",
     "polar",
+    "polygamma",
     "positive",
     "pow",
     "preserve_format",
     "prod",
     "promote_types",
     "put",
+    "qr",
     "quantile",
+    "rad2deg",
+    "rad2deg_",
     "rand",
     "rand_like",
     "randint",
@@ -349,6 +424,7 @@ __all__ = [
     "randn",
     "randn_like",
     "randperm",
+    "range",
     "ravel",
     "real",
     "reciprocal",
@@ -357,12 +433,15 @@ __all__ = [
     "relu_",
     "remainder",
     "renorm",
+    "repeat_interleave",
     "reshape",
     "result_type",
     "rms_norm",
     "roll",
+    "rot90",
     "round",
     "round_",
+    "row_stack",
     "rsqrt",
     "rsqrt_",
     "rsub",
@@ -388,6 +467,8 @@ __all__ = [
     "signbit",
     "sin",
     "sin_",
+    "sinc",
+    "sinc_",
     "sinh",
     "sinh_",
     "slice_scatter",
@@ -408,6 +489,7 @@ __all__ = [
     "sub",
     "subtract",
     "sum",
+    "svd",
     "swapaxes",
     "swapdims",
     "t",
@@ -420,14 +502,20 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tensordot",
+    "threshold",
+    "threshold_",
+    "tile",
     "to_dlpack",
     "topk",
     "trace",
     "transpose",
     "trapezoid",
     "trapz",
+    "triangular_solve",
     "tril",
+    "tril_indices",
     "triu",
+    "triu_indices",
     "true_divide",
     "trunc",
     "trunc_",
@@ -438,13 +526,18 @@ __all__ = [
     "unique_consecutive",
     "unravel_index",
     "unsqueeze",
+    "vander",
     "var",
     "var_mean",
+    "vdot",
     "view_as_complex",
     "view_as_real",
     "vmap",
     "vsplit",
+    "vstack",
     "where",
+    "xlogy",
+    "xlogy_",
     "zeros",
     "zeros_like",
 ]
@@ -645,6 +738,18 @@ class Tensor:
         """`input + alpha * other`, with broadcasting and type promotion."""
     def add_(self, other: _Operand, *, alpha: _Number | None = None) -> Self:
         """`input + alpha * other`, with broadcasting and type promotion."""
+    def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices."""
+    def addbmm_(self, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
+        """`beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices."""
+    def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
+        """`input + value * tensor1 / tensor2`."""
+    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Self:
+        """`input + value * tensor1 / tensor2`."""
+    def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Tensor:
+        """`input + value * tensor1 * tensor2`."""
+    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1) -> Self:
+        """`input + value * tensor1 * tensor2`."""
     def addmm(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
         """`beta * input + alpha * (mat1 @ mat2)`."""
     def addmm_(self, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
@@ -653,6 +758,10 @@ class Tensor:
         """`beta * input + alpha * (mat @ vec)`."""
     def addmv_(self, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
         """`beta * input + alpha * (mat @ vec)`."""
+    def addr(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+        """`beta * input + alpha * outer(vec1, vec2)`."""
+    def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Self:
+        """`beta * input + alpha * outer(vec1, vec2)`."""
     def adjoint(self) -> Tensor:
         """The trailing matrices transposed and conjugated, a view."""
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
@@ -669,6 +778,13 @@ class Tensor:
         """The angle of complex numbers in the plane, in radians; 0 or pi for real ones."""
     def any(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether any element is non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
+    def apply_(self, callable: Any) -> Any:
+        """Each element replaced by what a function of Python gives for it: slow, and without a derivative.
+
+            >>> import pullback
+            >>> pullback.tensor([1.0, 2.0]).apply_(lambda x: x + 1)
+            tensor([2., 3.])
+        """
     def arccos(self) -> Tensor:
         """Inverse cosine of each element, in radians; NaN outside of [-1, 1]."""
     def arccos_(self) -> Self:
@@ -801,18 +917,34 @@ class Tensor:
         """As complex64."""
     def char(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int8."""
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`."""
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """The inverse of `L Lᴴ`, or of `Uᴴ U` if `upper`, from the triangle."""
+    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+        """The solution of `L Lᴴ X = B`, or of `Uᴴ U X = B` if `upper`, from the triangle."""
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """At most `chunks` pieces of equal size (the last may be smaller) along a dimension."""
     def clamp(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clamp_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
+    def clamp_max(self, max: _Operand) -> Tensor:
+        """Each element, or `max` where that is smaller."""
+    def clamp_max_(self, max: _Operand) -> Self:
+        """Each element, or `max` where that is smaller."""
+    def clamp_min(self, min: _Operand) -> Tensor:
+        """Each element, or `min` where that is larger."""
+    def clamp_min_(self, min: _Operand) -> Self:
+        """Each element, or `min` where that is larger."""
     def clip(self, min: _Operand | None = None, max: _Operand | None = None) -> Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clip_(self, min: _Operand | None = None, max: _Operand | None = None) -> Self:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
+    def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+        """All ways to choose `r` elements of a vector in its order, as rows."""
     def conj(self) -> Tensor:
         """The complex conjugate, a view; real tensors are their own."""
     def conj_physical(self) -> Tensor:
@@ -823,6 +955,10 @@ class Tensor:
         """The same values in row-major order; the tensor itself if it is contiguous already."""
     def copy_(self, src: _Operand, non_blocking: builtins.bool = False) -> Self:
         """Sets the elements to those of `src`, converted and broadcast."""
+    def copysign(self, other: _Operand) -> Tensor:
+        """The magnitude of `input` with the sign of `other`."""
+    def copysign_(self, other: _Operand) -> Self:
+        """The magnitude of `input` with the sign of `other`."""
     def corrcoef(self) -> Tensor:
         """Correlation coefficients of variables (rows) over observations (columns), limited to [-1, 1]."""
     def cos(self) -> Tensor:
@@ -841,6 +977,8 @@ class Tensor:
         """
     def cpu(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor in main memory: itself."""
+    def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """The cross product of vectors along a dimension; by default the first one of three elements."""
     def cuda(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises RuntimeError: there is no CUDA device."""
     def cummax(self, dim: builtins.int) -> _return_cummax:
@@ -866,6 +1004,10 @@ class Tensor:
     def data(self, value: Tensor) -> None: ...
     def data_ptr(self) -> builtins.int:
         """The address of the first element."""
+    def deg2rad(self) -> Tensor:
+        """Degrees as radians."""
+    def deg2rad_(self) -> Self:
+        """Degrees as radians."""
     def det(self) -> Tensor:
         """The determinant of square matrices."""
     def detach(self) -> Tensor:
@@ -879,6 +1021,8 @@ class Tensor:
         """Of a vector, the matrix with it as diagonal; of a matrix, its diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
         """Matrices with the last dimension as a diagonal."""
+    def diagflat(self, offset: builtins.int = 0) -> Tensor:
+        """A square matrix with all elements of the tensor along a diagonal."""
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
         """A diagonal of two dimensions as the last dimension."""
     def diagonal_scatter(self, src: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
@@ -893,6 +1037,13 @@ class Tensor:
         """The logarithmic derivative of the gamma function."""
     def dim(self) -> builtins.int:
         """The number of dimensions."""
+    def dim_order(self, ambiguity_check: Any = False) -> Any:
+        """The dimensions in the order of their steps in memory, the largest first.
+
+            >>> import pullback
+            >>> pullback.ones(2, 3).T.dim_order()
+            (1, 0)
+        """
     def dist(self, other: Tensor, p: builtins.float = 2.0) -> Tensor:
         """The p-norm of the difference."""
     def div(self, other: _Operand, *, rounding_mode: builtins.str | None = None) -> Tensor:
@@ -912,6 +1063,8 @@ class Tensor:
     @builtins.property
     def dtype(self) -> _dtype:
         """The type of the elements."""
+    def eig(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: `linalg` has `eig`."""
     def element_size(self) -> builtins.int:
         """Bytes of one element."""
     def eq(self, other: _Operand) -> Tensor:
@@ -964,8 +1117,16 @@ class Tensor:
         """All dimensions from `start_dim` to `end_dim` as one."""
     def flip(self, *dims: _Ints) -> Tensor:
         """The elements of some dimensions in reverse order."""
+    def fliplr(self) -> Tensor:
+        """The columns in reverse order."""
+    def flipud(self) -> Tensor:
+        """The rows in reverse order."""
     def float(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float32."""
+    def float_power(self, exponent: _Operand) -> Tensor:
+        """`input ** exponent` in double precision."""
+    def float_power_(self, exponent: _Operand) -> Self:
+        """`input ** exponent` in double precision."""
     def floor(self) -> Tensor:
         """The largest integer not above each element; integers stay as they are."""
     def floor_(self) -> Self:
@@ -974,6 +1135,10 @@ class Tensor:
         """The quotient rounded down."""
     def floor_divide_(self, other: _Operand) -> Self:
         """The quotient rounded down."""
+    def fmax(self, other: _Operand) -> Tensor:
+        """The larger of both; the other one if one is NaN. Of equals the first has the derivative."""
+    def fmin(self, other: _Operand) -> Tensor:
+        """The smaller of both; the other one if one is NaN. Of equals the first has the derivative."""
     def fmod(self, other: _Operand) -> Tensor:
         """Remainder with the sign of `input`, as C's `fmod`."""
     def fmod_(self, other: _Operand) -> Self:
@@ -982,14 +1147,24 @@ class Tensor:
         """The fraction of each element, with its sign."""
     def frac_(self) -> Self:
         """The fraction of each element, with its sign."""
+    def frexp(self) -> _return_frexp:
+        """Mantissas in [1/2, 1) and exponents of two with `input = mantissa * 2**exponent`."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """`out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`."""
+    def gcd(self, other: Tensor) -> Tensor:
+        """The greatest common divisor of integers, not negative."""
+    def gcd_(self, other: Tensor) -> Self:
+        """The greatest common divisor of integers, not negative."""
     def ge(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at least those of the second."""
     def ge_(self, other: _Operand) -> Self:
         """Whether elements of the first are at least those of the second."""
     def geometric_(self, p: builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """Fills with geometrically distributed numbers."""
+    def geqrf(self) -> _return_geqrf:
+        """The reflections that make matrices triangular: `a` holds the triangle R of `A = Q R`, and below it the vectors from
+        which, with their scales `tau`, `orgqr` makes Q.
+        """
     def ger(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     def get_device(self) -> builtins.int:
@@ -1016,6 +1191,10 @@ class Tensor:
         """Whether elements of the first are greater than those of the second."""
     def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float16."""
+    def heaviside(self, values: Tensor) -> Tensor:
+        """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype."""
+    def heaviside_(self, values: Tensor) -> Self:
+        """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype."""
     def histc(self, bins: builtins.int = 100, min: _Number = 0, max: _Number = 0) -> Tensor:
         """How many elements lie in each of `bins` bins of one width between `min` and `max`, or between the smallest and the
         largest element if these are equal. Others, and NaN, do not count.
@@ -1064,6 +1243,8 @@ class Tensor:
         """
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The members of a dimension that a vector of indices names."""
+    def inner(self, other: Tensor) -> Tensor:
+        """Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product."""
     def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int32."""
     def inverse(self) -> Tensor:
@@ -1150,6 +1331,10 @@ class Tensor:
         """Whether elements are infinite."""
     def isnan(self) -> Tensor:
         """Whether elements are NaN."""
+    def isneginf(self) -> Tensor:
+        """Whether elements are infinite and negative."""
+    def isposinf(self) -> Tensor:
+        """Whether elements are infinite and positive."""
     def isreal(self) -> Tensor:
         """Whether elements have no imaginary part."""
     def item(self) -> builtins.bool | builtins.int | builtins.float:
@@ -1157,11 +1342,21 @@ class Tensor:
     @builtins.property
     def itemsize(self) -> builtins.int:
         """Bytes of one element."""
+    def kron(self, other: Tensor) -> Tensor:
+        """The Kronecker product: each element of `input` times `other`, as blocks."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> _return_kthvalue:
         """The `k`-th smallest value along a dimension (1 is the smallest), and where it is."""
     @builtins.property
     def layout(self) -> _layout:
         """How the elements are stored: `strided`."""
+    def lcm(self, other: Tensor) -> Tensor:
+        """The least common multiple of integers, not negative."""
+    def lcm_(self, other: Tensor) -> Self:
+        """The least common multiple of integers, not negative."""
+    def ldexp(self, other: Tensor) -> Tensor:
+        """`input * 2**other`; integers give the default float."""
+    def ldexp_(self, other: Tensor) -> Self:
+        """`input * 2**other`; integers give the default float."""
     def le(self, other: _Operand) -> Tensor:
         """Whether elements of the first are at most those of the second."""
     def le_(self, other: _Operand) -> Self:
@@ -1204,6 +1399,8 @@ class Tensor:
         """The logarithm of softmax along `dim`, without overflow."""
     def logaddexp(self, other: _Operand) -> Tensor:
         """`log(exp(input) + exp(other))` without overflow."""
+    def logaddexp2(self, other: _Operand) -> Tensor:
+        """`log2(2**input + 2**other)` without overflow."""
     def logcumsumexp(self, dim: builtins.int) -> Tensor:
         """`log(sum(exp(input)))` of the elements so far along a dimension, without overflow."""
     def logdet(self) -> Tensor:
@@ -1224,20 +1421,37 @@ class Tensor:
         """Whether exactly one is non-zero."""
     def logical_xor_(self, other: _Operand) -> Self:
         """Whether exactly one is non-zero."""
+    def logit(self, eps: builtins.float | None = None) -> Tensor:
+        """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps]."""
+    def logit_(self, eps: builtins.float | None = None) -> Self:
+        """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps]."""
     def logsumexp(self, dim: _Ints, keepdim: builtins.bool = False) -> Tensor:
         """`log(sum(exp(input)))` over the given dimensions, without overflow."""
     def long(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int64."""
+    def lstsq(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: `linalg` has `lstsq`."""
     def lt(self, other: _Operand) -> Tensor:
         """Whether elements of the first are less than those of the second."""
     def lt_(self, other: _Operand) -> Self:
         """Whether elements of the first are less than those of the second."""
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+        """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`."""
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """The solution of `A X = b` from what `lu_factor` gives for A."""
     @builtins.property
     def mH(self) -> Tensor:
         """The trailing matrices transposed and conjugated."""
     @builtins.property
     def mT(self) -> Tensor:
         """The trailing matrices transposed."""
+    def map_(self, tensor: Any, callable: Any) -> Any:
+        """Each element replaced by what a function of Python gives for it and that of another tensor.
+
+            >>> import pullback
+            >>> pullback.tensor([1.0, 2.0]).map_(pullback.tensor([3.0, 4.0]), lambda x, y: x * y)
+            tensor([3., 8.])
+        """
     def masked_fill(self, mask: Tensor, value: _Operand) -> Tensor:
         """`input` with `value` (a number or 0-d tensor) where `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: _Operand) -> Self:
@@ -1252,6 +1466,8 @@ class Tensor:
         """Matrix product, with 1-D operands taken as vectors and leading dimensions broadcast."""
     def matrix_exp(self) -> Tensor:
         """The exponential `Σ Aᵏ / k!` of square matrices."""
+    def matrix_power(self, n: builtins.int) -> Tensor:
+        """The product of n equal square matrices; for a negative n, of their inverse."""
     @overload
     def max(self, dim: None = None, keepdim: builtins.bool = False, *, other: None = None) -> Tensor:
         """The largest element; with `dim`, the largest along it and where it was; with another tensor, `maximum`."""
@@ -1305,9 +1521,17 @@ class Tensor:
         """`input * other`, with broadcasting and type promotion."""
     def mv(self, vec: Tensor) -> Tensor:
         """Product of a matrix and a vector."""
+    def mvlgamma(self, p: builtins.int) -> Tensor:
+        """Natural logarithm of the multivariate gamma function of dimension `p`."""
+    def mvlgamma_(self, p: builtins.int) -> Self:
+        """Natural logarithm of the multivariate gamma function of dimension `p`."""
     @builtins.property
     def name(self) -> builtins.str | None:
         """None: dimensions have no names."""
+    def nan_to_num(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+        """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given."""
+    def nan_to_num_(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
+        """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given."""
     def nanmean(self, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None) -> Tensor:
         """Mean of what is not NaN, over the given dimensions, or over all."""
     @overload
@@ -1321,6 +1545,8 @@ class Tensor:
         """Sum that takes NaN as zero, over the given dimensions, or over all."""
     def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """Elements `start .. start + length` of a dimension."""
+    def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+        """A copy of the elements `start .. start + length` of a dimension."""
     @builtins.property
     def nbytes(self) -> builtins.int:
         """Bytes of all elements."""
@@ -1352,6 +1578,8 @@ class Tensor:
         """
     def new_empty(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """As `new_zeros`: values that do not matter."""
+    def new_empty_strided(self, size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+        """As `empty_strided`, of the same dtype."""
     def new_full(self, size: _Ints, fill_value: _Number, *, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """One value, of the same dtype, in another shape."""
     def new_ones(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
@@ -1360,6 +1588,10 @@ class Tensor:
         """A tensor with a copy of `data`, of this tensor's dtype unless given."""
     def new_zeros(self, *size: _Ints, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False) -> Tensor:
         """Zeros of the same dtype in another shape."""
+    def nextafter(self, other: Tensor) -> Tensor:
+        """The next float after `input` towards `other`."""
+    def nextafter_(self, other: Tensor) -> Self:
+        """The next float after `input` towards `other`."""
     @overload
     def nonzero(self, *, as_tuple: Literal[False] = False) -> Tensor:
         """Multi-indices of the elements that are not zero, one per row; with `as_tuple`, one tensor per dimension."""
@@ -1381,6 +1613,12 @@ class Tensor:
         """The number of elements."""
     def numpy(self, *, force: builtins.bool = False) -> _Array:
         """A NumPy array over the same memory. With `force=True`, also of tensors that require grad."""
+    def orgqr(self, tau: Tensor) -> Tensor:
+        """The first columns of a product of reflections `1 - τᵢ vᵢ vᵢᴴ`: vᵢ is column i of A below a 1, as `geqrf` gives them."""
+    def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
+        """The product of `other` with the square matrix Q of the reflections that `geqrf` gives: `Q other`, or `other Q` unless
+        `left`; with its adjoint if `transpose`.
+        """
     def outer(self, vec2: Tensor) -> Tensor:
         """Outer product of two vectors."""
     @builtins.property
@@ -1390,6 +1628,12 @@ class Tensor:
         """Dimensions in another order."""
     def pin_memory(self, device: _Device = None) -> Tensor:
         """The tensor itself: there is no device that memory would be pinned for."""
+    def pinverse(self, rcond: builtins.float = 1e-15) -> Tensor:
+        """The pseudoinverse: `1 / s` for singular values above `rcond` times the largest, 0 for others."""
+    def polygamma(self, n: builtins.int) -> Tensor:
+        """The derivative of order `n` of `digamma`."""
+    def polygamma_(self, n: builtins.int) -> Self:
+        """The derivative of order `n` of `digamma`."""
     def positive(self) -> Tensor:
         """The same values; a tensor that shares nothing with its input where writes are concerned."""
     def pow(self, exponent: _Operand) -> Tensor:
@@ -1406,10 +1650,16 @@ class Tensor:
         """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
         `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
         """
+    def qr(self, some: builtins.bool = True) -> _return_qr:
+        """`A = Q R` with orthonormal columns of Q and upper triangular R; unless `some`, with all columns of Q."""
     def quantile(self, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
         """The values below which the fractions `q` of the elements lie: of all, or along `dim`. Between two elements the value
         is theirs by `interpolation`: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. NaN where there is one.
         """
+    def rad2deg(self) -> Tensor:
+        """Radians as degrees."""
+    def rad2deg_(self) -> Self:
+        """Radians as degrees."""
     def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
@@ -1439,6 +1689,10 @@ class Tensor:
         """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger."""
     def repeat(self, *repeats: _Ints) -> Tensor:
         """The tensor repeated along its dimensions, new ones in front."""
+    def repeat_interleave(self, repeats: _Operand | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+        """Each element several times in a row: as often as an int says, or as counts say, one for each element along `dim`.
+        All elements in one dimension where `dim` is None. With counts alone: the index of each, as often as it says.
+        """
     @builtins.property
     def requires_grad(self) -> builtins.bool:
         """Whether gradients are recorded for this tensor."""
@@ -1483,6 +1737,8 @@ class Tensor:
         """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
         tensor.
         """
+    def rot90(self, k: builtins.int = 1, dims: _Ints = (0, 1)) -> Tensor:
+        """Turned `k` times by a right angle in the plane of two dimensions, from the first towards the second."""
     def round(self, *, decimals: builtins.int = 0) -> Tensor:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
     def round_(self, *, decimals: builtins.int = 0) -> Self:
@@ -1552,6 +1808,10 @@ class Tensor:
         """Sine of each element, in radians."""
     def sin_(self) -> Self:
         """Sine of each element, in radians."""
+    def sinc(self) -> Tensor:
+        """`sin(πx) / πx` of each element, 1 at 0."""
+    def sinc_(self) -> Self:
+        """`sin(πx) / πx` of each element, 1 at 0."""
     def sinh(self) -> Tensor:
         """Hyperbolic sine of each element."""
     def sinh_(self) -> Self:
@@ -1567,6 +1827,8 @@ class Tensor:
         """Sign of the determinant and logarithm of its absolute value."""
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
+    def solve(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: `linalg` has `solve`."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> _return_sort:
         """Values in order along a dimension, and where they were. NaN counts as the largest."""
     def split(self, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1608,6 +1870,10 @@ class Tensor:
         """Sum over the given dimensions, or over all. Integers and bools are summed as int64 unless `dtype` says otherwise."""
     def sum_to_size(self, *size: _Ints) -> Tensor:
         """The tensor summed over dimensions until it has this size, from which it could be broadcast."""
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> _return_svd:
+        """`A = U diag(S) Vᴴ` with singular values in descending order; `some` leaves out vectors that these do not need, and
+        without `compute_uv` U and V are zeros. `linalg.svd` gives Vᴴ instead.
+        """
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two dimensions swapped."""
     def swapaxes_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
@@ -1616,6 +1882,8 @@ class Tensor:
         """Two dimensions swapped."""
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Two dimensions swapped."""
+    def symeig(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises RuntimeError: `linalg` has `eigh`."""
     def t(self) -> Tensor:
         """A matrix transposed; 0-d and 1-d tensors stay as they are."""
     def t_(self) -> Self:
@@ -1636,6 +1904,8 @@ class Tensor:
         """Hyperbolic tangent of each element."""
     def tensor_split(self, indices_or_sections: _Ints | Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: as many as said and as equal as can be, or cut at the positions listed."""
+    def tile(self, *dims: _Ints) -> Tensor:
+        """The tensor repeated along its dimensions; dimensions without a number are repeated once."""
     @overload
     def to(self, device: _Device = None, dtype: _dtype | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: _memory_format | None = None) -> Tensor:
         """The tensor in another dtype: `to(dtype)`, `to(other)`, `to(device, dtype)`. The tensor itself if nothing changes,
@@ -1657,6 +1927,10 @@ class Tensor:
         """Two dimensions swapped."""
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """Two dimensions swapped."""
+    def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> _return_triangular_solve:
+        """The solution X of `A X = b` for a triangular A, and A; of its transpose if `transpose`. `linalg.solve_triangular` gives
+        X alone.
+        """
     def tril(self, diagonal: builtins.int = 0) -> Tensor:
         """The part on and below a diagonal of the trailing matrices; zeros elsewhere."""
     def tril_(self, diagonal: builtins.int = 0) -> Self:
@@ -1720,6 +1994,8 @@ class Tensor:
         """The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held."""
     def var(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
+    def vdot(self, other: Tensor) -> Tensor:
+        """Inner product of two vectors, the first conjugated."""
     @overload
     def view(self, *shape: _Ints) -> Tensor:
         """The same elements in another shape (one size may be -1), or the same shape in another dtype of equal width.
@@ -1737,6 +2013,10 @@ class Tensor:
         """Pieces one below the other: along dimension 0 of tensors with two dimensions or more."""
     def where(self, condition: Tensor, other: _Operand) -> Tensor:
         """The elements of this tensor where `condition` holds, those of `other` elsewhere."""
+    def xlogy(self, other: _Operand) -> Tensor:
+        """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN."""
+    def xlogy_(self, other: _Operand) -> Self:
+        """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN."""
     def zero_(self) -> Self:
         """Sets all elements to zero."""
 
@@ -1878,6 +2158,11 @@ class inference_mode:
     @overload
     def __new__(cls, mode: builtins.bool | None = None) -> inference_mode: ...
 
+class _return__lu_with_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class _return_aminmax(NamedTuple):
     min: Tensor
     max: Tensor
@@ -1890,6 +2175,14 @@ class _return_cummin(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _return_frexp(NamedTuple):
+    mantissa: Tensor
+    exponent: Tensor
+
+class _return_geqrf(NamedTuple):
+    a: Tensor
+    tau: Tensor
+
 class _return_histogram(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
@@ -1898,9 +2191,41 @@ class _return_kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _return_linalg_cholesky_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class _return_linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _return_linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
+
+class _return_linalg_inv_ex(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+class _return_linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+class _return_linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class _return_linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class _return_linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
 
 class _return_linalg_qr(NamedTuple):
     Q: Tensor
@@ -1910,10 +2235,19 @@ class _return_linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
+class _return_linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class _return_linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+class _return_lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
 
 class _return_max(NamedTuple):
     values: Tensor
@@ -1935,13 +2269,26 @@ class _return_nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _return_qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
 class _return_sort(NamedTuple):
     values: Tensor
     indices: Tensor
 
+class _return_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
+
 class _return_topk(NamedTuple):
     values: Tensor
     indices: Tensor
+
+class _return_triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
 
 def _short(text: Any, most: Any = ...) -> Any:
     """[`message`] for exceptions that Python code raises."""
@@ -2262,6 +2609,30 @@ def logaddexp(input: _Operand, other: _Operand, *, out: Tensor | None = None) ->
     tensor([0.6931])
     """
 
+def logaddexp2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`log2(2**input + 2**other)` without overflow.
+
+    >>> import pullback
+    >>> pullback.logaddexp2(pullback.tensor([0.0]), pullback.tensor([0.0]))
+    tensor([1.])
+    """
+
+def fmax(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The larger of both; the other one if one is NaN. Of equals the first has the derivative.
+
+    >>> import pullback
+    >>> pullback.fmax(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
+    tensor([3., 2.])
+    """
+
+def fmin(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The smaller of both; the other one if one is NaN. Of equals the first has the derivative.
+
+    >>> import pullback
+    >>> pullback.fmin(pullback.tensor([1.0, float("nan")]), pullback.tensor([3.0, 2.0]))
+    tensor([1., 2.])
+    """
+
 def add(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`input + alpha * other`, with broadcasting and type promotion.
 
@@ -2410,6 +2781,199 @@ def clip(input: Tensor, min: _Operand | None = None, max: _Operand | None = None
     tensor([0.0000, 0.5000, 1.0000])
     """
 
+def tile(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
+    """The tensor repeated along its dimensions; dimensions without a number are repeated once.
+
+    >>> import pullback
+    >>> pullback.tile(pullback.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
+
+def repeat_interleave(input: Tensor, repeats: _Operand | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None, out: Tensor | None = None) -> Tensor:
+    """Each element several times in a row: as often as an int says, or as counts say, one for each element along `dim`.
+    All elements in one dimension where `dim` is None. With counts alone: the index of each, as often as it says.
+
+    >>> import pullback
+    >>> pullback.repeat_interleave(pullback.tensor([5, 7]), pullback.tensor([1, 2]))
+    tensor([5, 7, 7])
+    """
+
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str = 'ij', out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+    """Grids of coordinates: tensor i repeated along every dimension but the i-th. With `indexing='xy'` the first two
+    dimensions are swapped.
+
+    >>> import pullback
+    >>> pullback.meshgrid(pullback.tensor([1, 2]), pullback.tensor([3, 4]), indexing="ij")
+    (tensor([[1, 1],
+            [2, 2]]), tensor([[3, 4],
+            [3, 4]]))
+    """
+
+def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along the second dimension; vectors along their only one.
+
+    >>> import pullback
+    >>> pullback.hstack([pullback.tensor([1, 2]), pullback.tensor(3)])
+    tensor([1, 2, 3])
+    """
+
+def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along the first dimension; vectors are rows.
+
+    >>> import pullback
+    >>> pullback.vstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+
+def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along the first dimension; vectors are rows.
+
+    >>> import pullback
+    >>> pullback.vstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
+
+def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along the third dimension, which they get if they have none.
+
+    >>> import pullback
+    >>> pullback.dstack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
+    tensor([[[1, 3],
+             [2, 4]]])
+    """
+
+def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along the second dimension; vectors are columns.
+
+    >>> import pullback
+    >>> pullback.column_stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+
+def atleast_1d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+    """The tensor with one dimension at least; several tensors give a tuple.
+
+    >>> import pullback
+    >>> pullback.atleast_1d(pullback.tensor(1))
+    tensor([1])
+    """
+
+def atleast_2d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+    """The tensor with two dimensions at least; vectors are rows, and several tensors give a tuple.
+
+    >>> import pullback
+    >>> pullback.atleast_2d(pullback.tensor([1, 2]))
+    tensor([[1, 2]])
+    """
+
+def atleast_3d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+    """The tensor with three dimensions at least; several tensors give a tuple.
+
+    >>> import pullback
+    >>> pullback.atleast_3d(pullback.tensor([1, 2])).shape
+    pullback.Size([1, 2, 1])
+    """
+
+def fliplr(input: Tensor) -> Tensor:
+    """The columns in reverse order.
+
+    >>> import pullback
+    >>> pullback.fliplr(pullback.tensor([[1, 2]]))
+    tensor([[2, 1]])
+    """
+
+def flipud(input: Tensor) -> Tensor:
+    """The rows in reverse order.
+
+    >>> import pullback
+    >>> pullback.flipud(pullback.tensor([1, 2]))
+    tensor([2, 1])
+    """
+
+def rot90(input: Tensor, k: builtins.int = 1, dims: _Ints = (0, 1)) -> Tensor:
+    """Turned `k` times by a right angle in the plane of two dimensions, from the first towards the second.
+
+    >>> import pullback
+    >>> pullback.rot90(pullback.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+
+def block_diag(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """A matrix with these blocks along its diagonal; vectors are rows.
+
+    >>> import pullback
+    >>> pullback.block_diag(pullback.tensor([[1, 2]]), pullback.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+
+def kron(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The Kronecker product: each element of `input` times `other`, as blocks.
+
+    >>> import pullback
+    >>> pullback.kron(pullback.tensor([1, 2]), pullback.tensor([1, 10]))
+    tensor([ 1, 10,  2, 20])
+    """
+
+def cartesian_prod(*tensors: Tensor | Sequence[Tensor]) -> Tensor:
+    """All ways to take one element of each vector, as rows; one vector stays as it is.
+
+    >>> import pullback
+    >>> pullback.cartesian_prod(pullback.tensor([1, 2]), pullback.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+
+def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
+    """All ways to choose `r` elements of a vector in its order, as rows.
+
+    >>> import pullback
+    >>> pullback.combinations(pullback.tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
+
+def narrow_copy(input: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """A copy of the elements `start .. start + length` of a dimension.
+
+    >>> import pullback
+    >>> pullback.narrow_copy(pullback.tensor([1, 2, 3]), 0, 1, 2)
+    tensor([2, 3])
+    """
+
+def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
+    """A square matrix with all elements of the tensor along a diagonal.
+
+    >>> import pullback
+    >>> pullback.diagflat(pullback.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+
+def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
+    """The Vandermonde matrix of a vector: powers of its elements from the highest, or from 0 with `increasing`.
+
+    >>> import pullback
+    >>> pullback.vander(pullback.tensor([2, 3]), 3)
+    tensor([[4, 2, 1],
+            [9, 3, 1]])
+    """
+
+def matrix_power(A: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """The product of n equal square matrices; for a negative n, of their inverse.
+
+    >>> import pullback
+    >>> pullback.linalg.matrix_power(pullback.tensor([[2.0]]), -2)
+    tensor([[0.2500]])
+    """
+
 def bitwise_and(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
     """Bitwise and of integers; of bools, logical and."""
 
@@ -2455,6 +3019,22 @@ def isinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 
     >>> import pullback
     >>> pullback.isinf(pullback.tensor([1.0, float("inf")]))
+    tensor([False,  True])
+    """
+
+def isposinf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are infinite and positive.
+
+    >>> import pullback
+    >>> pullback.isposinf(pullback.tensor([float("inf"), -float("inf")]))
+    tensor([ True, False])
+    """
+
+def isneginf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Whether elements are infinite and negative.
+
+    >>> import pullback
+    >>> pullback.isneginf(pullback.tensor([float("inf"), -float("inf")]))
     tensor([False,  True])
     """
 
@@ -2865,6 +3445,30 @@ def gradient(input: Tensor, *, spacing: Any = None, dim: _Ints | None = None, ed
     (tensor([3., 4., 5.]),)
     """
 
+def cdist(x1: Tensor, x2: Tensor, p: builtins.float = 2.0, compute_mode: builtins.str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
+    """The p-norm distance between each row of `x1` and each row of `x2`. Leading dimensions broadcast.
+
+    >>> import pullback
+    >>> pullback.cdist(pullback.tensor([[0.0, 0.0]]), pullback.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[5., 1.]])
+    """
+
+def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
+    """The p-norm distances between each two rows of a matrix, the first row's first.
+
+    >>> import pullback
+    >>> pullback.pdist(pullback.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+
+def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The cross product of vectors along a dimension; by default the first one of three elements.
+
+    >>> import pullback
+    >>> pullback.cross(pullback.tensor([1.0, 0.0, 0.0]), pullback.tensor([0.0, 1.0, 0.0]))
+    tensor([0., 0., 1.])
+    """
+
 @overload
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: Literal[False] = False, return_counts: Literal[False] = False, dim: builtins.int | None = None) -> Tensor:
     """The distinct elements in order, or the distinct members of a dimension; with them, as asked for, which of them each
@@ -2936,6 +3540,86 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None)
     pullback.Size([2, 4])
     """
 
+def copysign(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """The magnitude of `input` with the sign of `other`.
+
+    >>> import pullback
+    >>> pullback.copysign(pullback.tensor([1.0, -2.0]), -0.0)
+    tensor([-1., -2.])
+    """
+
+def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The next float after `input` towards `other`.
+
+    >>> import pullback
+    >>> pullback.nextafter(pullback.tensor([0.0]), pullback.tensor([1.0])) > 0
+    tensor([True])
+    """
+
+def frexp(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_frexp:
+    """Mantissas in [1/2, 1) and exponents of two with `input = mantissa * 2**exponent`.
+
+    >>> import pullback
+    >>> pullback.frexp(pullback.tensor([3.0]))
+    frexp(mantissa=tensor([0.7500]), exponent=tensor([2], dtype=pullback.int32))
+    """
+
+def ldexp_(input: Tensor, other: Tensor) -> Tensor:
+    """`input * 2**other`; integers give the default float.
+
+    >>> import pullback
+    >>> pullback.ldexp(pullback.tensor([0.75]), pullback.tensor([2]))
+    tensor([3.])
+    """
+
+def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`input * 2**other`; integers give the default float.
+
+    >>> import pullback
+    >>> pullback.ldexp(pullback.tensor([0.75]), pullback.tensor([2]))
+    tensor([3.])
+    """
+
+def float_power(input: _Operand, exponent: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input ** exponent` in double precision.
+
+    >>> import pullback
+    >>> pullback.float_power(pullback.tensor([2]), 0.5)
+    tensor([1.4142], dtype=pullback.float64)
+    """
+
+def deg2rad_(input: Tensor) -> Tensor:
+    """Degrees as radians.
+
+    >>> import pullback
+    >>> pullback.deg2rad(pullback.tensor([180.0]))
+    tensor([3.1416])
+    """
+
+def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Degrees as radians.
+
+    >>> import pullback
+    >>> pullback.deg2rad(pullback.tensor([180.0]))
+    tensor([3.1416])
+    """
+
+def rad2deg_(input: Tensor) -> Tensor:
+    """Radians as degrees.
+
+    >>> import pullback
+    >>> pullback.rad2deg(pullback.tensor([pullback.pi]))
+    tensor([180.])
+    """
+
+def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Radians as degrees.
+
+    >>> import pullback
+    >>> pullback.rad2deg(pullback.tensor([pullback.pi]))
+    tensor([180.])
+    """
+
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """A copy of `input` with what `index` sends to each element folded into it by `reduce`: 'sum', 'prod', 'mean', 'amax'
     or 'amin'. Without `include_self` the element itself does not count where something is sent to it. Extremes that
@@ -2979,6 +3663,54 @@ def unravel_index(indices: Tensor, shape: Any) -> builtins.tuple[Tensor, ...]:
     >>> import pullback
     >>> pullback.unravel_index(pullback.tensor([3, 5]), (2, 3))
     (tensor([1, 1]), tensor([0, 2]))
+    """
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 * tensor2`.
+
+    >>> import pullback
+    >>> pullback.addcmul(pullback.tensor([1.0]), pullback.tensor([2.0]), pullback.tensor([3.0]), value=0.5)
+    tensor([4.])
+    """
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`input + value * tensor1 / tensor2`.
+
+    >>> import pullback
+    >>> pullback.addcdiv(pullback.tensor([1.0]), pullback.tensor([3.0]), pullback.tensor([2.0]), value=2)
+    tensor([4.])
+    """
+
+def gcd_(input: Tensor, other: Tensor) -> Tensor:
+    """The greatest common divisor of integers, not negative.
+
+    >>> import pullback
+    >>> pullback.gcd(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
+    tensor([2, 3])
+    """
+
+def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The greatest common divisor of integers, not negative.
+
+    >>> import pullback
+    >>> pullback.gcd(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
+    tensor([2, 3])
+    """
+
+def lcm_(input: Tensor, other: Tensor) -> Tensor:
+    """The least common multiple of integers, not negative.
+
+    >>> import pullback
+    >>> pullback.lcm(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
+    tensor([12, 18])
+    """
+
+def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The least common multiple of integers, not negative.
+
+    >>> import pullback
+    >>> pullback.lcm(pullback.tensor([4, -6]), pullback.tensor([6, 9]))
+    tensor([12, 18])
     """
 
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
@@ -3132,6 +3864,86 @@ def unbind(input: Tensor, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
     (tensor([1, 2]), tensor([3, 4]))
     """
 
+def nan_to_num_(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
+    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given.
+
+    >>> import pullback
+    >>> pullback.nan_to_num(pullback.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
+    tensor([0., 1., 9.])
+    """
+
+def nan_to_num(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given.
+
+    >>> import pullback
+    >>> pullback.nan_to_num(pullback.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
+    tensor([0., 1., 9.])
+    """
+
+def clamp_min_(input: Tensor, min: _Operand) -> Tensor:
+    """Each element, or `min` where that is larger.
+
+    >>> import pullback
+    >>> pullback.clamp_min(pullback.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
+
+def clamp_min(input: Tensor, min: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or `min` where that is larger.
+
+    >>> import pullback
+    >>> pullback.clamp_min(pullback.tensor([-1.0, 2.0]), 0)
+    tensor([0., 2.])
+    """
+
+def clamp_max_(input: Tensor, max: _Operand) -> Tensor:
+    """Each element, or `max` where that is smaller.
+
+    >>> import pullback
+    >>> pullback.clamp_max(pullback.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
+
+def clamp_max(input: Tensor, max: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Each element, or `max` where that is smaller.
+
+    >>> import pullback
+    >>> pullback.clamp_max(pullback.tensor([-1.0, 2.0]), 0)
+    tensor([-1.,  0.])
+    """
+
+def threshold_(input: Tensor, threshold: _Number, value: _Number) -> Tensor:
+    """Each element where it is larger than `threshold`, `value` elsewhere.
+
+    >>> import pullback
+    >>> pullback.threshold(pullback.tensor([0.5, 2.0]), 1.0, 9.0)
+    tensor([9., 2.])
+    """
+
+def threshold(input: Tensor, threshold: _Number, value: _Number, *, out: Tensor | None = None) -> Tensor:
+    """Each element where it is larger than `threshold`, `value` elsewhere.
+
+    >>> import pullback
+    >>> pullback.threshold(pullback.tensor([0.5, 2.0]), 1.0, 9.0)
+    tensor([9., 2.])
+    """
+
+def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype.
+
+    >>> import pullback
+    >>> pullback.heaviside(pullback.tensor([-1.0, 0.0, 2.0]), pullback.tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+
+def pinverse(input: Tensor, rcond: builtins.float = 1e-15, *, out: Tensor | None = None) -> Tensor:
+    """The pseudoinverse: `1 / s` for singular values above `rcond` times the largest, 0 for others.
+
+    >>> import pullback
+    >>> pullback.pinverse(pullback.tensor([[2.0], [0.0]]))
+    tensor([[0.5000, 0.0000]])
+    """
+
 def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of square matrices. Singular ones raise `LinAlgError`.
 
@@ -3170,6 +3982,83 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.linalg.matrix_exp(pullback.zeros(2, 2))
     tensor([[1., 0.],
+            [0., 1.]])
+    """
+
+def svd(input: Tensor, some: builtins.bool = True, compute_uv: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_svd:
+    """`A = U diag(S) Vᴴ` with singular values in descending order; `some` leaves out vectors that these do not need, and
+    without `compute_uv` U and V are zeros. `linalg.svd` gives Vᴴ instead.
+
+    >>> import pullback
+    >>> pullback.svd(pullback.tensor([[3.0]])).S
+    tensor([3.])
+    """
+
+def qr(input: Tensor, some: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_qr:
+    """`A = Q R` with orthonormal columns of Q and upper triangular R; unless `some`, with all columns of Q.
+
+    >>> import pullback
+    >>> pullback.qr(pullback.tensor([[2.0]])).R.abs()
+    tensor([[2.]])
+    """
+
+def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The triangular factor of Hermitian positive definite matrices: `A = L Lᴴ`, or `Uᴴ U` if `upper`.
+
+    >>> import pullback
+    >>> pullback.cholesky(pullback.tensor([[4.0]]))
+    tensor([[2.]])
+    """
+
+def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The inverse of `L Lᴴ`, or of `Uᴴ U` if `upper`, from the triangle.
+
+    >>> import pullback
+    >>> pullback.cholesky_inverse(pullback.tensor([[2.0]]))
+    tensor([[0.2500]])
+    """
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The solution of `L Lᴴ X = B`, or of `Uᴴ U X = B` if `upper`, from the triangle.
+
+    >>> import pullback
+    >>> pullback.cholesky_solve(pullback.tensor([[4.0]]), pullback.tensor([[2.0]]))
+    tensor([[1.]])
+    """
+
+def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_triangular_solve:
+    """The solution X of `A X = b` for a triangular A, and A; of its transpose if `transpose`. `linalg.solve_triangular` gives
+    X alone.
+
+    >>> import pullback
+    >>> pullback.triangular_solve(pullback.tensor([[4.0]]), pullback.tensor([[2.0]])).solution
+    tensor([[2.]])
+    """
+
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+    """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`.
+
+    >>> import pullback
+    >>> pullback.lu(pullback.tensor([[2.0]]))[0]
+    tensor([[2.]])
+    """
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The solution of `A X = b` from what `lu_factor` gives for A.
+
+    >>> import pullback
+    >>> factors = pullback.linalg.lu_factor(pullback.tensor([[2.0]]))
+    >>> pullback.lu_solve(pullback.tensor([[4.0]]), *factors)
+    tensor([[2.]])
+    """
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: Sequence[Tensor] | None = None) -> _return_lu_unpack:
+    """P, L and U from what `lu_factor` gives. What is not asked for is an empty tensor.
+
+    >>> import pullback
+    >>> factors = pullback.linalg.lu_factor(pullback.tensor([[1.0, 2.0], [4.0, 4.0]]))
+    >>> pullback.lu_unpack(*factors).U
+    tensor([[4., 4.],
             [0., 1.]])
     """
 
@@ -3213,6 +4102,22 @@ def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor(11.)
     """
 
+def vdot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inner product of two vectors, the first conjugated.
+
+    >>> import pullback
+    >>> pullback.vdot(pullback.tensor([1j, 2]), pullback.tensor([1j, 3]))
+    tensor(7.+0.j)
+    """
+
+def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product.
+
+    >>> import pullback
+    >>> pullback.inner(pullback.tensor([[1, 2], [3, 4]]), pullback.tensor([1, 10]))
+    tensor([21, 43])
+    """
+
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Outer product of two vectors.
 
@@ -3236,6 +4141,23 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha
 
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
+
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * outer(vec1, vec2)`.
+
+    >>> import pullback
+    >>> pullback.addr(pullback.zeros(2, 2), pullback.tensor([1.0, 2.0]), pullback.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
+    """`beta * input + alpha * sum(batch1 @ batch2)`, the sum over a batch of matrices.
+
+    >>> import pullback
+    >>> pullback.addbmm(pullback.zeros(1, 1), pullback.ones(3, 1, 2), pullback.ones(3, 2, 1))
+    tensor([[6.]])
+    """
 
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (batch1 @ batch2)` over a batch of matrices."""
@@ -3367,12 +4289,118 @@ def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Gene
     tensor([0., 1.])
     """
 
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson distributed counts with the rate that each element gives.
+
+    >>> import pullback
+    >>> pullback.poisson(pullback.tensor([0.0, 0.0]))
+    tensor([0., 0.])
+    """
+
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """The number of successes of `count` trials with the probability `prob`, element by element.
+
+    >>> import pullback
+    >>> pullback.binomial(pullback.tensor([3.0, 5.0]), pullback.tensor([0.0, 1.0]))
+    tensor([0., 5.])
+    """
+
 def multinomial(input: Tensor, num_samples: builtins.int, replacement: builtins.bool = False, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """`num_samples` indices drawn by the weights in each row.
 
     >>> import pullback
     >>> pullback.multinomial(pullback.tensor([0.0, 1.0]), 1)
     tensor([1])
+    """
+
+def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a matrix, as a tensor of two rows.
+
+    >>> import pullback
+    >>> pullback.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+
+def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a matrix, as a tensor of two rows.
+
+    >>> import pullback
+    >>> pullback.triu_indices(2, 2)
+    tensor([[0, 0, 1],
+            [0, 1, 1]])
+    """
+
+def range(start: _Number, end: _Number, step: _Number = 1, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
+    """`start, start + step, …` up to `end`, which is included. `arange` leaves it out, as Python's `range` does.
+
+    >>> import pullback
+    >>> pullback.range(0, 2)
+    tensor([0., 1., 2.])
+    """
+
+def logspace(start: _Operand, end: _Operand, steps: builtins.int, base: builtins.float = 10.0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
+    """`steps` powers of `base`, from `base**start` to `base**end`, with evenly spaced exponents.
+
+    >>> import pullback
+    >>> pullback.logspace(0, 2, 3)
+    tensor([  1.,  10., 100.])
+    """
+
+def hann_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Hann's window `(1 - cos(2πk / N)) / 2`; N is the length, or one less with `periodic=False`.
+
+    >>> import pullback
+    >>> pullback.hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+
+def hamming_window(window_length: builtins.int, periodic: builtins.bool = True, alpha: builtins.float = 0.54, beta: builtins.float = 0.46, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Hamming's window `alpha - beta * cos(2πk / N)`; N is the length, or one less with `periodic=False`.
+
+    >>> import pullback
+    >>> pullback.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
+
+def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Bartlett's window, a triangle; it has its length as period, or one less with `periodic=False`.
+
+    >>> import pullback
+    >>> pullback.bartlett_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
+
+def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Blackman's window `0.42 - 0.5 cos(2πk / N) + 0.08 cos(4πk / N)`; N is the length, or one less with `periodic=False`.
+
+    >>> import pullback
+    >>> pullback.blackman_window(3)
+    tensor([-1.3878e-17,  6.3000e-01,  6.3000e-01])
+    """
+
+def kaiser_window(window_length: builtins.int, periodic: builtins.bool = True, beta: builtins.float = 12.0, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """Kaiser's window `I₀(beta √(1 - (2k / N - 1)²)) / I₀(beta)`; N is the length, or one less with `periodic=False`.
+
+    >>> import pullback
+    >>> pullback.kaiser_window(3, beta=0.0)
+    tensor([1., 1., 1.])
+    """
+
+def empty_strided(size: _Ints, stride: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """A tensor of this shape whose elements lie as the strides say. Its values do not matter; ours are zeros.
+
+    >>> import pullback
+    >>> pullback.empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+
+def empty_permuted(size: _Ints, physical_layout: _Ints, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None) -> Tensor:
+    """A tensor whose dimensions lie in memory in this order, the last one closest. Its values do not matter; ours are zeros.
+
+    >>> import pullback
+    >>> pullback.empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
     """
 
 def sum(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, dtype: _dtype | None = None, out: Tensor | None = None) -> Tensor:
@@ -3532,6 +4560,34 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     >>> import pullback
     >>> pullback.histogram(pullback.tensor([1.0, 2.0, 1.0]), bins=2, range=(0.0, 2.0)).hist
     tensor([0., 3.])
+    """
+
+def orgqr(A: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The first columns of a product of reflections `1 - τᵢ vᵢ vᵢᴴ`: vᵢ is column i of A below a 1, as `geqrf` gives them.
+
+    >>> import pullback
+    >>> pullback.linalg.householder_product(pullback.tensor([[0.0], [1.0]]), pullback.tensor([1.0]))
+    tensor([[ 0.],
+            [-1.]])
+    """
+
+def geqrf(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_geqrf:
+    """The reflections that make matrices triangular: `a` holds the triangle R of `A = Q R`, and below it the vectors from
+    which, with their scales `tau`, `orgqr` makes Q.
+
+    >>> import pullback
+    >>> pullback.geqrf(pullback.tensor([[3.0], [4.0]])).tau
+    tensor([1.6000])
+    """
+
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+    """The product of `other` with the square matrix Q of the reflections that `geqrf` gives: `Q other`, or `other Q` unless
+    `left`; with its adjoint if `transpose`.
+
+    >>> import pullback
+    >>> pullback.ormqr(pullback.zeros(2, 1), pullback.tensor([2.0]), pullback.tensor([[1.0], [1.0]]))
+    tensor([[-1.],
+            [ 1.]])
     """
 
 def detach(input: Tensor) -> Tensor:
@@ -3767,6 +4823,38 @@ def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Tensor | None =
     tensor([3, 1, 2])
     """
 
+def xlogy_(input: _Operand, other: _Operand) -> Tensor:
+    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN.
+
+    >>> import pullback
+    >>> pullback.xlogy(pullback.tensor([0.0, 2.0]), pullback.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+
+def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN.
+
+    >>> import pullback
+    >>> pullback.xlogy(pullback.tensor([0.0, 2.0]), pullback.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+
+def sinc_(input: Tensor) -> Tensor:
+    """`sin(πx) / πx` of each element, 1 at 0.
+
+    >>> import pullback
+    >>> pullback.sinc(pullback.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`sin(πx) / πx` of each element, 1 at 0.
+
+    >>> import pullback
+    >>> pullback.sinc(pullback.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+
 def erf_(input: Tensor) -> Tensor:
     """The error function of each element.
 
@@ -3837,6 +4925,38 @@ def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.special.i0(pullback.tensor([0.0, 1.0]))
     tensor([1.0000, 1.2661])
+    """
+
+def logit_(input: Tensor, eps: builtins.float | None = None) -> Tensor:
+    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps].
+
+    >>> import pullback
+    >>> pullback.logit(pullback.tensor([0.5]))
+    tensor([0.])
+    """
+
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps].
+
+    >>> import pullback
+    >>> pullback.logit(pullback.tensor([0.5]))
+    tensor([0.])
+    """
+
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of order `n` of `digamma`.
+
+    >>> import pullback
+    >>> pullback.polygamma(1, pullback.tensor([1.0]))
+    tensor([1.6449])
+    """
+
+def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Natural logarithm of the multivariate gamma function of dimension `p`.
+
+    >>> import pullback
+    >>> pullback.mvlgamma(pullback.tensor([1.0]), 2)
+    tensor([1.1447])
     """
 
 def count_nonzero(input: Tensor, dim: _Ints | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
 from ._core_autograd_graph import Node
 from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_aminmax, _return_cummax, _return_cummin, _return_histogram, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return__lu_with_info, _return_aminmax, _return_cummax, _return_cummin, _return_frexp, _return_geqrf, _return_histogram, _return_kthvalue, _return_linalg_cholesky_ex, _return_linalg_eig, _return_linalg_eigh, _return_linalg_inv_ex, _return_linalg_lstsq, _return_linalg_lu, _return_linalg_lu_factor, _return_linalg_lu_factor_ex, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_solve_ex, _return_linalg_svd, _return_lu_unpack, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_qr, _return_sort, _return_svd, _return_topk, _return_triangular_solve, device, dtype
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -33,16 +33,20 @@ __all__ = [
     "conv_transpose2d",
     "conv_transpose3d",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "elu",
     "embedding",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gelu",
     "glu",
     "grid_sample",
     "group_norm",
     "hardtanh",
     "huber_loss",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -64,6 +68,7 @@ __all__ = [
     "nll_loss",
     "one_hot",
     "pad",
+    "pdist",
     "relu",
     "relu6",
     "rms_norm",
@@ -76,6 +81,14 @@ __all__ = [
     "tanh",
     "unfold",
 ]
+
+def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
+    """The p-norm distances between each two rows of a matrix, the first row's first.
+
+    >>> import pullback
+    >>> pullback.pdist(pullback.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
@@ -134,7 +147,7 @@ def sigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([0.5000])
     """
 
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`log(sigmoid(x))` of each element, accurate in both tails.
 
     >>> import pullback
@@ -166,7 +179,7 @@ def gelu(input: Tensor, *, approximate: builtins.str = 'none') -> Tensor:
     tensor([0.])
     """
 
-def softplus(input: Tensor, beta: builtins.float = 1.0, threshold: builtins.float = 20.0) -> Tensor:
+def softplus(input: Tensor, beta: builtins.float = 1.0, threshold: builtins.float = 20.0, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + exp(beta x)) / beta` of each element; x itself where `beta x > threshold`.
 
     >>> import pullback
@@ -253,6 +266,45 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     >>> import pullback
     >>> pullback.nn.functional.conv_transpose3d(pullback.ones(1, 1, 2, 2, 2), pullback.ones(1, 1, 2, 2, 2)).shape
     pullback.Size([1, 1, 3, 3, 3])
+    """
+
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """The largest element of windows at random places, as many as `output_size` says, or `output_ratio` of the input's
+    size; with `return_indices` also where it is.
+
+    >>> import pullback
+    >>> pullback.nn.functional.fractional_max_pool2d(pullback.ones(1, 5, 5), 2, output_size=3).shape
+    pullback.Size([1, 3, 3])
+    """
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool2d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any: ...
+
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """The same over three dimensions.
+
+    >>> import pullback
+    >>> pullback.nn.functional.fractional_max_pool3d(pullback.ones(1, 5, 5, 5), 2, output_size=3).shape
+    pullback.Size([1, 3, 3, 3])
+    """
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, *, return_indices: Literal[True], _random_samples: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d(input: Tensor, kernel_size: _Ints, output_size: builtins.int | Sequence[builtins.int | None] | None = None, output_ratio: Any = None, return_indices: builtins.bool = False, _random_samples: Tensor | None = None) -> Any: ...
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: builtins.int = 0, reduction: builtins.str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
+    """The negative log likelihood of labels, summed over all ways to align them to steps: a step gives a label, the same again,
+    or `blank`. `log_probs` are [T, N, C], or [T, C] for one sequence. `targets` are a row of labels for each sequence,
+    [N, S], or those of all in one dimension. The mean divides each loss by the number of its labels first; with
+    `zero_infinity`, labels that do not fit into the steps cost 0 instead of infinity, with a derivative of 0.
+
+    >>> import pullback
+    >>> log_probs = pullback.zeros(2, 1, 2).log_softmax(-1)
+    >>> pullback.nn.functional.ctc_loss(log_probs, pullback.tensor([[1]]), [2], [1])  # 3 of 4 paths
+    tensor(0.2877)
     """
 
 def mse_loss(input: Tensor, target: Tensor, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: builtins.str = 'mean', weight: Tensor | None = None) -> Tensor:
@@ -478,6 +530,19 @@ def grid_sample(input: Tensor, grid: Tensor, mode: builtins.str = 'bilinear', pa
     >>> x = pullback.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
     >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
     tensor([[[[2.5000]]]])
+    """
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: builtins.str = 'nearest', align_corners: builtins.bool | None = None, recompute_scale_factor: builtins.bool | None = None, antialias: builtins.bool = False) -> Tensor:
+    """(N, C, *) with other sizes, given as such or by a factor.
+
+    `mode` is 'nearest', 'nearest-exact' or 'area', or with one dimension 'linear', with two 'bilinear' or 'bicubic', with
+    three 'trilinear'. With `align_corners` the first and last elements keep their values. `antialias` weighs all elements
+    that a smaller image covers. With `recompute_scale_factor` the ratio of the sizes counts instead of the factor.
+
+    >>> import pullback
+    >>> x = pullback.tensor([[[0.0, 2.0]]])
+    >>> pullback.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True)
+    tensor([[[0., 1., 2.]]])
     """
 
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, output_size: _Ints | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
 from ._core_autograd_graph import Node
 from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return_aminmax, _return_cummax, _return_cummin, _return_histogram, _return_kthvalue, _return_linalg_eigh, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_svd, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_sort, _return_topk, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return__lu_with_info, _return_aminmax, _return_cummax, _return_cummin, _return_frexp, _return_geqrf, _return_histogram, _return_kthvalue, _return_linalg_cholesky_ex, _return_linalg_eig, _return_linalg_eigh, _return_linalg_inv_ex, _return_linalg_lstsq, _return_linalg_lu, _return_linalg_lu_factor, _return_linalg_lu_factor_ex, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_solve_ex, _return_linalg_svd, _return_lu_unpack, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_qr, _return_sort, _return_svd, _return_topk, _return_triangular_solve, device, dtype
 
 __all__ = [
     "digamma",
@@ -28,10 +28,16 @@ __all__ = [
     "i1e",
     "log1p",
     "log_softmax",
+    "logit",
     "logsumexp",
+    "multigammaln",
+    "polygamma",
     "psi",
     "round",
+    "sinc",
     "softmax",
+    "xlog1py",
+    "xlogy",
 ]
 
 def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -56,6 +62,30 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     >>> import pullback
     >>> pullback.log_softmax(pullback.tensor([0.0, 0.0]), 0)
     tensor([-0.6931, -0.6931])
+    """
+
+def xlogy(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(other)`; 0 where `input` is 0, unless `other` is NaN.
+
+    >>> import pullback
+    >>> pullback.xlogy(pullback.tensor([0.0, 2.0]), pullback.tensor([0.0, 1.0]))
+    tensor([0., 0.])
+    """
+
+def xlog1py(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """`input * log(1 + other)`; 0 where `input` is 0, unless `other` is NaN.
+
+    >>> import pullback
+    >>> pullback.special.xlog1py(pullback.tensor([0.0, 2.0]), pullback.tensor([-1.0, 0.0]))
+    tensor([0., 0.])
+    """
+
+def sinc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """`sin(πx) / πx` of each element, 1 at 0.
+
+    >>> import pullback
+    >>> pullback.sinc(pullback.tensor([0.0, 0.5]))
+    tensor([1.0000, 0.6366])
     """
 
 def erf(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -136,6 +166,30 @@ def i1e(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.special.i1e(pullback.tensor([0.0]))
     tensor([0.])
+    """
+
+def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
+    """`log(x / (1 - x))` of each element, the inverse of `sigmoid`; with `eps`, of elements limited to [eps, 1 - eps].
+
+    >>> import pullback
+    >>> pullback.logit(pullback.tensor([0.5]))
+    tensor([0.])
+    """
+
+def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The derivative of order `n` of `digamma`.
+
+    >>> import pullback
+    >>> pullback.polygamma(1, pullback.tensor([1.0]))
+    tensor([1.6449])
+    """
+
+def multigammaln(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
+    """Natural logarithm of the multivariate gamma function of dimension `p`.
+
+    >>> import pullback
+    >>> pullback.mvlgamma(pullback.tensor([1.0]), 2)
+    tensor([1.1447])
     """
 
 def round(input: Tensor, *, decimals: builtins.int = 0, out: Tensor | None = None) -> Tensor:

@@ -8,7 +8,7 @@ use super::diagonal::{tril, triu};
 use super::gauge;
 pub(super) use super::singular::SVD;
 use crate::bail;
-use crate::base::{Result, Shape};
+use crate::base::{DType, Result, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::linalg as kernels;
@@ -94,16 +94,42 @@ pub(super) static CHOLESKY: Matrix = Matrix {
         Ok(smallvec![factor.into()])
     },
     reads: OUTPUTS_1,
-    // L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower triangle with half of the diagonal.
     tangents: |_, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None]) };
-        let l = point.output(0)?;
-        let left = triangular(l, &hermitian(da)?, false, false)?;
-        let both = adjoint(&triangular(l, &adjoint(&left)?, false, false)?)?;
-        Ok(smallvec![Some(matmul(l, &half_lower(&both)?)?)])
+        Ok(smallvec![Some(cholesky_tangent(point.output(0)?, da)?)])
     },
     fault: |e| e,
 };
+
+/// The same, and which matrices are not positive definite, which is no error.
+pub(super) static CHOLESKY_EX: Matrix = Matrix {
+    name: "linalg.cholesky_ex",
+    infer: |_, a| with_info("linalg.cholesky_ex", a),
+    eval: |_, a| {
+        let (factor, info) = kernels::cholesky(a[0].array()?, false)?;
+        Ok(smallvec![factor.into(), info.into()])
+    },
+    reads: OUTPUTS_1,
+    tangents: |_, point, t| {
+        let [Some(da)] = t else { return Ok(smallvec![None, None]) };
+        Ok(smallvec![Some(cholesky_tangent(point.output(0)?, da)?), None])
+    },
+    fault: |e| e,
+};
+
+/// L Φ(L⁻¹ dA L⁻ᴴ), Φ the lower triangle with half of the diagonal.
+fn cholesky_tangent(l: &Tensor, da: &Tensor) -> Result<Tensor> {
+    let left = triangular(l, &hermitian(da)?, false, false)?;
+    let both = adjoint(&triangular(l, &adjoint(&left)?, false, false)?)?;
+    matmul(l, &half_lower(&both)?)
+}
+
+/// A matrix like the argument, and an int32 for each.
+fn with_info(op: &str, a: &[Meta]) -> Result<Inferred> {
+    let a = shapes::first(a)?;
+    let lead = kernels::shapes::of_square(op, a.form())?;
+    Ok(smallvec![a.clone(), Meta { dtype: DType::I32, shape: lead }])
+}
 
 /// The Hermitian part.
 pub(super) fn hermitian(a: &Tensor) -> Result<Tensor> {
@@ -125,23 +151,26 @@ pub(super) static QR: Matrix = Matrix {
     reads: Saves { inputs: 0, outputs: 3 },
     tangents: |_, point, t| {
         let [Some(da)] = t else { return Ok(smallvec![None, None]) };
-        let (q, r) = (point.output(0)?, point.output(1)?);
-        let ar = right_solve(da, r)?;
-        let c = matmul(&adjoint(q)?, &ar)?;
-        // c without the skew part that turns Q: upper triangular, and the diagonal of R stays real.
-        let upper = match c.dtype().is_complex() {
-            false => add(&triu(&c, 0)?, &adjoint(&tril(&c, -1)?)?)?,
-            true => adjoint(&half_lower(&add(&c, &adjoint(&c)?)?)?)?,
-        };
-        let dr = matmul(&upper, r)?;
-        let dq = sub(&ar, &matmul(q, &upper)?)?;
+        let (dq, dr) = qr_tangents(point.output(0)?, point.output(1)?, da)?;
         Ok(smallvec![Some(dq), Some(dr)])
     },
     fault: |e| e,
 };
 
-/// `x R⁻¹` for an upper triangular R.
-fn right_solve(x: &Tensor, r: &Tensor) -> Result<Tensor> {
+/// Tangents of Q and R for a matrix with at least as many rows as columns.
+pub(super) fn qr_tangents(q: &Tensor, r: &Tensor, da: &Tensor) -> Result<(Tensor, Tensor)> {
+    let ar = right_solve(da, r)?;
+    let c = matmul(&adjoint(q)?, &ar)?;
+    // c without the skew part that turns Q: upper triangular, and the diagonal of R stays real.
+    let upper = match c.dtype().is_complex() {
+        false => add(&triu(&c, 0)?, &adjoint(&tril(&c, -1)?)?)?,
+        true => adjoint(&half_lower(&add(&c, &adjoint(&c)?)?)?)?,
+    };
+    Ok((sub(&ar, &matmul(q, &upper)?)?, matmul(&upper, r)?))
+}
+
+/// `x R⁻¹` for an upper triangular R, of which the other triangle is not read.
+pub(super) fn right_solve(x: &Tensor, r: &Tensor) -> Result<Tensor> {
     adjoint(&triangular(&adjoint(r)?, &adjoint(x)?, false, false)?)
 }
 
@@ -204,6 +233,23 @@ static INV: Matrix = Matrix {
     fault: |e| e,
 };
 
+/// The same, and which matrices are singular, which is no error.
+pub(super) static INV_EX: Matrix = Matrix {
+    name: "linalg.inv_ex",
+    infer: |_, a| with_info("linalg.inv_ex", a),
+    eval: |_, a| {
+        let (inverse, info) = kernels::inv_ex(a[0].array()?)?;
+        Ok(smallvec![inverse.into(), info.into()])
+    },
+    reads: OUTPUTS_1,
+    tangents: |_, point, t| {
+        let [Some(da)] = t else { return Ok(smallvec![None, None]) };
+        let y = point.output(0)?;
+        Ok(smallvec![Some(neg(&matmul(&matmul(y, da)?, y)?)?), None])
+    },
+    fault: |e| e,
+};
+
 pub(super) fn inverse(a: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&INV), &Params::None, &[a])
 }
@@ -236,7 +282,7 @@ undetermined! {
 
 /// The primitives of this file.
 pub(crate) static PRIMITIVES: &[&dyn Primitive] =
-    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &INV, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];
+    &[&SOLVE, &SOLVE_TRIANGULAR, &CHOLESKY, &CHOLESKY_EX, &INV, &INV_EX, &QR, &QR_COMPLETE, &EIGH, &SVD_FULL];
 
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family =

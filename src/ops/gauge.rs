@@ -16,6 +16,8 @@ const SHARE: f64 = 1e-2;
 pub(super) enum Vectors {
     Eigen,
     Singular,
+    /// Those of a matrix that need not be Hermitian.
+    General,
 }
 
 /// Its argument, by which vectors turn; the cotangent of that must not depend on phases.
@@ -32,7 +34,7 @@ static CHECK: Linear = Linear {
     name: "gauge:check",
     infer: shapes::same,
     eval: |p, a| {
-        check(p.ints() == [0], a)?;
+        check(p.ints()[0], a)?;
         Ok(a.clone())
     },
     transpose: |_, g, _, _| Ok(g.clone()),
@@ -48,7 +50,7 @@ pub(super) fn free(vectors: Vectors, turn: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&FREE), &Params::Ints([vectors as i64].into_iter().collect()), &[turn])
 }
 
-fn check(eigen: bool, h: &Array) -> Result<()> {
+fn check(vectors: i64, h: &Array) -> Result<()> {
     let n = h.shape()[h.rank() - 1];
     let rounding = if h.dtype() == DType::C64 { f64::from(f32::EPSILON) } else { f64::EPSILON }.sqrt();
     let all: Vec<Complex<f64>> = copy::cast(h, DType::C128)?.to_vec()?;
@@ -56,7 +58,13 @@ fn check(eigen: bool, h: &Array) -> Result<()> {
         let largest = m.iter().map(|z| z.norm()).fold(0.0, f64::max);
         let along = m.iter().step_by(n + 1).map(|z| z.im.abs()).fold(0.0, f64::max);
         if along > SHARE * largest && along > rounding {
-            let (op, what) = if eigen { ("linalg.eigh", "eigenvectors") } else { ("linalg.svd", "singular vectors") };
+            const SINGULAR: i64 = Vectors::Singular as i64;
+            const GENERAL: i64 = Vectors::General as i64;
+            let (op, what) = match vectors {
+                SINGULAR => ("linalg.svd", "singular vectors"),
+                GENERAL => ("linalg.eig", "eigenvectors"),
+                _ => ("linalg.eigh", "eigenvectors"),
+            };
             bail!(
                 Runtime,
                 "{op}(): backward: The {what} in the complex case are specified up to multiplication by e^{{i phi}}. \

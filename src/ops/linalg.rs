@@ -15,7 +15,7 @@ use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// Both with the broadcast of their leading dimensions.
-fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+pub(super) fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     of_dtype("B", b, a.dtype())?;
     let lead = |t: &Tensor| Shape::new(&t.shape()[..t.rank() - 2]);
     let common = crate::base::shape::broadcast2(HERE, &lead(a), &lead(b))?;
@@ -26,8 +26,47 @@ fn same_batches(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((grow(a)?, grow(b)?))
 }
 
+/// The solution of `A X = B`, or of `X A = B`, by a routine for matrices with the same leading dimensions.
+pub(super) fn solve_by(
+    a: &Tensor,
+    b: &Tensor,
+    left: bool,
+    routine: &mut dyn FnMut(&Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    if b.rank() == 0 {
+        refuse!(
+            Runtime,
+            "argument 'B' must be a vector or have matrices in its last two dimensions, but it has shape []; give one \
+             row for each row of A"
+        );
+    }
+    let vector = is_vector(a, b);
+    let b = if vector { basis::unsqueeze_dims(b, &[b.rank()])? } else { b.clone() };
+    if !left && vector {
+        refuse!(
+            Runtime,
+            "Vector broadcasting of the left hand side is not supported for left=False; give B as a matrix of one row, \
+             with unsqueeze(-2)"
+        );
+    }
+    if !left {
+        return swap_last(&solve_by(&swap_last(a)?, &swap_last(&b)?, true, routine)?);
+    }
+    if a.shape()[a.rank() - 1] != b.shape()[b.rank() - 2] {
+        return Err(incompatible(a, &b));
+    }
+    let (a, b) = same_batches(a, &b)?;
+    let x = routine(&a, &b)?;
+    if vector { basis::reshape(&x, &x.shape().without(x.rank() - 1)) } else { Ok(x) }
+}
+
+/// Whether a right side is a vector for each matrix.
+pub(super) fn is_vector(a: &Tensor, b: &Tensor) -> bool {
+    b.rank() == 1 || (b.rank() + 1 == a.rank() && b.shape()[..] == a.shape()[..a.rank() - 1])
+}
+
 #[cold]
-fn incompatible(a: &Tensor, b: &Tensor) -> Error {
+pub(super) fn incompatible(a: &Tensor, b: &Tensor) -> Error {
     let matrix = |t: &Tensor| format!("{}x{}", t.shape()[t.rank() - 2], t.shape()[t.rank() - 1]);
     refused(
         ErrorKind::Runtime,
@@ -110,25 +149,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
     fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
-        if B.rank() == 0 {
-            refuse!(Runtime, "argument 'B' must be a vector or have matrices in its last two dimensions, but it \
-                has shape []; give one row for each row of A");
-        }
-        let vector = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.shape()[..] == A.shape()[..A.rank() - 1]);
-        let b = if vector { basis::unsqueeze_dims(B, &[B.rank()])? } else { B.clone() };
-        if !left && vector {
-            refuse!(Runtime, "Vector broadcasting of the left hand side is not supported for left=False; give B as a matrix of \
-                one row, with unsqueeze(-2)");
-        }
-        if !left {
-            return swap_last(&solve(&swap_last(A)?, &swap_last(&b)?, true)?);
-        }
-        if A.shape()[A.rank() - 1] != b.shape()[b.rank() - 2] {
-            return Err(incompatible(A, &b));
-        }
-        let (a, b) = same_batches(A, &b)?;
-        let x = solve_matrices(&a, &b)?;
-        if vector { basis::reshape(&x, &x.shape().without(x.rank() - 1)) } else { Ok(x) }
+        solve_by(A, B, left, &mut solve_matrices)
     }
 
     /// The inverse of square matrices. Singular ones raise `LinAlgError`.

@@ -9,6 +9,7 @@ mod adjugate;
 pub mod arith;
 pub mod arrange;
 pub mod bits;
+pub mod chains;
 mod checks;
 pub mod compare;
 pub mod complex;
@@ -22,6 +23,7 @@ pub mod differences;
 pub mod distances;
 pub mod distinct;
 mod draw;
+pub mod eig;
 pub mod einsum;
 pub mod entry;
 pub mod floats;
@@ -31,8 +33,11 @@ pub mod gather;
 mod gauge;
 pub mod indexing;
 pub mod join;
+pub mod least_squares;
 pub mod limits;
 pub mod linalg;
+pub mod linalg_names;
+pub mod lu;
 pub mod matmul;
 pub mod named;
 pub mod nn;
@@ -46,6 +51,7 @@ mod promoted;
 pub mod random;
 pub mod ranges;
 pub mod reduce;
+pub mod reflectors;
 pub mod rewind;
 pub mod scans;
 pub mod search;
@@ -86,6 +92,7 @@ static FILES: &[Family] = &[
     arrange::FAMILY,
     bits::FAMILY,
     checks::FAMILY,
+    chains::FAMILY,
     compare::FAMILY,
     complex::FAMILY,
     convert::FAMILY,
@@ -97,6 +104,7 @@ static FILES: &[Family] = &[
     distances::FAMILY,
     distinct::FAMILY,
     draw::FAMILY,
+    eig::FAMILY,
     einsum::FAMILY,
     floats::FAMILY,
     folds::FAMILY,
@@ -106,7 +114,10 @@ static FILES: &[Family] = &[
     indexing::FAMILY,
     join::FAMILY,
     limits::FAMILY,
+    least_squares::FAMILY,
     linalg::FAMILY,
+    linalg_names::FAMILY,
+    lu::FAMILY,
     matmul::FAMILY,
     norms::FAMILY,
     order::FAMILY,
@@ -116,6 +127,7 @@ static FILES: &[Family] = &[
     reduce::FAMILY,
     scans::FAMILY,
     search::FAMILY,
+    reflectors::FAMILY,
     shape::FAMILY,
     singular::FAMILY,
     softmax::FAMILY,

@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::composed;
 use crate::dense::pointwise::kernels;
-use crate::ops::signature::{AtLeast, Dimensions, RealDType, Reduced, SomeDimensions, real_values};
+use crate::ops::signature::{AtLeast, Dimensions, NormDType, Reduced, SomeDimensions, real_values};
 use crate::rules::basis::{self, cast, number, where_};
 use crate::rules::{Partial, Reduction, Weight, shapes};
 
@@ -46,6 +46,9 @@ fn is_single(x: &Tensor, dims: &[usize]) -> bool {
 }
 
 fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return euclidean(&abs(x)?, dims, keep);
+    }
     if is_single(x, dims) {
         return squeezed(&norm_of_one(x)?, dims, keep);
     }
@@ -54,6 +57,9 @@ fn euclidean(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 }
 
 pub(super) fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return vector(&abs(x)?, p, dims, keep);
+    }
     // The only dimension that a 0-d tensor may be asked for is 0.
     let dims = if x.rank() == 0 { &[] } else { dims };
     let empty = dims.iter().any(|&d| x.shape()[d] == 0);
@@ -156,7 +162,7 @@ fn of_matrix(x: &Tensor, order: &Order<'_>, dims: &[usize], keep: bool) -> Resul
 }
 
 /// The largest of numbers that are not negative: 0 of none.
-fn most(x: &Tensor, dim: usize, keep: bool) -> Result<Tensor> {
+pub(super) fn most(x: &Tensor, dim: usize, keep: bool) -> Result<Tensor> {
     if x.shape()[dim] == 0 { basis::sum(x, &[dim], keep) } else { amax_over(x, &[dim], keep) }
 }
 
@@ -175,7 +181,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn linalg_norm = "linalg.norm" (A: &Tensor | input, ord: &Value = &Value::None, dim: &Value as SomeDimensions = &Value::None,
-        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [CUBIC] {
+        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] {
         let x = cast(A, dtype)?;
         let order = order("ord", ord)?;
         if let Some(d) = &dim
@@ -201,14 +207,14 @@ ops! { TABLE:
     /// >>> pullback.linalg.vector_norm(pullback.tensor([3.0, 4.0]), 1)
     /// tensor(7.)
     fn vector_norm = "linalg.vector_norm" (x: &Tensor | input, ord: Scalar = Scalar::Int(2), dim: Option<&[i64]> as Reduced = None,
-        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [] {
+        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [] {
         let v = cast(x, dtype)?;
         vector(&v, ord.as_f64(), &dim, keepdim)
     }
 
     /// A matrix norm over two dimensions: 'fro', 'nuc', or of order 1, 2, inf or their negatives.
     fn matrix_norm = "linalg.matrix_norm" (A: &Tensor as AtLeast<2> | input, ord: &Value = &Value::None, dim: &[i64] as Dimensions = &[-2, -1],
-        keepdim: bool = false; dtype: Option<DType> as RealDType = None) -> Tensor [CUBIC] {
+        keepdim: bool = false; dtype: Option<DType> as NormDType = None) -> Tensor [CUBIC] {
         let x = cast(A, dtype)?;
         of_matrix(&x, &order("ord", ord)?, &dim, keepdim)
     }
@@ -219,7 +225,7 @@ ops! { TABLE:
     /// >>> pullback.norm(pullback.tensor([3.0, 4.0]))
     /// tensor(5.)
     fn norm = "norm" (input: &Tensor, p: &Value = &Value::None, dim: &Value as Reduced = &Value::None, keepdim: bool = false,
-        dtype: Option<DType> as RealDType = None) -> Tensor [METHOD] {
+        dtype: Option<DType> as NormDType = None) -> Tensor [METHOD] {
         let x = cast(input, dtype)?;
         match order("p", p)? {
             Order::Default | Order::Name("fro") => euclidean(&x, &dim, keepdim),
@@ -232,7 +238,7 @@ ops! { TABLE:
     fn dist = "dist" (input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Tensor [METHOD] {
         let d = super::arith::sub(input.into(), other.into(), None)?;
         let dims: Dims = (0..d.rank()).collect();
-        vector(real_values(&d)?, p, &dims, false)
+        vector(if d.dtype().is_complex() { &d } else { real_values(&d)? }, p, &dims, false)
     }
 }
 

@@ -58,6 +58,7 @@ for _names, _reason in (
     ("use_deterministic_algorithms set_num_interop_threads empty_cache set_grad_enabled set_anomaly_enabled", SETS),
     ("get_default_dtype get_default_device get_num_threads get_num_interop_threads get_rng_state initial_seed", ASKS),
     ("get_printoptions is_grad_enabled is_inference_mode_enabled is_anomaly_enabled", ASKS),
+    ("eig lstsq matrix_rank solve symeig", "raises: PyTorch had it once"),
     ("is_anomaly_check_nan_enabled are_deterministic_algorithms_enabled operator_table", ASKS),
 ):
     EXCEPTIONS |= dict.fromkeys(_names.split(), _reason)

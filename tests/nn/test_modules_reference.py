@@ -19,7 +19,6 @@ REFERENCE: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
 # What no operator is there for yet, and what is not for a library that computes on the CPU.
 ABSENT = {
     *(
-        "CTCLoss",
         "Container",
         "FractionalMaxPool2d",
         "FractionalMaxPool3d",

@@ -284,10 +284,10 @@ def test_dtypes(kind: str, dtype: Any, error: type[Exception], sentence: str) ->
         refused(place, lambda t: t.to(dtype), error, sentence)
 
 
-@pytest.mark.parametrize("kind", ["RealDType", "InexactDType"])
+@pytest.mark.parametrize("kind", ["NormDType", "InexactDType"])
 def test_dtypes_to_compute_in(kind: str) -> None:
     sentence = {
-        "RealDType": r"only supports floating point tensors, but got int32; give dtype, such as dtype=float32$",
+        "NormDType": r"only supports floating point tensors, but got int32; give dtype, such as dtype=float32$",
         "InexactDType": r"floating point or complex dtype, got int32; give dtype, such as dtype=float32$",
     }[kind]
     for place in declared(kind):
@@ -332,8 +332,9 @@ def test_named_tuples(name: str) -> None:
     kind, fields = entry["named"]
     seen = 0
     for call in properties.calls(name):
+        call.sample.after = None
         result = call.result(call.tensors)
-        if isinstance(result, pb.Tensor):
+        if isinstance(result, pb.Tensor) or (type(result) is tuple and entry["returns"] == "any"):
             assert entry["returns"] == "any"
             continue
         assert type(result) is getattr(pb.return_types, kind) and list(result._fields) == fields

@@ -45,6 +45,11 @@ WITHOUT_EFFECT = {
 X = pb.arange(6.0).reshape(2, 3)
 MORE = {
     "scatter": [Sample(X, 0, pb.tensor([[0, 1, 0]]), value=2.0)],
+    # Matrices without factors, for which errors are checked or not.
+    "linalg.inv_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
+    "linalg.cholesky_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
+    "linalg.lu_factor_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
+    "linalg.solve_ex": [Sample(pb.zeros(2, 2), pb.ones(2), check_errors=False)],
     "nn.functional.batch_norm": [Sample(X, pb.zeros(3), pb.ones(3), training=True)],
 }
 

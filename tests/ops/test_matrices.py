@@ -42,6 +42,11 @@ def polar(a: Any) -> list[Any]:
     return [u @ vh]
 
 
+def spectral(a: Any) -> Any:
+    w, v = L.eig(a)
+    return v @ pb.diag_embed(w.exp()) @ L.inv(v)
+
+
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = {
     "cholesky": (lambda a: [L.cholesky(positive(a))], SQUARE),
     "cholesky_upper": (lambda a: [L.cholesky(positive(a), upper=True)], SQUARE),
@@ -58,6 +63,17 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], list[tuple[int, ...]]]] = {
     "det": (lambda a: [L.det(a)], SQUARE),
     "slogdet": (lambda a: list(L.slogdet(a)), SQUARE),
     "logdet": (lambda a: [pb.logdet(positive(a))], SQUARE),
+    "lu": (lambda a: list(L.lu(a)[1:]), RECTANGULAR),
+    "lu_solve": (lambda a: [L.lu_solve(*L.lu_factor(a), positive(a), left=False, adjoint=True)], SQUARE),
+    "solve_ex": (lambda a: [L.solve_ex(positive(a), a)[0]], SQUARE),
+    "pinv": (lambda a: [L.pinv(a)], RECTANGULAR),
+    "pinv_hermitian": (lambda a: [L.pinv(positive(a), hermitian=True)], SQUARE),
+    "geqrf": (lambda a: list(pb.geqrf(a)), RECTANGULAR),
+    "reflections": (lambda a: [L.householder_product(a / 2, a[..., 0, : a.shape[-1]])], [(3, 3), (4, 2), (2, 4, 3)]),
+    "eig": (lambda a: [L.eigvals(a).exp().sum(-1), (turned(L.eig(a)[1]) ** 2).sum((-1, -2))], SQUARE),
+    "spectral": (lambda a: [spectral(a)], SQUARE),
+    "matrix_power": (lambda a: [L.matrix_power(positive(a), -3)], SQUARE),
+    "cond": (lambda a: [L.cond(positive(a), "nuc")], SQUARE),
 }
 CASES = [(name, shape, c) for name, (_, shapes) in FUNCTIONS.items() for shape in shapes for c in (False, True)]
 

@@ -21,7 +21,7 @@ CONSTANT = set(
     scalar_tensor zeros zeros_like Tensor.new_empty Tensor.new_full Tensor.new_ones Tensor.new_zeros bernoulli
     multinomial normal rand rand_like randint randint_like randn randn_like randperm gcd lcm heaviside isposinf isneginf
     poisson binomial tril_indices triu_indices range hann_window hamming_window bartlett_window blackman_window
-    kaiser_window empty_strided empty_permuted Tensor.new_empty_strided""".split()
+    kaiser_window empty_strided empty_permuted Tensor.new_empty_strided linalg.matrix_rank""".split()
 )
 # Their samples are integers: the derivatives of conversions between floats are among the reference vectors.
 CONVERSIONS = {f"Tensor.{d}" for d in "bool byte char short int long half bfloat16 float cfloat cdouble".split()}

@@ -170,6 +170,8 @@ def _losses() -> None:
              lambda k: (k.x(4, 3), k.x(4, 3), k.x(4, 3)))  # fmt: skip
         case(f"TripletMarginWithDistanceLoss {reduction}", lambda nn, r=r: nn.TripletMarginWithDistanceLoss(**r),
              lambda k: (k.x(4, 3), k.x(4, 3), k.x(4, 3)))  # fmt: skip
+        case(f"CTCLoss {reduction}", lambda nn, r=r: nn.CTCLoss(**r),
+             lambda k: (k.x(6, 2, 4).log_softmax(-1), k.ints(3, 2, 3) + 1, (6, 5), (3, 2)))  # fmt: skip
     case("AdaptiveLogSoftmaxWithLoss", lambda nn: nn.AdaptiveLogSoftmaxWithLoss(8, 20, [4, 10], 2.0, True),
          lambda k: (k.x(6, 8), k.ints(20, 6)))  # fmt: skip
     case("KLDivLoss batchmean", lambda nn: nn.KLDivLoss(reduction="batchmean", log_target=True),

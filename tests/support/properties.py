@@ -39,7 +39,8 @@ class Call:
         args, kwargs = replaced([list(self.sample.args), list(self.sample.kwargs.items())], supply)
         if self.random:
             pb.manual_seed(5)
-        return self.function(*args, **dict(kwargs))
+        out = self.function(*args, **dict(kwargs))
+        return self.sample.after(out) if self.sample.after else out
 
     def leaves(self, *tensors: Any) -> tuple[Any, ...]:
         return tuple(tensors_in(self.result(list(tensors))))

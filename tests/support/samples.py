@@ -21,7 +21,8 @@ FILES = sorted(path.stem for path in Path(__file__).parent.glob("samples_*.py"))
 
 
 class Sample:
-    """One call. `via` maps positions of tensors to functions applied first, for inputs with a structure.
+    """One call. `via` maps positions of tensors to functions applied first, for inputs with a structure; `after` is
+    applied to the result, where parts of it are nobody's choice, such as the phases of vectors.
 
     `batched` says whether the call runs under vmap: it does not if the shape of its result depends on the values.
     `grad` is False where the result has floats but no derivative is to be expected. `strict` calls need the layout.
@@ -30,6 +31,7 @@ class Sample:
     def __init__(self, *args: Any, **kwargs: Any):
         self.args, self.kwargs = args, kwargs
         self.via: dict[int, Callable[[Any], Any]] = {}
+        self.after: Callable[[Any], Any] | None = None
         self.batched, self.grad, self.second, self.strict = True, True, True, False
 
     def but(self, **settings: Any) -> Sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pullback as pb
 from support.samples import Maker, S, Sample, of
 
 
@@ -140,3 +141,32 @@ def dropout(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3), 0.3)
     yield S(m(3), training=False)
     yield S(m(3), 1.0)
+
+
+@of("nn.functional.ctc_loss")
+def ctc_loss(m: Maker) -> Iterator[Sample]:
+    for reduction in ("mean", "sum", "none"):
+        yield S(m(5, 2, 3), m.ints(2, 2, low=1, high=3), [5, 4], [2, 1], reduction=reduction)
+    # Labels that repeat, in one dimension, and another blank.
+    yield S(m(6, 2, 3), pb.tensor([1, 1, 0]), pb.tensor([6, 5]), pb.tensor([2, 1]), blank=2)
+    yield S(m(4, 3), pb.tensor([2, 1]), (4,), (2,))
+    yield S(m(3, 2, 3), pb.tensor([[1, 1, 2], [1, 0, 0]]), [3, 3], [3, 0], zero_infinity=True)
+    yield S(m(2, 1, 2), m.ints(1, 0), [0], [0]).but(grad=False)
+
+
+@of("nn.functional.interpolate")
+def interpolate(m: Maker) -> Iterator[Sample]:
+    for mode in ("nearest", "nearest-exact", "area", "linear"):
+        yield S(m(2, 1, 4), 3, mode=mode)
+        yield S(m(1, 2, 3), scale_factor=1.7, mode=mode)
+    for mode in ("nearest", "nearest-exact", "area", "bilinear", "bicubic"):
+        yield S(m(1, 2, 3, 4), (5, 2), mode=mode)
+    yield S(m(1, 1, 3, 4), scale_factor=(1.5, 0.6), mode="bilinear", recompute_scale_factor=True)
+    for mode in ("bilinear", "bicubic"):
+        yield S(m(1, 1, 3, 2), (4, 3), mode=mode, align_corners=True)
+        yield S(m(1, 1, 5, 4), (2, 3), mode=mode, antialias=True)
+    yield S(m(1, 1, 2, 3, 2), (3, 2, 4), mode="trilinear")
+    yield S(m(1, 1, 2, 2, 3), scale_factor=2, mode="nearest")
+    yield S(m(1, 2, 3, 3).to(memory_format=pb.channels_last), (4, 4), mode="bilinear")
+    yield S(m.ints(1, 1, 2, 3), (4, 3))
+    yield S(m(1, 1, 3), 3)

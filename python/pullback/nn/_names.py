@@ -25,7 +25,8 @@ _FILES = {
     "LazyInstanceNorm3d",
     "modules.linear": "Bilinear Identity LazyLinear Linear",
     "modules.linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
-    "modules.loss": "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss "
+    "modules.loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
+    "HingeEmbeddingLoss "
     "HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
     "MultiMarginLoss "
     "NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss",

@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from ._composites.pools import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
     from ._composites.pools import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
     from ._composites.projected import linear_cross_entropy as linear_cross_entropy
-    from ._composites.resizing import interpolate as interpolate
     from ._composites.resizing import upsample as upsample
     from ._composites.resizing import upsample_bilinear as upsample_bilinear
     from ._composites.resizing import upsample_nearest as upsample_nearest
@@ -85,7 +84,7 @@ _FILES = {
     "norms": "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout instance_norm",
     "pools": "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices",
     "projected": "linear_cross_entropy",
-    "resizing": "interpolate upsample upsample_bilinear upsample_nearest",
+    "resizing": "upsample upsample_bilinear upsample_nearest",
     "shapes": "bilinear channel_shuffle conv_tbc cosine_similarity local_response_norm lp_pool1d lp_pool2d lp_pool3d "
     "native_channel_shuffle normalize pairwise_distance pixel_shuffle pixel_unshuffle",
 }

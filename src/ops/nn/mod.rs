@@ -4,8 +4,10 @@ pub mod activation;
 pub mod attention;
 pub mod conv;
 pub mod convolution;
+pub mod ctc;
 pub mod fractional;
 pub mod grid_sample;
+pub mod interpolate;
 pub mod loss;
 pub mod norm;
 pub mod pad;
@@ -21,11 +23,13 @@ pub(super) static FILES: &[super::Family] = &[
     conv::FAMILY,
     convolution::FAMILY,
     fractional::FAMILY,
+    ctc::FAMILY,
     loss::FAMILY,
     norm::FAMILY,
     pad::FAMILY,
     patches::FAMILY,
     pool::FAMILY,
     grid_sample::FAMILY,
+    interpolate::FAMILY,
     unpool::FAMILY,
 ];

@@ -9,7 +9,7 @@ use crate::rules::basis;
 
 kinds! {
     ComplexNumbers FilledMembers FloatDType Floats FullFloats IndexOrEmpty IndexTensor IndexVector Inexact InexactDType Integers Mask Matrices
-    NoBools Ordered OrderedNumbers RealDType RealValues SameDType Single Square
+    NoBools NormDType Ordered OrderedNumbers RealValues SameDType Single Square
 }
 impl<const LEAST: usize, const MOST: usize> KindOf for Ranks<LEAST, MOST> {
     const NAME: &'static str = "Ranks";
@@ -116,14 +116,25 @@ impl<'a> Declared<&'a Tensor> for RealValues {
 pub fn real_values(x: &Tensor) -> Result<&Tensor> {
     if x.dtype().is_float() { Ok(x) } else { Err(not_real(x.dtype(), "convert it with .float() or .double()")) }
 }
-/// The dtype to compute in, as asked for or as the first tensor has it: one of real floats.
-pub enum RealDType {}
-impl Declared<Option<DType>> for RealDType {
+/// The dtype to compute a norm in, as asked for or as the first tensor has it: floats, or complex numbers of complex ones.
+pub enum NormDType {}
+impl Declared<Option<DType>> for NormDType {
     type Checked = DType;
     #[inline]
     fn check(dtype: Option<DType>, at: ArgumentPlace<'_>) -> Result<DType> {
         let d = natural(dtype, at);
-        if d.is_float() { Ok(d) } else { Err(not_real(d, "give dtype, such as dtype=float32")) }
+        if !d.is_differentiable() {
+            return Err(not_real(d, "give dtype, such as dtype=float32"));
+        }
+        let complex = at.subject.is_some_and(|x| x.dtype().is_complex());
+        if d.is_complex() != complex {
+            let kind = if complex { "complex" } else { "real" };
+            refuse!(
+                Runtime,
+                "dtype should be {kind} for {kind} inputs, but got {d}; give such a dtype, or convert the input"
+            );
+        }
+        Ok(d)
     }
 }
 #[cold]

@@ -7,6 +7,7 @@ mod channels;
 pub mod composed;
 pub mod conv;
 pub mod copy;
+pub mod ctc;
 pub mod first_thread;
 pub mod grid_sample;
 pub mod index;
@@ -21,6 +22,7 @@ pub mod pointwise;
 pub mod random;
 pub mod reduce;
 pub mod region;
+pub mod resample;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod scan;

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CrossEntropyLoss",
     "HuberLoss",
     "KLDivLoss",
@@ -248,3 +249,32 @@ class HuberLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class CTCLoss(_Loss):
+    """The negative log likelihood of labels over all alignments to steps: log probabilities (T, N, C), labels (N, S) or
+    those of all sequences in one dimension, and the lengths of both; see `functional.ctc_loss`.
+
+    >>> import pullback
+    >>> log_probs = pullback.zeros(2, 1, 2).log_softmax(-1)
+    >>> pullback.nn.CTCLoss()(log_probs, pullback.tensor([[1]]), (2,), (1,))
+    tensor(0.2877)
+    """
+
+    __constants__ = ["blank", "reduction"]
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            blank=self.blank,
+            reduction=self.reduction,
+            zero_infinity=self.zero_infinity,
+        )

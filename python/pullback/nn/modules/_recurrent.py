@@ -52,6 +52,8 @@ def run_layer(
 ) -> tuple[Tensor, State]:
     """One layer in one direction over (T, N, features), or over packed (sum of `sizes`, features)."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
+    if mode != "GRU" and b_ih is not None:
+        b_ih, b_hh = b_ih + b_hh, None  # the product of the state alone has no other use for its bias
     projected = F.linear(x, w_ih, b_ih)  # of all steps at once
     step = STEPS[mode]
     if sizes is None:

@@ -7,6 +7,7 @@ from .. import functional as F
 from ._losses import BCELoss as BCELoss
 from ._losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from ._losses import CrossEntropyLoss as CrossEntropyLoss
+from ._losses import CTCLoss as CTCLoss
 from ._losses import HuberLoss as HuberLoss
 from ._losses import KLDivLoss as KLDivLoss
 from ._losses import L1Loss as L1Loss
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
     "GaussianNLLLoss",

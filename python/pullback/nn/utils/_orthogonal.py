@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from ... import Tensor, cat, eye, finfo, linalg, matrix_exp, no_grad, randn, stack, zeros_like
+from ... import Tensor, cat, eye, finfo, geqrf, linalg, matrix_exp, no_grad, randn, zeros_like
 from ..modules.module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def householder_product(vectors: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of the product of the reflections 1 - tau[i] v[i] v[i]ᴴ, v[i] being column i below a 1."""
-    n, k = vectors.shape[-2:]
-    out = eye(n, k, dtype=vectors.dtype).expand(vectors.shape)
-    lower = vectors.tril(-1) + eye(n, k, dtype=vectors.dtype)
-    for i in reversed(range(k)):
-        v = lower[..., i : i + 1]
-        out = out - tau[..., i, None, None] * (v @ (v.mH @ out))
-    return out
-
-
-def householder_vectors(matrix: Tensor) -> tuple[Tensor, Tensor]:
-    """The reflections that make a matrix triangular: vectors below the diagonal, the triangle on and above it, and
-    tau."""
-    a = matrix.clone()
-    rows, columns = a.shape[-2:]
-    taus = []
-    for i in range(columns):
-        x = a[..., i:, i]
-        alpha, rest = x[..., 0], linalg.vector_norm(x[..., 1:], dim=-1) if i < rows - 1 else zeros_like(x[..., 0])
-        done = rest == 0  # already triangular: no reflection
-        beta = -(alpha * alpha + rest * rest).sqrt() * (1 - 2 * (alpha < 0).to(a.dtype))
-        beta = beta.where(~done, alpha)
-        tau = ((beta - alpha) / beta.where(~done, 1.0)).where(~done, 0.0)
-        scale = (alpha - beta).where(~done, 1.0)
-        v = cat([zeros_like(x[..., :1]) + 1.0, x[..., 1:] / scale.unsqueeze(-1)], -1)
-        taus.append(tau)
-        if i + 1 < columns:
-            block = a[..., i:, i + 1 :]
-            a[..., i:, i + 1 :] = block - tau[..., None, None] * v.unsqueeze(-1) * (v.unsqueeze(-2) @ block)
-        a[..., i, i] = beta
-        a[..., i + 1 :, i] = v[..., 1:]
-    return a, stack(taus, -1)
 
 
 def _is_orthogonal(q: Tensor) -> bool:
@@ -78,7 +43,7 @@ class Orthogonal(Module):
             a = x.tril(-1)
             tau = 2.0 / (1.0 + (a * a).sum(-2))
             # The signs of the diagonal are part of the map.
-            q = householder_product(a, tau) * x.diagonal(dim1=-2, dim2=-1).trunc().detach().unsqueeze(-2)
+            q = linalg.householder_product(a, tau) * x.diagonal(dim1=-2, dim2=-1).trunc().detach().unsqueeze(-2)
         else:
             lower = x.tril()
             if n != k:
@@ -114,7 +79,7 @@ class Orthogonal(Module):
                     "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
                     "use_trivialization=False."
                 )
-            a, tau = householder_vectors(q)
+            a, tau = geqrf(q)
             diagonal = a.diagonal(dim1=-2, dim2=-1)
             diagonal.copy_(diagonal.sgn() * (1 - 2 * (tau == 0).to(a.dtype)))
             return a.mT if wide else a

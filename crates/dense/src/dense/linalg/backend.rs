@@ -66,6 +66,13 @@ pub trait Backend: RealScalar {
         vt: (&mut [Self], usize),
         careful: bool,
     ) -> bool;
+
+    /// Eigenvalues, by parts, of a row-major matrix. Row i of `vectors` is the vector of a real value; for a complex
+    /// one it is the real part, and row i + 1 the imaginary one. False if it does not converge.
+    fn eig(n: usize, a: &[Self], re: &mut [Self], im: &mut [Self], vectors: &mut [Self]) -> bool;
+
+    /// Eigenvalues of a complex row-major matrix; vector i becomes row i of `vectors`. False if it does not converge.
+    fn eig_complex(n: usize, a: &[Complex<Self>], values: &mut [Complex<Self>], vectors: &mut [Complex<Self>]) -> bool;
 }
 
 macro_rules! backend {
@@ -108,6 +115,43 @@ macro_rules! backend {
                     Par::Seq,
                     MemStack::new(&mut memory),
                     params.into(),
+                )
+                .is_ok()
+            }
+
+            fn eig(n: usize, a: &[$t], re: &mut [$t], im: &mut [$t], vectors: &mut [$t]) -> bool {
+                use ComputeEigenvectors::{No, Yes};
+                let mut memory = MemBuffer::new(evd::evd_scratch::<$t>(n, No, Yes, Par::Seq, Default::default()));
+                evd::evd_real::<$t>(
+                    MatRef::from_row_major_slice(a, n, n),
+                    DiagMut::from_slice_mut(re),
+                    DiagMut::from_slice_mut(im),
+                    None,
+                    Some(MatMut::from_column_major_slice_mut(vectors, n, n)),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    Default::default(),
+                )
+                .is_ok()
+            }
+
+            fn eig_complex(
+                n: usize,
+                a: &[Complex<$t>],
+                values: &mut [Complex<$t>],
+                vectors: &mut [Complex<$t>],
+            ) -> bool {
+                use ComputeEigenvectors::{No, Yes};
+                let need = evd::evd_scratch::<Complex<$t>>(n, No, Yes, Par::Seq, Default::default());
+                let mut memory = MemBuffer::new(need);
+                evd::evd_cplx::<$t>(
+                    MatRef::from_row_major_slice(a, n, n),
+                    DiagMut::from_slice_mut(values),
+                    None,
+                    Some(MatMut::from_column_major_slice_mut(vectors, n, n)),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    Default::default(),
                 )
                 .is_ok()
             }

@@ -33,6 +33,8 @@ fn columns(b: &Array) -> usize {
 decompositions! {
     /// See [`super::cholesky::cholesky`].
     cholesky = cholesky::cholesky(a; upper: bool) costs cost(a, 0, 1) => (Array, Array);
+    /// See [`super::eig::eig`].
+    eig = eig::eig(a;) costs cost(a, 0, 250) => (Array, Array);
     /// See [`super::eigh::eigh`].
     eigh = eigh::eigh(a; upper: bool) costs cost(a, 0, 60) => (Array, Array);
     /// The eigenvalues that [`eigh`] gives.
@@ -53,6 +55,10 @@ decompositions! {
     matrix_exp = exponential::matrix_exp(a;) costs cost(a, 0, 8) => Array;
     /// See [`super::qr::qr`].
     qr = qr::qr(a; complete: bool) costs cost(a, 0, 4) => (Array, Array);
+    /// See [`super::qr::geqrf`].
+    geqrf = qr::geqrf(a;) costs cost(a, 0, 2) => (Array, Array);
+    /// See [`super::qr::householder_product`].
+    householder_product = qr::householder_product(a, tau;) costs cost(a, 0, 2) => Array;
     /// See [`super::svd::svd`].
     svd = svd::svd(a; full_matrices: bool) costs cost(a, 0, 120) => (Array, Array, Array);
     /// The singular values that [`svd`] gives.

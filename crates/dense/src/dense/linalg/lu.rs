@@ -336,6 +336,18 @@ pub fn check_inverse(op: &str, a: &Array, info: &Array) -> Result<()> {
     }
 }
 
+/// An error unless all `pivots` are rows of matrices of `m` rows, counted from 1.
+pub fn check_pivots(op: &str, pivots: &Array, m: usize) -> Result<()> {
+    if pivots.to_vec::<i32>()?.iter().any(|&x| x < 1 || x as usize > m) {
+        bail!(
+            Runtime,
+            "{op}: pivots given to lu_solve must all be greater or equal to 1, and pivots passed to lu_unpack must be \
+             between 1 and LU.size(-2) = {m} inclusive; give those of lu_factor"
+        );
+    }
+    Ok(())
+}
+
 /// The permutations that `pivots` [..., k] stand for: `p` [..., m] of dtype int64 with `a[p[i]] = (l·u)[i]`.
 pub fn pivots_to_permutation(pivots: &Array, m: usize) -> Result<Array> {
     let k = pivots.shape()[pivots.rank() - 1];

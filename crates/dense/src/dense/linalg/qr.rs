@@ -53,6 +53,59 @@ fn run<T: Scalar>(a: &Array, complete: bool) -> Result<(Array, Array)> {
     Ok((q, r))
 }
 
+/// The reflections that make `a` [..., m, n] triangular: their vectors below the diagonal of the triangle, [..., m, n], and
+/// their scales [..., k], k = min(m, n).
+pub fn geqrf(a: &Array) -> Result<(Array, Array)> {
+    batch::check("geqrf", a.form())?;
+    match_scalar!(a.dtype(), T => reflections::<T>(a))
+}
+
+fn reflections<T: Scalar>(a: &Array) -> Result<(Array, Array)> {
+    let input = MatrixBatch::<T>::new(a);
+    let (m, n) = (input.rows, input.cols);
+    let mut packed = batch::new_array::<T>(a.shape().clone())?;
+    let mut taus = batch::new_array::<T>(batch::with(&batch::lead(a), &[m.min(n)]))?;
+    let (out, out_taus) = (batch::output::<T>(&mut packed, 2), batch::output::<T>(&mut taus, 1));
+    batch::for_each(batch::count(a), m * n * m.min(n) / 3, |i| {
+        // SAFETY: each item is written by one task.
+        let (x, taus) = unsafe {
+            let x = out.at(i);
+            batch::copy_in(m, n, input.at(i), x);
+            (x, out_taus.at(i))
+        };
+        let scaled = checks::scale_extreme(x);
+        taus.copy_from_slice(&Reflections::factor(m, n, x).taus);
+        // The vectors do not depend on the scale.
+        (0..m.min(n)).for_each(|row| checks::times_power(&mut x[row * n + row..(row + 1) * n], -scaled));
+    });
+    Ok((packed, taus))
+}
+
+/// The first n columns of the product of the reflections `1 − τᵢ·vᵢ·vᵢᴴ`, vᵢ being column i of `a` [..., m, n] below a 1, for
+/// as many columns as there are scales τ [..., k].
+pub fn householder_product(a: &Array, tau: &Array) -> Result<Array> {
+    shapes::householder_product(a.form(), tau.form())?;
+    match_scalar!(a.dtype(), T => product::<T>(a, &tau.contiguous()?))
+}
+
+fn product<T: Scalar>(a: &Array, tau: &Array) -> Result<Array> {
+    let input = MatrixBatch::<T>::new(a);
+    let (m, n, k) = (input.rows, input.cols, tau.shape()[tau.rank() - 1]);
+    let taus = tau.as_slice::<T>().unwrap_or(&[]);
+    let mut q = batch::new_array::<T>(a.shape().clone())?;
+    let out = batch::output::<T>(&mut q, 2);
+    batch::for_each(batch::count(a), m * n * (n + k) / 3, |i| {
+        let mut work = vec![T::zero(); m * n];
+        // SAFETY: each item is written by one task.
+        let q = unsafe {
+            batch::copy_in(m, n, input.at(i), &mut work);
+            out.at(i)
+        };
+        Reflections::of(m, n, &work, &taus[i * k..(i + 1) * k]).form(n, q);
+    });
+    Ok(q)
+}
+
 /// Reduces a row-major m × n matrix, n <= m <= [`SMALL`], to its upper triangle, and adds the first k columns of the
 /// orthogonal factor to the zeros in `q`: one reflection after the other, since blocks cost more than they save.
 fn factor_small<T: Scalar>(m: usize, n: usize, k: usize, a: &mut [T], q: &mut [T]) {
@@ -104,6 +157,7 @@ unsafe fn form_small_body<T: Scalar>(m: usize, n: usize, k: usize, a: &[T], taus
 pub struct Reflections<T> {
     m: usize,
     blocks: Vec<ReflectorBlock<T>>,
+    taus: Vec<T>,
 }
 
 struct ReflectorBlock<T> {
@@ -121,6 +175,7 @@ impl<T: Scalar> Reflections<T> {
     pub fn factor(m: usize, n: usize, a: &mut [T]) -> Self {
         assert!(a.len() == m * n);
         let mut blocks = Vec::with_capacity(m.min(n).div_ceil(BLOCK));
+        let mut all = Vec::with_capacity(m.min(n));
         let mut j = 0;
         while j < m.min(n) {
             let cols = BLOCK.min(m.min(n) - j);
@@ -135,9 +190,21 @@ impl<T: Scalar> Reflections<T> {
                 unsafe { block.apply(m - j, n - j - cols, true, rest) };
             }
             blocks.push(block);
+            all.extend_from_slice(&taus[..cols]);
             j += cols;
         }
-        Reflections { m, blocks }
+        Reflections { m, blocks, taus: all }
+    }
+
+    /// Those whose vectors stand below the diagonal of a row-major m × n matrix, one for each scale.
+    fn of(m: usize, n: usize, a: &[T], taus: &[T]) -> Self {
+        assert!(a.len() == m * n && taus.len() <= m.min(n));
+        let block = |(b, taus): (usize, &[T])| {
+            let mut padded = [T::zero(); BLOCK];
+            padded[..taus.len()].copy_from_slice(taus);
+            ReflectorBlock::gather(m - b * BLOCK, taus.len(), b * BLOCK, n, a, &padded)
+        };
+        Reflections { m, blocks: taus.chunks(BLOCK).enumerate().map(block).collect(), taus: taus.to_vec() }
     }
 
     /// The first k columns of the product, into a row-major m × k matrix of zeros.

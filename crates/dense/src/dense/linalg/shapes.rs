@@ -68,3 +68,18 @@ pub fn solve_triangular(a: TypedShape<'_>, b: TypedShape<'_>, left: bool) -> Res
     }
     Ok(with(&broadcast2(OP, &lead(a.1), &lead(b.1))?, &[rows, cols]))
 }
+
+/// Of [`super::householder_product`].
+pub fn householder_product(a: TypedShape<'_>, tau: TypedShape<'_>) -> Result<Shape> {
+    const OP: &str = "linalg.householder_product";
+    check(OP, a)?;
+    let (m, n) = sizes(a.1);
+    let fits = match tau.1.split_last() {
+        Some((&k, front)) => a.0 == tau.0 && m >= n && k <= n && *front == lead(a.1)[..],
+        None => false,
+    };
+    if !fits {
+        bail!(Runtime, "{OP}: vectors of shape {} do not fit scales of shape {}", a.1, tau.1);
+    }
+    Ok(a.1.clone())
+}
