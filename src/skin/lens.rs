@@ -39,15 +39,14 @@ enum ReplayedView {
     },
 }
 
-/// Lenses of all outputs of a call.
-pub fn lenses(entry: &'static Entry, mut args: Vec<Value>, outputs: usize) -> impl Iterator<Item = Lens> {
+/// Lenses of all outputs of a call; `many` if it may have several.
+pub fn lenses(entry: &'static Entry, mut args: Vec<Value>, outputs: usize, many: bool) -> impl Iterator<Item = Lens> {
     if let Some(base) = args.first_mut() {
         // The base's memory must not be held here.
         *base = Value::Missing;
     }
     let args: Arc<[Value]> = args.into();
-    (0..outputs)
-        .map(move |output| Lens { call: ReplayedView::Entry { entry, args: args.clone(), many: outputs > 1 }, output })
+    (0..outputs).map(move |output| Lens { call: ReplayedView::Entry { entry, args: args.clone(), many }, output })
 }
 
 impl Lens {

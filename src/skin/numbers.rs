@@ -65,5 +65,5 @@ pub fn view(cell: &Arc<Cell>, entry: &'static Entry, args: Vec<Value>, out: Tens
 }
 
 fn only(entry: &'static Entry, args: Vec<Value>) -> Result<Lens> {
-    lens::lenses(entry, args, 1).next().ok_or_else(|| Error::internal("a view without a lens"))
+    lens::lenses(entry, args, 1, false).next().ok_or_else(|| Error::internal("a view without a lens"))
 }

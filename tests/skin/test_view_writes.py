@@ -80,7 +80,7 @@ def test_what_is_written_counts_too() -> None:
     with pytest.raises(RuntimeError, match=CUSTOM):
         Same.apply(pb.rand(1, 2)).copy_(b)
     with pytest.raises(RuntimeError, match=SEVERAL):
-        pb.rand(2, 2).unbind()[0].copy_(b)
+        pb.rand(1, 2).unbind()[0].copy_(b)
     a = pb.rand(1, 2)
     a.select(1, 0).copy_(b)
     assert a.requires_grad

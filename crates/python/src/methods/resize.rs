@@ -13,6 +13,7 @@ use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::size::Whole;
 use pullback::base::{Error, Layout, Result, Shape};
+use pullback::core::level::Birth;
 use pullback::core::tensor::Payload;
 use pullback::core::{Tensor, level, origin};
 use pullback::dense::Array;
@@ -72,15 +73,22 @@ fn given_sizes(op: &str, size: Arg<'_, '_>) -> PyResult<Shape> {
 fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape) -> PyResult<()> {
     let t = slf.get();
     let value = t.value();
-    check_resizable(op, &value)?;
+    // What is made and resized in inference mode has no derivative, whatever it says.
+    let free = t.is_inference() && Birth::now().inference;
+    if free {
+        check_outside(op, &value)?;
+    } else {
+        check_resizable(op, &value)?;
+    }
     if value.shape() == &shape && t.layout()?.is_contiguous() {
         return Ok(());
     }
+    let kept = free.then(|| value.clone());
     drop(value);
     let cell = t.cell().resized(op, shape)?;
     cell.count_write()?;
     t.refer(cell);
-    Ok(())
+    kept.map_or(Ok(()), |old| tensor::history::retain_leaf(slf, &old))
 }
 
 /// The layout in a memory that `set_` names.

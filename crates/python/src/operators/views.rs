@@ -98,7 +98,7 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
     let base = slf.get().cell();
     standing::stand_for(&base, slf);
     let count = lens::outputs(&out).count();
-    let mut lenses = lens::lenses(entry, args, count);
+    let mut lenses = lens::lenses(entry, args, count, !matches!(out, Value::Tensor(_)));
     let mut make = |t: Tensor| -> Out<'py> {
         let lens = lenses.next().ok_or_else(|| Error::internal("a view without a lens"))?;
         Ok(tensor::wrap_cell(slf, base.view(lens, t)?)?.into_any())
@@ -173,7 +173,7 @@ pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, o
     if entry.flags.has(Flags::VIEW) {
         // The same elements under another shape: the object becomes a view of what it was.
         let base = cell.cell();
-        if let Some(lens) = lens::lenses(entry, args, 1).next() {
+        if let Some(lens) = lens::lenses(entry, args, 1, false).next() {
             drop(out);
             cell.refer(base.reviewed(&op, lens)?);
         }
