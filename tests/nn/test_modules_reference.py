@@ -20,8 +20,6 @@ REFERENCE: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
 ABSENT = {
     *(
         "Container",
-        "FractionalMaxPool2d",
-        "FractionalMaxPool3d",
     ),
 }
 # Classes that are bases, or are tested by their own files.

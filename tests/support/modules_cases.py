@@ -43,6 +43,11 @@ def _plain() -> None:
     case("PairwiseDistance", lambda nn: nn.PairwiseDistance(p=3, keepdim=True), lambda k: (k.x(3, 4), k.x(3, 4)))
 
 
+def _samples(nn: Any, n: int) -> Any:
+    """Where windows lie that would be drawn otherwise."""
+    return nn.init.constant_(nn.Linear(n, 1).weight.detach(), 0.3).reshape(1, 1, n)
+
+
 def _layers() -> None:
     case("Linear", lambda nn: nn.Linear(3, 4), lambda k: (k.x(2, 3),))
     case("Linear no bias", lambda nn: nn.Linear(3, 4, bias=False), lambda k: (k.x(3),))
@@ -112,6 +117,10 @@ def _pools() -> None:
         case(f"MaxPool{d}d indices",
              lambda nn, d=d: getattr(nn, f"MaxPool{d}d")(3, 2, 1, return_indices=True, ceil_mode=True),
              lambda k, size=size: (k.x(*size),))  # fmt: skip
+        if d > 1:
+            case(f"FractionalMaxPool{d}d",
+                 lambda nn, d=d: getattr(nn, f"FractionalMaxPool{d}d")(2, None, 0.6, _random_samples=_samples(nn, d)),
+                 lambda k, d=d: (k.x(1, 1, *(7, 8, 6)[:d]),))  # fmt: skip
         case(f"MaxUnpool{d}d", lambda nn, d=d: getattr(nn, f"MaxUnpool{d}d")(2),
              lambda k, d=d: (k.x(1, 1, *(1,) * (d - 1), 3), k.m.tensor([0, 3, 5]).reshape(1, 1, *(1,) * (d - 1), 3))
              )  # fmt: skip

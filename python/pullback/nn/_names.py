@@ -21,6 +21,7 @@ _FILES = {
     "modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "modules.flatten": "Flatten Unflatten",
     "modules.fold": "Fold Unfold",
+    "modules.fractional": "FractionalMaxPool2d FractionalMaxPool3d",
     "modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
     "LazyInstanceNorm3d",
     "modules.linear": "Bilinear Identity LazyLinear Linear",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .dropout import *  # noqa: F403
     from .flatten import *  # noqa: F403
     from .fold import *  # noqa: F403
+    from .fractional import *  # noqa: F403
     from .instancenorm import *  # noqa: F403
     from .linear import *  # noqa: F403
     from .linear_cross_entropy import *  # noqa: F403
