@@ -197,11 +197,11 @@ fn grid(tensors: &[&Tensor], indexing: Indexing) -> Result<Vec<Tensor>> {
 /// The rows of indices that choose `r` of `n`, in order.
 fn chosen(n: usize, r: usize, again: bool) -> Result<Tensor> {
     let step = usize::from(!again);
-    let mut row: Vec<usize> = (0..r).map(|i| i * step).collect();
     let last = |i: usize| n - 1 - if again { 0 } else { r - 1 - i };
     let count = if again && r > 0 { binomial(n + r - 1, r) } else { binomial(n, r) };
     let count = count.times(1i64).size_of(HERE, "the number of combinations")?;
     let mut all: Vec<i64> = memory::list(HERE, Whole::from(count).times(r).size_of(HERE, "a size")?, [])?;
+    let mut row: Vec<usize> = memory::list(HERE, r, (0..r).map(|i| i * step))?;
     for _ in 0..count {
         all.extend(row.iter().map(|&i| i as i64));
         let Some(i) = (0..r).rev().find(|&i| row[i] < last(i)) else { break };

@@ -50,7 +50,11 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let by = |x: &Tensor, name: &str, s: Scalar| -> Result<Tensor> {
         factor(name, s, x.dtype())?;
-        if s.as_f64() == 1.0 { Ok(x.clone()) } else { basis::mul(x, &promote::fitted(HERE, name, s, x.dtype())?) }
+        if s.as_complex() == num_complex::Complex::new(1.0, 0.0) {
+            Ok(x.clone())
+        } else {
+            basis::mul(x, &promote::fitted(HERE, name, s, x.dtype())?)
+        }
     };
     let scaled = match alpha.is_zero() && product.dtype().is_differentiable() {
         // A product that is not asked for is no NaN either.

@@ -74,11 +74,20 @@ fn outermost() -> Option<level::Level> {
 /// `Runtime` for dtypes without derivative, and inside of functions that are being transformed.
 pub fn leaf(t: &Tensor, sink: Arc<dyn Sink>) -> Result<Tensor> {
     check_outside("Tensor.requires_grad_()")?;
+    new_leaf(t, sink)
+}
+
+/// As [`leaf`], also inside of functions that are being transformed: of a value that was made there and that nothing
+/// follows, as the weights of a module are.
+///
+/// # Errors
+/// `Runtime` for dtypes without derivative, and for values that a transform follows.
+pub fn new_leaf(t: &Tensor, sink: Arc<dyn Sink>) -> Result<Tensor> {
     if !t.dtype().is_differentiable() {
         bail!(Runtime, "only Tensors of floating point and complex dtype can require gradients, got {}", t.dtype());
     }
     if let Some(Payload::Dual { primal, tangent }) = t.payload() {
-        return Ok(Tensor::dual(t.level(), leaf(primal, sink)?, tangent.clone()));
+        return Ok(Tensor::dual(t.level(), new_leaf(primal, sink)?, tangent.clone()));
     }
     if t.level() > LevelId::ABSTRACT {
         bail!(Runtime, "requires_grad_(): the value belongs to {}", t.level());

@@ -53,7 +53,7 @@ for _names, _reason in (
     ("autograd.is_multithreading_enabled autograd.is_view_replay_enabled autograd.kineto_available", ASKS),
     ("clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype", ASKS),
     ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum", "computes with numbers of Python"),
-    ("can_cast promote_types broadcast_shapes finfo iinfo", RULES),
+    ("can_cast promote_types finfo iinfo", RULES),
     ("manual_seed seed set_rng_state set_default_dtype set_default_device set_num_threads set_printoptions", SETS),
     ("use_deterministic_algorithms set_num_interop_threads empty_cache set_grad_enabled set_anomaly_enabled", SETS),
     ("get_default_dtype get_default_device get_num_threads get_num_interop_threads get_rng_state initial_seed", ASKS),

@@ -18,9 +18,7 @@ FILE = Path(__file__).parent.parent / "reference" / "modules.json.gz"
 REFERENCE: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
 # What no operator is there for yet, and what is not for a library that computes on the CPU.
 ABSENT = {
-    *(
-        "Container",
-    ),
+    *("Container",),
 }
 # Classes that are bases, or are tested by their own files.
 ELSEWHERE = {

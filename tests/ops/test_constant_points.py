@@ -192,7 +192,10 @@ def test_an_argument_that_took_part_has_a_gradient() -> None:
 # Their samples have zeros that are computed: products with a zero, quotients of complex numbers and real ones, and
 # differences of infinities.
 COMPUTED = set(
-    """corrcoef cov cumprod gradient histogram logcumsumexp nanquantile quantile trapezoid
+    """cholesky cholesky_inverse cholesky_solve geqrf linalg.cholesky_ex linalg.eig linalg.eigvals
+    linalg.householder_product linalg.lu linalg.lu_factor linalg.lu_factor_ex lu nn.functional.ctc_loss
+    nn.functional.interpolate ormqr qr triangular_solve
+    corrcoef cov cumprod gradient histogram logcumsumexp nanquantile quantile trapezoid
     add sub rsub dist linspace logspace prod sinc scatter softmax log_softmax logsumexp linalg.cholesky linalg.det
     linalg.qr nn.functional.softmax nn.functional.log_softmax nn.functional.scaled_dot_product_attention
     nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d""".split()

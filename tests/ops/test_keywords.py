@@ -262,7 +262,6 @@ UNREAD = {
     "autograd/_verify.py:need(s)": "one of several checks of one signature",
     "autograd/function.py:forward(history)": "part of a method's signature",
     "testing/compliance.py:_event(arg)": "part of the signature of a trace function",
-    "utils/checkpoint.py:checkpoint(use_reentrant)": "both values mean the one way that there is",
     "_attached.py:pin_memory(device)": "there is no device that memory would be pinned for",
     "_numpy_functions.py:_einsum(optimize)": "the order of products is chosen here",
     "_settings.py:is_autocast_enabled(device_type)": "no device does that",
@@ -300,6 +299,24 @@ UNREAD = {
             for f in ("clip_grad_value_", "clip_grads_with_norm_", "get_total_norm")
         ),
         "both values mean the one way that there is",
+    ),
+    **dict.fromkeys(
+        (f"_functions.py:{f}(cudnn_enabled)" for f in ("batch_norm", "group_norm", "instance_norm")),
+        "there is one library of kernels",
+    ),
+    **dict.fromkeys(
+        (f"nn/_composites/pools.py:adaptive_max_pool{n}d_with_indices(return_indices)" for n in (1, 2, 3)),
+        "the name says it",
+    ),
+    **dict.fromkeys(
+        ("_functions.py:get_device(input)", "cpu/__init__.py:current_stream(device)", "cpu/__init__.py:stream(stream)"),
+        "there is one device",
+    ),
+    "nn/attention.py:sdpa_kernel(set_priority)": "there is one kernel",
+    "optim/adafactor.py:_first(options)": "one of several functions of one signature",
+    **dict.fromkeys(
+        (f"optim/sgd.py:sgd({name})" for name in ("foreach", "fused", "has_sparse_grad")),
+        "there is one way of a step, and gradients are dense",
     ),
     **dict.fromkeys(("nn/utils/rnn.py:cpu(args)", "nn/utils/rnn.py:cpu(kwargs)"), "there is one device"),
     **dict.fromkeys((f"utils/data/collate.py:{f}(collate_fn_map)" for f in ("_stacked", "_as_it_is")), "of a protocol"),

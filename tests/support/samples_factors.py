@@ -96,6 +96,7 @@ def cholesky_ex(m: Maker) -> Iterator[Sample]:
 def cholesky(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3)).but(via={0: definite})
     yield S(m(2, 2, 2), True).but(via={0: definite})
+    yield S(m(0, 0)).but(via={0: definite})
 
 
 @of("cholesky_inverse")

@@ -74,7 +74,7 @@ def _vector(v: Any, like: Tensors, function: str, of: str) -> Tensors:
         if w.shape != t.shape:
             entry = f"Entry {i} in v" if len(vs) > 1 else "v"
             raise RuntimeError(
-                f"{function}(): {entry} has invalid size: should be torch.Size({list(t.shape)}) but got {list(w.shape)}"
+                f"{function}(): {entry} has invalid size: should be {tuple(t.shape)} but got {tuple(w.shape)}"
             )
     return vs
 

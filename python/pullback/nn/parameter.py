@@ -42,8 +42,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
     """A tensor that a module lists among its parameters once it is set as one of its attributes.
 
     It shares the memory of `data`, is a leaf, and requires a gradient unless `requires_grad` is False. Operators give
-    plain
-    tensors. A tensor of a subclass keeps its class and counts as a Parameter all the same.
+    plain tensors. A tensor of a subclass keeps its class and counts as a Parameter all the same.
 
     >>> import pullback
     >>> w = pullback.nn.Parameter(pullback.ones(2))
@@ -69,13 +68,9 @@ class Parameter(Tensor, metaclass=_MarkedType):
             raise TypeError(f"Parameter(): argument 'data' must be Tensor, got {type(data).__name__}")
         kind = type(data)
         if kind is Tensor or kind is Parameter or issubclass(kind, cls):
-            made: Parameter = data.detach().as_subclass(cls)
-            if requires_grad:
-                made.requires_grad_()
+            made: Parameter = Tensor._make_subclass(cls, data, requires_grad)
             return made
-        marked: Any = data.detach().requires_grad_(requires_grad)
-        if type(marked) is not kind:
-            marked = marked.as_subclass(kind)
+        marked: Any = Tensor._make_subclass(kind, data, requires_grad)
         marked._is_param = True
         kept: Parameter = marked
         return kept

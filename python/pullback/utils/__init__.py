@@ -38,7 +38,7 @@ def swap_tensors(t1: "Any", t2: "Any") -> None:
         TypeError: if an argument is no tensor, or the classes differ in what instances hold.
         RuntimeError: if one of the tensors was made in inference mode.
     """
-    from .. import Tensor
+    from .. import _C, Tensor
 
     for name, t in (("t1", t1), ("t2", t2)):
         if not isinstance(t, Tensor):
@@ -53,7 +53,9 @@ def swap_tensors(t1: "Any", t2: "Any") -> None:
     dicts = [dict(getattr(t, "__dict__", {})) for t in (t1, t2)]
     if ours is not theirs:
         t1.__class__, t2.__class__ = theirs, ours
-    t1._swap(t2)
+    # What the objects are is exchanged, whatever their classes make of calls.
+    with _C.DisableTorchFunctionSubclass():
+        t1._swap(t2)
     for t, values, dictionary in ((t1, attributes[1], dicts[1]), (t2, attributes[0], dicts[0])):
         for name in slots[0]:
             if name in values:

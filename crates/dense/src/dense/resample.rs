@@ -3,6 +3,7 @@
 use super::Array;
 use super::array::Written;
 use super::matmul::simd::per_isa;
+use super::memory;
 use super::parallel::{self, Shared};
 use crate::bail;
 use crate::base::{DType, Element, Result, Shape, TypedShape};
@@ -35,6 +36,9 @@ pub struct Resample {
     /// New elements for each old one, where that is not the ratio of the sizes.
     pub factor: Option<f64>,
 }
+
+/// What a new element takes in the lists of places and weights, about.
+const TAP_BYTES: usize = 128;
 
 /// Rows of places with weights, one row after the other.
 struct Taps {
@@ -176,6 +180,8 @@ pub fn resampled_shape(x: TypedShape<'_>, r: &Resample, back: bool) -> Result<Sh
 /// As [`resampled_shape`].
 pub fn resample(x: &Array, r: &Resample, back: bool) -> Result<Array> {
     resampled_shape(x.form(), r, back)?;
+    // Places and weights of a row of each.
+    memory::check_list("interpolate", r.output.max(r.input), TAP_BYTES)?;
     if let Some(order) = channels_last(x) {
         let dim = order.iter().position(|&d| d == r.dim).unwrap_or(r.dim);
         let y = resample(&x.permute(&order)?.contiguous()?, &Resample { dim, ..r.clone() }, back)?;

@@ -31,7 +31,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
 use crate::tensor::history::{grad_box, retain};
-pub use crate::tensor::history::{gradient, is_required, retain_leaf, set_requires_grad};
+pub use crate::tensor::history::{gradient, is_required, make_leaf, retain_leaf, set_requires_grad};
 pub use pullback::skin::tape::{is_leaf, requires_grad};
 
 fn set_gradient(slf: Slf<'_, '_>, value: Arg<'_, '_>) -> PyResult<()> {

@@ -128,7 +128,7 @@ pub fn of_class<'py>(
     }
     let out = tensor::wrap_cell_as(class, data, data.get().cell().detached()?)?;
     if requires_grad {
-        autograd::set_requires_grad(&out, true)?;
+        autograd::make_leaf(&out)?;
     }
     Ok(out)
 }

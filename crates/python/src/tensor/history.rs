@@ -4,7 +4,7 @@ use crate::tensor::gradient::{Accumulator, GradBox};
 use crate::tensor::{PyTensor, upward};
 use crate::types::errors::PyResult;
 use pullback::core::node::{Sink, locked};
-use pullback::core::{Edge, Tensor};
+use pullback::core::{Edge, LevelId, Tensor};
 use pullback::skin::tape::{self, requires_grad};
 use pyo3::prelude::*;
 use std::sync::{Arc, Weak};
@@ -30,6 +30,16 @@ pub fn set_requires_grad(slf: &Bound<'_, PyTensor>, on: bool) -> PyResult<()> {
         None => tape::leaf(&value, Accumulator::new(slf)?)?,
     };
     Ok(t.adopt(new)?)
+}
+
+/// Makes a new object a leaf. Inside of functions that are being transformed too, unless the transform follows its value:
+/// modules may be made there.
+pub fn make_leaf(slf: &Bound<'_, PyTensor>) -> PyResult<()> {
+    let value = slf.get().value();
+    if value.level() > LevelId::ABSTRACT || upward::leaf(slf, &value)?.is_some() {
+        return set_requires_grad(slf, true);
+    }
+    Ok(slf.get().adopt(tape::new_leaf(&value, Accumulator::new(slf)?)?)?)
 }
 
 /// Whether gradients are recorded for a tensor.
