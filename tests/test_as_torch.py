@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,6 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
 
 def test_modules_that_do_not_exist(torch: Any) -> None:
     for name, match in (
-        ("torch.utils.tensorboard", "install it with pip install tensorboardX"),
         ("torch.distributed.rpc", "out of scope: one process computes here"),
         ("torch.no_such_module", "pullback has no module of this name"),
     ):
@@ -227,3 +227,18 @@ def test_files_of_modules_load(torch: Any) -> None:
     from support import saved
 
     assert torch.load(saved.FOLDER / "module-state.pt")["0.weight"].shape == (3, 2)
+
+
+def test_writers_of_tensorboard(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of a package that needs no PyTorch."""
+    module = import_module("torch.utils.tensorboard")
+    with monkeypatch.context() as m:
+        m.setitem(sys.modules, "tensorboardX", None)
+        with pytest.raises(ModuleNotFoundError, match="install it with pip install tensorboardX"):
+            _ = module.SummaryWriter
+    writers = types.ModuleType("tensorboardX")
+    writers.SummaryWriter = object()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "tensorboardX", writers)
+    assert module.SummaryWriter is writers.SummaryWriter
+    with pytest.raises(AttributeError, match="has no attribute 'FileWriter'"):
+        _ = module.FileWriter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +333,8 @@ def test_named_tuples(name: str) -> None:
     kind, fields = entry["named"]
     seen = 0
     for call in properties.calls(name):
+        # Samples are shared by all tests.
+        call.sample = copy(call.sample)
         call.sample.after = None
         result = call.result(call.tensors)
         if isinstance(result, pb.Tensor) or (type(result) is tuple and entry["returns"] == "any"):

@@ -179,9 +179,7 @@ class Timer:
             return Measurement(number, [self._timer.timeit(number)], self._task_spec)
 
     def repeat(self, repeat: int = -1, number: int = -1) -> None:
-        raise NotImplementedError(
-            "Timer.repeat(): Timer.blocked_autorange() repeats, and its result says how far runs differ"
-        )
+        raise NotImplementedError("Timer.repeat(): blocked_autorange repeats, and its result says how far runs differ")
 
     def autorange(self, callback: Callable[[int, float], Any] | None = None) -> Measurement:
         """A run whose length `timeit` finds."""
