@@ -64,3 +64,32 @@ def test_public_names_are_real() -> None:
 
     missing = [name for name in pb.__all__ if not hasattr(pb, name)]
     assert not missing
+
+
+@pytest.mark.parametrize("threshold", [1, 2, 3, 7])
+def test_collections_may_start_anywhere(threshold: int) -> None:
+    """The collector may run at each object that an import and the first calls make."""
+    program = f"""
+import gc
+gc.set_threshold({threshold}, 1, 1)
+import pullback as pb
+f = pb.func.vmap(pb.func.grad(lambda x: x.sin().sum()))
+class S(pb.Tensor):
+    pass
+for _ in range(20):
+    f(pb.ones(3)), pb.func.jacrev(lambda x: x * 2)(pb.ones(2)), S([1.0]) + 1, pb.nn.Parameter(pb.ones(2))
+class Square(pb.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * g * ctx.saved_tensors[0]
+for _ in range(20):
+    x = pb.ones(2, requires_grad=True)
+    Square.apply(x).sum().backward()
+print("fine")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr[-2000:]

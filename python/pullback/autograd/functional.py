@@ -73,9 +73,9 @@ def _vector(v: Any, like: Tensors, function: str, of: str) -> Tensors:
     for i, (w, t) in enumerate(zip(vs, like, strict=True)):
         if w.shape != t.shape:
             entry = f"Entry {i} in v" if len(vs) > 1 else "v"
-            raise RuntimeError(
-                f"{function}(): {entry} has invalid size: should be {tuple(t.shape)} but got {tuple(w.shape)}"
-            )
+            sizes = ", ".join(map(str, t.shape))
+            want = f"should be torch.Size([{sizes}])"
+            raise RuntimeError(f"{function}(): {entry} has invalid size: {want} but got {list(w.shape)}")
     return vs
 
 

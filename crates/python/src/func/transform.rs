@@ -224,7 +224,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     let kind = Transformation::Grad(Grad { argnums: Argnums::One(0), has_aux: false, value: false });
     let sample =
         Transform { vectorcall: vectorcall::entry::<Transform>, func: py.None(), kind, origin: Origin::UNKNOWN };
-    let sample = Bound::new(py, sample)?;
+    let sample = object::make_with_dict(py, sample)?;
     let (contents, offset) = (std::ptr::from_ref(sample.get()) as usize, offset_of!(Transform, vectorcall));
     // SAFETY: the class is new, and each of its objects has an entry point there.
     unsafe { vectorcall::install(&class, &sample, contents, offset, ffi::Py_TPFLAGS_METHOD_DESCRIPTOR) };

@@ -485,6 +485,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<PyTensor>()?;
     let class = m.py().get_type::<PyTensor>();
     TYPE.store(class.as_type_ptr(), Relaxed);
-    object::register(Bound::new(m.py(), PyTensor::new(Tensor::scalar(pullback::DType::F32, 0.0)))?);
+    object::register(object::make_with_dict(m.py(), PyTensor::new(Tensor::scalar(pullback::DType::F32, 0.0)))?);
     Ok(())
 }
