@@ -9,6 +9,7 @@ use crate::core::{Params, Prim, call};
 use crate::dense::{Array, matmul as products};
 use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, SameDType, inside, no_bools, refused};
 use crate::rules::{Bilinear, basis, shapes};
+use smallvec::SmallVec;
 
 /// An error unless all tensors have one dtype that has products.
 pub fn same_dtype(tensors: &[&Tensor]) -> Result<()> {
@@ -122,7 +123,7 @@ static LINEAR: Bilinear = Bilinear {
     name: "linear",
     infer: |_, a| {
         let (a, b) = (shapes::first(a)?, shapes::argument(a, 1)?);
-        let (_, swapped) = swapped(&b.shape);
+        let swapped = swapped(b.shape.rank()).iter().map(|&d| b.shape[d]).collect();
         shapes::one(a.dtype, products::product_shape(a.form(), (b.dtype, &swapped))?)
     },
     eval: |_, a, b| products::matmul(a, &transposed(b)?),
@@ -142,16 +143,17 @@ static LINEAR: Bilinear = Bilinear {
     batch: basis::batch_matmul,
 };
 
-/// The order of dimensions with the last two swapped, and the shape in it.
-fn swapped(shape: &crate::Shape) -> (Vec<usize>, crate::Shape) {
-    let mut order: Vec<usize> = (0..shape.rank()).collect();
-    order.swap(shape.rank() - 2, shape.rank() - 1);
-    let swapped = order.iter().map(|&d| shape[d]).collect();
-    (order, swapped)
+/// The order of dimensions with the last two swapped.
+#[inline]
+fn swapped(rank: usize) -> SmallVec<[usize; 6]> {
+    let mut order: SmallVec<[usize; 6]> = (0..rank).collect();
+    order.swap(rank - 2, rank - 1);
+    order
 }
 
+#[inline]
 fn transposed(b: &Array) -> Result<Array> {
-    b.permute(&swapped(b.shape()).0)
+    b.permute(&swapped(b.rank()))
 }
 
 ops! { TABLE:
