@@ -5,7 +5,7 @@ use super::join::joint_dtype;
 use super::promote::{PromotionRule, constant_binary, fitting};
 use crate::base::{DType, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
-use crate::ops::signature::{HERE, no_bools};
+use crate::ops::signature::{Factor, HERE, no_bools};
 use crate::rules::basis::{add, cast, mul};
 
 __constants! { PRIMITIVES: "gcd" GCD "lcm" LCM }
@@ -31,7 +31,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.addcmul(pullback.tensor([1.0]), pullback.tensor([2.0]), pullback.tensor([3.0]), value=0.5)
     /// tensor([4.])
-    fn addcmul = "addcmul" (input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+    fn addcmul = "addcmul" (input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
         let all = [input, tensor1, tensor2];
         plus(all, value, joint_dtype(&all), mul)
     }
@@ -41,7 +41,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.addcdiv(pullback.tensor([1.0]), pullback.tensor([3.0]), pullback.tensor([2.0]), value=2)
     /// tensor([4.])
-    fn addcdiv = "addcdiv" (input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
+    fn addcdiv = "addcdiv" (input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
         if !tensor1.dtype().is_differentiable() && !tensor2.dtype().is_differentiable() {
             refuse!(Runtime, "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float()");
         }

@@ -22,6 +22,8 @@ CASES: list[tuple[Any, Any]] = [
     (lambda t: x.clone().add_(0.5, y), x + 0.5 * y),
     (lambda t: t.sub(x, 2.5, y), x - 2.5 * y),
     (lambda t: x.clone().sub_(2, y), x - 2 * y),
+    (lambda t: t.addcmul(x, 0.5, x, y), x + 0.5 * x * y),
+    (lambda t: x.clone().addcdiv_(-2, x, y), x - 2 * x / y),
     (lambda t: t.addmm(2, m, 3, m, n), 2 * m + 3 * (m @ n)),
     (lambda t: m.addmm(2, 3, m, n), 2 * m + 3 * (m @ n)),
     (lambda t: m.addmm(2, m, n), 2 * m + m @ n),
