@@ -8,7 +8,7 @@ use crate::core::symbolic::Symbolic;
 use crate::core::{Params, Prim, call};
 use crate::dense::{Array, matmul as products};
 use crate::ops::signature::{AtLeast, Factor, HERE, Ranked, Ranks, SameDType, inside, no_bools, refused};
-use crate::rules::{Bilinear, basis, shapes};
+use crate::rules::{Affine, Bilinear, basis, shapes};
 use smallvec::SmallVec;
 
 /// An error unless all tensors have one dtype that has products.
@@ -126,7 +126,7 @@ static LINEAR: Bilinear = Bilinear {
         let swapped = swapped(b.shape.rank()).iter().map(|&d| b.shape[d]).collect();
         shapes::one(a.dtype, products::product_shape(a.form(), (b.dtype, &swapped))?)
     },
-    eval: |_, a, b| products::matmul(a, &transposed(b)?),
+    eval: |_, a, b| products::linear(a, b),
     symbolic: Some(|constant, array, is_left| match is_left {
         true => Symbolic::product(constant, &transposed(array)?, true),
         false => Ok(None),
@@ -143,12 +143,27 @@ static LINEAR: Bilinear = Bilinear {
     batch: basis::batch_matmul,
 };
 
+static BIASED: Affine =
+    Affine { name: "linear:biased", product: &LINEAR, eval: |_, [a, b, bias]| products::small_affine(a, b, bias) };
+
 /// The order of dimensions with the last two swapped.
 #[inline]
 fn swapped(rank: usize) -> SmallVec<[usize; 6]> {
     let mut order: SmallVec<[usize; 6]> = (0..rank).collect();
     order.swap(rank - 2, rank - 1);
     order
+}
+
+/// One number for each column of the product, or one for all.
+#[inline]
+fn is_of_columns(bias: &Tensor, weight: &Tensor) -> bool {
+    matches!(bias.shape()[..], [] | [1]) || bias.shape()[..] == weight.shape()[..1]
+}
+
+/// The row of numbers that a vector gives.
+#[inline]
+fn flat(rows: Tensor, input: &Tensor) -> Result<Tensor> {
+    if input.rank() > 1 { Ok(rows) } else { basis::reshape(&rows, &rows.shape().without(0)) }
 }
 
 #[inline]
@@ -293,13 +308,22 @@ ops! { TABLE:
         if k != k2 {
             return Err(not_multipliable(input.numel() / k.max(1), k, k2, weight.numel() / k2.max(1)));
         }
-        let out = match (input.rank(), weight.rank()) {
-            (_, 1) => matmul(input, weight)?,
-            (1, _) => {
-                let row = call(Prim::Static(&LINEAR), &Params::None, &[&basis::unsqueeze_dims(input, &[0])?, weight])?;
-                basis::reshape(&row, &row.shape().without(0))?
+        let row;
+        let rows = match input.rank() {
+            1 if weight.rank() == 2 => {
+                row = basis::unsqueeze_dims(input, &[0])?;
+                &row
             }
-            _ => call(Prim::Static(&LINEAR), &Params::None, &[input, weight])?,
+            _ => input,
+        };
+        let out = match bias {
+            // One step where the bias adds no dimension and no size.
+            Some(b) if weight.rank() == 2 && is_of_columns(b, weight) => {
+                same_dtype(&[input, b])?;
+                return flat(call(Prim::Static(&BIASED), &Params::None, &[rows, weight, b])?, input);
+            }
+            _ if weight.rank() == 1 => matmul(input, weight)?,
+            _ => flat(call(Prim::Static(&LINEAR), &Params::None, &[rows, weight])?, input)?,
         };
         match bias {
             None => Ok(out),
@@ -376,4 +400,4 @@ ops! { TABLE:
 
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family =
-    crate::ops::Family { entries: &[TABLE], primitives: &[&[&LINEAR]], ..crate::ops::Family::EMPTY };
+    crate::ops::Family { entries: &[TABLE], primitives: &[&[&LINEAR, &BIASED]], ..crate::ops::Family::EMPTY };

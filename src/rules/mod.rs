@@ -2,6 +2,7 @@
 //! the reverse rule and the batching rule.
 
 pub mod abstracted;
+pub mod affine;
 pub mod basis;
 pub mod batching;
 pub mod bilinear;
@@ -20,6 +21,7 @@ pub mod solve;
 mod transpose;
 pub mod view;
 
+pub use affine::Affine;
 pub use bilinear::Bilinear;
 pub use constant::Constant;
 pub use general::General;

@@ -62,6 +62,27 @@ def test_linear_is_the_product_with_a_transpose(shape: tuple[int, ...]) -> None:
     assert pb.autograd.gradgradcheck(F.linear, (x, w))
 
 
+@pytest.mark.parametrize("bias_shape", [(5,), (1,), (), (4, 5)])
+@pytest.mark.parametrize("width", [3, 40])
+def test_a_bias_is_a_sum(width: int, bias_shape: tuple[int, ...]) -> None:
+    """Bits, derivatives of both orders and batches over each of the three arguments, against products and sums."""
+    args = x, w, b = pb.randn(4, width), pb.randn(5, width), pb.randn(bias_shape)
+    plain = lambda x, w, b: F.linear(x, w) + b
+    assert pb.equal(F.linear(x, w, b), plain(x, w, b))
+    args = x, w, b = tuple(a.double().requires_grad_() for a in args)
+    same = lambda a, b: pb.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+    for some in ((0,), (1,), (2,), (0, 2), (1, 2), (0, 1, 2)):
+        tangents = tuple(a.detach().cos() if i in some else pb.zeros_like(a) for i, a in enumerate(args))
+        same(*(pb.func.jvp(f, args, tangents)[1] for f in (F.linear, plain)))
+        total = lambda f: lambda *args: f(*args).sin().sum()
+        same(*(pb.func.hessian(total(f), some)(*args) for f in (F.linear, plain)))
+        stacked = tuple(pb.stack([a, a.sin(), a.cos()], -1) if i in some else a for i, a in enumerate(args))
+        in_dims = tuple(-1 if i in some else None for i in range(3))
+        same(*(pb.func.vmap(f, in_dims)(*stacked) for f in (F.linear, plain)))
+    assert pb.autograd.gradcheck(F.linear, args)
+    assert pb.autograd.gradgradcheck(F.linear, args)
+
+
 @pytest.mark.parametrize(
     ("alpha", "beta"), [(1 + 2j, 1 - 1j), (1 + 0.5j, 1.0), (1.0, 1 + 3j)], ids=["both", "alpha", "beta"]
 )

@@ -106,8 +106,13 @@ def baddbmm(m: Maker) -> Iterator[Sample]:
 def linear(m: Maker) -> Iterator[Sample]:
     yield S(m(3), m(2, 3))
     yield S(m(2, 3), m(2, 3), m(2))
+    yield S(m(3), m(2, 3), m(2))
     yield S(m(2, 1, 3), m(2, 3), m(2))
     yield S(m(0, 3), m(2, 3), m(2))
+    yield S(m(2, 3), m(2, 3), m(1))
+    yield S(m(2, 3), m(2, 3), m())
+    yield S(m(2, 3), m(2, 3), m(2, 2))
+    yield S(m(2, 20), m(3, 20), m(3))
 
 
 @of("linalg.cholesky")

@@ -120,7 +120,7 @@ macro_rules! real_kernel {
                     } else if m == 1 {
                         vector::gemv(n, k, b.transposed(), Mat { ptr: a.ptr, rs: a.cs, cs: 1 }, c.transposed())
                     } else if m <= small::MAX && n <= small::MAX && k <= small::MAX {
-                        small::product(m, n, k, a, b, c)
+                        small::product(m, n, k, a, b, c, std::ptr::null())
                     } else {
                         gemm(m, n, k, a, b, c, false)
                     }

@@ -21,7 +21,7 @@ use crate::bail;
 use crate::base::{DType, Error, Result, Shape, TypedShape};
 use kernel::Product;
 use num_complex::Complex;
-use plan::{Operands, ProductPlan};
+use plan::{Operands, ProductPlan, Steps};
 use std::ops::Range;
 
 /// Work of a task in nanoseconds; less than two of these are not worth a second thread.
@@ -41,10 +41,9 @@ const UNIT: usize = 16;
 /// `Runtime` for ranks below 2, unequal dtypes or shapes that do not match; `NotImplemented` for bool.
 pub fn matmul(a: &Array, b: &Array) -> Result<Array> {
     check(a.form(), b.form())?;
-    let tiny = |x: &Array| x.rank() == 2 && x.shape().iter().all(|&d| (1..=small::MAX).contains(&d));
     match a.dtype() {
-        DType::F32 if tiny(a) && tiny(b) => tiny_product::<f32>(a, b),
-        DType::F64 if tiny(a) && tiny(b) => tiny_product::<f64>(a, b),
+        DType::F32 if is_tiny(a) && is_tiny(b) => tiny_product::<f32>(a, b, b.shape()[1], steps(b), None),
+        DType::F64 if is_tiny(a) && is_tiny(b) => tiny_product::<f64>(a, b, b.shape()[1], steps(b), None),
         DType::F32 => product::<f32>(a, b),
         DType::F64 => product::<f64>(a, b),
         DType::C64 => product::<Complex<f32>>(a, b),
@@ -107,17 +106,63 @@ fn cast_unexpanded(a: &Array, dtype: DType) -> Result<Array> {
     copy::cast(&kept, dtype)?.expand(a.shape())
 }
 
-/// A product that does not repay a plan.
-fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array) -> Result<Array> {
-    let (m, k, n) = (a.shape()[0], a.shape()[1], b.shape()[1]);
-    let mat = |x: &Array, cols: usize| {
-        let (rs, cs) = if x.is_contiguous() { (cols as isize, 1) } else { (x.strides()[0], x.strides()[1]) };
-        Mat { ptr: x.ptr().cast(), rs, cs }
-    };
+/// The product of `a` [..., m, k] and the transposed `b` [..., n, k]: [..., m, n].
+///
+/// # Errors
+/// Those of [`matmul`].
+pub fn linear(a: &Array, b: &Array) -> Result<Array> {
+    if let Some(out) = tiny_linear(a, b, None) {
+        return out;
+    }
+    let mut order: smallvec::SmallVec<[usize; 6]> = (0..b.rank()).collect();
+    let last = order.len().saturating_sub(2);
+    order[last..].reverse();
+    matmul(a, &b.permute(&order)?)
+}
+
+/// `linear(a, b) + bias` of small matrices and one number for each column; `None` for others.
+pub fn small_affine(a: &Array, b: &Array, bias: &Array) -> Option<Result<Array>> {
+    match bias.shape()[..] == b.shape()[..1] && bias.dtype() == a.dtype() && bias.is_contiguous() {
+        true => tiny_linear(a, b, Some(bias)),
+        false => None,
+    }
+}
+
+#[inline]
+fn tiny_linear(a: &Array, b: &Array, bias: Option<&Array>) -> Option<Result<Array>> {
+    if !(is_tiny(a) && is_tiny(b) && a.shape()[1] == b.shape()[1] && a.dtype() == b.dtype()) {
+        return None;
+    }
+    match a.dtype() {
+        DType::F32 => Some(tiny_product::<f32>(a, b, b.shape()[0], steps(b).transposed(), bias)),
+        DType::F64 => Some(tiny_product::<f64>(a, b, b.shape()[0], steps(b).transposed(), bias)),
+        _ => None,
+    }
+}
+
+#[inline]
+fn is_tiny(x: &Array) -> bool {
+    matches!(x.shape()[..], [1..=small::MAX, 1..=small::MAX])
+}
+
+/// Strides of a matrix.
+#[inline]
+fn steps(x: &Array) -> Steps {
+    match x.is_contiguous() {
+        true => Steps { rs: x.shape()[1] as isize, cs: 1 },
+        false => Steps { rs: x.strides()[0], cs: x.strides()[1] },
+    }
+}
+
+/// A product that does not repay a plan, of `b` with `n` columns and these strides.
+fn tiny_product<T: simd::SimdFloat>(a: &Array, b: &Array, n: usize, of: Steps, bias: Option<&Array>) -> Result<Array> {
+    let (m, k) = (a.shape()[0], a.shape()[1]);
+    let mat = |x: &Array, s: Steps| Mat { ptr: x.ptr().cast(), rs: s.rs, cs: s.cs };
     Array::build_typed::<T>([m, n].into(), |c, _| {
         let c = MatMut { ptr: c, rs: n as isize, cs: 1 };
-        // SAFETY: the matrices have these sizes and strides, and c is new.
-        unsafe { small::product(m, n, k, mat(a, k), mat(b, n), c) }
+        let bias = bias.map_or(std::ptr::null(), |b| b.ptr().cast());
+        // SAFETY: the matrices have these sizes and strides, the bias n elements, and c is new.
+        unsafe { small::product(m, n, k, mat(a, steps(a)), mat(b, of), c, bias) }
         // SAFETY: the product writes each element, and reads none.
         unsafe { Written::all() }
     })

@@ -26,7 +26,7 @@ impl Steps {
         let r = strides.len();
         Steps { rs: strides[r - 2], cs: strides[r - 1] }
     }
-    fn transposed(self) -> Steps {
+    pub fn transposed(self) -> Steps {
         Steps { rs: self.cs, cs: self.rs }
     }
 }

@@ -9,16 +9,26 @@ use std::mem::MaybeUninit;
 pub const MAX: usize = 16;
 
 per_isa! {
-    /// `c = a · b` for m, n, k in 1..=16; each element is one chain of multiply-adds over k.
+    /// `c = a · b` for m, n, k in 1..=16, plus a row `bias` unless it is null; each element is one chain of multiply-adds
+    /// over k.
     ///
     /// # Safety
-    /// As `ProductElement::product`.
-    pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>) = vector packed
+    /// As `ProductElement::product`; a bias has n elements.
+    pub unsafe fn product<T: SimdFloat>(m: usize, n: usize, k: usize, a: Mat<T>, b: Mat<T>, c: MatMut<T>, bias: *const T)
+        = vector packed
 }
 
 /// Gives b unit column stride.
 #[inline(always)]
-unsafe fn packed<V: Vector>(m: usize, n: usize, k: usize, a: Mat<V::T>, b: Mat<V::T>, c: MatMut<V::T>) {
+unsafe fn packed<V: Vector>(
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Mat<V::T>,
+    b: Mat<V::T>,
+    c: MatMut<V::T>,
+    bias: *const V::T,
+) {
     // SAFETY: by the contract of `product`; the tile holds k rows of n elements.
     unsafe {
         let mut tile = MaybeUninit::<[[V::T; MAX]; MAX]>::uninit();
@@ -33,10 +43,10 @@ unsafe fn packed<V: Vector>(m: usize, n: usize, k: usize, a: Mat<V::T>, b: Mat<V
             b = Mat { ptr: rows, rs: MAX as isize, cs: 1 };
         }
         match n.div_ceil(V::N) {
-            1 => panel::<V, 1, 8>(m, n, k, a, b, c),
-            2 => panel::<V, 2, 4>(m, n, k, a, b, c),
-            3 => panel::<V, 3, 4>(m, n, k, a, b, c),
-            _ => panel::<V, 4, 2>(m, n, k, a, b, c),
+            1 => panel::<V, 1, 8>(m, n, k, a, b, c, bias),
+            2 => panel::<V, 2, 4>(m, n, k, a, b, c, bias),
+            3 => panel::<V, 3, 4>(m, n, k, a, b, c, bias),
+            _ => panel::<V, 4, 2>(m, n, k, a, b, c, bias),
         }
     }
 }
@@ -50,20 +60,21 @@ unsafe fn panel<V: Vector, const NV: usize, const R: usize>(
     a: Mat<V::T>,
     b: Mat<V::T>,
     c: MatMut<V::T>,
+    bias: *const V::T,
 ) {
     // SAFETY: by the contract of `product`; rows i..i + R are inside.
     unsafe {
         let mut i = 0;
         while i + R <= m {
-            rows::<V, NV, R>(n, k, a.offset(i, 0), b, c.offset(i, 0));
+            rows::<V, NV, R>(n, k, a.offset(i, 0), b, c.offset(i, 0), bias);
             i += R;
         }
         if R > 4 && i + 4 <= m {
-            rows::<V, NV, 4>(n, k, a.offset(i, 0), b, c.offset(i, 0));
+            rows::<V, NV, 4>(n, k, a.offset(i, 0), b, c.offset(i, 0), bias);
             i += 4;
         }
         while i < m {
-            rows::<V, NV, 1>(n, k, a.offset(i, 0), b, c.offset(i, 0));
+            rows::<V, NV, 1>(n, k, a.offset(i, 0), b, c.offset(i, 0), bias);
             i += 1;
         }
     }
@@ -76,6 +87,7 @@ unsafe fn rows<V: Vector, const NV: usize, const R: usize>(
     a: Mat<V::T>,
     b: Mat<V::T>,
     c: MatMut<V::T>,
+    bias: *const V::T,
 ) {
     let last = n - (NV - 1) * V::N;
     let full = last == V::N;
@@ -93,6 +105,18 @@ unsafe fn rows<V: Vector, const NV: usize, const R: usize>(
                 let x = V::splat(a.at(r, p));
                 for v in 0..NV {
                     acc[r][v] = x.madd(row[v], acc[r][v]);
+                }
+            }
+        }
+        if !bias.is_null() {
+            let end = bias.add((NV - 1) * V::N);
+            let mut row = [if full { V::load(end) } else { V::load_part(end, last) }; NV];
+            for v in 0..NV - 1 {
+                row[v] = V::load(bias.add(v * V::N));
+            }
+            for acc in &mut acc {
+                for v in 0..NV {
+                    acc[v] = acc[v].add(row[v]);
                 }
             }
         }
