@@ -128,6 +128,42 @@ def test_what_tensors_are_not() -> None:
         x.is_mps = True  # type: ignore[method-assign]
 
 
+def test_attributes_out_of_scope_say_so() -> None:
+    """Sparse, quantized and named tensors: the names are not there, and the error says why."""
+    x = pb.ones(2)
+    for name, why in {
+        "to_sparse": "tensors are dense",
+        "is_coalesced": "tensors are dense",
+        "values": "tensors are dense",
+        "q_scale": "no quantized dtypes",
+        "names": "dimensions have no names",
+        "align_to": "dimensions have no names",
+        "refine_names": "dimensions have no names",
+        "to_mkldnn": "use the tensor itself",
+    }.items():
+        assert not hasattr(x, name) and not hasattr(pb.Tensor, name)
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}': it is out of scope: .*{why}"):
+            getattr(x, name)
+    assert (x.sparse_dim(), x.dense_dim(), pb.ones(2, 3).dense_dim()) == (0, 1, 2)
+    assert x.half().dequantize().dtype is pb.float32 and isinstance(x.storage(), x.storage_type())
+
+
+def test_types_by_name() -> None:
+    x = pb.ones(2)
+    for name in ("torch.DoubleTensor", "pullback.DoubleTensor", pb.DoubleTensor, pb.float64):
+        assert x.type(name).dtype is pb.float64
+    assert x.type("torch.FloatTensor").equal(x)
+    for bad in ("DoubleTensor", "torch.QuadTensor", "torch.cuda.FloatTensor", "float"):
+        with pytest.raises(ValueError, match=f"invalid type: '{bad}'"):
+            x.type(bad)
+
+
+def test_layouts_without_data_stay() -> None:
+    x = pb.empty(3, 4, device="meta").t()
+    assert x.stride() == x.detach().stride() == (1, 4)
+    assert x[1:, ::2].detach().stride() == x[1:, ::2].stride()
+
+
 def test_classes_of_functions() -> None:
     class Double(pb.autograd.function.NestedIOFunction):
         @staticmethod

@@ -95,6 +95,7 @@ from ._functions import feature_dropout as feature_dropout
 from ._functions import feature_dropout_ as feature_dropout_
 from ._forms import fill as fill
 from ._forms import fill_ as fill_
+from ._mapped_file import from_file as from_file
 from .amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp import get_autocast_dtype as get_autocast_dtype
 from .amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -123,6 +124,7 @@ from ._functions import is_signed as is_signed
 from ._settings import is_warn_always_enabled as is_warn_always_enabled
 from ._functions import kl_div as kl_div
 from .serialization import load as load
+from ._lobpcg import lobpcg as lobpcg
 from ._removed import lstsq as lstsq
 from ._functions import margin_ranking_loss as margin_ranking_loss
 from ._removed import matrix_rank as matrix_rank
@@ -300,6 +302,7 @@ __all__ = [
     "celu",
     "celu_",
     "cfloat",
+    "chain_matmul",
     "channel_shuffle",
     "channels_last",
     "channels_last_3d",
@@ -433,6 +436,7 @@ __all__ = [
     "frac_",
     "frexp",
     "from_dlpack",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",
@@ -546,6 +550,7 @@ __all__ = [
     "linalg",
     "linspace",
     "load",
+    "lobpcg",
     "log",
     "log10",
     "log10_",

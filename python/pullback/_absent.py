@@ -16,6 +16,8 @@ REASONS: "dict[str, str]" = {
     "jit": "programs are not compiled by TorchScript; func.trace records a program",
     "sparse": "tensors are dense; scipy.sparse has sparse matrices",
     "nested": "tensors are not nested; pad them, or use a list",
+    "names": "dimensions have no names; keep them beside the tensor, or use einops",
+    "mkldnn": "tensors have one layout; use the tensor itself",
     "quantization": "tensors have no quantized dtypes",
     "ao": "tensors have no quantized dtypes",
     "nn.quantized": "tensors have no quantized dtypes",
@@ -38,6 +40,33 @@ REASONS: "dict[str, str]" = {
     "monitor": "use logging of the standard library",
     "quasirandom": "scipy.stats.qmc has low-discrepancy sequences",
 }
+# Attributes of PyTorch's tensors that belong to such a part.
+_ATTRIBUTES = {
+    "sparse": "_coalesced_ _indices _nnz _values ccol_indices coalesce col_indices crow_indices hspmm indices "
+    "is_coalesced row_indices smm sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm to_sparse "
+    "to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr values",
+    "quantization": "int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point "
+    "qscheme",
+    "names": "align_as align_to has_names names refine_names rename rename_",
+    "mkldnn": "to_mkldnn",
+}
+
+
+class AbsentAttribute:
+    """An attribute of tensors that is not there, and says why."""
+
+    def __init__(self, name: "str", why: "str") -> None:
+        self._text = f"'pullback.Tensor' object has no attribute {name!r}: it is out of scope: {why}"
+
+    def __get__(self, instance: "Any", owner: "Any" = None) -> "Any":
+        raise AttributeError(self._text)
+
+
+def attributes() -> "dict[str, AbsentAttribute]":
+    """What stands for each of them in the class."""
+    return {name: AbsentAttribute(name, REASONS[part]) for part, all in _ATTRIBUTES.items() for name in all.split()}
+
+
 # Functions of such a part, by how their names begin.
 _PREFIXES = {"sparse_": "sparse", "quantize_": "quantization", "quantized_": "quantization", "q_per_": "quantization"}
 

@@ -1,5 +1,6 @@
 """Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
 
+from ._absent import attributes
 from ._core import Tensor, dtype
 
 TYPE_CHECKING = False
@@ -156,6 +157,34 @@ def to_dense(self: Tensor, dtype: "Any" = None) -> Tensor:
     return self if dtype is None else self.to(dtype)
 
 
+@_attach
+def sparse_dim(self: Tensor) -> "int":
+    """The number of sparse dimensions: 0."""
+    return 0
+
+
+@_attach
+def dense_dim(self: Tensor) -> "int":
+    """The number of dense dimensions: all."""
+    return self.dim()
+
+
+@_attach
+def dequantize(self: Tensor) -> Tensor:
+    """The tensor in float32, which it would be without the codes of a quantized dtype."""
+    from ._core import float32
+
+    return self.to(float32)
+
+
+@_attach
+def storage_type(self: Tensor) -> "Any":
+    """The class of `storage()`."""
+    from .storage import TypedStorage
+
+    return TypedStorage
+
+
 def _removed(name: "str") -> "Any":
     def method(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
         from . import _removed as removed
@@ -169,6 +198,8 @@ def _removed(name: "str") -> "Any":
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
     _attach(_removed(_name))
+for _name, _absent in attributes().items():
+    setattr(Tensor, _name, _absent)
 
 
 def _numpy_dtype(self: "Any") -> "Any":

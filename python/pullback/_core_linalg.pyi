@@ -11,7 +11,7 @@ from typing_extensions import Self, TypeIs, TypeVarTuple, Unpack
 from ._core_autograd_graph import Node
 from ._core_utils_hooks import RemovableHandle
 
-from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return__lu_with_info, _return_aminmax, _return_cummax, _return_cummin, _return_frexp, _return_geqrf, _return_histogram, _return_kthvalue, _return_linalg_cholesky_ex, _return_linalg_eig, _return_linalg_eigh, _return_linalg_inv_ex, _return_linalg_lstsq, _return_linalg_lu, _return_linalg_lu_factor, _return_linalg_lu_factor_ex, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_solve_ex, _return_linalg_svd, _return_lu_unpack, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_qr, _return_sort, _return_svd, _return_topk, _return_triangular_solve, device, dtype
+from ._core import Size, Tensor, _A, _Argnums, _Array, _Device, _F, _Index, _Ints, _Item, _Leaf, _Number, _Operand, _P, _Q, _S, _Slice, _T, _Ts, _device, _dtype, _layout, _memory_format, _return__lu_with_info, _return_aminmax, _return_cummax, _return_cummin, _return_frexp, _return_geqrf, _return_histogram, _return_kthvalue, _return_linalg_cholesky_ex, _return_linalg_eig, _return_linalg_eigh, _return_linalg_inv_ex, _return_linalg_ldl_factor, _return_linalg_ldl_factor_ex, _return_linalg_lstsq, _return_linalg_lu, _return_linalg_lu_factor, _return_linalg_lu_factor_ex, _return_linalg_qr, _return_linalg_slogdet, _return_linalg_solve_ex, _return_linalg_svd, _return_lu_unpack, _return_max, _return_median, _return_min, _return_mode, _return_nanmedian, _return_qr, _return_sort, _return_svd, _return_topk, _return_triangular_solve, device, dtype
 
 __all__ = [
     "LinAlgError",
@@ -28,6 +28,9 @@ __all__ = [
     "householder_product",
     "inv",
     "inv_ex",
+    "ldl_factor",
+    "ldl_factor_ex",
+    "ldl_solve",
     "lstsq",
     "lu",
     "lu_factor",
@@ -123,6 +126,35 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> import pullback
     >>> pullback.linalg.eigvals(pullback.tensor([[2.0]]))
     tensor([2.+0.j])
+    """
+
+def ldl_factor(A: Tensor, *, hermitian: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_linalg_ldl_factor:
+    """The factors of symmetric matrices `A = P L D Lᵀ Pᵀ`, with blocks of one or two rows in D, in one matrix, and the
+    exchanges of rows: for `ldl_solve`. Of complex matrices that are `hermitian` they are those of `P L D Lᴴ Pᵀ`. The lower
+    triangle is read; the format is LAPACK's, of `sytrf` and `hetrf`.
+
+    >>> import pullback
+    >>> pullback.linalg.ldl_factor(pullback.tensor([[2.0, 1.0], [1.0, -3.0]])).LD
+    tensor([[-3.0000,  0.0000],
+            [-0.3333,  2.3333]])
+    """
+
+def ldl_factor_ex(A: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_linalg_ldl_factor_ex:
+    """As `ldl_factor`, and `info`: 0, or which block of D is the first zero. With `check_errors` that raises.
+
+    >>> import pullback
+    >>> pullback.linalg.ldl_factor_ex(pullback.zeros(2, 2)).info
+    tensor(1, dtype=pullback.int32)
+    """
+
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+    """The solution of `A X = B` from what `ldl_factor` gives for A, with the same `hermitian`.
+
+    >>> import pullback
+    >>> factors = pullback.linalg.ldl_factor(pullback.tensor([[2.0, 1.0], [1.0, -3.0]]))
+    >>> pullback.linalg.ldl_solve(*factors, pullback.tensor([[4.0], [-5.0]]))
+    tensor([[1.],
+            [2.]])
     """
 
 def pinv(A: Tensor, rcond: _Operand | None = None, hermitian: builtins.bool = False, *, atol: _Operand | None = None, rtol: _Operand | None = None, out: Tensor | None = None) -> Tensor:

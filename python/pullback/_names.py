@@ -28,6 +28,8 @@ _HOMES = {
     "threshold_ triplet_margin_loss",
     "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
     "zero_",
+    "_lobpcg": "lobpcg",
+    "_mapped_file": "from_file",
     "_removed": "eig lstsq matrix_rank solve symeig",
     "_settings": "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "
     "get_float32_matmul_precision get_num_interop_threads is_autocast_cache_enabled is_autocast_cpu_enabled "

@@ -176,6 +176,26 @@ fn pow_exponent_slope(a: &Tensor, b: &Tensor, y: &Tensor) -> Result<Partial<'sta
     Ok(Partial::WhereValue(Box::new((logical_not(&dead)?, times(y, &log(a)?)?))))
 }
 
+/// `a + b c`, in one pass over memory.
+static PLUS_PRODUCT: Pointwise = Pointwise {
+    name: "add:product",
+    kernel: &kernels::PLUS_PRODUCT,
+    partials: &[
+        Some(PartialRule { saves: Saves { inputs: 0, outputs: 0 }, rule: |_| Ok(Partial::One) }),
+        Some(PartialRule { saves: Saves { inputs: 4, outputs: 0 }, rule: |p| Ok(Partial::Read(p.input(2)?)) }),
+        Some(PartialRule { saves: Saves { inputs: 2, outputs: 0 }, rule: |p| Ok(Partial::Read(p.input(1)?)) }),
+    ],
+};
+
+/// `a + b c` of one dtype.
+pub(super) fn plus_product(op: &str, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor> {
+    if a.shape() != b.shape() || b.shape() != c.shape() {
+        let product = crate::base::shape::broadcast2(op, b.shape(), c.shape())?;
+        crate::base::shape::broadcast2(op, a.shape(), &product)?;
+    }
+    call(Prim::Static(&PLUS_PRODUCT), &Params::None, &[a, b, c])
+}
+
 /// `input ± alpha * other`: the factor takes part in the common dtype of both, half precision in single.
 fn plus_scaled(minus: bool, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
     let dtype = common_dtype(a, b);
@@ -206,9 +226,8 @@ fn plus_scaled(minus: bool, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Re
         _ => drop(fitting(HERE, "alpha", alpha, dtype)?),
     }
     let alpha = Tensor::scalar(wide, alpha);
-    let scaled = times(&convert(b, wide)?, &alpha)?;
-    let prim = if minus { &basis::SUB } else { &basis::ADD };
-    basis::cast(&binary(prim, PromotionRule::Wraps, (&convert(a, wide)?).into(), (&scaled).into())?, dtype)
+    let alpha = if minus { neg(&alpha)? } else { alpha };
+    basis::cast(&plus_product(HERE, &convert(a, wide)?, &convert(b, wide)?, &alpha)?, dtype)
 }
 
 /// `a` where the condition holds, `b` elsewhere, after promotion.
@@ -464,5 +483,8 @@ fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
 }
 
 /// What this file adds to the table.
-pub(super) const FAMILY: crate::ops::Family =
-    crate::ops::Family { entries: &[BINARY, TABLE], primitives: &[PRIMITIVES, &[&LERP]], ..crate::ops::Family::EMPTY };
+pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
+    entries: &[BINARY, TABLE],
+    primitives: &[PRIMITIVES, &[&LERP, &PLUS_PRODUCT]],
+    ..crate::ops::Family::EMPTY
+};

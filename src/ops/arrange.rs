@@ -7,51 +7,80 @@ use super::sorting::reversed;
 use super::value::{Operand, Value};
 use crate::bail;
 use crate::base::size::Whole;
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Error, Result, Scalar, Shape};
 use crate::core::meta::depends_on_data;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::memory;
 use crate::ops::signature::{AtLeast, Chosen, Count, Dim, HERE, MemberDim, Ranked, Words};
 use crate::rules::index::take_rows;
-use crate::rules::{Opaque, OpaqueBatch, basis, shapes};
+use crate::rules::{Opaque, OpaqueBatch, basis, batching, shapes};
 use smallvec::smallvec;
 
 /// For a vector of counts the index of each, as often as it says.
 pub(crate) static REPEATED: Opaque = Opaque {
     name: "repeat_interleave",
-    infer: |p, _| match p.ints() {
-        [n] if *n >= 0 => shapes::one(DType::I64, [*n as usize].into()),
+    infer: |p, a| match p.ints() {
+        [n] if *n >= 0 => shapes::reshaped(a, |x| x.with(x.rank() - 1, *n as usize).checked("repeat_interleave")),
         _ => Err(depends_on_data("repeat_interleave()", "give output_size, or repeats as an int")),
     },
     eval: |p, args| {
-        let counts = args[0].to_vec::<i64>()?;
-        if let Some(n) = counts.iter().find(|&&n| n < 0) {
-            bail!(Runtime, "repeat_interleave(): repeats can not be negative, but one is {n}; give counts");
+        let (counts, shape) = (args[0].to_vec::<i64>()?, args[0].shape());
+        let (k, mut size) = (shape[shape.rank() - 1], p.ints().first().copied().filter(|&n| n >= 0));
+        let rows: Vec<&[i64]> =
+            if k == 0 { vec![&[]; shape.without(shape.rank() - 1).numel()] } else { counts.chunks(k).collect() };
+        for row in &rows {
+            let total = repetitions(row)?;
+            if size.is_some_and(|want| want as usize != total) {
+                return Err(other_size(size.unwrap_or(-1), total, rows.len() > 1));
+            }
+            size = Some(total as i64);
         }
-        let total = counts.iter().fold(Whole::from(0i64), |sum, &n| sum.plus(n));
-        let total = total.size_of("repeat_interleave", "the size of the result")?;
-        if let [want] = p.ints()
-            && *want >= 0
-            && *want as usize != total
-        {
+        let total = size.unwrap_or(0) as usize;
+        let all = shape.with(shape.rank() - 1, total).checked("repeat_interleave")?;
+        let each = rows
+            .iter()
+            .flat_map(|row| row.iter().enumerate().flat_map(|(i, &n)| std::iter::repeat_n(i as i64, n as usize)));
+        let list = memory::list("repeat_interleave", all.numel(), each)?;
+        Ok(smallvec![Tensor::from_slice(all, &list)?])
+    },
+    // One size for all members: as given, or that of the first, which the others must have.
+    batching: OpaqueBatch::With(|me, p, args, _| {
+        let Some(counts) = batching::front(&args[0])? else {
+            bail!(Internal, "repeat_interleave(): nothing is batched")
+        };
+        if p.ints().first().is_none_or(|&n| n < 0) && counts.dense().is_none() {
             bail!(
                 Runtime,
-                "repeat_interleave(): allocated size does not match required size: output_size={want}, but repeats add \
-                 up to {total}; leave output_size out"
-            );
+                "vmap: the shape of repeat_interleave() depends on the data and may differ between members of the batch{}; \
+                 give output_size if the counts of each member add up to the same, or repeats as an int",
+                crate::core::origin::at_here()
+            )
         }
-        let each = counts.iter().enumerate().flat_map(|(i, &n)| std::iter::repeat_n(i as i64, n as usize));
-        Ok(smallvec![Tensor::from_slice([total], &memory::list("repeat_interleave", total, each)?)?])
-    },
-    batching: OpaqueBatch::With(|_, _, _, _| {
-        bail!(
-            Runtime,
-            "vmap: the shape of repeat_interleave() depends on the data and may differ between members of the batch{}; \
-             give repeats as an int",
-            crate::core::origin::at_here()
-        )
+        Ok(smallvec![(call(me, p, &[&counts])?, Some(0))])
     }),
 };
+
+/// How many elements counts ask for.
+fn repetitions(counts: &[i64]) -> Result<usize> {
+    if let Some(n) = counts.iter().find(|&&n| n < 0) {
+        bail!(Runtime, "repeat_interleave(): repeats can not be negative, but one is {n}; give counts");
+    }
+    counts.iter().fold(Whole::from(0i64), |sum, &n| sum.plus(n)).size_of("repeat_interleave", "the size of the result")
+}
+
+#[cold]
+fn other_size(want: i64, total: usize, several: bool) -> Error {
+    Error::runtime(match several {
+        true => format!(
+            "vmap: the repeats of all members of repeat_interleave() must add up to the same size, but they add up to \
+             {want} and {total}; pad them to one size, or loop over the members"
+        ),
+        false => format!(
+            "repeat_interleave(): allocated size does not match required size: output_size={want}, but repeats add up to \
+             {total}; leave output_size out"
+        ),
+    })
+}
 
 /// The order in which the first two tensors of a grid run.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -72,7 +72,8 @@ fn pairs_fault(l: &Layout) -> Option<&'static str> {
     }
 }
 
-fn view_parts(z: &Tensor) -> Result<Tensor> {
+/// Real and imaginary parts along a new last dimension.
+pub(super) fn view_parts(z: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&VIEW_AS_REAL), &Params::None, &[z])
 }
 

@@ -4,7 +4,7 @@ use super::arith::at_least;
 use super::compare::eq;
 use super::norms::vector;
 use super::unary::sqrt;
-use crate::base::{ErrorKind, Result};
+use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::signature::{Chosen, HERE, MemberDim, Ranked, SameDType, Words, no_bools};
 use crate::rules::basis::{self, add, mul, number, scale, sub, swap_last, where_};
@@ -28,6 +28,8 @@ impl Words for ByProduct {
 
 /// More points than this are many.
 const MANY: usize = 25;
+/// So many differences may lie in memory at once.
+const FEW: usize = 1 << 16;
 
 /// `√(|a|² + |b|² - 2 a·b)` of all pairs of rows; where it is 0 its derivative is 0.
 fn by_product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -107,12 +109,21 @@ ops! { TABLE:
             ByProduct::IfMany => rows > MANY || columns > MANY,
             mode => mode == ByProduct::Always,
         };
-        if p == 2.0 && many && k > 0 {
+        let lead = |x: &Tensor| Shape::new(&x.shape()[..x.rank() - 2]);
+        let common = crate::base::shape::broadcast2(HERE, &lead(x1), &lead(x2))?;
+        if k == 0 {
+            return basis::full(&common.append(rows).append(columns), x1.dtype(), 0.0);
+        }
+        if p == 2.0 && many && compute_mode != ByProduct::Never {
             return by_product(x1, x2);
         }
-        let a = basis::unsqueeze_dims(x1, &[x1.rank() - 1])?;
-        let b = basis::unsqueeze_dims(x2, &[x2.rank() - 2])?;
-        distances(&super::arith::sub((&a).into(), (&b).into(), None).map_err(|e| e.of("sub", HERE))?, p)
+        if p == 2.0 && common.numel() * rows * columns * k < FEW {
+            let a = basis::unsqueeze_dims(x1, &[x1.rank() - 1])?;
+            let b = basis::unsqueeze_dims(x2, &[x2.rank() - 2])?;
+            return vector(&sub(&a, &b)?, p, &[common.rank() + 2], false);
+        }
+        let grow = |x: &Tensor| basis::expand(x, &common.iter().chain(&x.shape()[x.rank() - 2..]).copied().collect());
+        super::pairs::distances(&grow(x1)?, &grow(x2)?, p)
     }
 
     /// The p-norm distances between each two rows of a matrix, the first row's first.

@@ -21,7 +21,7 @@ unary! { PARTS, PART_PRIMITIVES:
     exponent = "frexp:exponent" kernel EXPONENT [INTERNAL] d[] Partial::Zero;
 }
 
-binary! { PAIRS, PAIR_PRIMITIVES:
+binary! { SIGNS, SIGN_PRIMITIVES of &Tensor:
     /// The magnitude of `input` with the sign of `other`.
     ///
     /// >>> import pullback
@@ -29,7 +29,9 @@ binary! { PAIRS, PAIR_PRIMITIVES:
     /// tensor([-1., -2.])
     copysign = "copysign" kernel COPYSIGN Float [METHOD, INPLACE]
         da[a b] mul(&sign(a)?, &copysign(&number(b, 1.0), b)?), db[] Partial::Zero;
+}
 
+binary! { PAIRS, PAIR_PRIMITIVES:
     /// The next float of the dtype towards `other`.
     next_full = "nextafter" kernel NEXTAFTER Same [INTERNAL]
         da[a b] ne(a, b).map(Partial::Where), db[] Partial::Zero;
@@ -142,7 +144,7 @@ fn angle(x: &Tensor, factor: f64) -> Result<Tensor> {
 
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
-    entries: &[PAIRS, PARTS, TABLE],
-    primitives: &[PAIR_PRIMITIVES, PART_PRIMITIVES],
+    entries: &[SIGNS, PAIRS, PARTS, TABLE],
+    primitives: &[SIGN_PRIMITIVES, PAIR_PRIMITIVES, PART_PRIMITIVES],
     ..crate::ops::Family::EMPTY
 };

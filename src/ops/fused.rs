@@ -1,6 +1,6 @@
 //! Products and quotients that are added to a tensor, and divisors of integers.
 
-use super::arith::divide_floats;
+use super::arith::{divide_floats, plus_product};
 use super::join::joint_dtype;
 use super::promote::{PromotionRule, constant_binary, fitting};
 use crate::base::{DType, ErrorKind, Result, Scalar};
@@ -10,19 +10,19 @@ use crate::rules::basis::{add, cast, mul};
 
 __constants! { PRIMITIVES: "gcd" GCD "lcm" LCM }
 
-/// `input + value * f(tensor1, tensor2)` in the common dtype, half precision in single.
+/// `f(input, value * tensor1, tensor2)` in the common dtype, half precision in single.
 fn plus(
     [input, a, b]: [&Tensor; 3],
     value: Scalar,
     dtype: DType,
-    f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    f: impl Fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     no_bools(ErrorKind::NotImplemented, dtype)?;
     let value = fitting(HERE, "value", value, dtype)?;
     let wide = if dtype.is_half() { DType::F32 } else { dtype };
     let a = cast(a, wide)?;
     let scaled = if value.as_complex() == 1.0.into() { a } else { mul(&a, &Tensor::scalar(wide, value))? };
-    cast(&add(&cast(input, wide)?, &f(&scaled, &cast(b, wide)?)?)?, dtype)
+    cast(&f(&cast(input, wide)?, &scaled, &cast(b, wide)?)?, dtype)
 }
 
 ops! { TABLE:
@@ -33,7 +33,7 @@ ops! { TABLE:
     /// tensor([4.])
     fn addcmul = "addcmul" (input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE] {
         let all = [input, tensor1, tensor2];
-        plus(all, value, joint_dtype(&all), mul)
+        plus(all, value, joint_dtype(&all), |x, a, b| plus_product(HERE, x, a, b))
     }
 
     /// `input + value * tensor1 / tensor2`.
@@ -46,7 +46,7 @@ ops! { TABLE:
             refuse!(Runtime, "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float()");
         }
         let all = [input, tensor1, tensor2];
-        plus(all, value, joint_dtype(&all), |a, b| divide_floats(a, b))
+        plus(all, value, joint_dtype(&all), |x, a, b| add(x, &divide_floats(a, b)?))
     }
 
     /// The greatest common divisor of integers, not negative.

@@ -109,8 +109,9 @@ fn permuted(x: &Tensor, pivots: &Tensor, back: bool) -> Result<Tensor> {
 
 /// What is said of a factorisation that failed.
 #[derive(Clone, Copy)]
-enum Failure {
+pub(super) enum Failure {
     Factor,
+    Ldl,
     Cholesky,
     Inverse,
     Solve,
@@ -127,6 +128,7 @@ static CHECK_INFO: Opaque = Opaque {
         const CHOLESKY: i64 = Failure::Cholesky as i64;
         const INVERSE: i64 = Failure::Inverse as i64;
         const SOLVE: i64 = Failure::Solve as i64;
+        const LDL: i64 = Failure::Ldl as i64;
         match p.ints()[0] {
             CHOLESKY => bail!(
                 LinAlg,
@@ -139,6 +141,11 @@ static CHECK_INFO: Opaque = Opaque {
                  the input matrix is singular."
             ),
             SOLVE => bail!(LinAlg, "linalg.solve_ex: {place}The solver failed because the input matrix is singular."),
+            LDL => bail!(
+                LinAlg,
+                "linalg.ldl_factor: {place}D[{at},{at}] is zero and using it on ldl_solve would result in a division by \
+                 zero; linalg.ldl_factor_ex(A) gives the factors all the same"
+            ),
             _ => bail!(
                 Runtime,
                 "linalg.lu_factor: {place}U[{at},{at}] is zero and using it on lu_solve would result in a division by \
@@ -150,7 +157,7 @@ static CHECK_INFO: Opaque = Opaque {
     batching: OpaqueBatch::Check,
 };
 
-fn check(info: &Tensor, failure: Failure) -> Result<()> {
+pub(super) fn check(info: &Tensor, failure: Failure) -> Result<()> {
     call(Prim::Static(&CHECK_INFO), &Params::Ints(smallvec![failure as i64]), &[info])?;
     Ok(())
 }

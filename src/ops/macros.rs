@@ -397,7 +397,10 @@ pub const fn output_bit(name: &str) -> u64 {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! binary {
-    ($table:ident, $primitives:ident : $(
+    ($table:ident, $primitives:ident : $($rest:tt)*) => {
+        $crate::binary! { $table, $primitives of $crate::ops::value::Operand<'_> : $($rest)* }
+    };
+    ($table:ident, $primitives:ident of $first:ty : $(
         $(#[doc = $doc:literal])*
         $name:ident = $path:literal $(| $alias:literal)* kernel $kernel:ident $rule:ident [ $($flag:ident),* ]
             da[ $($ra:ident)* ] $da:expr , db[ $($rb:ident)* ] $db:expr ;
@@ -411,7 +414,7 @@ macro_rules! binary {
             };
         )*
         pub(crate) static $primitives: &[&dyn $crate::core::Primitive] = &[$(&$kernel),*];
-        $crate::__binary_entries! { $table, $crate::ops::value::Operand<'_>: $(
+        $crate::__binary_entries! { $table, $first: $(
             $(#[doc = $doc])*
             $name = $path $(| $alias)* runs binary($kernel, $crate::ops::promote::PromotionRule::$rule) [ $($flag),* ];
         )* }

@@ -33,6 +33,7 @@ pub mod gather;
 mod gauge;
 pub mod indexing;
 pub mod join;
+pub mod ldl;
 pub mod least_squares;
 pub mod limits;
 pub mod linalg;
@@ -43,6 +44,7 @@ pub mod named;
 pub mod nn;
 pub mod norms;
 pub mod order;
+mod pairs;
 pub mod parameters;
 pub mod primitives;
 pub mod products;
@@ -114,6 +116,7 @@ static FILES: &[Family] = &[
     indexing::FAMILY,
     join::FAMILY,
     limits::FAMILY,
+    ldl::FAMILY,
     least_squares::FAMILY,
     linalg::FAMILY,
     linalg_names::FAMILY,
@@ -121,6 +124,7 @@ static FILES: &[Family] = &[
     matmul::FAMILY,
     norms::FAMILY,
     order::FAMILY,
+    pairs::FAMILY,
     products::FAMILY,
     random::FAMILY,
     ranges::FAMILY,

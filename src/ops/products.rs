@@ -1,13 +1,14 @@
 //! Products along a dimension, whose derivatives are trees, and scattered products.
 
-use crate::bail;
-use crate::base::{DType, Result, Shape};
+use super::compare::eq;
+use crate::base::Result;
+use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
 use crate::dense::index::Fold;
-use crate::rules::basis::{self, mul, number, where_};
-use crate::rules::{Opaque, OpaqueBatch};
-use smallvec::smallvec;
+use crate::rules::basis::{self, div, mul, number, where_};
+use crate::rules::{General, batching, index};
+use smallvec::{SmallVec, smallvec};
 
 /// The halves of a dimension, and its last element where their sizes differ.
 struct Halves {
@@ -77,39 +78,71 @@ pub(super) fn pull(x: &Tensor, g: &Tensor, dim: usize) -> Result<Tensor> {
     }
 }
 
-/// A copy of `x` with `out[index[i][j]][j] *= src[i][j]`, on arrays.
-pub(crate) static SCATTER_MULTIPLY: Opaque = Opaque {
+/// A copy of `x` with `out[index[i][j]][j] *= src[i][j]`. Its derivatives divide by the factors, so where one follows none of
+/// them is 0; [`scatter_multiply`] sees to it.
+pub(crate) static SCATTER_MULTIPLY: General = General {
     name: "scatter_multiply",
-    infer: |p, a| crate::rules::index::scattered("scatter_reduce", p, a),
+    infer: |p, a| index::scattered("scatter_reduce", p, a),
     eval: |p, a| {
         let (x, index, src) = (a[0].array()?, a[1].array()?, a[2].array()?);
         Ok(smallvec![kernels::scatter_reduce(x, p.dim(), index, src, Fold::Prod, true)?.into()])
     },
-    batching: OpaqueBatch::With(|_, _, _, _| bail!(Internal, "scatter(): only arrays are multiplied directly")),
+    saves: |_, _| Saves { inputs: 7, outputs: 1 },
+    jvp: |_, p, point, t| {
+        let (x, i, src) = (point.input(0)?, point.input(1)?, point.input(2)?);
+        let share = |t: Option<&Tensor>, of: &Tensor| match t {
+            Some(t) => div(t, of),
+            None => basis::zeros_like(of),
+        };
+        if t[0].is_none() && t[2].is_none() {
+            return Ok(smallvec![None]);
+        }
+        let shares = index::scatter_add(&share(t[0], x)?, p.dim(), i, &share(t[2], src)?)?;
+        Ok(smallvec![Some(mul(&shares, point.output(0)?)?)])
+    },
+    vjp: |_, p, point, g, needs| {
+        let [Some(g)] = g else { return Ok(SmallVec::new()) };
+        let (x, i, src) = (point.input(0)?, point.input(1)?, point.input(2)?);
+        let g = mul(g, &basis::conj(point.output(0)?)?)?;
+        let own = if needs & 1 != 0 { Some(div(&g, &basis::conj(x)?)?) } else { None };
+        let sent = if needs & 4 != 0 { Some(div(&index::gather(&g, p.dim(), i)?, &basis::conj(src)?)?) } else { None };
+        Ok(smallvec![own, None, sent])
+    },
+    batch: |me, p, a, info| {
+        let values: SmallVec<[_; 3]> = a.iter().map(|a| batching::front_expanded(a, info)).collect::<Result<_>>()?;
+        let refs: SmallVec<[&Tensor; 3]> = values.iter().map(|v| &**v).collect();
+        Ok(smallvec![(call(me, &Params::Dim(p.dim() + 1), &refs)?, Some(0))])
+    },
 };
 
-/// A copy of `x` with `out[index[i][j]][j] *= src[i][j]` for dim 0, and so on. Where a derivative or a batch follows the
-/// values it is a product over masks, whose derivatives are right of any order, zeros and repeated indices included.
+/// A copy of `x` with `out[index[i][j]][j] *= src[i][j]` for dim 0, and so on.
+///
+/// Where a derivative may follow, it is the product of the factors that are not 0 times that of the zeros at a place: of one
+/// to three zeros an elementary symmetric polynomial of what is 0, whose derivatives are those of a product. The fourth
+/// derivative and those above count as 0 where four zeros and more meet.
 pub(super) fn scatter_multiply(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-    if [x, index, src].iter().all(|t| t.payload().is_none()) {
-        return call(Prim::Static(&SCATTER_MULTIPLY), &Params::Dim(dim), &[x, index, src]);
+    let product = |x: &Tensor, src: &Tensor| call(Prim::Static(&SCATTER_MULTIPLY), &Params::Dim(dim), &[x, index, src]);
+    if !x.dtype().is_differentiable() || [x, index, src].iter().all(|t| t.payload().is_none()) {
+        return product(x, src);
     }
-    // Refuses indices out of range.
-    crate::rules::index::gather(x, dim, index)?;
-    let mut column = Shape::new(&vec![1; x.rank() + 1]);
-    column = column.with(dim, x.shape()[dim]);
-    let targets = basis::reshape(&kernels::arange(DType::I64, 0.into(), 1.into(), x.shape()[dim])?.into(), &column)?;
-    let hit = super::compare::eq(&basis::unsqueeze_dims(index, &[dim])?, &targets)?;
-    let factors = where_(&hit, &basis::unsqueeze_dims(src, &[dim])?, &number(src, 1.0))?;
-    let mut factor = super::reduce::prod_over(&factors, &[dim + 1], false)?;
-    for d in 0..x.rank() {
-        let (have, want) = (factor.shape()[d], x.shape()[d]);
-        if have < want {
-            let ones = basis::full(&factor.shape().with(d, want - have), x.dtype(), 1.0)?;
-            factor = basis::cat(&[&factor, &ones], d)?;
-        }
+    let (own, sent) = (eq(x, 0.0)?, eq(src, 0.0)?);
+    let filled = |x: &Tensor, zero: &Tensor| where_(zero, &number(x, 1.0), x);
+    let others = product(&filled(x, &own)?, &filled(src, &sent)?)?;
+    let added = |x: &Tensor, src: &Tensor| index::scatter_add(x, dim, index, src);
+    let zeros = added(&basis::cast(&own, x.dtype())?, &basis::cast(&sent, x.dtype())?)?;
+    let (x1, s1) = (basis::keep_where(&own, x)?, basis::keep_where(&sent, src)?);
+    let (x2, s2) = (mul(&x1, &x1)?, mul(&s1, &s1)?);
+    let [p1, p2, p3] = [added(&x1, &s1)?, added(&x2, &s2)?, added(&mul(&x2, &x1)?, &mul(&s2, &s1)?)?];
+    // Newton's identities.
+    let square = mul(&p1, &p1)?;
+    let e2 = basis::scale(&basis::sub(&square, &p2)?, 0.5)?;
+    let rest = basis::sub(&basis::scale(&p3, 2.0)?, &basis::scale(&mul(&p1, &p2)?, 3.0)?)?;
+    let e3 = basis::scale(&basis::add(&mul(&square, &p1)?, &rest)?, 1.0 / 6.0)?;
+    let mut factor = basis::cast(&eq(&zeros, 0.0)?, x.dtype())?;
+    for (count, e) in [(1.0, &p1), (2.0, &e2), (3.0, &e3)] {
+        factor = basis::add(&factor, &basis::keep_where(&eq(&zeros, count)?, e)?)?;
     }
-    mul(x, &factor)
+    mul(&others, &factor)
 }
 
 /// What this file adds to the table.

@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
-use crate::ops::signature::{InexactDType, NamedIfEmpty, RealValues, Reduced, ReducedOrFlag, reduced};
+use crate::ops::signature::{Inexact, InexactDType, NamedIfEmpty, Reduced, ReducedOrFlag, reduced};
 use crate::rules::basis::{self, cast, number, sub, where_};
 use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -211,6 +211,12 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
 
 /// Variance with the divisor `n - correction`, or its square root.
 pub(super) fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        // Those of the parts together.
+        let parts = variance(&super::complex::view_parts(input)?, a, root)?;
+        let last = [parts.rank() - 1];
+        return if root { super::norms::vector(&parts, 2.0, &last, false) } else { basis::sum(&parts, &last, false) };
+    }
     let (dims, flag) = a.dim;
     if flag.is_some() && a.unbiased.is_some() {
         refuse!(Type, "argument 'dim' must be int or tuple of ints, not bool, where 'unbiased' is given");
@@ -330,7 +336,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.var(pullback.tensor([1.0, 3.0]), correction=0)
     /// tensor(1.)
-    fn var = "var" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+    fn var = "var" (input: &Tensor as Inexact, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
         variance(input, Spread { dim, unbiased, keepdim, correction }, false)
     }
@@ -340,7 +346,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.std(pullback.tensor([1.0, 3.0]), correction=0)
     /// tensor(1.)
-    fn std = "std" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
+    fn std = "std" (input: &Tensor as Inexact, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None, keepdim: bool = false;
         correction: Option<crate::Scalar> = None) -> Tensor [METHOD] {
         variance(input, Spread { dim, unbiased, keepdim, correction }, true)
     }

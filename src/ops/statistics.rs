@@ -10,7 +10,7 @@ use super::value::{Named, Value};
 use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
 use crate::core::params::Dims;
-use crate::ops::signature::{AtMost, Dim, Inexact, Ordered, RealValues, Reduced, ReducedOrFlag, reduced};
+use crate::ops::signature::{AtMost, Dim, Inexact, Ordered, Reduced, ReducedOrFlag, reduced};
 use crate::rules::basis::{self, cast};
 
 /// Weights of observations: how often each counts, and how much.
@@ -150,7 +150,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.var_mean(pullback.tensor([1.0, 3.0]), correction=0)
     /// (tensor(1.), tensor(2.))
-    fn var_mean = "var_mean" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None,
+    fn var_mean = "var_mean" (input: &Tensor as Inexact, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None,
         keepdim: bool = false; correction: Option<Scalar> = None) -> (Tensor, Tensor) [NO_OUT] {
         let mean = mean_over(input, &dim.0, keepdim)?;
         Ok((variance(input, Spread { dim, unbiased, keepdim, correction }, false)?, mean))
@@ -162,7 +162,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.std_mean(pullback.tensor([1.0, 3.0]), correction=0)
     /// (tensor(1.), tensor(2.))
-    fn std_mean = "std_mean" (input: &Tensor as RealValues, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None,
+    fn std_mean = "std_mean" (input: &Tensor as Inexact, dim: &Value as ReducedOrFlag = &Value::None, unbiased: Option<bool> = None,
         keepdim: bool = false; correction: Option<Scalar> = None) -> (Tensor, Tensor) [NO_OUT] {
         let mean = mean_over(input, &dim.0, keepdim)?;
         Ok((variance(input, Spread { dim, unbiased, keepdim, correction }, true)?, mean))
@@ -174,7 +174,7 @@ ops! { TABLE:
     /// >>> pullback.aminmax(pullback.tensor([3, 1, 2]))
     /// aminmax(min=tensor(1), max=tensor(3))
     fn aminmax = "aminmax" (input: &Tensor as Ordered; dim: Option<i64> as Option<Dim> = None, keepdim: bool = false)
-        -> Named as aminmax(min, max) [METHOD] {
+        -> Named as aminmax(min, max) [METHOD, EXACT_OUT] {
         let dims: Dims = match dim {
             Some(d) => {
                 super::sorting::nonempty(input, d)?;

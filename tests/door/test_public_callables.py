@@ -44,7 +44,7 @@ EXCEPTIONS: dict[str, str] = {
     "vmap": "a transform, whose function shows its calls",
 }
 for _names, _reason in (
-    ("save load", "writes or reads a file"),
+    ("save load from_file", "writes or reads a file"),
     ("compile", "gives back the function that it is given"),
     ("set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal", SETS),
     ("set_warn_always", SETS),

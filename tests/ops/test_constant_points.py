@@ -189,17 +189,30 @@ def test_an_argument_that_took_part_has_a_gradient() -> None:
 
 # ---------------------------------------------------------------- every operator of the table
 
-# Their samples have zeros that are computed: products with a zero, quotients of complex numbers and real ones, and
-# differences of infinities.
-COMPUTED = set(
-    """cholesky cholesky_inverse cholesky_solve geqrf linalg.cholesky_ex linalg.eig linalg.eigvals
-    linalg.householder_product linalg.lu linalg.lu_factor linalg.lu_factor_ex lu nn.functional.ctc_loss
-    nn.functional.interpolate ormqr qr triangular_solve
-    corrcoef cov cumprod gradient histogram logcumsumexp nanquantile quantile trapezoid
-    add sub rsub dist linspace logspace prod sinc scatter softmax log_softmax logsumexp linalg.cholesky linalg.det
-    linalg.qr nn.functional.softmax nn.functional.log_softmax nn.functional.scaled_dot_product_attention
-    nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d""".split()
-)
+# Operators in whose samples an element of the Jacobian is a zero that was computed, not one that a mask can tell from
+# the inputs: each group with what computes it.
+COMPUTED_BY = {
+    # Rules are products and solutions of whole matrices: zeros of a cotangent meet each infinity of a row or column.
+    "products of matrices": "cholesky cholesky_inverse cholesky_solve geqrf linalg.cholesky linalg.cholesky_ex "
+    "linalg.det linalg.eig linalg.eigvals linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex "
+    "linalg.ldl_solve linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.qr lu ormqr qr triangular_solve",
+    # Zeros of the cotangent are multiplied with elements of a window or of a row.
+    "products of sums": "nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
+    "nn.functional.scaled_dot_product_attention nn.functional.ctc_loss",
+    # The derivative in one factor is the product of the others, one of which is the cotangent 0 of a neighbour.
+    "products of factors": "cumprod prod scatter",
+    # What an infinity adds to one element is taken away again by another.
+    "differences of infinities": "corrcoef cov dist histogram logcumsumexp",
+    # A complex infinity times a real number is NaN in one of its parts.
+    "complex products": "gradient nn.functional.interpolate std std_mean trapezoid var var_mean",
+    # A factor 0 stands in the call, or in the formula for the ends of a range.
+    "factors": "add linspace logspace nanquantile quantile rsub sub",
+    # Of one element, and of elements that vanish in a sum.
+    "weights": "log_softmax logsumexp nn.functional.log_softmax nn.functional.softmax softmax",
+    # The slope is 0 at a point, around which the function is not constant.
+    "slopes": "sinc",
+}
+COMPUTED = {name for names in COMPUTED_BY.values() for name in names.split()}
 
 
 def unit(like: Any, place: int, value: float) -> Any:

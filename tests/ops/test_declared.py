@@ -255,18 +255,6 @@ DTYPES: list[tuple[str, Any, type[Exception], str]] = [
         r"expected dtype float32 or float64 for argument '{name}', but got int64; conv",
     ),
     (
-        "RealValues",
-        pb.int64,
-        RuntimeError,
-        r"only supports floating point tensors, but got int64; convert it with \.float",
-    ),
-    (
-        "RealValues",
-        pb.cfloat,
-        NotImplementedError,
-        r"not implemented for complex64 tensors; take its real and imaginary",
-    ),
-    (
         "NoBools",
         pb.bool,
         RuntimeError,

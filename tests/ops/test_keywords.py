@@ -43,12 +43,16 @@ WITHOUT_EFFECT = {
 
 
 X = pb.arange(6.0).reshape(2, 3)
+Z = pb.complex(pb.tensor([[2.0, 1.0], [1.0, 3.0]]), pb.tensor([[0.0, 1.0], [2.0, 0.5]]))
 MORE = {
     "scatter": [Sample(X, 0, pb.tensor([[0, 1, 0]]), value=2.0)],
     # Matrices without factors, for which errors are checked or not.
     "linalg.inv_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
     "linalg.cholesky_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
     "linalg.lu_factor_ex": [Sample(pb.zeros(2, 2), check_errors=False)],
+    # Complex matrices, for which it matters what is on the other side of the diagonal.
+    "linalg.ldl_factor_ex": [Sample(pb.zeros(2, 2), check_errors=False), Sample(Z)],
+    "linalg.ldl_solve": [Sample(Z, pb.tensor([1, 2]), pb.ones(2, 1, dtype=Z.dtype))],
     "linalg.solve_ex": [Sample(pb.zeros(2, 2), pb.ones(2), check_errors=False)],
     "nn.functional.batch_norm": [Sample(X, pb.zeros(3), pb.ones(3), training=True)],
 }
@@ -265,6 +269,10 @@ UNREAD = {
     "_attached.py:pin_memory(device)": "there is no device that memory would be pinned for",
     "_numpy_functions.py:_einsum(optimize)": "the order of products is chosen here",
     "_settings.py:is_autocast_enabled(device_type)": "no device does that",
+    **dict.fromkeys(
+        (f"_lobpcg.py:lobpcg(ortho_{p}params)" for p in "ifb"),
+        "the basis is made orthonormal in a way without parameters",
+    ),
     "_settings.py:set_flush_denormal(mode)": "says that it changes nothing",
     "random.py:fork_rng(devices)": "there is one generator",
     "random.py:fork_rng(device_type)": "there is one generator",

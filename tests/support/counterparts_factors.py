@@ -73,6 +73,49 @@ def lu_solve(lu: Any, pivots: Any, b: Any, left: bool = True, adjoint: bool = Fa
     return solve(a, b, left)
 
 
+def packed_ldl(a: Any, hermitian: bool = False) -> tuple[Any, ...]:
+    return each(lambda a: _packed_ldl(a, hermitian))(a) if a.size else (a,)
+
+
+def _packed_ldl(a: Any, hermitian: bool) -> tuple[Any, ...]:
+    name = ("hetrf" if hermitian else "sytrf") if np.iscomplexobj(a) else "sytrf"
+    routine = getattr(scipy.linalg.lapack, {"d": "d", "D": "z"}[a.dtype.char] + name)
+    found, exchanges, _ = routine(np.tril(a), lower=1)
+    return np.tril(found), exchanges
+
+
+def of_ldl(packed: Any, exchanges: Any, hermitian: bool) -> Any:
+    """The matrix whose factors these are, one exchange and one column of L after the other."""
+    n, k = len(packed), 0
+    outer, blocks = np.eye(n, dtype=packed.dtype), np.zeros_like(packed)
+    turned = (lambda x: np.conj(x.T)) if hermitian else (lambda x: x.T)
+    while k < n:
+        width = 1 if exchanges[k] > 0 else 2
+        order, end = list(range(n)), k + width
+        order[end - 1], order[abs(exchanges[k]) - 1] = order[abs(exchanges[k]) - 1], order[end - 1]
+        column = np.eye(n, dtype=packed.dtype)
+        column[end:, k:end] = packed[end:, k:end]
+        outer = outer @ np.eye(n)[:, order] @ column
+        block = np.tril(packed[k:end, k:end])
+        whole = block + turned(np.tril(block, -1))
+        if hermitian:
+            whole[np.diag_indices(width)] = whole.diagonal().real
+        blocks[k:end, k:end] = whole
+        k = end
+    return outer @ blocks @ turned(outer)
+
+
+def ldl_solve(packed: Any, exchanges: Any, b: Any, hermitian: bool = False) -> Any:
+    lead = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
+    n, k = b.shape[-2:]
+    out = np.empty((*lead, n, k), packed.dtype)
+    packed, exchanges = np.broadcast_to(packed, (*lead, n, n)), np.broadcast_to(exchanges, (*lead, n))
+    b = np.broadcast_to(b, out.shape)
+    for i in np.ndindex(*lead):
+        out[i] = np.linalg.solve(of_ldl(packed[i], exchanges[i], hermitian and np.iscomplexobj(packed)), b[i])
+    return out
+
+
 def solve(a: Any, b: Any, left: bool = True, check_errors: bool = False) -> Any:
     if not left:
         return np.swapaxes(np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(b, -1, -2)), -1, -2)
@@ -244,6 +287,9 @@ FACTORS: dict[str, Callable[..., Any]] = {
     "lu_unpack": lu_unpack,
     "linalg.lu_solve": lu_solve,
     "lu_solve": lambda b, lu, pivots: lu_solve(lu, pivots, b),
+    "linalg.ldl_factor": packed_ldl,
+    "linalg.ldl_factor_ex": packed_ldl,
+    "linalg.ldl_solve": ldl_solve,
     "linalg.solve_ex": solve,
     "linalg.inv_ex": lambda a, check_errors=False: np.linalg.inv(a),
     "linalg.cholesky_ex": cholesky,

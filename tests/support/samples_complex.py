@@ -64,6 +64,13 @@ def complex_scans(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, 2), 1).but(via={0: whole})
 
 
+@of("var", "std")
+def spreads(m: Maker) -> Iterator[Sample]:
+    yield S(m(3, 2)).but(via={0: whole})
+    yield S(m(2, 3, 2), 1, keepdim=True).but(via={0: whole})
+    yield S(m(2, 3, 2), (0, 1), correction=0).but(via={0: whole})
+
+
 @of("diff", "cov", "trapezoid", "gradient", "count_nonzero")
 def of_complex_numbers(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, 2)).but(via={0: whole})

@@ -43,7 +43,11 @@ def broadcast_cdist(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 1, 3, 2), m(3, 4, 2))
     yield S(m(0, 2), m(3, 2))
     yield S(m(2, 0), m(3, 0))
-    yield S(m(2, 3), m(2, 3), 0.0).but(grad=False)
+    yield S(m(2, 3), m(2, 3), 0.0)
+    yield S(m(2, 1, 3, 2), m(3, 4, 2), 2.5)
+    yield S(m(3, 1), m(4, 1), 3.0)
+    yield S(m(0, 2), m(3, 2), 1.5)
+    yield S(m(2, 0), m(3, 0), 1.0)
 
 
 @of("pdist", like=each_pair)

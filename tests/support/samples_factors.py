@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pullback as pb
 from support.counterparts_factors import FACTORS
 from support.samples import COUNTERPARTS, Maker, S, Sample, of
+from support.samples_complex import whole
 
 COUNTERPARTS.update(FACTORS)
 
@@ -68,6 +70,34 @@ def lu_solve(m: Maker) -> Iterator[Sample]:
 @of("lu_solve")
 def old_lu_solve(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 2), m(3, 3), pivots(2, 3, 3)).but(via={1: lambda a: a.tril() + triangle(a).mT})
+
+
+def hollow(a: Any) -> Any:
+    """With a diagonal that is small beside the rest, so that pivots are blocks of two."""
+    return a * (1 - 0.98 * pb.eye(a.shape[-1], dtype=a.dtype))
+
+
+@of("linalg.ldl_factor", "linalg.ldl_factor_ex")
+def ldl(m: Maker) -> Iterator[Sample]:
+    for shape in [(4, 4), (1, 1), (2, 3, 3), (0, 0), (0, 2, 2)]:
+        yield S(m(*shape))
+    yield S(m(5, 5), hermitian=True).but(via={0: hollow})
+    yield S(m(2, 4, 4)).but(via={0: hollow})
+
+
+@of("linalg.ldl_factor")
+def complex_ldl(m: Maker) -> Iterator[Sample]:
+    for hermitian in (False, True):
+        yield S(m(4, 4, 2), hermitian=hermitian).but(via={0: lambda x: hollow(whole(x))})
+
+
+@of("linalg.ldl_solve")
+def ldl_solve(m: Maker) -> Iterator[Sample]:
+    yield S(m(3, 3), pivots(2, 3, 3), m(3, 2)).but(via={0: triangle})
+    yield S(m(3, 3), pivots(-3, -3, 3), m(3, 2)).but(via={0: hollow})
+    yield S(m(2, 4, 4), pivots([3, -4, -4, 4], [-3, -3, -4, -4]), m(4, 1)).but(via={0: hollow})
+    yield S(m(2, 2), pivots(1, 2).long(), m(3, 2, 2), hermitian=True).but(via={0: triangle})
+    yield S(m(0, 0), pivots(), m(0, 2))
 
 
 @of("linalg.solve_ex")
@@ -239,6 +269,13 @@ def multi_dot(m: Maker) -> Iterator[Sample]:
     yield S([m(1, 0), m(0, 2), m(2, 2)])
 
 
+@of("chain_matmul", like=lambda *matrices: functools.reduce(np.matmul, matrices))
+def chain_matmul(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), m(3, 4), m(4, 1))
+    yield S(m(2, 3))
+    yield S(m(1, 0), m(0, 2))
+
+
 @of("linalg.matrix_power", like=np.linalg.matrix_power)
 def matrix_power(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3), 5)
@@ -263,10 +300,6 @@ def tensorsolve(m: Maker) -> Iterator[Sample]:
 
 
 # ---------------------------------------------------------------- complex matrices, as pairs of real ones
-
-
-def whole(x: Any) -> Any:
-    return pb.complex(x[..., 0], x[..., 1])
 
 
 def regular(x: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 import pullback as pb
 from support.samples import Maker, S, Sample, of
+from support.samples_complex import whole
 from support.samples_order import holes
 
 
@@ -46,6 +47,8 @@ def spreads(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3), 1, unbiased=False)
     yield S(m(4), 0, correction=2, keepdim=True)
     yield S(m(2, 3, 2), (0, 2))
+    yield S(m(2, 3, 2), 1, correction=0).but(via={0: whole})
+    yield S(m(3, 2)).but(via={0: whole})
 
 
 of("var_mean", like=moments(False))(spreads)

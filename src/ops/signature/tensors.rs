@@ -9,7 +9,7 @@ use crate::rules::basis;
 
 kinds! {
     ComplexNumbers FilledMembers FloatDType Floats FullFloats IndexOrEmpty IndexTensor IndexVector Inexact InexactDType Integers Mask Matrices
-    NoBools NormDType Ordered OrderedNumbers RealValues SameDType Single Square
+    NoBools NormDType Ordered OrderedNumbers SameDType Single Square
 }
 impl<const LEAST: usize, const MOST: usize> KindOf for Ranks<LEAST, MOST> {
     const NAME: &'static str = "Ranks";
@@ -102,15 +102,6 @@ impl<'a> Declared<Operand<'a>> for Single {
     }
 }
 
-/// Real floats, where PyTorch speaks of a wrong argument.
-pub enum RealValues {}
-impl<'a> Declared<&'a Tensor> for RealValues {
-    type Checked = &'a Tensor;
-    #[inline]
-    fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
-        real_values(x)
-    }
-}
 /// The tensor, if it is one of real floats.
 #[inline]
 pub fn real_values(x: &Tensor) -> Result<&Tensor> {

@@ -394,7 +394,7 @@ impl Cell {
                     _ => return Ok(own),
                 }
             }
-            _ if super::read::innermost(&value).is_none_or(|a| a.buffer().is_some()) => return Ok(own),
+            _ if super::read::innermost(&value).is_some_and(|a| a.buffer().is_some()) => return Ok(own),
             ViewLink::Alias { region: Some(region), .. } => region,
             ViewLink::Alias { .. } | ViewLink::Root => return Ok(own),
             ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),

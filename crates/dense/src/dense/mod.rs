@@ -17,6 +17,7 @@ pub mod math;
 pub mod matmul;
 pub mod memory;
 pub mod optim;
+pub mod pairs;
 pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;

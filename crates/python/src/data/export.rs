@@ -21,7 +21,7 @@ use pullback::ops::Cost;
 use pullback::ops::value::Setting;
 use pullback::rules::{abstracted, basis};
 use pullback::skin::read::{self, Reading};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyList, PyTuple};
 
@@ -346,8 +346,13 @@ descriptors! { METHODS, ATTRIBUTES:
         let _ = non_blocking;
         let Some(d) = dtype else { return legacy_type(slf) };
         let name = d.extract::<String>().unwrap_or_default();
-        let target = match DType::ALL.iter().find(|d| legacy_name(**d) == name) {
+        let class = name.strip_prefix("torch.").or(name.strip_prefix("pullback."));
+        let target = match DType::ALL.iter().find(|d| legacy_name(**d).strip_prefix("pullback.") == class) {
             Some(d) => *d,
+            None if !name.is_empty() => {
+                let text = format!("type(): invalid type: '{name}'; give a dtype, or a name such as 'torch.FloatTensor'");
+                return Err(PyValueError::new_err(text).into());
+            }
             None => dtype::dtype_argument(&d, "type", "dtype")?,
         };
         converted(slf, &Target { dtype: Some(target), ..Target::default() })

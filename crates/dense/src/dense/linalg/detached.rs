@@ -39,6 +39,8 @@ decompositions! {
     eigh = eigh::eigh(a; upper: bool) costs cost(a, 0, 60) => (Array, Array);
     /// The eigenvalues that [`eigh`] gives.
     eigvalsh = eigh::eigvalsh(a; upper: bool) costs cost(a, 0, 60) => Array;
+    /// See [`super::ldl::ldl`].
+    ldl = ldl::ldl(a; hermitian: bool) costs cost(a, 0, 4) => (Array, Array, Array);
     /// See [`super::lu::lu`].
     lu = lu::lu(a;) costs cost(a, 0, 2) => (Array, Array, Array);
     /// The solution of `a·x = b` from the results of [`lu`].

@@ -15,6 +15,7 @@ mod eig;
 mod eigh;
 mod exponential;
 mod jacobi;
+mod ldl;
 mod lu;
 mod qr;
 mod scalar;
@@ -25,9 +26,10 @@ mod triangular;
 mod tridiagonal;
 
 pub use detached::{
-    cholesky, eig, eigh, eigvalsh, geqrf, householder_product, inv, inv_ex, lu, lu_solve, matrix_exp, qr, solve,
+    cholesky, eig, eigh, eigvalsh, geqrf, householder_product, inv, inv_ex, ldl, lu, lu_solve, matrix_exp, qr, solve,
     solve_ex, solve_triangular, svd, svdvals,
 };
+pub use ldl::{Order, ldl_order};
 pub use lu::{check_inverse, check_pivots, pivot_sign, pivots_to_permutation};
 
 #[cfg(test)]

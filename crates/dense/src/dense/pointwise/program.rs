@@ -79,6 +79,10 @@ pub struct RowProgram<'a> {
     tile: usize,
     /// Every strided input is reached run by run, without a copy.
     by_run: bool,
+    /// Some input is written out again and again.
+    cycles: bool,
+    /// Inputs of one element are repeated in their registers.
+    spread: bool,
     /// Something passes through a scratch register.
     tiled: bool,
 }
@@ -100,6 +104,27 @@ enum OperandAccess {
     Gather,
     /// Copied for a whole chunk, several rows at a time.
     Panel,
+    /// The same elements for each outer index, as a bias: written out several times in a row, so that a row of the program
+    /// is longer than they are. With their number.
+    Cycle(usize),
+}
+
+/// Elements up to which it pays to write an operand that repeats out, and how many there are then at least.
+const SHORT_CYCLE: usize = 1024;
+const LONG_ROW: usize = 2048;
+
+/// How many elements repeat, if all of the outer dimensions repeat the inner ones, and often.
+fn cycle(dims: &[usize], strides: &[isize]) -> Option<usize> {
+    let outer = strides.iter().take_while(|&&s| s == 0).count();
+    let (times, period) = (dims[..outer].iter().product::<usize>(), dims[outer..].iter().product::<usize>());
+    let whole = strided::is_row_major(&dims[outer..], &strides[outer..]);
+    // A row of several cycles must be there many times to be worth writing out.
+    (whole && (2..=SHORT_CYCLE).contains(&period) && times * period >= 8 * LONG_ROW).then_some(period)
+}
+
+/// How many elements are written out of a cycle of `period`.
+fn written_out(period: usize) -> usize {
+    LONG_ROW.next_multiple_of(period)
 }
 
 impl<'a> RowProgram<'a> {
@@ -121,6 +146,8 @@ impl<'a> RowProgram<'a> {
             temps,
             tile,
             by_run: false,
+            cycles: false,
+            spread: false,
             tiled: false,
         };
         p.choose_access();
@@ -138,6 +165,8 @@ impl<'a> RowProgram<'a> {
                 OperandAccess::Scalar
             } else if strided::is_row_major(self.dims, &input.strides) {
                 OperandAccess::Direct
+            } else if let Some(period) = cycle(self.dims, &input.strides) {
+                OperandAccess::Cycle(period)
             } else if runs {
                 OperandAccess::Run
             } else if self.numel >= CHUNK && strided::is_transposed(self.dims, &input.strides) {
@@ -147,7 +176,9 @@ impl<'a> RowProgram<'a> {
             });
         }
         self.by_run = self.access.contains(&OperandAccess::Run);
-        self.tiled = self.temps > 0 || self.access.contains(&OperandAccess::Gather) || self.repeats_scalars();
+        self.cycles = self.access.iter().any(|a| matches!(a, OperandAccess::Cycle(_)));
+        self.spread = self.repeats_scalars();
+        self.tiled = self.temps > 0 || self.access.contains(&OperandAccess::Gather) || self.spread;
     }
 
     /// Whether a scalar operand must be repeated in a register, because its row does not take it as it is.
@@ -204,7 +235,7 @@ impl<'a> RowProgram<'a> {
     unsafe fn run_chunk(&self, i: usize) -> bool {
         let lo = i * CHUNK;
         let hi = (lo + CHUNK).min(self.numel);
-        let panels: usize = self.panels().map(|k| (hi - lo) * self.inputs[k].width + 64).sum();
+        let panels: usize = self.panels().map(|k| self.panel_bytes(k, hi - lo)).sum();
         let registers = (self.temps + self.inputs.len()) * REGISTER_BYTES;
         if panels == 0 && registers <= STACK_REGISTERS * REGISTER_BYTES {
             let mut scratch = Scratch([const { MaybeUninit::uninit() }; STACK_REGISTERS * REGISTER_BYTES]);
@@ -219,9 +250,44 @@ impl<'a> RowProgram<'a> {
         fault
     }
 
+    /// Elements from `at` to the end of what is written out of an input that repeats.
+    fn cycle_left(&self, at: usize) -> usize {
+        let left = |a: &OperandAccess| match a {
+            OperandAccess::Cycle(period) => written_out(*period) - at % period,
+            _ => usize::MAX,
+        };
+        self.access.iter().map(left).min().unwrap_or(usize::MAX)
+    }
+
     /// The inputs that are copied for a whole chunk.
     fn panels(&self) -> impl Iterator<Item = usize> {
-        (0..self.inputs.len()).filter(|&k| self.access[k] == OperandAccess::Panel)
+        (0..self.inputs.len()).filter(|&k| matches!(self.access[k], OperandAccess::Panel | OperandAccess::Cycle(_)))
+    }
+
+    /// Memory of the copy of input `k` for a chunk of `len` elements, and a gap to the next one.
+    fn panel_bytes(&self, k: usize, len: usize) -> usize {
+        let elements = if let OperandAccess::Cycle(period) = self.access[k] { written_out(period) } else { len };
+        elements * self.inputs[k].width + 64
+    }
+
+    /// Copies input `k` for the elements `lo .. hi`.
+    ///
+    /// # Safety
+    /// As for [`Program::run`]; `panel` has room for [`RowProgram::panel_bytes`].
+    unsafe fn fill_panel(&self, k: usize, lo: usize, hi: usize, panel: *mut u8) {
+        let input = &self.inputs[k];
+        // SAFETY: handed through; a cycle lies in a row.
+        unsafe {
+            match self.access[k] {
+                OperandAccess::Cycle(period) => {
+                    let bytes = period * input.width;
+                    for i in 0..written_out(period) / period {
+                        std::ptr::copy_nonoverlapping(input.ptr, panel.add(i * bytes), bytes);
+                    }
+                }
+                _ => strided::range(input, self.dims, lo, hi, panel),
+            }
+        }
     }
 
     /// # Safety
@@ -233,10 +299,14 @@ impl<'a> RowProgram<'a> {
             // SAFETY: the panel lies in the scratch behind the registers and the panels before it.
             unsafe {
                 let panel = scratch.add(free);
-                strided::range(&self.inputs[k], self.dims, lo, hi, panel);
+                self.fill_panel(k, lo, hi, panel);
                 panels.push(panel);
             }
-            free += (hi - lo) * self.inputs[k].width + 64;
+            free += self.panel_bytes(k, hi - lo);
+        }
+        if self.spread {
+            // SAFETY: the registers of the inputs are in the scratch, and hold a tile each.
+            unsafe { self.spread_scalars(self.tile.min(hi - lo), scratch) };
         }
         let mut walk = Walk::at(self.dims, self.inputs, lo);
         let (mut fault, mut at) = (false, lo);
@@ -247,6 +317,9 @@ impl<'a> RowProgram<'a> {
             }
             if self.by_run {
                 m = m.min(walk.inner_left());
+            }
+            if self.cycles {
+                m = m.min(self.cycle_left(at));
             }
             let mut now: SmallVec<[*const u8; 4]> = SmallVec::new();
             let mut panel = panels.iter();
@@ -259,6 +332,9 @@ impl<'a> RowProgram<'a> {
                         OperandAccess::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
                         OperandAccess::Panel => {
                             panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width))
+                        }
+                        OperandAccess::Cycle(period) => {
+                            panel.next().map_or(std::ptr::null(), |p| p.add(at % period * input.width))
                         }
                         OperandAccess::Gather => {
                             let register = self.register(scratch, self.temps + k);
@@ -280,6 +356,19 @@ impl<'a> RowProgram<'a> {
         fault
     }
 
+    /// Repeats the inputs of one element in their registers, for rows that do not take them as they are.
+    ///
+    /// # Safety
+    /// `scratch` has room for all registers, each of which holds `len` elements.
+    unsafe fn spread_scalars(&self, len: usize, scratch: *mut u8) {
+        for (k, input) in self.inputs.iter().enumerate() {
+            if self.access[k] == OperandAccess::Scalar {
+                // SAFETY: by the contract.
+                unsafe { strided::fill(input.ptr, input.width, self.register(scratch, self.temps + k), len) };
+            }
+        }
+    }
+
     /// # Safety
     /// As for [`Program::run`]; `now` says where the elements of the inputs are.
     unsafe fn step(&self, step: &Step, now: &[*const u8], at: usize, m: usize, scratch: *mut u8) -> bool {
@@ -294,7 +383,9 @@ impl<'a> RowProgram<'a> {
                         // SAFETY: the register of the input is unused, for the input is a scalar.
                         unsafe {
                             let register = self.register(scratch, self.temps + k);
-                            strided::fill(now[k], self.inputs[k].width, register, m);
+                            if self.access[k] != OperandAccess::Scalar {
+                                strided::fill(now[k], self.inputs[k].width, register, m);
+                            }
                             register
                         }
                     } else {

@@ -4,6 +4,7 @@ kernels! {
     ADD(a, b) { float => a + b, int => a + b, bool => a | b, complex => a + b }
     SUB(a, b) { float => a - b, int => a - b, complex => a - b }
     MUL(a, b) { float => a * b, int => a * b, bool => a & b, complex => a * b }
+    PLUS_PRODUCT(a, b, c) { float => a + b * c, int => a + b * c, bool => a | b & c, complex => a + b * c }
     DIV(a, b) { float => a / b, complex => a / b }
     FLOOR_DIVIDE(a, b) { float => a.floor_div(b), int_serial => a.floor_div(b) }
     TRUNC_DIVIDE(a, b) { float => a.trunc_div(b), int_serial => a.trunc_div(b) }
