@@ -138,17 +138,21 @@ def pin_memory(self: Tensor, device: "Any" = None) -> Tensor:
 
 @_attach
 def is_shared(self: Tensor) -> "bool":
-    """Whether other processes see the memory: False."""
-    return False
+    """Whether other processes see the memory, after `share_memory_()`."""
+    from ._sharing import is_shared
+
+    return is_shared(self)
 
 
 @_attach
-def share_memory_(self: Tensor) -> "Any":
-    """Raises RuntimeError: memory is not shared between processes."""
-    raise RuntimeError(
-        "share_memory_(): memory of tensors is not shared between processes here; send tensors by a queue, or make "
-        "them by from_numpy() over multiprocessing.shared_memory"
-    )
+def share_memory_(self: Tensor) -> Tensor:
+    """Moves the elements into memory that processes started later see too, and that is sent to them without a copy.
+
+    Raises RuntimeError for views: the tensor that they are views of is shared.
+    """
+    from ._sharing import share
+
+    return share(self)
 
 
 @_attach

@@ -1323,7 +1323,7 @@ class Tensor:
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both tensors show the same elements in the same order."""
     def is_shared(self) -> builtins.bool:
-        """Whether other processes see the memory: False."""
+        """Whether other processes see the memory, after `share_memory_()`."""
     def is_signed(self, /) -> builtins.bool:
         """Whether the dtype has negative values."""
     @builtins.property
@@ -1821,8 +1821,11 @@ class Tensor:
     @builtins.property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-    def share_memory_(self) -> NoReturn:
-        """Raises RuntimeError: memory is not shared between processes."""
+    def share_memory_(self) -> Self:
+        """Moves the elements into memory that processes started later see too, and that is sent to them without a copy.
+
+            Raises RuntimeError for views: the tensor that they are views of is shared.
+        """
     def short(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int16."""
     def sigmoid(self) -> Tensor:

@@ -105,7 +105,7 @@ SIGNATURES: dict[str, _Signature] = {
         "(self, source: Tensor | UntypedStorage | None = None, storage_offset: builtins.int | None = None, "
         "size: _Ints | None = None, stride: _Ints | None = None) -> Self"
     ),
-    "Tensor.share_memory_": "(self) -> NoReturn",
+    "Tensor.share_memory_": "(self) -> Self",
     "Tensor.size": ("(self, dim: None = None) -> Size", f"(self, dim: {_INT}) -> {_INT}"),
     "Tensor.storage_offset": f"(self) -> {_INT}",
     "Tensor.stride": (f"(self, dim: None = None) -> builtins.tuple[{_INT}, ...]", f"(self, dim: {_INT}) -> {_INT}"),

@@ -1,4 +1,4 @@
-"""The standard module of this name; tensors are sent to other processes by their values.
+"""The standard module of this name; tensors are sent to other processes by their values, or by `share_memory_()` once.
 
 >>> import pullback
 >>> pullback.multiprocessing.get_all_sharing_strategies()
@@ -15,12 +15,12 @@ __all__ = [*_standard.__all__, "get_all_sharing_strategies", "set_sharing_strate
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """Ways to share memory of tensors between processes: none, they are copied."""
+    """Ways to share memory of tensors that are no matter of choice: an empty set."""
     return set()
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Accepts PyTorch's names; tensors are copied."""
+    """Accepts PyTorch's names; `Tensor.share_memory_()` has one way."""
     if new_strategy not in ("file_descriptor", "file_system"):
         raise ValueError(
             f"set_sharing_strategy(): 'file_descriptor' or 'file_system' is expected, got {new_strategy!r}"

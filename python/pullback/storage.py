@@ -51,6 +51,10 @@ class TypedStorage:
         """The address of the first byte."""
         return int(self._untyped_storage.data_ptr())
 
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory, after `Tensor.share_memory_()`."""
+        return self._elements().is_shared()
+
     def tolist(self) -> list[Any]:
         """The elements as numbers."""
         found: list[Any] = self._elements().tolist()

@@ -290,7 +290,9 @@ class Module(Stateful):
         raise RuntimeError(f"Module.cuda(): there is no device {device or 'cuda'!r}: pullback computes on the CPU")
 
     def share_memory(self) -> Self:
-        """Accepted for programs that share modules between processes; gives the module."""
+        """Moves parameters and buffers into memory that processes see in common: see `Tensor.share_memory_`."""
+        for t in [*self.parameters(), *self.buffers()]:
+            t.share_memory_()
         return self
 
     # Modes
