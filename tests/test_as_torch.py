@@ -131,6 +131,49 @@ def test_modules_are_those_of_this_package(torch: Any) -> None:
     assert names["sin"] is pb.sin and names["vmap"] is pb.vmap
 
 
+def test_things_show_themselves_as_parts_of_torch(torch: Any) -> None:
+    x = torch.ones(2, dtype=torch.float64)
+    assert str(x.dtype) == "torch.float64" and eval(repr(x.dtype)) is torch.float64
+    assert repr(x.shape) == "torch.Size([2])" and str(x) == "tensor([1., 1.], dtype=torch.float64)"
+    assert str(torch.max(torch.eye(1), 0)).startswith("torch.return_types.max(\nvalues=tensor([1.]),")
+    assert x.type() == "torch.DoubleTensor" == torch.DoubleTensor and torch.DoubleTensor == x.type()
+    assert x.type("torch.FloatTensor").dtype is torch.float32 and str(torch.channels_last) == "torch.channels_last"
+    as_torch.uninstall()
+    assert str(x.dtype) == "pullback.float64" and x.type() == "pullback.DoubleTensor"
+    assert x.type("torch.FloatTensor").dtype is pb.float32
+
+
+def test_libraries_find_it_without_importing(torch: Any) -> None:
+    from importlib.metadata import distribution, version
+    from importlib.util import find_spec
+
+    assert version("torch") == distribution("torch").version == torch.__version__ and version("numpy")
+    assert find_spec("torch") is not None and find_spec("torch.nn") is not None and find_spec("functorch") is not None
+
+
+def test_private_modules_that_programs_import(torch: Any) -> None:
+    from functorch.experimental import replace_all_batch_norm_modules_  # type: ignore[import-not-found]
+    from torch._functorch.make_functional import make_functional  # type: ignore[import-not-found]
+    from torch._tensor import Tensor  # type: ignore[import-not-found]
+    from torch._utils import (  # type: ignore[import-not-found]
+        _flatten_dense_tensors,
+        _unflatten_dense_tensors,
+    )
+
+    assert Tensor is pb.Tensor and callable(make_functional) and callable(replace_all_batch_norm_modules_)
+    parts = [torch.ones(2, 2), torch.arange(3.0)]
+    flat = _flatten_dense_tensors(parts)
+    assert flat.shape == (7,)
+    assert all(a.equal(b) for a, b in zip(_unflatten_dense_tensors(flat, parts), parts, strict=True))
+
+
+def test_old_ways_of_making_tensors(torch: Any) -> None:
+    assert torch.Tensor(torch.Size([2])).shape == (2,) and torch.Tensor((2,)).tolist() == [2.0]
+    assert torch.FloatTensor(torch.Size([2, 3])).shape == (2, 3) and torch.ones(4).new(torch.Size([1])).shape == (1,)
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        assert torch.autograd.Variable(torch.ones(1), volatile=True).requires_grad is False
+
+
 def test_versions_compare(torch: Any) -> None:
     from torch.torch_version import TorchVersion  # type: ignore[import-not-found]
 

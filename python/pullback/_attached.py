@@ -1,11 +1,15 @@
 """Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
 
 from ._absent import attributes
-from ._core import Tensor, dtype
+from ._core import Tensor, dtype, overrides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+_asked: "Any" = overrides.has_torch_function_variadic
+_answer: "Any" = overrides.handle_torch_function
 
 
 def _attach(function: "Any") -> "Any":
@@ -13,6 +17,19 @@ def _attach(function: "Any") -> "Any":
     function.__qualname__ = f"Tensor.{function.__name__}"
     setattr(Tensor, function.__name__, function)
     return function
+
+
+def _attach_asking(function: "Any") -> "Any":
+    """Makes a function a method of tensors that modes and classes answer."""
+
+    def method(self: "Any", *args: "Any", **kwargs: "Any") -> "Any":
+        if _asked(self, *args):
+            return _answer(method, (self, *args), self, *args, **kwargs)
+        return function(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    method.__wrapped__, method._asks_classes = function, True  # type: ignore[attr-defined]
+    return _attach(method)
 
 
 _reduce_ex = Tensor.__reduce_ex__
@@ -47,7 +64,7 @@ def _repr_html_(self: Tensor) -> "str | None":
     return found
 
 
-@_attach
+@_attach_asking
 def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
     """A tensor of the same dtype: of values, or zeros of sizes. `new_tensor` and `new_zeros` say which.
 
@@ -60,7 +77,7 @@ def new(self: Tensor, *args: "Any", device: "Any" = None) -> Tensor:
     return made(self.dtype, *args, device=device)
 
 
-@_attach
+@_attach_asking
 def storage(self: Tensor) -> "Any":
     """The memory that this tensor and all its views lie in, as elements of its dtype; see `pullback.storage`."""
     from .storage import TypedStorage
@@ -68,7 +85,7 @@ def storage(self: Tensor) -> "Any":
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
-@_attach
+@_attach_asking
 def apply_(self: Tensor, callable: "Any") -> Tensor:
     """Each element replaced by what a function of Python gives for it: slow, and without a derivative.
 
@@ -79,7 +96,7 @@ def apply_(self: Tensor, callable: "Any") -> Tensor:
     return _each_replaced("apply_", self, callable)
 
 
-@_attach
+@_attach_asking
 def map_(self: Tensor, tensor: Tensor, callable: "Any") -> Tensor:
     """Each element replaced by what a function of Python gives for it and that of another tensor.
 
@@ -101,7 +118,7 @@ def _each_replaced(name: "str", x: Tensor, function: "Any", *others: Tensor) -> 
     return x.copy_(x.new_tensor(values).reshape(x.shape))
 
 
-@_attach
+@_attach_asking
 def dim_order(self: Tensor, ambiguity_check: "Any" = False) -> "tuple[int, ...]":
     """The dimensions in the order of their steps in memory, the largest first.
 
@@ -122,7 +139,7 @@ def dim_order(self: Tensor, ambiguity_check: "Any" = False) -> "tuple[int, ...]"
     return tuple(order)
 
 
-@_attach
+@_attach_asking
 def cuda(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
     """Raises RuntimeError: there is no CUDA device."""
     raise RuntimeError(
@@ -130,13 +147,13 @@ def cuda(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
     )
 
 
-@_attach
+@_attach_asking
 def pin_memory(self: Tensor, device: "Any" = None) -> Tensor:
     """The tensor itself: there is no device that memory would be pinned for."""
     return self
 
 
-@_attach
+@_attach_asking
 def is_shared(self: Tensor) -> "bool":
     """Whether other processes see the memory, after `share_memory_()`."""
     from ._sharing import is_shared
@@ -144,7 +161,7 @@ def is_shared(self: Tensor) -> "bool":
     return is_shared(self)
 
 
-@_attach
+@_attach_asking
 def share_memory_(self: Tensor) -> Tensor:
     """Moves the elements into memory that processes started later see too, and that is sent to them without a copy.
 
@@ -155,7 +172,7 @@ def share_memory_(self: Tensor) -> Tensor:
     return share(self)
 
 
-@_attach
+@_attach_asking
 def to_dense(self: Tensor, dtype: "Any" = None) -> Tensor:
     """The tensor itself: all tensors are dense."""
     return self if dtype is None else self.to(dtype)

@@ -2107,8 +2107,11 @@ class Generator:
     True"""
     def __new__(cls, device: _Device = None) -> Generator: ...
     def clone_state(self) -> Generator: ...
+    @builtins.property
+    def device(self) -> Any:
+        """Where the numbers are drawn: on the CPU."""
     def get_state(self) -> Tensor:
-        """The state as bytes, for `set_state`."""
+        """The state as a tensor of bytes, for `set_state`."""
     def initial_seed(self) -> builtins.int: ...
     def manual_seed(self, seed: builtins.int) -> Generator:
         """Starts over from a seed; returns the generator."""
@@ -2450,7 +2453,7 @@ def seed() -> builtins.int:
 def initial_seed() -> builtins.int: ...
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator as bytes."""
+    """The state of the default generator as a tensor of bytes."""
 
 def set_rng_state(new_state: Tensor) -> None: ...
 

@@ -1,5 +1,6 @@
 """Settings of the process that PyTorch has. Results do not depend on threads or order here, so most change nothing."""
 
+from threading import local
 from typing import Any
 
 from . import _core
@@ -21,6 +22,8 @@ class _State:
     warn_always = False
 
 
+# The device that a thread asked for, which is entered there.
+_DEFAULT = local()
 _MODES = ("default", "warn", "error")
 
 
@@ -109,22 +112,32 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def set_default_device(device: Any) -> None:
-    """Accepts the CPU, where tensors are made without that. Raises RuntimeError for another device."""
-    if device is not None and _core.device(device).type != "cpu":
-        raise RuntimeError(
-            f"set_default_device(): the default device is 'cpu', got {device!r}; `with pullback.device('meta'):` makes "
-            "tensors without data"
-        )
+    """Sets where tensors are made on this thread: on `cpu`, or on `meta`. Raises RuntimeError for another device.
+
+    >>> import pullback
+    >>> pullback.set_default_device("meta")
+    >>> pullback.ones(2).device
+    device(type='meta')
+    >>> pullback.set_default_device(None)
+    """
+    entered = _core.device("cpu" if device is None else device)
+    before = getattr(_DEFAULT, "device", None)
+    if before is not None:
+        before.__exit__(None, None, None)
+    _DEFAULT.device = entered.__enter__() if device is not None else None
 
 
 def get_default_device() -> Any:
-    """Where tensors are made: the CPU.
+    """Where tensors are made: the CPU, unless the program said otherwise.
 
     >>> import pullback
     >>> pullback.get_default_device()
     device(type='cpu')
     """
-    return _core.device("cpu")
+    from .overrides import DisableTorchFunction
+
+    with DisableTorchFunction():
+        return _core.functions["empty"](0).device
 
 
 def set_default_tensor_type(t: Any) -> None:

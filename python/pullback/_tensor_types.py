@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._core import Tensor
 
+_own: Any = _core
 _DTYPES = {
     **{"DoubleTensor": _core.float64, "FloatTensor": _core.float32, "HalfTensor": _core.float16},
     **{"BFloat16Tensor": _core.bfloat16, "LongTensor": _core.int64, "IntTensor": _core.int32},
@@ -42,7 +43,7 @@ class _Type(str):
 
     def __new__(cls, name: str, dtype: Any) -> "_Type":
         # As `x.type()` says it.
-        made: _Type = super().__new__(cls, _core.functions["zeros"](0, dtype=dtype).type())
+        made: _Type = super().__new__(cls, f"{_own._shown_prefix()}{name}")
         made.dtype, made.__name__, made.__qualname__ = dtype, name, name
         kind = str(dtype).rpartition(".")[2]
         made.__doc__ = f"""Tensors of {kind}: calls with sizes give zeros, calls with values a tensor.
@@ -58,6 +59,14 @@ class _Type(str):
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is self.dtype
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, str) and not isinstance(other, _Type) and named(other) is self)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
     def __repr__(self) -> str:
         return f"<class 'pullback.{self.__name__}'>"

@@ -176,12 +176,12 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 # Which functions can be answered. The operator table and the modules say it; nothing here lists names of functions.
 
-# Modules with functions of tensors, behind `pullback`.
-_MODULES = ("", "nn.functional", "linalg", "fft", "special", "autograd")
+# Modules with functions of tensors, behind `pullback`. A function that several have is called as in the first.
+_MODULES = ("nn.functional", "functional", "nn.init", "", "autograd", "linalg", "fft", "special")
 _METHODS = ("method_descriptor", "wrapper_descriptor")
 _ATTRIBUTES = ("getset_descriptor", "property")
-# What Python's object model asks of any object.
-_OF_OBJECTS = {"__dict__", "__weakref__", "__hash__", "__delitem__", "__torch_function__"}
+# What Python's object model asks of any object, what asks by other methods, and what makes plain tensors for handlers.
+_OF_OBJECTS = {"__dict__", "__weakref__", "__hash__", "__delitem__", "__torch_function__", "__iter__", "as_subclass"}
 
 
 @functools.cache
@@ -222,24 +222,28 @@ def _collected() -> tuple[dict[Any, list[Any]], dict[Any, str], set[Any]]:
     for path in _MODULES:
         prefix = f"pullback.{path}" if path else "pullback"
         for name, function in _functions(path):
+            if function not in names or names[function].rpartition(".")[2] != getattr(function, "__name__", "") == name:
+                names[function] = f"{prefix}.{name}"
             if not _asks(function):
                 ignored.add(function)
                 continue
             here = overridable.setdefault(import_module(prefix), [])
             if function not in here:
                 here.append(function)
-            names.setdefault(function, f"{prefix}.{name}")
     for name, attribute in vars(Tensor).items():
         kind = type(attribute).__name__
-        if name in _OF_OBJECTS or kind not in (*_METHODS, *_ATTRIBUTES):
+        if name in _OF_OBJECTS or not (kind in (*_METHODS, *_ATTRIBUTES) or getattr(attribute, "_asks_classes", False)):
             if callable(attribute):
                 ignored.add(attribute)
             continue
-        getter = attribute if kind in _METHODS else attribute.__get__
+        is_method = kind not in _ATTRIBUTES
+        getter = attribute if is_method else attribute.__get__
         if getter not in names:
-            overridable.setdefault(Tensor if kind in _METHODS else attribute, []).append(getter)
-            names[getter] = f"pullback.Tensor.{name}" + ("" if kind in _METHODS else ".__get__")
-    return overridable, names, ignored - set(names)
+            overridable.setdefault(Tensor if is_method else attribute, []).append(getter)
+        names.setdefault(getter, f"pullback.Tensor.{name}" + ("" if is_method else ".__get__"))
+        if not is_method:
+            names.setdefault(attribute.__set__, f"pullback.Tensor.{name}.__set__")
+    return overridable, names, ignored
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
@@ -309,7 +313,9 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function that a handler was given is a method of tensors, or reads an attribute of them."""
     name = _collected()[1].get(func)
-    return getattr(func, "__name__", "") == "__get__" or (name is not None and name.startswith("pullback.Tensor."))
+    kind = getattr(func, "__name__", "")
+    of_tensors = name is not None and name.startswith("pullback.Tensor.")
+    return kind == "__get__" or (of_tensors and kind != "__set__")
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:

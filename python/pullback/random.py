@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from ._core import *  # noqa: F403
 
+_own: "Any" = _core
 _NAMES = ("Generator", "default_generator", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state")
 
 globals().update({name: getattr(_core, name) for name in _NAMES if hasattr(_core, name)})
@@ -33,7 +34,7 @@ def fork_rng(
 
     @contextmanager
     def kept() -> "Any":
-        state = _core.get_rng_state()
+        state = _own._rng_bytes()
         try:
             yield
         finally:

@@ -11,9 +11,9 @@ from pullback.autograd import Function
 from pullback.autograd.function import FunctionCtx
 from pullback.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
 from pullback.optim import Adam
-from pullback.optim.lr_scheduler import StepLR
+from pullback.optim.lr_scheduler import LambdaLR, StepLR
 from pullback.utils.checkpoint import checkpoint
-from pullback.utils.data import DataLoader, TensorDataset
+from pullback.utils.data import DataLoader, TensorDataset, random_split
 
 
 class Net(nn.Module):
@@ -79,6 +79,18 @@ def train(epochs: int) -> float:
     return total
 
 
+def in_parts(layer: nn.Linear) -> list[float]:
+    """Types of lambdas, data sets and parameters follow from what they are given to."""
+    first, _ = random_split(data, [0.75, 0.25], generator=pb.Generator().manual_seed(0))
+    loader = DataLoader(first, batch_size=8)
+    nn.init.zeros_(layer.bias)
+    handle = layer.register_forward_hook(lambda module, args, output: output + len(args))
+    sums = [layer(x).sum().item() for x, _ in loader]
+    handle.remove()
+    falling = LambdaLR(optimizer, lambda epoch: 0.9**epoch)
+    return [*sums, *falling.get_last_lr()]
+
+
 def transforms(x: Tensor, y: Tensor, w: Tensor) -> list[tuple[int, ...]]:
     params = dict(net.named_parameters())
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(dict(params), x.unsqueeze(1), y.unsqueeze(1))
@@ -107,5 +119,9 @@ def named_tuples(x: Tensor) -> tuple[Tensor, list[int]]:
 
 if __name__ == "__main__":
     print(
-        train(2), transforms(pb.rand(4, 2), pb.rand(4), pb.rand(3)), named_tuples(pb.rand(3, 3)), predict(pb.rand(2, 2))
+        train(2),
+        in_parts(nn.Linear(2, 1)),
+        transforms(pb.rand(4, 2), pb.rand(4), pb.rand(3)),
+        named_tuples(pb.rand(3, 3)),
+        predict(pb.rand(2, 2)),
     )

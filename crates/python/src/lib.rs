@@ -44,13 +44,14 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     autograd::levels::register(m)?;
     types::device::register(m)?;
     types::size::register(m)?;
+    types::library::register(m)?;
     types::named::register(m)?;
     tensor::register(m)?;
     methods::register(m)?;
     methods::storage::register(m)?;
     pytree::register(m)?;
     data::register(m)?;
-    types::random::register(m)?;
+    data::random::register(m)?;
     process::runtime::register(m)?;
     methods::comparison::register(m)?;
     methods::kind::register(m)?;
@@ -65,6 +66,7 @@ fn fill_module(m: &Bound<'_, PyModule>) -> PyResult<()> {
     methods::pickle::register(m)?;
     methods::repr::register(m)?;
     operators::run::register(m)?;
+    operators::in_place::install(m.py())?;
     func::register(m)?;
     optim::register(m)?;
     Ok(())

@@ -19,13 +19,16 @@ tensor([0., 2.])
 
 import sys
 from types import ModuleType, TracebackType
+from typing import Any
 
+from .. import _core
 from . import _children
 from ._facade import covers
 from ._finder import Explainer, Finder
 
 __all__ = ["install", "is_installed", "uninstall"]
 
+_own: Any = _core
 _finder: Finder | None = None
 _explainer = Explainer()
 _before: dict[str, ModuleType] = {}
@@ -64,6 +67,7 @@ def install() -> _Installed:
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_explainer)
     _children.tell()
+    _own._show_as_torch(True)
     return _Installed(True)
 
 
@@ -79,6 +83,7 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)
     sys.meta_path.remove(_explainer)
     _children.tell_no_more()
+    _own._show_as_torch(False)
     _finder = None
     _taken()
     sys.modules.update(_before)

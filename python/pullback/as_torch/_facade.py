@@ -2,6 +2,7 @@
 
 import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,8 @@ _OTHERS = {
     "torch._functorch.eager_transforms": "pullback.func",
     "torch._functorch.vmap": "pullback.func",
     "torch._vmap_internals": "pullback.functorch._vmap_internals",
-    "torch.functional": "pullback",
+    "torch._functorch.make_functional": "pullback.functorch",
+    "torch._tensor": "pullback",
     "torch.utils.data._utils.collate": "pullback.utils.data.collate",
     "safetensors.torch": "pullback.utils.safetensors",
     "functorch.compile": "pullback.compiler",
@@ -82,6 +84,8 @@ class _Facade(ModuleType):
         super().__init__(name, doc)
         self.__path__: list[str] = []
         self.__file__ = pullback.__file__
+        # Programs ask `importlib.util.find_spec` whether there is PyTorch.
+        self.__spec__ = ModuleSpec(name, None, origin=self.__file__, is_package=True)
 
     def _find(self, name: str) -> Any:
         raise NotImplementedError
@@ -188,7 +192,7 @@ def module_for(name: str, as_name: bool) -> ModuleType:
     path = _OTHERS.get(name)
     if path is None:
         root, _, rest = name.partition(".")
-        path = f"pullback.func.{rest}" if root == "functorch" else f"pullback.{rest}"
+        path = f"pullback.functorch.{rest}" if root == "functorch" else f"pullback.{rest}"
     try:
         return import_module(path)
     except ModuleNotFoundError as e:

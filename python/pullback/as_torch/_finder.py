@@ -1,10 +1,11 @@
 """The import hook: names of PyTorch's modules lead to modules of this package."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from ._facade import covers, module_for, not_a_name
 
@@ -40,6 +41,13 @@ class Finder(MetaPathFinder):
             return None
         # Every module may have others below it.
         return ModuleSpec(fullname, _Loader(), is_package=True)
+
+    def find_distributions(self, context: Any = None) -> Iterator[Any]:
+        """What `importlib.metadata.version("torch")` asks for."""
+        from ._distribution import Torch
+
+        if getattr(context, "name", None) in (None, "torch"):
+            yield Torch()
 
 
 class Explainer(MetaPathFinder):

@@ -3,6 +3,7 @@
 import itertools
 
 import pullback
+from pullback import _core
 
 from ..utils import pytree
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 FLOATS = (pullback.float64, pullback.float32)
 MOST_DIMS = 64  # choices of in_dims that are tried
+
+
+_own: "Any" = _core
 
 
 class Failed(Exception):
@@ -386,7 +390,7 @@ def at_first_use(
     if any(x.numel() > 10_000 for x in sampled if isinstance(x, pullback.Tensor)):
         return True
     rules = function.rules if isinstance(function, Named) else explain(function)
-    state = pullback.get_rng_state()
+    state = _own._rng_bytes()
     try:
         args, kwargs = pytree.tree_unflatten(sampled, structure)
         sample = Sample(function, args, kwargs, fixed)

@@ -1,5 +1,6 @@
 """`Variable`, the name that tensors had: calling it gives a tensor, and every tensor is an instance."""
 
+import warnings
 from typing import Any
 
 from .._core import Tensor
@@ -22,7 +23,9 @@ class Variable(metaclass=_Kind):
     (True, True)
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if volatile is not None:
+            warnings.warn("volatile was removed and now has no effect. Use `with no_grad():` instead.", stacklevel=2)
         if data is None:
             data = Tensor()
         if not isinstance(data, Tensor):

@@ -9,13 +9,15 @@ from .. import _core
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
 
 _asked: Any = _core.overrides.has_torch_function_variadic
 _answer: Any = _core.overrides.handle_torch_function
 
 
-def shown(function: Callable[..., Any]) -> Callable[..., Any]:
+def shown(function: _F) -> _F:
     """The function, which asks modes and the classes of its arguments first."""
 
     @wraps(function)
@@ -26,4 +28,4 @@ def shown(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*args, **kwargs)
 
     call._asks_classes = True  # type: ignore[attr-defined]
-    return call
+    return call  # type: ignore[return-value]

@@ -12,6 +12,7 @@ import math
 import warnings
 
 from .. import Tensor, linalg, no_grad
+from ._overriding import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,12 +72,14 @@ def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     return math.sqrt(2.0 / (1 + param**2))
 
 
+@shown
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills `tensor` with numbers drawn uniformly from [a, b)."""
     with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
+@shown
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Fills `tensor` with numbers drawn from a normal distribution."""
     with no_grad():
@@ -110,6 +113,7 @@ def trunc_normal_(
         return tensor.clamp_(min=a, max=b)
 
 
+@shown
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills `tensor` with one number."""
     with no_grad():
@@ -204,6 +208,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+@shown
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

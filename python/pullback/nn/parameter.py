@@ -75,8 +75,8 @@ class Parameter(Tensor, metaclass=_MarkedType):
         kept: Parameter = marked
         return kept
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        """All is done when the object is made."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """All is done when the object is made; a subclass may take more arguments in its `__new__`."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) in memo:
@@ -87,7 +87,9 @@ class Parameter(Tensor, metaclass=_MarkedType):
         return out
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
-        return "Parameter containing:\n" + Tensor.__repr__(self.as_subclass(Tensor))
+        if type(self) is Parameter:
+            return "Parameter containing:\n" + Tensor.__repr__(self.as_subclass(Tensor))
+        return f"Parameter containing:\nParameter({Tensor.__repr__(self)})"
 
     def __reduce_ex__(self, proto: Any) -> Any:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad, dict(self.__dict__))

@@ -39,12 +39,12 @@ def save(
         f: a path, or a file object with `write`.
         pickle_module: None, or `pickle`.
         pickle_protocol: the protocol of the pickle that describes the object; PyTorch reads 2 without a warning.
+        _use_new_zipfile_serialization: False writes the format of PyTorch before 1.6.
 
     Raises:
         TypeError: if something in the object cannot be pickled.
         AttributeError: if `f` is neither a path nor has `write`.
-        RuntimeError: for values of a transform, for views of the same memory as different dtypes, and for the format
-            of PyTorch before 1.6.
+        RuntimeError: for values of a transform, and for views of the same memory as different dtypes.
 
     >>> import io, pullback
     >>> x = pullback.arange(4.0)
@@ -57,20 +57,24 @@ def save(
     """
     import pickle
 
-    from ._saving import folder_of
+    from ._saving import folder_of, save_legacy
     from ._saving import save as write
 
-    if not _use_new_zipfile_serialization:
-        raise RuntimeError("save(): the format of PyTorch before 1.6 is read but not written; leave the argument out")
     if pickle_module is not None and pickle_module is not pickle:
         raise RuntimeError(f"save(): pickle_module must be None or pickle, got {pickle_module!r:.100}")
     if not isinstance(pickle_protocol, int) or not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
         raise ValueError(f"save(): pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol!r}")
     if isinstance(f, str | os.PathLike):
         with open(f, "wb") as file:
-            write(obj, file, folder_of(f), pickle_protocol)
+            if _use_new_zipfile_serialization:
+                write(obj, file, folder_of(f), pickle_protocol)
+            else:
+                save_legacy(obj, file, pickle_protocol)
     elif hasattr(f, "write"):
-        write(obj, f, "archive", pickle_protocol)
+        if _use_new_zipfile_serialization:
+            write(obj, f, "archive", pickle_protocol)
+        else:
+            save_legacy(obj, f, pickle_protocol)
     else:
         raise AttributeError(
             f"save(): expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "

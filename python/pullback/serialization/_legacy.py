@@ -1,7 +1,8 @@
-"""Files that PyTorch wrote before version 1.6: pickles one after the other, with the elements behind them."""
+"""Files as PyTorch wrote them before version 1.6: pickles one after the other, with the elements behind them."""
 
 import io
 import struct
+import sys
 from pickle import UnpicklingError
 from typing import Any
 
@@ -11,6 +12,15 @@ from ._loading import Reader, Storage, bytes_of, empty, swapped, unpickled, unpi
 
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
+# What such a file begins with.
+HEAD = (
+    *(_MAGIC, _PROTOCOL),
+    {
+        "protocol_version": _PROTOCOL,
+        "little_endian": sys.byteorder == "little",
+        "type_sizes": {"short": 2, "int": 4, "long": 4},
+    },
+)
 
 
 class LegacyReader(Reader):

@@ -15,6 +15,8 @@ from ._archive import Archive, Damaged, Source
 from ._machine import Machine
 
 _MOST = 2**63 - 1
+# The bytes of a pickle that is compressed: a small file could hold one that fills the memory.
+_MOST_UNPACKED = 2**24
 
 
 class Storage:
@@ -267,6 +269,13 @@ def load_archive(source: Source, map_location: Any, weights_only: bool, module: 
             "with PyTorch, and load that"
         )
     reader = ArchiveReader(archive, map_location, mapping)
+    record = archive.record("data.pkl")
+    if record.method and record.size > _MOST_UNPACKED:
+        # Each byte of a pickle may become an object.
+        raise Damaged(
+            f"load(): the record 'data.pkl' is compressed and has {record.size} bytes, of which no file of tensors has "
+            f"more than {_MOST_UNPACKED}; save it without compression"
+        )
     data = archive.content("data.pkl")
     with reader:
         if weights_only:

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import struct
 import sys
 from collections import OrderedDict
 from types import FunctionType
@@ -43,8 +44,9 @@ _HOOKS = (
 class _Held:
     """A storage in the object that is saved: what its id in the pickle says."""
 
-    def __init__(self, kind: _Named, key: str, numel: int) -> None:
-        self.id = ("storage", kind, key, "cpu", numel)
+    def __init__(self, kind: _Named, key: str, numel: int, legacy: bool) -> None:
+        # Files before version 1.6 say behind it of which storage this is a part, and it is of none.
+        self.id = ("storage", kind, key, "cpu", numel, *((None,) if legacy else ()))
 
 
 _Base: Any = pickle._Pickler
@@ -53,8 +55,10 @@ _Base: Any = pickle._Pickler
 class _Pickler(_Base):  # type: ignore[misc]
     """Writes classes and functions by the names that PyTorch has for them, and storages by their keys."""
 
-    def __init__(self, file: IO[bytes], protocol: int) -> None:
+    def __init__(self, file: IO[bytes], protocol: int, legacy: bool = False) -> None:
         super().__init__(file, protocol=protocol)
+        self.legacy = legacy
+        self.typed: Any = getattr(sys.modules.get("pullback.storage"), "TypedStorage", None)
         self.storages: dict[tuple[int, int], tuple[str, Any, Any]] = {}
         self.named: dict[tuple[str, str], _Named] = {}
         self.modules: Any = getattr(sys.modules.get("pullback.nn"), "Module", None)
@@ -62,6 +66,8 @@ class _Pickler(_Base):  # type: ignore[misc]
     def persistent_id(self, obj: Any) -> Any:
         if type(obj) is _Held:
             return obj.id
+        if self.typed is not None and type(obj) is self.typed:
+            return self.storage(obj.untyped(), obj.dtype).id
         return self.storage(obj, None).id if type(obj) is _core.UntypedStorage else None
 
     def reducer_override(self, obj: Any) -> Any:
@@ -90,6 +96,9 @@ class _Pickler(_Base):  # type: ignore[misc]
         state = made[2]
         registered = {n for part in ("_parameters", "_buffers", "_modules") for n in state.get(part) or ()}
         state = {name: value for name, value in state.items() if name not in registered}
+        if "_flat_weights_names" in state:
+            # The layers of recurrent networks list their weights a second time there.
+            state["_flat_weights"] = [getattr(obj, name) for name in state["_flat_weights_names"]]
         for name in _HOOKS:
             state.setdefault(name, OrderedDict())
         state.setdefault("_is_full_backward_hook", None)
@@ -126,7 +135,13 @@ class _Pickler(_Base):  # type: ignore[misc]
         if conjugated or tensor.is_neg():
             tensor = tensor.detach()
             tensor = (tensor.conj() if conjugated else tensor).resolve_conj().resolve_neg()
-        held = self.storage(tensor.untyped_storage(), tensor.dtype)
+        try:
+            storage = tensor.untyped_storage()
+        except RuntimeError:
+            # The elements are nowhere in memory, such as the imaginary parts of a conjugate.
+            tensor = tensor.detach().clone()
+            storage = tensor.untyped_storage()
+        held = self.storage(storage, tensor.dtype)
         place = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
         return _V2, (held, *place, requires_grad, OrderedDict(), *(({"conj": True},) if conjugated else ()))
 
@@ -141,8 +156,8 @@ class _Pickler(_Base):  # type: ignore[misc]
                 f"({known} and {dtype}): clone() one of them"
             )
         if dtype is None:
-            return _Held(_UNTYPED, key, place[1])
-        return _Held(_STORAGES[dtype], key, place[1] // dtype.itemsize)
+            return _Held(_UNTYPED, key, place[1], self.legacy)
+        return _Held(_STORAGES[dtype], key, place[1] // dtype.itemsize, self.legacy)
 
     # ------------------------------------------------------------ names
     def save_named(self, named: _Named) -> None:
@@ -204,6 +219,23 @@ def save(obj: Any, file: IO[bytes], folder: str, protocol: int) -> None:
         writer.add(f"data/{key}", _bytes(storage))
     writer.add("version", b"3\n")
     writer.finish()
+
+
+def save_legacy(obj: Any, file: IO[bytes], protocol: int) -> None:
+    """Writes the format of PyTorch before 1.6: pickles, and the elements of the storages behind them."""
+    from ._legacy import HEAD
+
+    data = io.BytesIO()
+    for part in HEAD:
+        pickle.dump(part, data, protocol)
+    pickler = _Pickler(data, protocol, legacy=True)
+    pickler.dump(obj)
+    storages = {key: (storage, dtype) for key, dtype, storage in pickler.storages.values()}
+    pickle.dump(sorted(storages), data, protocol)
+    file.write(data.getbuffer())
+    for _, (storage, dtype) in sorted(storages.items()):
+        file.write(struct.pack("=q", storage.nbytes() // (1 if dtype is None else dtype.itemsize)))
+        file.write(_bytes(storage))
 
 
 def _bytes(storage: Any) -> "memoryview | bytes":

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
 
+_own: Any = _core
 _graph = _core.autograd_graph
 _early_stop = True
 
@@ -94,7 +95,7 @@ class _Frame:
         self.function, self.args, self.later, self.check, self.debug = function, args, later, check, debug
         self.levels = _graph._Levels()
         self.tapes = frozenset(self.levels.tapes())
-        self.rng = _core.get_rng_state() if rng else None
+        self.rng = _own._rng_bytes() if rng else None
         self.early_stop = _early_stop
         self.completed = False
         # What is alive all the same is compared as it is, everything else by a number made of its elements.
@@ -165,7 +166,7 @@ class _Frame:
             with self.later, saved_tensors_hooks(pack, lambda tensor: tensor):
                 self.function(*args, **kwargs)
 
-        before = None if self.rng is None else _core.get_rng_state()
+        before = None if self.rng is None else _own._rng_bytes()
         try:
             if self.rng is not None:
                 _core.set_rng_state(self.rng)

@@ -74,6 +74,14 @@ def test_batches_keep_gradients() -> None:
     assert x.grad is not None and x.grad.tolist() == [2.0] * 4
 
 
+def test_a_pass_knows_how_many_batches_it_has() -> None:
+    for workers in (0, 1):
+        loader: DataLoader[int] = DataLoader(list(range(7)), batch_size=2, num_workers=workers)
+        found = iter(loader)
+        assert len(found) == 4 and next(found).tolist() == [0, 1] and iter(found) is found  # type: ignore[arg-type]
+        assert len(list(found)) == 3
+
+
 def test_many_items_at_once() -> None:
     asked = []
 

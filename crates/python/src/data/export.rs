@@ -8,10 +8,11 @@ use crate::process::gil;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
+use crate::types::library;
 use crate::types::options;
 use crate::types::options::Order;
 use crate::types::raised;
-use crate::types::{device, dtype};
+use crate::types::{device, dtype, size};
 use pullback::base::{DType, Error, Result, Scalar, Shape};
 use pullback::core::Tensor;
 use pullback::core::tensor::Payload;
@@ -120,7 +121,13 @@ impl Elementwise for Bound<'_, PyTensor> {
 /// The arguments as sizes, if all of them are.
 fn sizes_of(args: &Bound<'_, PyTuple>) -> PyResult<Option<Vec<usize>>> {
     let size = |a| PyResult::Ok(raised::whole(&a)?.and_then(|i| usize::try_from(i).ok()));
-    args.iter().map(size).collect()
+    // A size of a tensor says sizes; other tuples are data.
+    match args.len() {
+        1 if args.get_item(0)?.is_instance(size::size_class(args.py())?)? => {
+            args.get_item(0)?.cast::<PyTuple>()?.iter().map(size).collect()
+        }
+        _ => args.iter().map(size).collect(),
+    }
 }
 
 /// `Tensor(2, 3)`, `Tensor([1, 2])`: the class called, as PyTorch's older programs do.
@@ -346,8 +353,9 @@ descriptors! { METHODS, ATTRIBUTES:
         let _ = non_blocking;
         let Some(d) = dtype else { return legacy_type(slf) };
         let name = d.extract::<String>().unwrap_or_default();
-        let class = name.strip_prefix("torch.").or(name.strip_prefix("pullback."));
-        let target = match DType::ALL.iter().find(|d| legacy_name(**d).strip_prefix("pullback.") == class) {
+        let of_library = name.strip_prefix("torch.").or_else(|| name.strip_prefix("pullback."));
+        let kind = of_library.and_then(|n| n.strip_suffix("Tensor"));
+        let target = match DType::ALL.iter().find(|d| kind == Some(legacy_name(**d))) {
             Some(d) => *d,
             None if !name.is_empty() => {
                 let text = format!("type(): invalid type: '{name}'; give a dtype, or a name such as 'torch.FloatTensor'");
@@ -383,8 +391,9 @@ descriptors! { METHODS, ATTRIBUTES:
     }
 }
 
-fn legacy_name(d: DType) -> String {
-    let name = match d {
+/// What the class of tensors of a dtype was called before there were dtypes.
+fn legacy_name(d: DType) -> &'static str {
+    match d {
         DType::Bool => "Bool",
         DType::U8 => "Byte",
         DType::I8 => "Char",
@@ -397,10 +406,10 @@ fn legacy_name(d: DType) -> String {
         DType::F64 => "Double",
         DType::C64 => "ComplexFloat",
         DType::C128 => "ComplexDouble",
-    };
-    format!("pullback.{name}Tensor")
+    }
 }
 
 fn legacy_type<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    Ok(legacy_name(slf.get().value().dtype()).into_pyobject(slf.py())?.into_any())
+    let name = legacy_name(slf.get().value().dtype());
+    Ok(format!("{}{name}Tensor", library::prefix()).into_pyobject(slf.py())?.into_any())
 }

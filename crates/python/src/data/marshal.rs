@@ -201,7 +201,7 @@ pub fn from_python(kind: ArgKind, optional: bool, o: Any<'_, '_>) -> Result<Valu
             None => None,
         },
         ArgKind::Index => return index(o).map(Value::Index),
-        ArgKind::Generator => crate::types::random::of_object(o).map(Value::Object),
+        ArgKind::Generator => crate::data::random::of_object(o).map(Value::Object),
         // It was looked at when the call was parsed; one that changes where the result is goes on.
         ArgKind::Setting(Setting::Device) => {
             let device = Device::from_argument(o, "device").map_err(crate::types::errors::to_error)?;

@@ -7,6 +7,7 @@ pub mod lists;
 pub mod marshal;
 pub mod memory;
 pub mod nested;
+pub mod random;
 pub mod sequences;
 
 use crate::data::foreign::Foreign;

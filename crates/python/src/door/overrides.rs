@@ -86,6 +86,9 @@ pub fn call<'py>(
     given: Given<'_>,
     slot: Option<&'static str>,
 ) -> Option<PyResult<Bound<'py, PyAny>>> {
+    if callable.kind == Access::Method && callable.name == CHOOSES {
+        return None;
+    }
     let mut found = Found::new();
     if modes::are_classes_asked() && callable.kind != Access::Maker {
         // SAFETY: live objects of the caller's frame.
@@ -173,16 +176,13 @@ fn inherited<'py>(
         let _before = Before::with_at_most(Asking::Modes);
         runs.run(py, given)?
     };
-    let kept = match callable.kind {
-        Access::Getter => KEEPS.contains(&callable.name),
-        kind => kind == Access::Method && callable.name == CHOOSES,
-    };
+    let kept = callable.kind == Access::Getter && KEEPS.contains(&callable.name);
     if kept { Ok(out) } else { converted(out, &first.get_type()) }
 }
 
 /// Attributes that give what somebody put there, in the class that it has.
 const KEEPS: &[&str] = &["grad", "_grad", "_base"];
-/// The method that gives the class that it is asked for.
+/// The method that handlers make plain tensors by: nobody else answers it.
 const CHOOSES: &str = "as_subclass";
 
 /// What modes and classes answer.
@@ -297,15 +297,10 @@ fn undisturbed<'py>(
     }
 }
 
-/// Whether a callable reads one of the attributes that keep their class, or gives the class that it is asked for.
+/// Whether a callable reads one of the attributes that keep their class.
 fn keeps(func: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = func.py();
-    let kind = func.get_type().name()?;
-    let is_named = |name: &str| func.getattr(intern!(py, "__name__"))?.eq(name);
-    if kind == "method_descriptor" {
-        return Ok(is_named(CHOOSES)?);
-    }
-    if kind != "method-wrapper" || !is_named("__get__")? {
+    if func.get_type().name()? != "method-wrapper" || !func.getattr(intern!(py, "__name__"))?.eq("__get__")? {
         return Ok(false);
     }
     let Some(name) = func.getattr(intern!(py, "__self__"))?.getattr_opt(intern!(py, "__name__"))? else {

@@ -2,15 +2,18 @@
 
 use crate::data::marshal;
 use crate::door::descriptors::{Out, Slf};
+use crate::process::object;
 use crate::tensor;
 use crate::types::class;
 use crate::types::errors::PyResult;
+use crate::types::library;
 use pullback::base::Result;
 use pullback::core::tensor::Payload;
 use pullback::core::{LevelId, Meta, Tensor, level};
 use pullback::skin::print::{self, PrintOptions};
 use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -27,8 +30,8 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
         Ok(format!("{name}, value=\n    {inner}\n)"))
     };
     match t.payload() {
-        None if t.is_abstract() => Ok(print::describe_meta(&Meta::of(t), prefix, extra, "pullback.")),
-        None => print::describe(t.array()?, prefix, extra, "pullback."),
+        None if t.is_abstract() => Ok(print::describe_meta(&Meta::of(t), prefix, extra, library::prefix())),
+        None => print::describe(t.array()?, prefix, extra, library::prefix()),
         Some(Payload::Taped { value, node, .. }) if id == LevelId::AMBIENT => {
             let mut suffixes = extra.to_vec();
             suffixes.push(match node.is_leaf() {
@@ -54,7 +57,17 @@ fn describe(t: &Tensor, prefix: &str, extra: &[String]) -> Result<String> {
 pub fn repr(slf: Slf<'_, '_>) -> PyResult<String> {
     let class = slf.get_type();
     let name = if class.as_type_ptr() == tensor::type_object() { "tensor".into() } else { class::class_name(&class) };
-    Ok(text(&slf.get().value(), &name)?)
+    let shown = text(&slf.get().value(), &name)?;
+    Ok(if is_marked(slf)? { format!("Parameter({shown})") } else { shown })
+}
+
+/// Whether an object of a subclass counts as a parameter of modules.
+fn is_marked(slf: Slf<'_, '_>) -> PyResult<bool> {
+    let Some(dict) = object::dict(slf.get()) else { return Ok(false) };
+    match dict.bind(slf.py()).cast::<PyDict>() {
+        Ok(d) => d.get_item(intern!(slf.py(), "_is_param"))?.map_or(Ok(false), |m| Ok(m.is_truthy()?)),
+        Err(_) => Ok(false),
+    }
 }
 
 /// A 0-d tensor formats as its number.

@@ -2,10 +2,9 @@
 
 use crate::data::marshal;
 use crate::door::descriptors::{Out, Slf};
-use crate::door::overrides;
 use crate::process::gil;
 use crate::tensor;
-use crate::types::errors::PyResult;
+use crate::types::errors::{Fault, PyResult};
 use pullback::base::{DType, Result, Scalar};
 use pullback::core::{Tensor, host};
 use pullback::ops::promote::fitting;
@@ -14,6 +13,7 @@ use pullback::ops::{Cost, indexing};
 use pullback::rules::basis;
 use pullback::skin::index;
 use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 
@@ -70,20 +70,26 @@ pub fn set(slf: Slf<'_, '_>, o: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> 
 pub fn iterate<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     let py = slf.py();
     let value = slf.get().value();
-    let Some(&n) = value.shape().first() else {
-        return Err(PyTypeError::new_err("iteration over a 0-d tensor").into());
-    };
+    let Some(&n) = value.shape().first() else { return Err(of_scalar()) };
     pullback::ops::check_pieces("iter", n)?;
     let row = |i: usize| {
         host::turn(i)?;
         tensor::views::index(slf, vec![IndexItem::Int(i as i64)])
     };
-    let mut rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
-    // An iterator is no tensor that the door could make an object of the class.
-    let class = slf.get_type();
-    if overrides::has_say(py, class.as_type_ptr()) {
-        let of_class = |t: Bound<'py, PyAny>| Ok(tensor::as_class(t.cast_into()?, &class)?.into_any());
-        rows = rows.into_iter().map(of_class).collect::<PyResult<_>>()?;
-    }
+    let rows: Vec<_> = (0..n).map(row).collect::<PyResult<_>>()?;
     Ok(PyList::new(py, rows)?.try_iter()?.into_any())
+}
+
+/// [`iterate`] for a tensor whose class, or a mode, has a say: that is asked for the rank, and for the rows.
+#[cold]
+pub fn iterate_asking<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
+    let py = slf.py();
+    if slf.call_method0(intern!(py, "dim"))?.eq(0)? {
+        return Err(of_scalar());
+    }
+    Ok(slf.call_method1(intern!(py, "unbind"), (0,))?.try_iter()?.into_any())
+}
+
+fn of_scalar() -> Fault {
+    PyTypeError::new_err("iteration over a 0-d tensor").into()
 }

@@ -1,5 +1,6 @@
 //! Functions, methods and slots of the operator table.
 
+pub mod in_place;
 pub mod indexing;
 pub mod out;
 pub mod parse;

@@ -5,6 +5,7 @@
 
 use crate::data::{export, marshal, memory};
 use crate::door::callable::{self, Access, Callable, Given};
+use crate::door::enter::enter;
 use crate::door::overrides;
 use crate::methods::{pickle, repr};
 use crate::operators::indexing;
@@ -114,23 +115,24 @@ fn binary<'py>(
     }
 }
 
-/// `slf op= other`: the object stays, its cell gets a new value.
-fn inplace(
-    slf: Slf<'_, '_>,
-    other: Any<'_, '_>,
+/// `slf op= other`: the object stays, its cell gets a new value. What somebody else answers takes the object's place.
+fn inplace<'py>(
+    slf: Slf<'_, 'py>,
+    other: Any<'_, 'py>,
     slot: &'static str,
     name: &str,
     cost: Cost,
     f: impl Fn(Operand<'_>, Operand<'_>) -> Result + Send + Copy,
-) -> PyResult<()> {
+) -> Out<'py> {
     if let Some(out) = callable::asked(slf.py(), Access::Slot, slot, &[slf.as_ptr(), other.as_ptr()]) {
-        return same_object(slf, slot, &out?);
+        return out;
     }
     slf.get().check_writable(name)?;
     match apply(slf, other, cost, f)? {
-        Some(out) => Ok(slf.get().write(name, &out)?),
-        None => inplace_array(slf, other, name, &f),
+        Some(out) => slf.get().write(name, &out)?,
+        None => inplace_array(slf, other, name, &f)?,
     }
+    Ok(slf.clone().into_any())
 }
 
 /// What users call an in-place slot: the method of that name, if there is one.
@@ -141,18 +143,12 @@ const fn inplace_name(slot: &'static str, title: &'static str) -> &'static str {
     }
 }
 
-/// An in-place slot gives its left operand back, whoever answered.
-#[cold]
-fn same_object(slf: Slf<'_, '_>, slot: &str, out: &Bound<'_, PyAny>) -> PyResult<()> {
-    let is_alias = |t: &PyTensor| std::sync::Arc::ptr_eq(&t.cell(), &slf.get().cell());
-    if out.is(slf) || tensor::cell(out).is_some_and(is_alias) {
-        return Ok(());
+/// pyo3's in-place slots give the left operand back, whoever answered; [`IN_PLACE`] takes their place.
+fn kept(slf: Slf<'_, '_>, out: Bound<'_, PyAny>) -> PyResult<()> {
+    match out.is(slf) {
+        true => Ok(()),
+        false => Err(PyTypeError::new_err("an in-place operator was answered by another object").into()),
     }
-    Err(PyTypeError::new_err(short!(
-        "{slot}(): __torch_function__ of an in-place operator must return its first argument, not another {}",
-        class::type_name(out)
-    ))
-    .into())
 }
 
 /// `slf op= array`, where the array counts as the tensor of its values.
@@ -204,6 +200,24 @@ fn matmul(a: Operand<'_>, b: Operand<'_>) -> Result {
     }
 }
 
+/// What the interpreter calls for an in-place slot.
+pub type InPlace = ffi::binaryfunc;
+
+macro_rules! entrance {
+    ($name:ident) => {{
+        unsafe extern "C" fn call(slf: *mut ffi::PyObject, other: *mut ffi::PyObject) -> *mut ffi::PyObject {
+            // SAFETY: the interpreter calls a slot attached, with an object of the class and another one, both live.
+            unsafe {
+                enter(|py| {
+                    let (slf, other) = (Borrowed::<PyAny>::from_ptr(py, slf), Borrowed::<PyAny>::from_ptr(py, other));
+                    Ok(own::$name(&slf.cast_unchecked::<PyTensor>(), &other)?.into_ptr())
+                })
+            }
+        }
+        call
+    }};
+}
+
 macro_rules! slots {
     (
         $( $name:ident $reflected:ident $inplace:ident = $public:literal $back:literal $title:literal $cost:ident $f:path; )*
@@ -219,11 +233,26 @@ macro_rules! slots {
                     binary(slf, other, [$back, stringify!($reflected)], Cost::$cost, |a, b| $f(b, a))
                 }
                 fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
-                    inplace(slf, other, inplace_name(stringify!($inplace), $title), $title, Cost::$cost, |a, b| $f(a, b))
+                    kept(slf, own::$inplace(slf, other)?)
                 }
             )*
             $($rest)*
         }
+        /// What the in-place slots do.
+        mod own {
+            use super::*;
+            $(
+                pub fn $inplace<'py>(slf: Slf<'_, 'py>, other: Any<'_, 'py>) -> Out<'py> {
+                    let name = inplace_name(stringify!($inplace), $title);
+                    inplace(slf, other, name, $title, Cost::$cost, |a, b| $f(a, b))
+                }
+            )*
+            pub fn __ipow__<'py>(slf: Slf<'_, 'py>, other: Any<'_, 'py>) -> Out<'py> {
+                inplace(slf, other, "__ipow__", "pow_", Cost::Transcendental, arith::pow)
+            }
+        }
+        /// The functions that the interpreter calls for the in-place slots, by name.
+        pub const IN_PLACE: &[(&str, InPlace)] = &[$((stringify!($inplace), entrance!($inplace))),*];
     };
 }
 
@@ -253,13 +282,13 @@ slots! {
             self.clear();
         }
         fn __pow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
-            binary(slf, other, ["pow", "__pow__"], Cost::Transcendental, arith::pow)
+            binary(slf, other, ["__pow__", "__pow__"], Cost::Transcendental, arith::pow)
         }
         fn __rpow__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, _modulo: Any<'_, 'py>) -> Out<'py> {
             binary(slf, other, ["__rpow__", "__rpow__"], Cost::Transcendental, |a, b| arith::pow(b, a))
         }
         fn __ipow__(slf: &Bound<'_, Self>, other: Any<'_, '_>, _modulo: Any<'_, '_>) -> PyResult<()> {
-            inplace(slf, other, "pow_", "pow_", Cost::Transcendental, arith::pow)
+            kept(slf, own::__ipow__(slf, other)?)
         }
         fn __neg__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             unary_slot(slf, "neg", unary::negative)
@@ -304,8 +333,10 @@ slots! {
             export::length(slf.get())
         }
         fn __iter__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            asked!(Slot "__iter__", slf);
-            indexing::iterate(slf)
+            match callable::is_asked(slf.py(), &[slf.as_any()]) {
+                true => indexing::iterate_asking(slf),
+                false => indexing::iterate(slf),
+            }
         }
         fn __contains__(slf: &Bound<'_, Self>, element: Any<'_, '_>) -> PyResult<bool> {
             asked!(Slot "__contains__", slf, element);
@@ -425,4 +456,17 @@ fn unary_slot<'py>(slf: Slf<'_, 'py>, name: &'static str, f: fn(&Tensor) -> Resu
     let x = slf.get().value();
     let out = gil::released(slf.py(), Cost::Cheap, &[&x], || f(&x))?;
     Ok(tensor::wrap(slf.py(), out)?.into_any())
+}
+
+/// `slf **= other`, whose slot takes a modulus too.
+///
+/// # Safety
+/// The interpreter calls it as the slot of the class.
+pub unsafe extern "C" fn in_place_power(
+    slf: *mut ffi::PyObject,
+    other: *mut ffi::PyObject,
+    _modulo: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: as the others.
+    unsafe { entrance!(__ipow__)(slf, other) }
 }

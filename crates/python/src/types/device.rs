@@ -140,7 +140,7 @@ macro_rules! named_constant {
         #[pymethods]
         impl $class {
             fn __repr__(&self) -> String {
-                format!("pullback.{}", self.0)
+                format!("{}{}", crate::types::library::prefix(), self.0)
             }
             fn __reduce__(&self) -> &'static str {
                 self.0

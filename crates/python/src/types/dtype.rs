@@ -2,6 +2,7 @@
 
 use crate::types::class;
 use crate::types::errors::PyResult;
+use crate::types::library;
 use pullback::base::DType;
 use pullback::base::promote::{default_float, promote, set_default_float};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
@@ -107,7 +108,7 @@ pub fn dtype_from_kind(kind: char, itemsize: usize) -> Option<DType> {
 #[pymethods]
 impl PyDType {
     fn __repr__(&self) -> String {
-        format!("pullback.{}", self.0)
+        format!("{}{}", library::prefix(), self.0)
     }
     /// Pickles and copies as the global `pullback.<name>`, hence as the same object.
     fn __reduce__(&self) -> &'static str {

@@ -7,11 +7,11 @@ pub mod class;
 pub mod device;
 pub mod dtype;
 pub mod errors;
+pub mod library;
 pub mod limits;
 pub mod named;
 pub mod options;
 pub mod raised;
-pub mod random;
 pub mod size;
 pub mod submodule;
 

@@ -2,9 +2,11 @@
 
 use crate::types::errors::PyResult;
 use pullback::ops::named::{self, NamedType};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyTuple, PyType};
+use std::ptr::null_mut;
 
 static TYPES: PyOnceLock<Py<PyDict>> = PyOnceLock::new();
 
@@ -22,13 +24,20 @@ fn class_of<'py>(py: Python<'py>, of: &NamedType) -> PyResult<Bound<'py, PyAny>>
     kwargs.set_item("module", "pullback.return_types")?;
     let make = py.import("collections")?.getattr("namedtuple")?;
     let class = make.call((of.name, PyTuple::new(py, of.fields)?), Some(&kwargs))?;
+    py.import("pullback._named")?.getattr("finish")?.call1((&class,))?;
     types.set_item(of.name, &class)?;
     Ok(class)
 }
 
 /// An instance of a named tuple class.
 pub fn instance<'py>(py: Python<'py>, of: &NamedType, items: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(class_of(py, of)?.call1(PyTuple::new(py, items)?)?)
+    let class = class_of(py, of)?.cast_into::<PyType>()?;
+    let items = PyTuple::new(py, [PyTuple::new(py, items)?])?;
+    // SAFETY: a subclass of `tuple`, and arguments as `tuple` takes them; the result is a new object or an error.
+    unsafe {
+        let new = (*(&raw mut ffi::PyTuple_Type)).tp_new.expect("tuples are made by it");
+        Ok(Bound::from_owned_ptr_or_err(py, new(class.as_type_ptr(), items.as_ptr(), null_mut()))?)
+    }
 }
 
 /// The class `pullback.return_types.<name>`, or None if there is none.

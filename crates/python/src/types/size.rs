@@ -130,7 +130,9 @@ unsafe extern "C" fn repr(slf: *mut PyObject) -> *mut PyObject {
                 .iter()
                 .map(|d| crate::types::raised::repr_of(&d))
                 .collect::<PyResult<Vec<_>>>()?;
-            Ok(format!("pullback.Size([{}])", items.join(", ")).into_pyobject(size.py())?.into_any())
+            Ok(format!("{}Size([{}])", crate::types::library::prefix(), items.join(", "))
+                .into_pyobject(size.py())?
+                .into_any())
         })
     }
 }

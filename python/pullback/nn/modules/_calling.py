@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _R = TypeVar("_R", covariant=True)
 
+    _Args = tuple[Any, ...]
+    _PreHook = Callable[[Any, _Args], Any] | Callable[[Any, _Args, dict[str, Any]], Any]
+    _Hook = Callable[[Any, _Args, Any], Any] | Callable[[Any, _Args, dict[str, Any], Any], Any]
+
     class _Forward(Protocol[_P, _R]):
         """What has a `forward`: a call takes its arguments and gives its results."""
 
@@ -197,7 +201,7 @@ class Called(Structure):
     # Registration
 
     def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: _PreHook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Calls `hook(module, args)` before each forward; what it returns, if anything, replaces the arguments.
 
@@ -216,7 +220,7 @@ class Called(Structure):
         return handle
 
     def register_forward_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: _Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Calls `hook(module, args, output)` after each forward; what it returns, if anything, replaces the output.
 
@@ -245,12 +249,16 @@ class Called(Structure):
             hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_pre_hook(
+        self, hook: Callable[[Any, Any], Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Calls `hook(module, grad_output)` before the module's backward; a tuple that it returns replaces
         `grad_output`."""
         return self._register(self._backward_pre_hooks, hook, prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_full_backward_hook(
+        self, hook: Callable[[Any, Any, Any], Any], prepend: bool = False
+    ) -> RemovableHandle:
         """Calls `hook(module, grad_input, grad_output)` when the gradients of the module's inputs are known.
 
         A tuple that it returns replaces `grad_input`. Arguments given by name are not among the inputs.

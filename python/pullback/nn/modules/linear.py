@@ -49,7 +49,7 @@ class Linear(Module):
     in_features: int
     out_features: int
     weight: Tensor
-    bias: Tensor | None
+    bias: Tensor
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
@@ -112,7 +112,7 @@ class Bilinear(Module):
         self.in2_features = in2_features
         self.out_features = out_features
         self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
-        self.bias: Tensor | None
+        self.bias: Tensor
         if bias:
             self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
         else:

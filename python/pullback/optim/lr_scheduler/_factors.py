@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
@@ -15,10 +15,15 @@ from ._base import LRScheduler, of_groups, rates
 class _WithFunctions(LRScheduler):
     """Has functions of the epoch. Functions are not saved; other callables are, by their attributes."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
         self.optimizer = optimizer
         n = len(optimizer.param_groups)
-        functions = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * n
+        functions: list[Any] = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * n
         if len(functions) != n:
             raise ValueError(f"Expected {n} lr_lambdas, but got {len(functions)}")
         self.lr_lambdas: list[Callable[[int], float]] = functions

@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ... import _core
 from .collate import default_collate, default_convert
@@ -17,6 +17,13 @@ from .worker import END, Failure, Fetcher, Task, get_worker_info, receive, send,
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class Samples(Protocol[T_co]):
+    """What has samples by index: a list, an array, a dict of integers."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> T_co: ...
 
 
 class _Endless(Sampler[None]):
@@ -71,7 +78,7 @@ class DataLoader(Generic[T_co]):
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: "Dataset[T_co] | Samples[T_co]",
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
@@ -91,7 +98,8 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset, self.num_workers, self.timeout, self.generator = dataset, num_workers, timeout, generator
+        given: Any = dataset
+        self.dataset, self.num_workers, self.timeout, self.generator = given, num_workers, timeout, generator
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.pin_memory, self.pin_memory_device, self.in_order = pin_memory, pin_memory_device, in_order
         self.worker_init_fn, self.persistent_workers = worker_init_fn, persistent_workers
@@ -168,7 +176,7 @@ class DataLoader(Generic[T_co]):
         seed = drawn_seed(self.generator)
         if not self.num_workers:
             whole = _whole(self)
-            found = _single(self) if whole is None else whole
+            found: Iterator[Any] = _single(self) if whole is None else whole
         elif self._iterator is not None and self.persistent_workers:
             self._iterator.begin(self)
             found = self._iterator
@@ -178,7 +186,7 @@ class DataLoader(Generic[T_co]):
                 self._iterator = workers
             workers.begin(self)
             found = workers
-        return _counted(self, found) if self._iterable else found
+        return _Pass(self, _counted(self, found) if self._iterable else found)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
@@ -216,6 +224,22 @@ def _sampler(dataset: Any, shuffle: bool, generator: Any, iterable: bool) -> Sam
 
 
 # ---------------------------------------------------------------- in this process
+class _Pass:
+    """One pass over a data set, which knows how many batches it has."""
+
+    def __init__(self, loader: DataLoader[Any], batches: Iterator[Any]) -> None:
+        self.loader, self.batches = loader, batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+
 def _single(loader: DataLoader[Any]) -> Iterator[Any]:
     batched = loader.batch_sampler is not None
     fetcher = Fetcher(loader.dataset, batched, loader.collate_fn, loader.drop_last, loader._iterable)

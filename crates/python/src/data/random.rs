@@ -1,8 +1,14 @@
 //! Generators of random numbers as Python objects.
 
+use crate::tensor::{self, PyTensor};
+use crate::types::class::type_name;
+use crate::types::device::Device;
 use crate::types::errors::PyResult;
+use pullback::DType;
 use pullback::core::params::Parameters;
+use pullback::dense::Array;
 use pullback::dense::random::{self, Generator};
+use pullback::skin::read::{self, Reading};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -25,7 +31,7 @@ impl PyGenerator {
     #[pyo3(signature = (device=None))]
     fn new(device: Option<&Bound<'_, PyAny>>) -> PyResult<PyGenerator> {
         if let Some(d) = device {
-            crate::types::device::Device::from_argument(d, "Generator")?;
+            Device::from_argument(d, "Generator")?;
         }
         Ok(PyGenerator(Arc::new(Generator::new(random::default_generator().initial_seed()))))
     }
@@ -41,14 +47,18 @@ impl PyGenerator {
     fn initial_seed(&self) -> u64 {
         self.0.initial_seed()
     }
-    /// The state as bytes, for `set_state`.
-    fn get_state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.get_state())
+    /// The state as a tensor of bytes, for `set_state`.
+    fn get_state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTensor>> {
+        shown(py, &self.0)
     }
-    fn set_state(slf: PyRef<'_, Self>, state: &Bound<'_, PyAny>) -> PyResult<Py<PyGenerator>> {
-        let bytes = state.cast::<PyBytes>().map_err(|_| PyTypeError::new_err("set_state(): expected bytes"))?;
-        slf.0.set_state(bytes.as_bytes())?;
+    fn set_state(slf: PyRef<'_, Self>, new_state: &Bound<'_, PyAny>) -> PyResult<Py<PyGenerator>> {
+        slf.0.set_state(&state_of(new_state, "set_state")?)?;
         Ok(slf.into())
+    }
+    /// Where the numbers are drawn: on the CPU.
+    #[getter]
+    fn device(&self) -> Device {
+        Device::CPU
     }
     fn clone_state(&self) -> PyGenerator {
         PyGenerator(Arc::new(self.0.clone_state()))
@@ -78,15 +88,41 @@ fn initial_seed() -> u64 {
     random::default_generator().initial_seed()
 }
 
-/// The state of the default generator as bytes.
+/// The state of the default generator as a tensor of bytes.
 #[pyfunction]
-fn get_rng_state(py: Python<'_>) -> Bound<'_, PyBytes> {
+fn get_rng_state(py: Python<'_>) -> PyResult<Bound<'_, PyTensor>> {
+    shown(py, random::default_generator())
+}
+
+/// The same as bytes, which no transform sees.
+#[pyfunction]
+fn _rng_bytes(py: Python<'_>) -> Bound<'_, PyBytes> {
     PyBytes::new(py, &random::default_generator().get_state())
 }
 
 #[pyfunction]
-fn set_rng_state(new_state: &[u8]) -> PyResult<()> {
-    Ok(random::default_generator().set_state(new_state)?)
+fn set_rng_state(new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+    Ok(random::default_generator().set_state(&state_of(new_state, "set_rng_state")?)?)
+}
+
+fn shown<'py>(py: Python<'py>, generator: &Generator) -> PyResult<Bound<'py, PyTensor>> {
+    let state = generator.get_state();
+    tensor::wrap(py, Array::from_slice([state.len()], &state[..])?.into())
+}
+
+/// The bytes of a state, in a tensor or as they are.
+fn state_of(state: &Bound<'_, PyAny>, function: &str) -> PyResult<Vec<u8>> {
+    if let Ok(bytes) = state.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes().to_vec());
+    }
+    let Some(t) = tensor::cell(state).filter(|t| t.value().dtype() == DType::U8) else {
+        let got = type_name(state);
+        return Err(PyTypeError::new_err(short!(
+            "{function}(): argument 'new_state' must be a tensor of dtype uint8, as the state was given, not {got}"
+        ))
+        .into());
+    };
+    Ok(read::array(&t.value(), function, Reading::Elements)?.contiguous()?.bytes()?.to_vec())
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -96,5 +132,6 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(seed, m)?)?;
     m.add_function(wrap_pyfunction!(initial_seed, m)?)?;
     m.add_function(wrap_pyfunction!(get_rng_state, m)?)?;
+    m.setattr("_rng_bytes", wrap_pyfunction!(_rng_bytes, m)?)?;
     Ok(m.add_function(wrap_pyfunction!(set_rng_state, m)?)?)
 }
