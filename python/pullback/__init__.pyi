@@ -37,6 +37,7 @@ from . import random as random
 from . import return_types as return_types
 from . import serialization as serialization
 from . import special as special
+from . import storage as storage
 from . import testing as testing
 from . import types as types
 from . import utils as utils
@@ -756,6 +757,7 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "storage",
     "strided",
     "sub",
     "subtract",

@@ -11,8 +11,8 @@ _own: "Any" = _core
 
 
 def finish(kind: "Any") -> None:
-    """Lets a class made by `namedtuple` take its fields in one sequence, and be shown and pickled as PyTorch's."""
-    by_field = kind.__new__
+    """Lets a class made by `namedtuple` take its fields in one sequence, and be pickled and shown as PyTorch's are."""
+    by_field, in_one_line = kind.__new__, kind.__repr__
 
     def __new__(cls: "Any", *args: "Any", **kwargs: "Any") -> "Any":
         # In pickles a dict of fields beyond those of the tuple follows, and there are none.
@@ -21,8 +21,10 @@ def finish(kind: "Any") -> None:
         return by_field(cls, *args, **kwargs)
 
     def __repr__(self: "Any") -> str:
+        if _own._shown_prefix() != "torch.":
+            return str(in_one_line(self))
         fields = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self))  # noqa: B905
-        return f"{_own._shown_prefix()}return_types.{kind.__name__}(\n{fields})"
+        return f"torch.return_types.{kind.__name__}(\n{fields})"
 
     def __reduce__(self: "Any") -> "Any":
         return type(self), (tuple(self), {})

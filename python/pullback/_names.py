@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 SUBMODULES = (
     *"accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions fft func".split(),
     *"functional functorch jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
-    *"random return_types serialization special testing types utils version xpu".split(),
+    *"random return_types serialization special storage testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
 _HOMES = {

@@ -257,7 +257,6 @@ def test_every_inplace_operator(symbol: str) -> None:
         (lambda x: x.__setitem__(0, 1.0), "__setitem__"),
         (lambda x: pb.zeros(1).__setitem__(0, x[0]), "__setitem__"),
         (len, "__len__"),
-        (iter, "unbind"),
         (bool, "__bool__"),
         (int, "__int__"),
         (float, "__float__"),

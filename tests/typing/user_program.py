@@ -84,9 +84,7 @@ def in_parts(layer: nn.Linear) -> list[float]:
     first, _ = random_split(data, [0.75, 0.25], generator=pb.Generator().manual_seed(0))
     loader = DataLoader(first, batch_size=8)
     nn.init.zeros_(layer.bias)
-    handle = layer.register_forward_hook(lambda module, args, output: output + len(args))
     sums = [layer(x).sum().item() for x, _ in loader]
-    handle.remove()
     falling = LambdaLR(optimizer, lambda epoch: 0.9**epoch)
     return [*sums, *falling.get_last_lr()]
 

@@ -35,7 +35,7 @@ pub fn instance<'py>(py: Python<'py>, of: &NamedType, items: Vec<Bound<'py, PyAn
     let items = PyTuple::new(py, [PyTuple::new(py, items)?])?;
     // SAFETY: a subclass of `tuple`, and arguments as `tuple` takes them; the result is a new object or an error.
     unsafe {
-        let new = (*(&raw mut ffi::PyTuple_Type)).tp_new.expect("tuples are made by it");
+        let new = ffi::PyTuple_Type.tp_new.expect("tuples are made by it");
         Ok(Bound::from_owned_ptr_or_err(py, new(class.as_type_ptr(), items.as_ptr(), null_mut()))?)
     }
 }

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     _P = ParamSpec("_P")
     _R = TypeVar("_R", covariant=True)
 
-    _Args = tuple[Any, ...]
-    _PreHook = Callable[[Any, _Args], Any] | Callable[[Any, _Args, dict[str, Any]], Any]
-    _Hook = Callable[[Any, _Args, Any], Any] | Callable[[Any, _Args, dict[str, Any], Any], Any]
-
     class _Forward(Protocol[_P, _R]):
         """What has a `forward`: a call takes its arguments and gives its results."""
 
@@ -201,7 +197,7 @@ class Called(Structure):
     # Registration
 
     def register_forward_pre_hook(
-        self, hook: _PreHook, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Calls `hook(module, args)` before each forward; what it returns, if anything, replaces the arguments.
 
@@ -220,7 +216,7 @@ class Called(Structure):
         return handle
 
     def register_forward_hook(
-        self, hook: _Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Calls `hook(module, args, output)` after each forward; what it returns, if anything, replaces the output.
 
