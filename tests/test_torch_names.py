@@ -248,3 +248,14 @@ def test_files_of_types() -> None:
     file = io.BytesIO()
     pb.save(pb.FloatTensor, file)
     assert b"FloatTensor" in file.getvalue()
+
+
+def test_stance_of_a_compiler_that_is_not_there():
+    @pb.compiler.set_stance("eager_on_recompile")
+    def f(x: int) -> int:
+        return x + 1
+
+    with pb.compiler.set_stance("force_eager", skip_guard_eval_unsafe=True):
+        assert f(1) == 2
+    with pytest.raises(RuntimeError, match="invalid stance 'none'; give one of default, force_eager"):
+        pb.compiler.set_stance("none")

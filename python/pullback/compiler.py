@@ -8,6 +8,7 @@ from ._absent import absent
 __all__ = [
     *("allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable"),
     *("is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset"),
+    "set_stance",
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -55,6 +56,41 @@ def disable(fn: Any = None, recursive: bool = True, **options: Any) -> Any:
     1
     """
     return (lambda f: f) if fn is None else fn
+
+
+class set_stance:
+    """How compiled functions are to behave, as a call, a context or a decorator. None is compiled, so all behave alike.
+
+    >>> import pullback
+    >>> with pullback.compiler.set_stance("force_eager"):
+    ...     pullback.compile(lambda x: x + 1)(1)
+    2
+
+    Raises RuntimeError for a word that is no stance.
+    """
+
+    def __init__(
+        self, stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
+    ) -> None:
+        known = (
+            "default",
+            "force_eager",
+            "eager_on_recompile",
+            "fail_on_recompile",
+            "eager_then_compile",
+            "aot_eager_then_compile",
+        )
+        if stance not in known:
+            raise RuntimeError(f"set_stance(): invalid stance {stance!r}; give one of {', '.join(known)}")
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def __call__(self, fn: _F) -> _F:
+        return fn
 
 
 def allow_in_graph(fn: _F) -> _F:

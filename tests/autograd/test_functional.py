@@ -166,3 +166,24 @@ def test_strict_mode_passes_what_depends() -> None:
 
 def number3(a: Any, b: Any) -> Any:
     return (a**3 * b**3).sum()
+
+
+def test_helpers_that_programs_import():
+    helpers = pb.autograd.functional
+    x = pb.ones(2, requires_grad=True)
+    assert helpers._as_tuple(x)[0] is x and helpers._as_tuple([1, 2]) == (1, 2)
+    assert helpers._as_tuple((x,), "inputs", "f")[0] is True and helpers._as_tuple(x, "inputs", "f")[0] is False
+    with pytest.raises(TypeError, match="The inputs given to f must be"):
+        helpers._as_tuple((x, "a"), "inputs", "f")
+    with pytest.raises(TypeError, match="The inputs given to f must be"):
+        helpers._as_tuple([x], "inputs", "f")
+    (leaf,) = helpers._grad_preprocess((x,), create_graph=False, need_graph=True)
+    assert leaf.is_leaf and leaf is not x and leaf.requires_grad
+    (view,) = helpers._grad_preprocess((x,), create_graph=True, need_graph=True)
+    assert view is not x and view.requires_grad
+    row = ((x * 2, x * 3),)
+    assert not helpers._grad_postprocess(row, create_graph=False)[0][1].requires_grad
+    assert helpers._grad_postprocess(row, create_graph=True)[0][1].requires_grad
+    assert helpers._tuple_postprocess((x,), False) is x and helpers._tuple_postprocess((x,), True) == (x,)
+    assert helpers._tuple_postprocess(((x,),), (False, False)) is x
+    assert helpers._tuple_postprocess(((x, view),), (False, True)) == (x, view)

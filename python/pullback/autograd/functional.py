@@ -18,7 +18,7 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 Tensors = tuple[Any, ...]
 
 
-def _as_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
+def _checked_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
     """Whether it is a sequence, and its tensors."""
     is_tuple = isinstance(x, (tuple, list))
     tensors = tuple(x) if is_tuple else (x,)
@@ -32,6 +32,36 @@ def _as_tuple(x: Any, function: str, what: str) -> tuple[bool, Tensors]:
                 f"{place} has type {type(t).__name__}"
             )
     return is_tuple, tensors
+
+
+# The names that programs take from PyTorch's module, which has them as private ones: with the arguments that it has.
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:
+    """A tuple of the argument; with the names that an error is to give, also whether it was a tuple, and checked."""
+    if arg_name is None and fn_name is None:
+        return tuple(inp) if isinstance(inp, (tuple, list)) else (inp,)
+    return isinstance(inp, tuple), _checked_tuple(
+        (inp,) if isinstance(inp, list) else inp, f"{fn_name}", f"{arg_name}"
+    )[1]
+
+
+def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
+    """Takes the tuples off that were put around single values: one, or those of outputs and of inputs."""
+    outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
+    if isinstance(to_unpack, tuple) and not inner:
+        res = tuple(row[0] for row in res)
+    return res if outer else res[0]
+
+
+def _grad_preprocess(inputs: Sequence[Any], create_graph: bool, need_graph: bool) -> Tensors:
+    """What to differentiate by: views in the caller's graph, or leaves of their own; other objects as they are."""
+    if create_graph:
+        return tuple(x.view_as(x) if isinstance(x, pb.Tensor) else x for x in inputs)
+    return tuple(x.detach().requires_grad_(need_graph) if isinstance(x, pb.Tensor) else x for x in inputs)
+
+
+def _grad_postprocess(inputs: Sequence[Any], create_graph: bool) -> Any:
+    """Results of a derivative, cut from the graph unless it was asked for."""
+    return _released(tuple(inputs), create_graph)
 
 
 def _converted(x: Any) -> Any:
@@ -65,7 +95,7 @@ def _vector(v: Any, like: Tensors, function: str, of: str) -> Tensors:
                 f"{function}(): The vector v can only be None if {of} a single Tensor with a single element"
             )
         return (pb.ones_like(like[0]),)
-    _, vs = _as_tuple(v, function, "v")
+    _, vs = _checked_tuple(v, function, "v")
     if len(vs) != len(like):
         if len(like) == 1:
             raise RuntimeError(f"{function}(): The given v should contain a single Tensor. It has {len(vs)}")
@@ -172,7 +202,7 @@ def jacobian(
         raise RuntimeError(
             "jacobian(): strict=True and vectorize=True are not supported together; set strict=False or vectorize=False"
         )
-    many_inputs, xs = _as_tuple(inputs, "jacobian", "inputs")
+    many_inputs, xs = _checked_tuple(inputs, "jacobian", "inputs")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if vectorize:
@@ -181,7 +211,7 @@ def jacobian(
             many_outputs = bool(found) and isinstance(found[0], tuple)
             table = found if many_outputs else (found,)
         else:
-            many_outputs, ys = _as_tuple(func(*xs), "jacobian", "outputs of the user-provided function")
+            many_outputs, ys = _checked_tuple(func(*xs), "jacobian", "outputs of the user-provided function")
             if strict:
                 _check_outputs(ys, "jacobian")
             table = tuple(_rows(i, y, xs, create_graph, strict) for i, y in enumerate(ys))
@@ -233,7 +263,7 @@ def hessian(
             [1., 0.]])
     """
     _check_strategy(outer_jacobian_strategy, "hessian")
-    many_inputs, xs = _as_tuple(inputs, "hessian", "inputs")
+    many_inputs, xs = _checked_tuple(inputs, "hessian", "inputs")
 
     def gradient(*args: Any) -> Tensors:
         value = _number(func(*args), "hessian")
@@ -252,7 +282,7 @@ def hessian(
 
 
 def _number(value: Any, function: str) -> Any:
-    _as_tuple(value, function, "outputs of the user-provided function")
+    _checked_tuple(value, function, "outputs of the user-provided function")
     if not isinstance(value, pb.Tensor):
         raise RuntimeError(
             f"{function}(): The function given to {function} should return a single Tensor, got {type(value).__name__}"
@@ -279,10 +309,10 @@ def vjp(
     >>> pullback.autograd.functional.vjp(lambda x: x * x, pullback.tensor([1.0, 2.0]), pullback.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
     """
-    many_inputs, xs = _as_tuple(inputs, "vjp", "inputs")
+    many_inputs, xs = _checked_tuple(inputs, "vjp", "inputs")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
-        many_outputs, ys = _as_tuple(func(*xs), "vjp", "outputs of the user-provided function")
+        many_outputs, ys = _checked_tuple(func(*xs), "vjp", "outputs of the user-provided function")
         vs = _vector(v, ys, "vjp", "the user-provided function returns")
         if strict:
             _check_outputs(ys, "vjp")
@@ -310,7 +340,7 @@ def _pushed(func: Callable[..., Any], xs: Tensors, vs: Tensors) -> tuple[bool, T
     """The outputs and their tangents. By dual numbers, so that `func` may ask for gradients of its own."""
     with forward_ad.dual_level():
         outputs = func(*(forward_ad.make_dual(x, v) for x, v in zip(xs, vs, strict=True)))
-        many_outputs, ys = _as_tuple(outputs, "jvp", "outputs of the user-provided function")
+        many_outputs, ys = _checked_tuple(outputs, "jvp", "outputs of the user-provided function")
         pairs = [forward_ad.unpack_dual(y) for y in ys]
     tangents = [pb.zeros_like(y) if t is None else t for y, t in pairs]
     return many_outputs, tuple(y for y, _ in pairs), tuple(tangents)
@@ -327,12 +357,12 @@ def jvp(
     >>> pullback.autograd.functional.jvp(lambda x: x * x, pullback.tensor([1.0, 2.0]), pullback.tensor([1.0, 0.0]))
     (tensor([1., 4.]), tensor([2., 0.]))
     """
-    _, xs = _as_tuple(inputs, "jvp", "inputs")
+    _, xs = _checked_tuple(inputs, "jvp", "inputs")
     vs = _vector(v, xs, "jvp", "the input to the user-provided function is")
     with pb.enable_grad():
         xs = _tracked(xs, create_graph)
         if strict:
-            _check_dependence(_as_tuple(func(*xs), "jvp", "outputs of the user-provided function")[1], xs, "jvp")
+            _check_dependence(_checked_tuple(func(*xs), "jvp", "outputs of the user-provided function")[1], xs, "jvp")
         many_outputs, ys, products = _pushed(func, xs, vs)
         if strict and create_graph:
             _check_graph(products, "jvp", "jacobian")
@@ -361,7 +391,7 @@ def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     """Forward over reverse. The Hessian is symmetric, so the product is the same from either side."""
-    many_inputs, xs = _as_tuple(inputs, name, "inputs")
+    many_inputs, xs = _checked_tuple(inputs, name, "inputs")
     vs = _vector(v, xs, name, "the input to the user-provided function is")
 
     def of_function(*args: Any) -> Any:

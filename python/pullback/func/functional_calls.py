@@ -29,7 +29,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Calls a module with these tensors in the place of its parameters and buffers.
+    """Calls a module with these tensors in the place of its parameters and buffers; returns what `forward` returns.
 
     Args:
         module: the module; it has its own tensors again when the call ends.
