@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import torch
+import torch.nn.utils.prune
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from support import saved
@@ -30,6 +31,7 @@ def main() -> None:
     torch.save(module, saved.FOLDER / "module.pt")
     torch.save(module.state_dict(), saved.FOLDER / "module-state.pt")
     torch.save(dict(module.named_parameters()), saved.FOLDER / "parameters.pt")
+    torch.save(saved.modules(torch), saved.FOLDER / "modules.pt")
     sizes = [path.stat().st_size for path in sorted(saved.FOLDER.glob("*.pt"))]
     print(f"{len(sizes)} files, {sum(sizes)} bytes")
 

@@ -141,12 +141,18 @@ def dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Dropout of whole channels of (N, C, *)."""
-    return F.dropout2d(input, p, train)
+    return _feature_dropout(input, p, train, False)
 
 
 def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     """`feature_dropout` in place."""
-    return F.dropout2d(input, p, train, True)
+    return _feature_dropout(input, p, train, True)
+
+
+def _feature_dropout(input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
+    from .nn._composites.norms import dropped_channels
+
+    return dropped_channels(input, p, train, inplace, input.dim() - 2)
 
 
 def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:

@@ -87,3 +87,36 @@ def described(x: Any) -> Any:
     if type(x).__module__ in ("builtins", "collections"):
         return repr(x)
     return type(x).__name__, str(x).rpartition(".")[2]
+
+
+def modules(m: Any) -> Any:
+    """Modules whose classes, hooks and functions lie at many places, and what they make of a formula's numbers."""
+    nn = m.nn
+    utils = nn.utils
+    made = {
+        "pool": (nn.FractionalMaxPool2d(2, 3, _random_samples=m.full((1, 1, 2), 0.3)), (1, 1, 7, 7)),
+        "encoder": (nn.TransformerEncoderLayer(2, 1, 3, activation=nn.functional.gelu), (2, 1, 2)),
+        "spectral": (utils.spectral_norm(nn.Linear(2, 3)), (1, 2)),
+        "lengths": (utils.weight_norm(nn.Linear(2, 3)), (1, 2)),
+        "pruned": (utils.prune.ln_structured(nn.Linear(2, 3), "weight", 1, 2, 0), (1, 2)),
+        "recurrent": (nn.GRU(2, 3), (2, 1, 2)),
+    }
+    out: dict[str, Any] = {"loss": nn.LinearCrossEntropyLoss(2, 3), "functions": functions(m)}
+    for name, (module, shape) in made.items():
+        module.eval()
+        with m.no_grad():
+            for k, p in enumerate(module.parameters()):
+                p.copy_((m.arange(float(p.numel())).reshape(p.shape) + k).sin())
+            result = module(numbers(m, *shape))
+        out[name] = (module, list(shape), result[0] if isinstance(result, tuple) else result)
+    return out
+
+
+def numbers(m: Any, *shape: int) -> Any:
+    return (m.arange(float(math.prod(shape))) * 1.7).cos().reshape(shape)
+
+
+def functions(m: Any) -> Any:
+    """Of one argument; the last takes logarithms of sigmoids."""
+    f = m.nn.functional
+    return [m.tanh, m.Tensor.exp, f.relu, f.gelu, f.softplus, m.special.expit, m.linalg.norm, f.logsigmoid]

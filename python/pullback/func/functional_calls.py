@@ -52,8 +52,8 @@ def functional_call(
     {'weight': tensor([[1., 1.]])}
 
     Raises:
-        TypeError: if the module is none, the dicts are none, or a value is no tensor.
-        ValueError: for a name in several dicts, or tied names with different tensors.
+        TypeError: if the module is none, or a value is no tensor.
+        ValueError: if the dicts are none, for a name in several dicts, or tied names with different tensors.
         RuntimeError: for a tensor of another shape, and with `strict` for names that are missing or not known.
     """
     from ..nn.modules.module import Module
@@ -84,11 +84,17 @@ def _one_dict(dicts: Any) -> Any:
         return dicts
     if hasattr(dicts, "keys"):
         return dict(dicts)
-    if not isinstance(dicts, (list, tuple)) or not all(isinstance(d, dict) for d in dicts):
-        raise TypeError(
-            "functional_call(): Expected all elements of parameter_and_buffer_dicts to be dictionaries, got "
+    if not isinstance(dicts, (list, tuple)):
+        raise ValueError(
+            "functional_call(): Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got "
             f"{type(dicts).__name__}"
         )
+    for d in dicts:
+        if not isinstance(d, dict):
+            raise ValueError(
+                "functional_call(): Expected all elements of parameter_and_buffer_dicts to be dictionaries, but one is "
+                f"{type(d).__name__}"
+            )
     merged: dict[str, Any] = {}
     repeated: list[str] = []
     for d in dicts:
@@ -120,17 +126,17 @@ def _places(module: Any, given: Any, tie_weights: bool, strict: bool) -> dict[st
         if place is not None:
             own: Any = place[0][place[1]]
         else:
-            place, own = _find(module, name, tensor)
+            place, own = _find(module, name, tensor, strict)
         if own is None:
             unknown.append(name)
         elif tensor is not None and own.shape != tensor.shape:
             _refuse_shape(name, own, tensor)
         places[name] = [place]
-    if strict or unknown:
-        missing = _missing(known, places, tie_weights) if strict else []
-        _tell_of(unknown, missing, known, strict)
     if tie_weights:
         _tie(known, given, places)
+    if strict or unknown:
+        missing = _missing(known, given, tie_weights) if strict else []
+        _tell_of(unknown, missing, known, strict)
     return places
 
 
@@ -150,10 +156,15 @@ def _collect(module: Any, prefix: str, known: dict[str, Place], above: list[Any]
     above.pop()
 
 
-def _find(module: Any, name: str, tensor: Any) -> tuple[Place, Tensor | None]:
+def _find(module: Any, name: str, tensor: Any, strict: bool) -> tuple[Place, Tensor | None]:
     """Where a name leads that is no parameter or buffer: an attribute that is a tensor, or a new one."""
     path, _, leaf = name.rpartition(".")
-    found = module.get_submodule(path)
+    try:
+        found = module.get_submodule(path)
+    except AttributeError:
+        if strict:  # which tells of all names
+            return ({}, leaf), None
+        raise
     own = found.__dict__
     if own.get(leaf) is not None:
         if not isinstance(own[leaf], Tensor):
@@ -171,10 +182,10 @@ def _refuse_shape(name: str, own: Tensor, tensor: Tensor) -> None:
     )
 
 
-def _missing(known: dict[str, Place], places: Any, tie_weights: bool) -> list[str]:
+def _missing(known: dict[str, Place], given: Any, tie_weights: bool) -> list[str]:
     """Names that are not given, nor tied to one that is."""
-    given = {id(known[name][0][known[name][1]]) for name in places if name in known} if tie_weights else set()
-    return [name for name, (r, leaf) in known.items() if name not in places and id(r[leaf]) not in given]
+    tied = {id(known[name][0][known[name][1]]) for name in given if name in known} if tie_weights else set()
+    return [name for name, (r, leaf) in known.items() if name not in given and id(r[leaf]) not in tied]
 
 
 def _tell_of(unknown: list[str], missing: list[str], known: Iterable[str], strict: bool) -> None:

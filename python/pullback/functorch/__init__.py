@@ -74,12 +74,13 @@ class FunctionalModule(FunctionalModuleWithBuffers):
 
 
 def _stateless(model: Module, disable: bool) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """A copy of the module on device `meta`, and the tensors of the module."""
+    """A copy of the module on device `meta`, and copies of its tensors."""
     from copy import deepcopy
 
-    params: dict[str, Any] = dict(model.named_parameters())
-    buffers: dict[str, Any] = dict(model.named_buffers())
-    copy = deepcopy(model).to("meta")
+    full = deepcopy(model)
+    params: dict[str, Any] = dict(full.named_parameters())
+    buffers: dict[str, Any] = dict(full.named_buffers())
+    copy = deepcopy(full).to("meta")
     if disable:
         params = {name: p.detach() for name, p in params.items()}
     return copy, params, buffers
@@ -96,10 +97,11 @@ def make_functional(
     >>> [tuple(g.shape) for g in grad(lambda p, x: f(p, x).sum())(params, pullback.ones(3, 2))]
     [(1, 2), (1,)]
 
-    Raises ValueError if the module has buffers: `make_functional_with_buffers` is for those.
+    The parameters are copies. Raises RuntimeError if the module has buffers: `make_functional_with_buffers` is for
+    those.
     """
     if list(model.buffers()):
-        raise ValueError(
+        raise RuntimeError(
             "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
         )
     copy, params, _ = _stateless(model, disable_autograd_tracking)
@@ -126,7 +128,7 @@ def combine_state_for_ensemble(
     models: Sequence[Module],
 ) -> tuple[Callable[..., Any], tuple[Any, ...], tuple[Any, ...]]:
     """Modules of one class as one function `f(params, buffers, *args)`, and their tensors stacked along a first
-    dimension.
+    dimension, without gradients.
 
     >>> import pullback
     >>> from pullback.functorch import combine_state_for_ensemble, vmap
@@ -144,6 +146,6 @@ def combine_state_for_ensemble(
     copy, _, _ = _stateless(models[0], False)
     return (
         FunctionalModuleWithBuffers(copy, tuple(params), tuple(buffers)),
-        tuple(params.values()),
+        tuple(p.detach() for p in params.values()),
         tuple(buffers.values()),
     )

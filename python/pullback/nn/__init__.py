@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from .modules.dropout import *  # noqa: F403
     from .modules.flatten import *  # noqa: F403
     from .modules.fold import *  # noqa: F403
-    from .modules.fractional import *  # noqa: F403
     from .modules.instancenorm import *  # noqa: F403
     from .modules.linear import *  # noqa: F403
-    from .modules.linear_cross_entropy import *  # noqa: F403
+    from .modules.linear_cross_entropy_options import *  # noqa: F403
     from .modules.loss import *  # noqa: F403
     from .modules.module import Module as Module
     from .modules.normalization import *  # noqa: F403

@@ -21,14 +21,14 @@ _FILES = {
     "modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "modules.flatten": "Flatten Unflatten",
     "modules.fold": "Fold Unfold",
-    "modules.fractional": "FractionalMaxPool2d FractionalMaxPool3d",
     "modules.instancenorm": "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d "
     "LazyInstanceNorm3d",
     "modules.linear": "Bilinear Identity LazyLinear Linear",
-    "modules.linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
+    "modules.linear_cross_entropy_options": "LinearCrossEntropyOptions",
     "modules.loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss "
     "HingeEmbeddingLoss "
-    "HuberLoss KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss "
+    "HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss "
+    "MultiLabelMarginLoss MultiLabelSoftMarginLoss "
     "MultiMarginLoss "
     "NLLLoss NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss",
     "modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
@@ -38,7 +38,8 @@ _FILES = {
     "ZeroPad3d",
     "modules.pixelshuffle": "PixelShuffle PixelUnshuffle",
     "modules.pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d "
-    "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d "
+    "AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d "
+    "FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d "
     "MaxUnpool1d "
     "MaxUnpool2d MaxUnpool3d",
     "modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",

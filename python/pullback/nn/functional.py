@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from ._composites.pools import adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices
     from ._composites.pools import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
     from ._composites.pools import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
+    from ._composites.pools import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
+    from ._composites.pools import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
     from ._composites.projected import linear_cross_entropy as linear_cross_entropy
     from ._composites.resizing import upsample as upsample
     from ._composites.resizing import upsample_bilinear as upsample_bilinear
@@ -82,7 +84,8 @@ _FILES = {
     "multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss smooth_l1_loss soft_margin_loss "
     "triplet_margin_loss triplet_margin_with_distance_loss",
     "norms": "alpha_dropout dropout1d dropout2d dropout3d feature_alpha_dropout instance_norm",
-    "pools": "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices",
+    "pools": "adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d_with_indices "
+    "fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices",
     "projected": "linear_cross_entropy",
     "resizing": "upsample upsample_bilinear upsample_nearest",
     "shapes": "bilinear channel_shuffle conv_tbc cosine_similarity local_response_norm lp_pool1d lp_pool2d lp_pool3d "

@@ -77,8 +77,8 @@ class RAdam(Ruled):
     ) -> None:
         options = {
             **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize},
-            **{"decoupled_weight_decay": decoupled_weight_decay, "foreach": foreach},
-            **{"capturable": capturable, "differentiable": differentiable},
+            **{"foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay},
+            **{"differentiable": differentiable},
         }
         super().__init__(params, options)
 

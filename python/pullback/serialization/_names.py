@@ -309,6 +309,36 @@ def find(module: str, name: str) -> Any:
     )
 
 
+# Homes of PyTorch's compiled functions and classes, the module that has what is in them, and what names begin with.
+_COMPILED = {
+    "torch._C._nn": ("torch.nn.functional", ""),
+    "torch._C._special": ("torch.special", "special_"),
+    "torch._C._linalg": ("torch.linalg", "linalg_"),
+    "torch._C._fft": ("torch.fft", "fft_"),
+}
+_RENAMED = {
+    ("torch.nn.functional", "log_sigmoid"): ("torch.nn.functional", "logsigmoid"),
+    ("torch._C", "TensorBase"): ("torch", "Tensor"),
+}
+
+
+def _public(module: str, name: str) -> tuple[str, str]:
+    """The public name of what is compiled in PyTorch."""
+    if module in _COMPILED:
+        module, prefix = _COMPILED[module]
+        name = name.removeprefix(prefix)
+    return _RENAMED.get((module, name), (module, name))
+
+
+class _VariableFunctions:
+    """What `torch.tanh` and its like are attributes of in files."""
+
+    def __getattr__(self, name: str) -> Any:
+        import pullback
+
+        return getattr(pullback, name)
+
+
 def ours(module: str, name: str) -> Any:
     """What a name of PyTorch stands for where everything is allowed; None if it is not PyTorch's."""
     path = f"{module}.{name}"
@@ -316,6 +346,9 @@ def ours(module: str, name: str) -> Any:
         return KNOWN[path]
     if module != "torch" and not module.startswith("torch."):
         return None
+    if path == "torch._C._VariableFunctionsClass":
+        return _VariableFunctions()
+    module, name = _public(module, name)
     known: Any = sys.modules.get(f"pullback{module[5:]}")
     try:
         found = known if known is not None else import_module(f"pullback{module[5:]}")

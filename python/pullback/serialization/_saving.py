@@ -195,11 +195,14 @@ def _public(path: str, name: str, obj: Any) -> str:
     if private is None:
         return path
     above = ".".join(parts[:private])
+    found = []
     for module in sorted(sys.modules, key=len, reverse=True):
         inside = module == above or module.startswith(above + ".")
         if inside and "._" not in module and vars(sys.modules[module]).get(name) is obj:
-            return module
-    return path
+            found.append(module)
+    # Others may have imported it for their own use.
+    shown = [module for module in found if name in getattr(sys.modules[module], "__all__", ())]
+    return next(iter(shown or found), path)
 
 
 # What says that an object has been written.

@@ -173,6 +173,18 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+def _some_negative(t: Tensor) -> bool:
+    """Whether an element is negative, as far as that can be known."""
+    if t.is_meta:
+        return False
+    negative = (t.detach() < 0).any()
+    try:
+        return bool(negative)
+    except RuntimeError:
+        # Members of a batch have elements of their own.
+        return False
+
+
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -191,7 +203,7 @@ def gaussian_nll_loss(
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
-    if not var.is_meta and bool((var.detach() < 0).any()):
+    if _some_negative(var):
         raise ValueError("var has negative entry/entries")
     # The floor moves no gradient: the variance has that of where it is above it.
     var = var + (var.detach().clamp(min=eps) - var.detach())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 from ... import Tensor, bfloat16, empty_like, float16, float32
 from .. import functional as F
@@ -59,7 +60,7 @@ def _check_p(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _channels(input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
+def dropped_channels(input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
     """Dropout of whole channels: the last `dims` dimensions go together."""
     _check_p(p)
     if not training or p == 0.0 or input.numel() == 0:
@@ -67,6 +68,14 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, dims: int)
     first = (..., *(slice(1),) * dims)
     mask = F.dropout(empty_like(input[first]).fill_(1.0), p, True)
     return input.mul_(mask) if inplace else input * mask
+
+
+def _warn_of_dims(op: str, input: Tensor, wanted: str) -> None:
+    warnings.warn(
+        f"{op}: Received a {input.dim()}D input, and drops whole channels of {wanted}; for single elements there is "
+        "dropout",
+        stacklevel=4,
+    )
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -81,7 +90,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
             "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _channels(input, p, training, inplace, 1)
+    return dropped_channels(input, p, training, inplace, 1)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -89,7 +98,16 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Three dimensions are (N, C, L). Raises ValueError for a probability outside of [0, 1].
     """
-    return _channels(input, p, training, inplace, input.dim() - 2)
+    _check_p(p)
+    if input.dim() not in (3, 4):
+        _warn_of_dims("dropout2d", input, "a batch of (N, C, H, W), or (N, C, L)")
+    elif input.dim() == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input, which counts as a batch (N, C, L) whose channels are dropped. If it is "
+            "(C, H, W), give it a batch with unsqueeze(0); for (N, C, L) there is dropout1d",
+            stacklevel=3,
+        )
+    return dropped_channels(input, p, training, inplace, input.dim() - 2)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -97,7 +115,10 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Raises ValueError for a probability outside of [0, 1].
     """
-    return _channels(input, p, training, inplace, 3 if input.dim() == 4 else input.dim() - 2)
+    _check_p(p)
+    if input.dim() not in (4, 5):
+        _warn_of_dims("dropout3d", input, "(N, C, D, H, W) or (C, D, H, W)")
+    return dropped_channels(input, p, training, inplace, 3 if input.dim() == 4 else input.dim() - 2)
 
 
 def _alpha(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:

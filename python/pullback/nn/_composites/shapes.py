@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ... import Tensor, einsum, linalg
+from ... import Tensor, broadcast_tensors, einsum, linalg
 from .. import functional as F
 from ._formats import arranged
 
@@ -146,8 +146,16 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     """
     if not x1.is_floating_point() or not x2.is_floating_point():
         x1, x2 = (t if t.is_floating_point() else t.float() for t in (x1, x2))
-    one, two = (linalg.vector_norm(t, dim=dim, keepdim=True).clamp(min=eps) for t in (x1, x2))
+    # `dim` is one of both together.
+    x1, x2 = broadcast_tensors(x1, x2)
+    one, two = (_at_least(linalg.vector_norm(t, dim=dim, keepdim=True), eps) for t in (x1, x2))
     return ((x1 / one) * (x2 / two)).sum(dim)
+
+
+def _at_least(length: Tensor, eps: float) -> Tensor:
+    """A length with a floor that moves no gradient: it has that of where it is above it."""
+    value = length.detach()
+    return length + (value.clamp(min=eps) - value)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from .dropout import *  # noqa: F403
     from .flatten import *  # noqa: F403
     from .fold import *  # noqa: F403
-    from .fractional import *  # noqa: F403
     from .instancenorm import *  # noqa: F403
     from .linear import *  # noqa: F403
-    from .linear_cross_entropy import *  # noqa: F403
+    from .linear_cross_entropy_options import *  # noqa: F403
     from .loss import *  # noqa: F403
     from .module import Module as Module
     from .normalization import *  # noqa: F403

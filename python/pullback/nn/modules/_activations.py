@@ -56,18 +56,6 @@ class ReLU(_InPlace):
         return F.relu(input, self.inplace)
 
 
-class ReLU6(_InPlace):
-    """min(max(0, x), 6).
-
-    >>> import pullback
-    >>> pullback.nn.ReLU6()(pullback.tensor([-1.0, 8.0]))
-    tensor([0., 6.])
-    """
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.relu6(input, self.inplace)
-
-
 class Sigmoid(Module):
     """1 / (1 + exp(-x)).
 
@@ -241,6 +229,24 @@ class Hardtanh(Module):
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}" + (", inplace=True" if self.inplace else "")
+
+
+class ReLU6(Hardtanh):
+    """min(max(0, x), 6).
+
+    >>> import pullback
+    >>> pullback.nn.ReLU6()(pullback.tensor([-1.0, 8.0]))
+    tensor([0., 6.])
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu6(input, self.inplace)
+
+    def extra_repr(self) -> str:
+        return "inplace=True" if self.inplace else ""
 
 
 class Hardsigmoid(Module):

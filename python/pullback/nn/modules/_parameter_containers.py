@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from operator import index
 
 from ... import Tensor
@@ -130,7 +131,7 @@ class ParameterDict(Module):
     def __getitem__(self, key: str) -> Any:
         name = self._key_to_attr(key)
         if name not in self._keys:
-            raise KeyError(key)
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}', nor a key of this name")
         return getattr(self, name)
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -204,11 +205,15 @@ class ParameterDict(Module):
     def update(self, parameters: Any) -> None:
         """Sets values from a mapping or from pairs of keys and values.
 
+        Those of a mapping come in the order of their keys, unless it is an OrderedDict or a ParameterDict.
+
         Raises TypeError for what is neither, and ValueError for items that are no pairs.
         """
         from .container import pairs
 
         found = pairs(parameters, "ParametersDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            found = sorted(found)
         for key, value in found:
             self[key] = value
 

@@ -59,6 +59,26 @@ class _WithModule:
         self.module = ref(module)
 
 
+class _WrappedHook:
+    """A hook with or without its module as PyTorch's files have it."""
+
+    hook: Callable[..., Any]
+    with_module: bool = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.hook = state["hook"]
+        self.with_module = state["with_module"]
+        if self.with_module:
+            self.module = ref(state["module"])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {"hook": self.hook, "with_module": self.with_module}
+        return {**state, "module": self.module()} if self.with_module else state
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(self.module(), *args) if self.with_module else self.hook(*args)
+
+
 class _PostHook:
     """A hook on state dicts that changes them in place, and returns nothing."""
 

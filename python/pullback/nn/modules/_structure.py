@@ -280,7 +280,7 @@ class Structure:
             memo.add(self)
         own: Any = self
         yield prefix, own
-        for name, module in self.__dict__["_modules"].items():
+        for name, module in self._modules.items():
             if module is not None:
                 path = f"{prefix}.{name}" if prefix else name
                 yield from module.named_modules(memo, path, remove_duplicate)
@@ -293,7 +293,7 @@ class Structure:
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """The submodules of this module, not theirs, with their names."""
         memo = set()
-        for name, module in self.__dict__["_modules"].items():
+        for name, module in self._modules.items():
             if module is not None and module not in memo:
                 memo.add(module)
                 yield name, module
@@ -350,7 +350,7 @@ class Structure:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extras = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(module))}" for name, module in self.__dict__["_modules"].items()]
+        children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
         if not children and len(extras) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(extras + children) + "\n)"

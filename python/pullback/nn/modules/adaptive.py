@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         output: Tensor
         loss: Tensor
 else:
-    _ASMoutput = namedtuple("ASMoutput", ("output", "loss"))
+    _ASMoutput = namedtuple("_ASMoutput", ("output", "loss"))
 
 __all__ = ["AdaptiveLogSoftmaxWithLoss"]
 

@@ -191,10 +191,10 @@ class ModuleList(_Row):
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList(chain(self, other))
 
-    def pop(self, i: int | slice) -> Any:
+    def pop(self, key: int | slice) -> Any:
         """Takes a module out and gives it."""
-        out = self[i]
-        del self[i]
+        out = self[key]
+        del self[key]
         return out
 
     def __repr__(self) -> str:

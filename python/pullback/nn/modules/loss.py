@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import Tensor
 from .. import functional as F
+from ._linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from ._losses import BCELoss as BCELoss
 from ._losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from ._losses import CrossEntropyLoss as CrossEntropyLoss
@@ -34,6 +35,7 @@ __all__ = [
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "MarginRankingLoss",
     "MultiLabelMarginLoss",

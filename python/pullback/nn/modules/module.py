@@ -36,6 +36,7 @@ from ._global_hooks import GLOBAL
 from ._registry import Registry
 from ._state import Stateful
 from ._state import _IncompatibleKeys as _IncompatibleKeys
+from ._state import _WrappedHook as _WrappedHook
 from ._structure import typename
 
 TYPE_CHECKING = False
@@ -223,11 +224,12 @@ class Module(Stateful):
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`.
 
-        A dtype casts floating point and complex tensors alone.
+        A dtype casts floating point and complex tensors alone; `memory_format` is that of tensors of four and five
+        dimensions.
 
         Raises TypeError for a dtype that is neither floating point nor complex.
         """
-        device, dtype = _target(args, kwargs)
+        device, dtype, memory_format = _target(args, kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -241,8 +243,11 @@ class Module(Stateful):
 
         def convert(t: Tensor) -> Tensor:
             casts = dtype is not None and (t.is_floating_point() or t.is_complex())
+            place = device if device is not None else t.device
             try:
-                return t.to(device if device is not None else t.device, dtype if casts else None)
+                if memory_format is not None and t.dim() in (4, 5):
+                    return t.to(place, dtype if casts else None, memory_format=memory_format)
+                return t.to(place, dtype if casts else None)
             except NotImplementedError as error:
                 if t.is_meta:
                     raise NotImplementedError(
@@ -349,12 +354,14 @@ def _keeps_object(param: Any, made: Tensor) -> bool:
     return bool(param.is_meta == made.is_meta)
 
 
-def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, DType | None]:
-    """The device and the dtype that arguments of `to` name: (device, dtype), (dtype) or (tensor), then flags."""
+def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, DType | None, Any]:
+    """The device, dtype and memory format that arguments of `to` name: (device, dtype), (dtype) or (tensor), then
+    flags."""
     given = dict(kwargs)
     if given.pop("copy", False):
         raise RuntimeError(".to() does not accept copy argument")
-    given.pop("memory_format", None), given.pop("non_blocking", None)
+    memory_format = given.pop("memory_format", None)
+    given.pop("non_blocking", None)
     if args and isinstance(args[0], (Tensor, DType)):
         places: tuple[str, ...] = ("tensor" if isinstance(args[0], Tensor) else "dtype", "non_blocking")
     else:
@@ -371,4 +378,4 @@ def _target(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, DType |
         raise TypeError(f"to(): argument 'device' must be a device, got {typename(device)}")
     if dtype is not None and not isinstance(dtype, DType):
         raise TypeError(f"to(): argument 'dtype' must be a dtype, got {typename(dtype)}")
-    return (device, dtype) if like is None else (like.device, like.dtype)
+    return (device, dtype, memory_format) if like is None else (like.device, like.dtype, memory_format)

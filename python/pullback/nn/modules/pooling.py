@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ... import Tensor
 from .. import functional as F
+from ._fractional import FractionalMaxPool2d as FractionalMaxPool2d
+from ._fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from .module import Module
 from .utils import _ntuple
 
@@ -16,6 +18,7 @@ __all__ = [
     *("AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d"),
     *("AdaptiveMaxPool1d", "AdaptiveMaxPool2d", "AdaptiveMaxPool3d"),
     *("AvgPool1d", "AvgPool2d", "AvgPool3d"),
+    *("FractionalMaxPool2d", "FractionalMaxPool3d"),
     *("LPPool1d", "LPPool2d", "LPPool3d"),
     *("MaxPool1d", "MaxPool2d", "MaxPool3d"),
     *("MaxUnpool1d", "MaxUnpool2d", "MaxUnpool3d"),

@@ -216,6 +216,10 @@ class RNNBase(Module):
         ]
         return ", ".join(part for part in parts if part)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch, which may load it, keeps this list.
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         state.pop("_flat_weights", None)
         super().__setstate__(state)

@@ -7,7 +7,7 @@ import copy
 from ... import Tensor, full, triu
 from .. import functional as F
 from .. import init
-from .activation import MultiheadAttention
+from .activation import GELU, MultiheadAttention, ReLU
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
@@ -26,6 +26,12 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
 ]
+
+
+def _kind_of_activation(activation: Any) -> int:
+    if activation is F.relu or isinstance(activation, ReLU):
+        return 1
+    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
 
 
 def _get_activation_fn(activation: str | Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -99,6 +105,8 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _get_activation_fn(activation)
+        # Which programs that copy this class look at: 0 for another function.
+        self.activation_relu_or_gelu = _kind_of_activation(self.activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

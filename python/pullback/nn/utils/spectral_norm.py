@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor, dot, mv, no_grad, randn
+from ... import Tensor, dot, linalg, mv, no_grad, randn
 from .. import functional as F
 from ..parameter import Parameter, is_lazy
 
@@ -88,20 +88,47 @@ class SpectralNorm:
         module.register_buffer(name + "_u", u)
         module.register_buffer(name + "_v", v)
         module.register_forward_pre_hook(made)
-        module._register_state_dict_hook(_SaveVersion(name))
+        module._register_state_dict_hook(SpectralNormStateDictHook(made))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(made))
         return made
 
 
-class _SaveVersion:
-    def __init__(self, name: str) -> None:
-        self.name = name
+class SpectralNormStateDictHook:
+    """Notes in a state dict which version of the norm it is of."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
 
     def __call__(self, module: Any, state_dict: Any, prefix: str, local_metadata: Any) -> None:
         versions = local_metadata.setdefault("spectral_norm", {})
-        key = self.name + ".version"
+        key = self.fn.name + ".version"
         if key in versions:
             raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
         versions[key] = SpectralNorm._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Finds the buffer v for state dicts of version 0, which had the computed weight in its place."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str], *rest: Any
+    ) -> None:
+        version = local_metadata.get("spectral_norm", {}).get(self.fn.name + ".version")
+        key = prefix + self.fn.name
+        if (version is not None and version >= 1) or key + "_v" in state_dict or key not in state_dict:
+            return
+        for end in ("_orig", "_u"):
+            if key + end not in state_dict:
+                return
+        with no_grad():
+            computed, weight, u = state_dict.pop(key), state_dict[key + "_orig"], state_dict[key + "_u"]
+            matrix = self.fn.reshape_weight_to_matrix(weight)
+            v = mv(linalg.pinv(matrix), u)
+            # The length by which the weight was divided.
+            state_dict[key + "_v"] = v * ((weight / computed).mean() / dot(u, mv(matrix, v)))
 
 
 def spectral_norm(
@@ -132,8 +159,12 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
             break
     else:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for number, hook in module._state_dict_hooks.items():
-        if isinstance(hook, _SaveVersion) and hook.name == name:
-            del module._state_dict_hooks[number]
-            break
+    for hooks, kind in (
+        (module._state_dict_hooks, SpectralNormStateDictHook),
+        (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),
+    ):
+        for number, hook in list(hooks.items()):
+            inner = getattr(hook, "hook", hook)
+            if isinstance(inner, kind) and inner.fn.name == name:
+                del hooks[number]
     return module

@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from ... import Tensor
 from .. import functional as F
 from .linear import Linear
+from .linear_cross_entropy_options import LinearCrossEntropyOptions
 from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
-
-
-@dataclass(frozen=True)
-class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` goes through the batch in pieces.
-
-    `batch_chunk_size` is how many instances a piece has, by default so many that their logits take about the memory of
-    the argument. The others are accepted: pieces are added up in the dtype of the argument, and a second backward
-    works.
-
-    >>> import pullback
-    >>> pullback.nn.LinearCrossEntropyOptions(batch_chunk_size=16).batch_chunk_size
-    16
-
-    Raises ValueError for a size that is not positive, or a policy that there is not.
-    """
-
-    allow_retain_graph: bool = False
-    batch_chunk_size: int | None = None
-    chunking_method: str | None = "auto"
-    acc_policy: str = "auto"
-    acc_dtype: Any = None
-
-    def __post_init__(self) -> None:
-        if self.batch_chunk_size is not None and self.batch_chunk_size <= 0:
-            raise ValueError(f"batch_chunk_size must be positive, got {self.batch_chunk_size}")
-        if self.acc_policy not in ("accurate", "balanced", "compact", "auto"):
-            raise ValueError(f"acc_policy must be 'accurate', 'balanced', 'compact' or 'auto', got {self.acc_policy!r}")
+__all__ = ["LinearCrossEntropyLoss"]
 
 
 class LinearCrossEntropyLoss(Module):
@@ -76,7 +48,6 @@ class LinearCrossEntropyLoss(Module):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__()
-        self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
         self.reduction = reduction
@@ -91,7 +62,7 @@ class LinearCrossEntropyLoss(Module):
         bias = self.linear.bias
         return F.linear_cross_entropy(
             input,
-            self.linear.weight.reshape(*shape, self.in_features),
+            self.linear.weight.reshape(*shape, self.linear.in_features),
             target,
             linear_bias=None if bias is None else bias.reshape(shape),
             weight=self.weight,
@@ -102,7 +73,8 @@ class LinearCrossEntropyLoss(Module):
         )
 
     def extra_repr(self) -> str:
-        shown = [f"{name}={getattr(self, name)}" for name in ("in_features", "num_classes", "out_features")]
+        shown = [f"in_features={self.linear.in_features}"]
+        shown += [f"{name}={getattr(self, name)}" for name in ("num_classes", "out_features")]
         shown.append(f"bias={self.linear.bias is not None}")
         for name in ("reduction", "ignore_index", "label_smoothing", "options"):
             shown.append(f"{name}={getattr(self, name)}")
