@@ -60,6 +60,7 @@ __all__ = [
     "addcmul",
     "addmm",
     "addmv",
+    "addmv_",
     "addr",
     "adjoint",
     "all",
@@ -156,6 +157,7 @@ __all__ = [
     "concatenate",
     "conj",
     "conj_physical",
+    "conj_physical_",
     "constant_pad_nd",
     "contiguous_format",
     "conv1d",
@@ -908,7 +910,7 @@ class Tensor:
         """Products of two batches of matrices."""
     def bool(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As bool: non-zero is True."""
-    def broadcast_to(self, size: _Ints) -> Tensor:
+    def broadcast_to(self, *size: _Ints) -> Tensor:
         """Broadcast to a larger shape without copying."""
     def byte(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As uint8."""
@@ -3301,6 +3303,14 @@ def conj(input: Tensor) -> Tensor:
     tensor([1.-2.j])
     """
 
+def conj_physical_(input: Tensor) -> Tensor:
+    """The complex conjugate in memory of its own; real tensors are their own.
+
+    >>> import pullback
+    >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
+    tensor([1.-2.j])
+    """
+
 def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The complex conjugate in memory of its own; real tensors are their own.
 
@@ -4210,6 +4220,9 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat1 @ mat2)`."""
 
+def addmv_(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1) -> Tensor:
+    """`beta * input + alpha * (mat @ vec)`."""
+
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: _Number = 1, alpha: _Number = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
 
@@ -4689,7 +4702,7 @@ def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = 
 def ravel(input: Tensor) -> Tensor:
     """The same elements in one dimension."""
 
-def broadcast_to(input: Tensor, size: _Ints) -> Tensor:
+def broadcast_to(input: Tensor, *size: _Ints) -> Tensor:
     """Broadcast to a larger shape without copying.
 
     >>> import pullback

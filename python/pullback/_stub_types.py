@@ -93,6 +93,7 @@ PARAMETERS = {
 DECLARED = {
     "SomeDimensions": "_Ints | None",
     "Reduced": "_Ints | None",
+    "ReducedAsNamed": "_Ints | None",
     "ReducedOrFlag": "_Ints | builtins.bool | None",
 }
 

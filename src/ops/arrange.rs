@@ -269,7 +269,7 @@ ops! { TABLE:
     /// >>> pullback.repeat_interleave(pullback.tensor([5, 7]), pullback.tensor([1, 2]))
     /// tensor([5, 7, 7])
     fn repeat_interleave = "repeat_interleave" (input: &Tensor, repeats: Option<Operand<'_>> = None, dim: Option<i64> = None;
-        output_size: Option<i64> as Option<Count> = None) -> Tensor [METHOD, SCATTERED] of REPEATED {
+        output_size: Option<i64> as Option<Count> = None) -> Tensor [METHOD, SCATTERED, ROW_MAJOR] of REPEATED {
         match repeats {
             None => {
                 if input.rank() != 1 || !matches!(input.dtype(), DType::I32 | DType::I64) {

@@ -114,6 +114,8 @@ impl Flags {
     pub const TAKES_DTYPE: Flags = Flags(1 << 21);
     /// The result has as many times the elements of the argument as the integers say.
     pub const REPEATS: Flags = Flags(1 << 22);
+    /// The result is in row-major order, though its rule moves dimensions.
+    pub const ROW_MAJOR: Flags = Flags(1 << 26);
 
     /// The cost class, as its number plus one; see [`super::cost::Cost`].
     pub(super) const COST_SHIFT: u32 = 27;

@@ -208,7 +208,7 @@ ops! { TABLE:
     /// >>> pullback.index_reduce(pullback.ones(2), 0, pullback.tensor([0, 0]), pullback.tensor([2.0, 3.0]), "prod")
     /// tensor([6., 1.])
     fn index_reduce = "index_reduce" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType,
-        reduce: &str as Chosen<HowMembers>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
+        reduce: &str as Chosen<HowMembers>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, ROW_MAJOR] {
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {

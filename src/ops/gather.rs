@@ -126,7 +126,7 @@ ops! { TABLE:
             return if input.is_abstract() { abstracted::without_data(&zeros) } else { Ok(zeros) };
         }
         let e = elementwise(input, dim, index)?;
-        basis::reshape(&index::gather(&e.x, e.dim, &e.index)?, index.shape())
+        basis::reshape(&index::gather(&e.x, e.dim, &e.index).map_err(as_runtime)?, index.shape())
     }
 
     /// A copy of `input` with `out[index[i][j]][j] = src[i][j]` for dim 0, and so on; `src` may be a number.
@@ -157,10 +157,10 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_select(pullback.tensor([5, 6, 7]), 0, pullback.tensor([2, 0]))
     /// tensor([7, 5])
-    fn index_select = "index_select" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector) -> Tensor [METHOD, SCATTERED] {
+    fn index_select = "index_select" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector) -> Tensor [METHOD, SCATTERED, ROW_MAJOR] {
         let x = at_least_1d(input)?;
         let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
-            .map_err(inside)?;
+            .map_err(|e| as_runtime(inside(e)))?;
         let out = rows_along(&x, dim, &i)?;
         if input.rank() == 0 { basis::reshape(&out, input.shape()) } else { Ok(out) }
     }
@@ -171,13 +171,14 @@ ops! { TABLE:
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
     fn index_add = "index_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType; alpha: Scalar = Scalar::Int(1))
-        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::ADD_ROWS {
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, ROW_MAJOR] of crate::rules::index::ADD_ROWS {
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {
             return Err(other_shape(ErrorKind::Runtime, "source", source.shape(), &want));
         }
-        let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false }).map_err(inside)?;
+        let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
+            .map_err(|e| as_runtime(inside(e)))?;
         let alpha = fitting(HERE, "alpha", alpha, x.dtype())?;
         let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &Tensor::scalar(x.dtype(), alpha))? };
         let front = basis::move_dim(&x, dim, 0)?;
@@ -263,7 +264,7 @@ ops! { TABLE:
     /// >>> pullback.nonzero(pullback.tensor([0, 3, 4]))
     /// tensor([[1],
     ///         [2]])
-    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD, DYNAMIC, SCATTERED] of super::indexing::NONZERO {
+    fn nonzero = "nonzero" (input: &Tensor; as_tuple: bool = false) -> Value [METHOD, DYNAMIC, SCATTERED, ROW_MAJOR] of super::indexing::NONZERO {
         if !as_tuple {
             return indexing::nonzero_rows(input).map(Value::Tensor);
         }

@@ -344,7 +344,7 @@ ops! { TABLE:
 
     /// `beta * input + alpha * (mat @ vec)`.
     fn addmv = "addmv" (input: &Tensor, mat: &Tensor, vec: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
-        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, PRODUCT] {
         let product = |a: &Tensor, b: &Tensor| mv(a, b).map_err(|e| e.of("mv", HERE));
         plus_product(input, product, [mat, vec], [beta, alpha])
     }

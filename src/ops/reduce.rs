@@ -13,7 +13,7 @@ use crate::core::primitive::Saves;
 use crate::core::{Inferred, Meta, Params, Prim, Primitive, Tensor, call};
 use crate::dense::pointwise::kernels::{self, FINITE_OR_ZERO};
 use crate::dense::{composed, reduce};
-use crate::ops::signature::{Inexact, InexactDType, NamedIfEmpty, Reduced, ReducedOrFlag, reduced};
+use crate::ops::signature::{Inexact, InexactDType, NamedIfEmpty, Reduced, ReducedAsNamed, ReducedOrFlag, reduced};
 use crate::rules::basis::{self, cast, number, sub, where_};
 use crate::rules::{General, Opaque, OpaqueBatch, Pointwise, Reduction, Weight, batching, shapes};
 use smallvec::{SmallVec, smallvec};
@@ -169,6 +169,19 @@ pub(super) fn call_dims(
     call(Prim::Static(prim), &Params::Dims { dims, keep }, &[x])
 }
 
+/// `logsumexp` of complex numbers, scaled by the largest real part.
+fn log_of_sum(x: &Tensor, dims: Dims, keep: bool) -> Result<Tensor> {
+    let sum = |x: &Tensor| super::unary::log(&basis::sum(&exp(x)?, &dims, keep)?);
+    if x.numel() == 0 {
+        return sum(x);
+    }
+    let top = call_dims(&AMAX, &super::complex::real(x)?, dims.clone(), true)?;
+    let finite = eq(&sub(&top, &top)?, 0.0)?;
+    let top = cast(&where_(&finite, &top, &number(&top, 0.0))?, x.dtype())?;
+    let out = sum(&basis::sub(x, &top)?)?;
+    basis::add(&out, &basis::reshape(&top, out.shape())?)
+}
+
 /// Sums and products of integers and bools are int64 unless the user says otherwise.
 pub(super) fn accumulated(input: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
     let natural = if input.dtype().is_differentiable() { input.dtype() } else { DType::I64 };
@@ -316,7 +329,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.all(pullback.tensor([True, False]))
     /// tensor(False)
-    fn all = "all" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false) -> Tensor [METHOD] of ALL {
+    fn all = "all" (input: &Tensor, dim: Option<&[i64]> as ReducedAsNamed = None, keepdim: bool = false) -> Tensor [METHOD] of ALL {
         let y = call_dims(&ALL, input, dim, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
@@ -326,7 +339,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.any(pullback.tensor([True, False]))
     /// tensor(True)
-    fn any = "any" (input: &Tensor, dim: Option<&[i64]> as Reduced = None, keepdim: bool = false) -> Tensor [METHOD] of ANY {
+    fn any = "any" (input: &Tensor, dim: Option<&[i64]> as ReducedAsNamed = None, keepdim: bool = false) -> Tensor [METHOD] of ANY {
         let y = call_dims(&ANY, input, dim, keepdim)?;
         if input.dtype() == DType::U8 { cast(&y, DType::U8) } else { Ok(y) }
     }
@@ -364,7 +377,7 @@ ops! { TABLE:
         } else {
             cast(input, crate::base::promote::default_float())?
         };
-        call_dims(&LOGSUMEXP, &x, dims, keepdim)
+        if x.dtype().is_complex() { log_of_sum(&x, dims, keepdim) } else { call_dims(&LOGSUMEXP, &x, dims, keepdim) }
     }
 }
 

@@ -199,8 +199,14 @@ ops! { TABLE:
     ///         [ 1.]])
     fn ormqr = "ormqr" (input: &Tensor as Matrices, tau: &Tensor as SameDType, other: &Tensor as SameDType, left: bool = true,
         transpose: bool = false) -> Tensor [METHOD, CUBIC] {
-        check_reflections(input, tau)?;
         let m = input.shape()[input.rank() - 2];
+        // Columns behind the last row belong to the triangle alone.
+        let input = &if input.shape()[input.rank() - 1] > m {
+            basis::slice(input, input.rank() - 1, 0, m, 1)?
+        } else {
+            input.clone()
+        };
+        check_reflections(input, tau)?;
         if other.rank() != input.rank() || other.shape()[other.rank() - if left { 2 } else { 1 }] != m {
             let side = if left { -2 } else { -1 };
             refuse!(Runtime, "other.shape[{side}] must be equal to input.shape[-2], but other has the shape {} and input {}; \

@@ -284,7 +284,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.isin(pullback.tensor([1, 2, 3]), pullback.tensor([3, 1]))
     /// tensor([ True, False,  True])
-    fn isin = "isin" (elements: Operand<'_>, test_elements: Operand<'_>; assume_unique: bool = false, invert: bool = false)
+    fn isin = "isin" (elements: Operand<'_> | element, test_elements: Operand<'_> | test_element; assume_unique: bool = false, invert: bool = false)
         -> Tensor [MIXED, SORT] {
         let _ = assume_unique;
         let d = common_dtype(elements, test_elements);

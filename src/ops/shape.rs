@@ -212,7 +212,7 @@ ops! { TABLE:
     /// >>> pullback.broadcast_to(pullback.tensor([1, 2]), (2, 2))
     /// tensor([[1, 2],
     ///         [1, 2]])
-    fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW] {
+    fn broadcast_to = "broadcast_to" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, VIEW, VARIADIC] {
         basis::expand(input, &expansion(input, size)?)
     }
 

@@ -238,6 +238,17 @@ pub fn make_exportable(value: &mut Tensor) -> Result<()> {
     Ok(())
 }
 
+/// What an operator computed, as a tensor of its own holds it: without gaps, members that share memory or dimensions that
+/// run backwards, and in row-major order if asked for.
+pub fn settled(value: Tensor, row_major: bool) -> Result<Tensor> {
+    match innermost(&value) {
+        Some(array) if !array.is_contiguous() && (row_major || !array.layout().is_dense()) => {
+            Ok(with_array(&value, &copy::gather(array)?))
+        }
+        _ => Ok(value),
+    }
+}
+
 /// A copy in a buffer.
 fn fresh(array: &Array) -> Result<Array> {
     copy::gather_in_place(array)?.to_buffer()

@@ -5,6 +5,7 @@ use super::read::innermost;
 use crate::bail;
 use crate::base::{Error, Result};
 use crate::core::level;
+use crate::core::params::Dims;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::Array;
@@ -123,22 +124,36 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
         && !from.is_exported()
         && !to.is_exported()
     {
-        return if from.is_channels_last() { ordered(to) } else { Ok(new) };
+        return if is_in_order(from, to) { Ok(new) } else { Ok(ordered(&from.strides(), to)?.into()) };
     }
     let new = without_mixing(op, old, without_closed(new)?)?;
     check_capture(op, old, birth, &new)?;
     // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
     let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
-    place(old, carry(old, &new)?)
+    let new = place(old, carry(old, &new)?)?;
+    match (innermost(old), innermost(&new)) {
+        (Some(from), Some(to)) if from.shape() == to.shape() && !is_in_order(from, to) => {
+            Ok(history::with_array(&new, &ordered(&from.strides(), to)?))
+        }
+        _ => Ok(new),
+    }
 }
 
-/// What is written over elements whose channels lie behind the other dimensions lies so.
+/// Whether a tensor with the elements of `old` keeps its strides with those of `new`.
+fn is_in_order(old: &Array, new: &Array) -> bool {
+    let lies_so = |((a, b), &n): ((&isize, &isize), &usize)| n == 1 || a == b;
+    (old.is_contiguous() && new.is_contiguous())
+        || old.strides().iter().zip(&new.strides()).zip(old.shape().iter()).all(lies_so)
+}
+
+/// The elements with their dimensions in the order in memory that these strides show.
 #[cold]
-fn ordered(new: &Array) -> Result<Tensor> {
-    if new.is_channels_last() {
-        return Ok(new.clone().into());
-    }
-    Ok(new.with_channels_behind()?.contiguous()?.with_channels_second()?.into())
+fn ordered(strides: &[isize], new: &Array) -> Result<Array> {
+    let mut order: Dims = (0..strides.len()).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
+    let mut back = order.clone();
+    order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
+    new.permute(&order)?.contiguous()?.to_buffer()?.permute(&back)
 }
 
 /// A value for a tensor without data loses its own; one that has none cannot be put where data is.
@@ -193,9 +208,13 @@ pub fn merge_region(
         && level::tracing() == LevelId::DENSE
     {
         let donate = old.is_exclusive();
-        let last = array.is_channels_last();
+        // Others become row-major with the first write, so that the next ones touch nothing but their region.
+        let behind = array.is_channels_last().then(|| array.strides());
         let written = check_overlap(op, region).and_then(|()| region::write(array, region, 0, new, donate));
-        let written = written.and_then(|new| if last { ordered(&new) } else { Ok(new.into()) });
+        let written = written.and_then(|new| match &behind {
+            Some(strides) if new.strides() != *strides => Ok(ordered(strides, &new)?.into()),
+            _ => Ok(new.into()),
+        });
         return written.map_err(|e| (old, e));
     }
     let check = || -> Result<Tensor> {

@@ -58,7 +58,7 @@ def many(value: Any) -> Any:
 
 PLACES = [*declared("Dim"), *declared("NewDim"), *declared("Reduced"), *declared("Dimensions"), *declared("SplitDim")]
 PLACES += [*declared("MemberDim"), *declared("JoinDim"), *declared("SomeDimensions"), *declared("DimOrOther")]
-PLACES += [*declared("NamedIfEmpty"), *declared("ReducedOrFlag")]
+PLACES += [*declared("NamedIfEmpty"), *declared("ReducedOrFlag"), *declared("ReducedAsNamed")]
 SENTENCE = (
     r"argument '(\w+)': Dimension out of range \(expected to be in range of \[-(\d+), (\d+)\], but got 99\): "
     r"there (are no dimensions, so|is 1 dimension; name|are \d+ dimensions; count them from)"

@@ -186,3 +186,105 @@ def test_huge_requests_end_in_errors() -> None:
     ):
         with pytest.raises((RuntimeError, ValueError, OverflowError)):
             call()
+
+
+def test_a_list_without_dimensions_reduces_none() -> None:
+    x = pb.tensor([[True, False], [True, True]])
+    assert pb.equal(x.all(()), x) and pb.equal(pb.any(x, dim=()), x)
+    assert x.all() == T(False) and x.all(None) == T(False) and x.any((0, 1)) == T(True)
+
+
+def test_keywords_of_members() -> None:
+    assert pb.isin(T([1, 2]), test_element=2).tolist() == [False, True]
+    assert pb.isin(element=2, test_elements=T([1, 2])).item() is True
+
+
+def test_a_flag_is_a_bool() -> None:
+    """`x.sum(0, 1)` names no second dimension."""
+    with pytest.raises(TypeError, match=r"argument 'keepdim' \(position 3\) must be bool, not int"):
+        pb.sum(pb.ones(2, 2), 0, 1)  # type: ignore[arg-type]
+    assert pb.ones(2, 2).sum(0, True).shape == (1, 2)
+
+
+def test_indices_out_of_range_of_selections() -> None:
+    x = pb.ones(2, 3)
+    with pytest.raises(RuntimeError, match="index 3 is out of bounds for dimension 1 with size 3"):
+        x.gather(1, T([[3], [0]]))
+    with pytest.raises(RuntimeError, match="index 3 is out of bounds for dimension 1 with size 3"):
+        x.index_select(1, T([3]))
+
+
+def test_logsumexp_of_complex_numbers() -> None:
+    z = T([[1 + 2j, 3 - 1j], [-1j, 2 + 0j]], dtype=pb.complex128)
+    assert pb.allclose(z.logsumexp(0).exp(), z.exp().sum(0))
+    assert pb.allclose((z + 1000).logsumexp((0, 1)) - 1000, z.logsumexp((0, 1)))
+    assert z.logsumexp(1, keepdim=True).shape == (2, 1)
+    leaf = z.clone().requires_grad_()
+    leaf.logsumexp(1).real.sum().backward()
+    assert leaf.grad is not None
+    assert pb.allclose(leaf.grad.conj(), z.exp() / z.exp().sum(1, True))
+
+
+def test_circular_padding_that_crops() -> None:
+    """What is left goes round."""
+    x = pb.arange(5.0)[None]
+    assert pb.nn.functional.pad(x, (-1, 2), "circular").tolist() == [[1.0, 2.0, 3.0, 4.0, 1.0, 2.0]]
+    assert pb.nn.functional.pad(x, (2, -1), "circular").tolist() == [[2.0, 3.0, 0.0, 1.0, 2.0, 3.0]]
+    assert pb.nn.functional.pad(x, (2, 1), "circular").tolist() == [[3.0, 4.0, 0.0, 1.0, 2.0, 3.0, 4.0, 0.0]]
+
+
+def test_reflections_of_wide_factors() -> None:
+    a = T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.5]], dtype=pb.float64)
+    r, tau = pb.geqrf(a)
+    assert pb.allclose(pb.ormqr(r, tau, r.triu()), a)
+
+
+def test_a_margin_loss_for_each_target() -> None:
+    x = T([0.5, 1.0, 0.25])
+    each = pb.nn.functional.multi_margin_loss(x, T([1]), reduction="none")
+    assert each.shape == (1,) and pb.nn.functional.multi_margin_loss(x, T(1), reduction="none").shape == ()
+
+
+def test_forms_that_programs_use() -> None:
+    x = T([[1.0, 2.0], [3.0, 4.0]])
+    assert T([1, 2]).broadcast_to(3, 2).shape == pb.broadcast_to(T([1, 2]), (3, 2)).shape == (3, 2)
+    y = T([1.0, 1.0])
+    assert pb.addmv_(y, x, y.clone(), beta=2) is y and y.tolist() == [5.0, 9.0]
+    z = T([1 + 2j])
+    assert pb.conj_physical_(z) is z and z.tolist() == [1 - 2j]
+    assert pb.nn.functional.normalize(x, out=pb.empty(0)).shape == (2, 2)
+
+
+def test_sign_of_zeros() -> None:
+    assert str(pb.sign(T([-0.0, 0.0, -2.0]))) == str(T([0.0, 0.0, -1.0]))
+
+
+@pytest.mark.parametrize("convert", [int, float, complex])
+def test_several_elements_are_no_number(convert: Callable[[Any], Any]) -> None:
+    for x in (T([1, 2]), pb.ones(0)):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            convert(x)
+        with pytest.raises(RuntimeError, match="cannot be converted to Scalar"):
+            x.item()
+
+
+def test_inverting_floats() -> None:
+    with pytest.raises(TypeError, match="only implemented on integer and Boolean-type tensors"):
+        ~T([1.0])  # type: ignore[operator]
+
+
+def test_tensors_of_one_element_in_sequences_are_numbers() -> None:
+    one, two = T([1.0]), T([[2.0]])
+    assert T([one, two]).tolist() == [1.0, 2.0]
+    assert T([[one], [3]]).tolist() == [[1.0], [3.0]]
+    assert grad(lambda x: T([x * 2, x * 3]).sum())(T([4.0])).tolist() == [5.0]
+
+
+def test_dtypes_of_parts() -> None:
+    assert [d.to_real() for d in (pb.int64, pb.bool, pb.float16, pb.complex128)] == [
+        pb.int64,
+        pb.bool,
+        pb.float16,
+        pb.float64,
+    ]
+    assert pb.ones(1).type("torch.DoubleTensor").dtype == pb.ones(1).type("pullback.DoubleTensor").dtype == pb.float64

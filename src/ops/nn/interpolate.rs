@@ -6,7 +6,7 @@ use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::resample::{self as kernels, Filter, Resample};
 use crate::ops::arith::clamp;
-use crate::ops::unary::round;
+use crate::ops::unary::floor;
 use crate::ops::value::Value;
 use crate::rules::basis::{self, cast};
 use crate::rules::linear::{Batching, Linear};
@@ -227,7 +227,8 @@ ops! { TABLE:
             }
         }
         if dtype == DType::U8 && weighed {
-            out = clamp(&round(&out, 0)?, Some(0.into()), Some(255.into()))?;
+            // Halves go up.
+            out = clamp(&floor(&basis::add(&out, &basis::number(&out, 0.5))?)?, Some(0.into()), Some(255.into()))?;
         }
         arranged(if out.same(input) { basis::copy(input)? } else { cast(&out, dtype)? }, input)
     }

@@ -129,10 +129,13 @@ fn sources(mode: PadMode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
         );
     }
     let last = n.saturating_sub(1);
+    let first = before.saturating_neg().max(0);
+    let left = n.saturating_sub(first).saturating_sub(after.saturating_neg().max(0)).max(1);
     let place = |i: i64| match mode {
         PadMode::Reflect if i < 0 => i.saturating_neg(),
         PadMode::Reflect if i >= n => last.saturating_mul(2).saturating_sub(i),
-        PadMode::Circular => i.rem_euclid(n),
+        // Round what is left after cropping.
+        PadMode::Circular => first.saturating_add(i.saturating_sub(first).rem_euclid(left)),
         PadMode::Replicate => i.clamp(0, last),
         _ => i,
     };
@@ -172,7 +175,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
     fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<PadMode> = "constant", value: Option<Scalar> = None)
-        -> Tensor [NO_OUT] {
+        -> Tensor [NO_OUT, ROW_MAJOR] {
         let pads = amounts(input, pad)?;
         if mode == PadMode::Constant {
             return constant(input, &pads, float_value(value)?);

@@ -8,7 +8,8 @@ use crate::core::params::Dims;
 use crate::ops::value::Value;
 
 kinds! {
-    AllDimensions Dim DimOrOther Dimensions JoinDim MemberDim NamedIfEmpty NewDim Reduced ReducedOrFlag SomeDimensions SplitDim
+    AllDimensions Dim DimOrOther Dimensions JoinDim MemberDim NamedIfEmpty NewDim Reduced ReducedAsNamed
+    ReducedOrFlag SomeDimensions SplitDim
 }
 
 /// An int, a sequence of ints or None.
@@ -188,6 +189,16 @@ impl Declared<&Value> for Reduced {
     type Checked = Dims;
     fn check(v: &Value, at: ArgumentPlace<'_>) -> Result<Dims> {
         reduced(ints_of(at.name, v)?.as_deref(), at.rank())
+    }
+}
+
+/// The same where an empty list names none.
+pub enum ReducedAsNamed {}
+impl Declared<Option<&[i64]>> for ReducedAsNamed {
+    type Checked = Dims;
+    #[inline]
+    fn check(dims: Option<&[i64]>, at: ArgumentPlace<'_>) -> Result<Dims> {
+        if dims.is_some_and(<[i64]>::is_empty) { Ok(Dims::new()) } else { reduced(dims, at.rank()) }
     }
 }
 

@@ -240,6 +240,20 @@ impl Layout {
         }
     }
 
+    /// Whether the elements lie side by side in memory, in whatever order of the dimensions.
+    pub fn is_dense(&self) -> bool {
+        let mut dims: SmallVec<[(isize, usize); 6]> =
+            self.strides.iter().zip(self.shape.iter()).filter(|(_, d)| **d != 1).map(|(&s, &d)| (s, d)).collect();
+        dims.sort_unstable();
+        let mut next = 1isize;
+        self.shape.contains(&0)
+            || dims.into_iter().all(|(s, d)| {
+                let fits = s == next;
+                next = next.wrapping_mul(d as isize);
+                fits
+            })
+    }
+
     /// Whether two indices may name the same element (zero or overlapping strides).
     pub fn may_overlap(&self) -> bool {
         if self.is_contiguous() || self.shape.contains(&0) {

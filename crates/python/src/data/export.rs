@@ -32,10 +32,11 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 fn number(t: &PyTensor, what: &str) -> Result<Scalar> {
     let value = t.value();
     if value.numel() != 1 {
-        return Err(Error::runtime(format!(
-            "{what}: a Tensor with {} elements cannot be converted to Scalar",
-            value.numel()
-        )));
+        let n = value.numel();
+        return Err(match what {
+            "item()" => Error::runtime(format!("{what}: a Tensor with {n} elements cannot be converted to Scalar")),
+            _ => Error::value(format!("{what}: only one element tensors can be converted to Python scalars, not {n}")),
+        });
     }
     read::array(&value, what, Reading::Item)?.item()
 }

@@ -229,7 +229,8 @@ fn truth(o: Any<'_, '_>) -> Result<Option<bool>> {
     if let Ok(b) = o.cast::<PyBool>() {
         return Ok(Some(b.is_true()));
     }
-    Ok(integer(o)?.map(|i| i != 0))
+    // As in PyTorch: `x.sum(0, 1)` would keep the dimension, where both were to be summed.
+    Ok(None)
 }
 
 /// No operator has an argument that is nested deeper.

@@ -7,6 +7,7 @@ use crate::types::errors::to_error;
 use crate::types::raised;
 use pullback::base::promote::{default_float, promote};
 use pullback::base::{DType, Error, Result, Scalar, Shape};
+use pullback::core::Tensor;
 use pullback::dense::copy;
 use pullback::dense::{Array, memory};
 use pullback::match_dtype;
@@ -128,6 +129,11 @@ fn collected<'py>(op: &str, py: Python<'py>, items: raised::Items<'py>) -> Resul
     Ok(all)
 }
 
+/// Whether a tensor counts as a number: as part of a sequence one of a single element does, whatever its shape.
+pub fn is_number(depth: usize, t: &Tensor) -> bool {
+    depth > 0 && t.numel() == 1
+}
+
 /// Elements between which long loops over Python objects look for signals.
 pub const ROUND: usize = 1 << 14;
 
@@ -156,6 +162,7 @@ impl Slow<'_> {
     fn collect(&mut self, o: Any<'_, '_>, depth: usize) -> Result<()> {
         if let Some(t) = marshal::tensor(o) {
             let a = read::array(&t, &format!("{}()", self.op), Reading::Item)?;
+            let a = if is_number(depth, &t) { a.reshape(&Shape::scalar())? } else { a };
             return self.collect_array(o.py(), &a, depth);
         }
         if let Some((n, dtype)) = number(o)? {

@@ -53,7 +53,7 @@ fn build(op: &str, o: Any<'_, '_>, depth: usize, seen: &mut usize) -> Result<Ten
     *seen += 1;
     nested::listen(o.py(), *seen)?;
     if let Some(t) = marshal::tensor(o) {
-        return Ok(t);
+        return if nested::is_number(depth, &t) { basis::reshape(&t, &[].into()) } else { Ok(t) };
     }
     let Some(all) = items(o) else {
         return match nested::number(o)? {

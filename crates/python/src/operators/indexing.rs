@@ -11,7 +11,7 @@ use pullback::ops::promote::fitting;
 use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, indexing};
 use pullback::rules::basis;
-use pullback::skin::index;
+use pullback::skin::{index, slot};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -34,7 +34,8 @@ pub fn get<'py>(slf: Slf<'_, 'py>, o: &Bound<'py, PyAny>) -> Out<'py> {
         return tensor::views::index(slf, index::plain(items));
     }
     let value = slf.get().value();
-    Ok(tensor::wrap(py, gil::released(py, Cost::Cheap, &[&value], || indexing::get(&value, &items))?)?.into_any())
+    let out = gil::released(py, Cost::Cheap, &[&value], || slot::settled(indexing::get(&value, &items)?, true))?;
+    Ok(tensor::wrap(py, out)?.into_any())
 }
 
 /// What is assigned, as a tensor of the target's dtype.

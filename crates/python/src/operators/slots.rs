@@ -16,7 +16,7 @@ use crate::types::class;
 use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
-use pullback::base::Scalar;
+use pullback::base::{Error, Scalar};
 use pullback::core::Tensor;
 use pullback::ops::value::Operand;
 use pullback::ops::{Cost, arith, compare, matmul, unary};
@@ -300,7 +300,7 @@ slots! {
             unary_slot(slf, "abs", unary::abs)
         }
         fn __invert__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, "__invert__", compare::bitwise_not)
+            unary_slot(slf, "__invert__", inverted)
         }
         fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>, op: CompareOp) -> Out<'py> {
             match op {
@@ -449,6 +449,14 @@ slots! {
             pickle::deepcopy(slf, memo)
         }
     }
+}
+
+fn inverted(x: &Tensor) -> Result {
+    if x.dtype().is_differentiable() {
+        let text = "~ (operator.invert) is only implemented on integer and Boolean-type tensors";
+        return Err(Error::type_(format!("{text}, got {}; use logical_not(), or convert it", x.dtype())));
+    }
+    compare::bitwise_not(x)
 }
 
 fn unary_slot<'py>(slf: Slf<'_, 'py>, name: &'static str, f: fn(&Tensor) -> Result) -> Out<'py> {

@@ -8,7 +8,7 @@ use crate::tensor::PyTensor;
 use crate::tensor::standing;
 use crate::types::dtype;
 use crate::types::errors::PyResult;
-use pullback::base::{DType, Error};
+use pullback::base::{DType, Error, Result};
 use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
 use pullback::ops::signature::{KindOf, RequiresGrad};
@@ -16,6 +16,7 @@ use pullback::ops::{Entry, Flags, Param, Value, bits};
 use pullback::skin::cell::Face;
 use pullback::skin::lens::{self};
 use pullback::skin::read;
+use pullback::skin::slot;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -60,11 +61,22 @@ pub unsafe fn finish(
         }
     }
     let leaf = asks_for_gradient(entry, &args);
+    let out = settled(out, entry.flags.has(Flags::ROW_MAJOR))?;
     let object = marshal::to_python(py, out)?;
     if leaf && let Ok(t) = object.cast::<PyTensor>() {
         autograd::set_requires_grad(t, true)?;
     }
     Ok(object.into_ptr())
+}
+
+/// New tensors as [`slot::settled`] gives them. Several that are broadcast, such as those of a grid, stay so.
+fn settled(out: Value, row_major: bool) -> Result<Value> {
+    Ok(match out {
+        Value::Tensor(t) => Value::Tensor(slot::settled(t, row_major)?),
+        Value::List(v) if row_major => Value::List(v.into_iter().map(|v| settled(v, true)).collect::<Result<_>>()?),
+        Value::Tuple(v) if row_major => Value::Tuple(v.into_iter().map(|v| settled(v, true)).collect::<Result<_>>()?),
+        out => out,
+    })
 }
 
 /// Whether a maker of tensors was called with `requires_grad=True`.

@@ -134,12 +134,9 @@ impl PyDType {
     fn itemsize(&self) -> usize {
         self.0.size()
     }
-    /// The dtype of the real and imaginary parts; a float dtype is its own.
-    fn to_real<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if !self.0.is_differentiable() {
-            return Err(no_counterpart("to_real", self.0).into());
-        }
-        Ok(object(py, self.0.real()))
+    /// The dtype of the real and imaginary parts; any other dtype is its own.
+    fn to_real<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        object(py, if self.0.is_complex() { self.0.real() } else { self.0 })
     }
     /// The complex dtype with parts of this dtype; the half types give complex64.
     fn to_complex<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

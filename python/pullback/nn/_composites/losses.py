@@ -266,7 +266,7 @@ def multi_margin_loss(
     if weight is not None:
         loss = loss * weight[y].unsqueeze(1)
     loss = where(arange(rows.size(1)) == y.unsqueeze(1), 0.0, loss).sum(1) / rows.size(1)
-    return reduced(loss.squeeze(0) if input.dim() == 1 else loss, reduction)
+    return reduced(loss.squeeze(0) if target.dim() == 0 else loss, reduction)
 
 
 def multilabel_margin_loss(

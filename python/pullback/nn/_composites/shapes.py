@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ... import Tensor, broadcast_tensors, einsum, linalg
+from ... import Tensor, broadcast_tensors, div, einsum, linalg
 from .. import functional as F
 from ._formats import arranged
 
@@ -166,8 +166,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Any = None) -> Tensor:
     """`input` over its p-norm along `dim`, which counts as at least `eps`."""
     norm = linalg.vector_norm(input, p, dim=dim, keepdim=True).clamp(min=eps)
-    made = input / norm
-    return made if out is None else out.copy_(made)
+    return input / norm if out is None else div(input, norm, out=out)
 
 
 def _lp_pool(

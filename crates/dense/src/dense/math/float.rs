@@ -158,7 +158,8 @@ impl<T: Fp, const F: bool, const E: bool> Real for V<T, F, E> {
     #[inline(always)]
     fn sign(self) -> Self {
         let one = T::of(1.0).copysign(self.x);
-        self.map(if self.x.abs() > T::of(0.0) { one } else { self.x })
+        // -0 is 0.
+        self.map(if self.x.abs() > T::of(0.0) { one } else { self.x + T::of(0.0) })
     }
     #[inline(always)]
     fn copysign(self, sign: Self) -> Self {
