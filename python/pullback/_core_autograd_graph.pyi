@@ -29,8 +29,7 @@ class Node:
     def __ne__(self, value: Any, /) -> Any: ...
     def __new__(cls) -> Node: ...
     def __repr__(self) -> builtins.str: ...
-    @builtins.property
-    def _sequence_nr(self) -> builtins.int:
+    def _sequence_nr(self, /) -> Any:
         """A number that grows with time."""
     @builtins.property
     def metadata(self) -> builtins.dict[Any, Any]:

@@ -204,7 +204,8 @@ impl Node {
         let raw = match &self.kind {
             NodeKind::Leaf(_) => return "AccumulateGrad".into(),
             NodeKind::Op { prim: PrimBuf::Shared(p), .. } if p.custom().is_some() => {
-                return format!("{}Backward", p.name());
+                let made = if self.level > LevelId::AMBIENT { "Generated" } else { "" };
+                return format!("{}{made}Backward", p.name());
             }
             NodeKind::Op { .. } => self.name(),
         };

@@ -59,6 +59,8 @@ pub trait SavedHooks: Send + Sync {
 
 thread_local! {
     static HOOKS: RefCell<Vec<Arc<dyn SavedHooks>>> = const { RefCell::new(Vec::new()) };
+    /// The last numbers that became values while hooks were in force.
+    static NUMBERS: RefCell<Vec<Tensor>> = const { RefCell::new(Vec::new()) };
     /// Why hooks are forbidden on this thread.
     static FORBIDDEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
@@ -79,7 +81,30 @@ pub fn push_hooks(hooks: Arc<dyn SavedHooks>) -> Result<()> {
 pub fn pop_hooks() -> Option<Arc<dyn SavedHooks>> {
     let (hooks, left) = HOOKS.with_borrow_mut(|h| (h.pop(), h.len()));
     this(|t| t.packing.set(left > 0));
+    if left == 0 {
+        drop(NUMBERS.take());
+    }
     hooks
+}
+
+/// The value of a number in a formula: hooks see tensors of the program alone.
+#[inline]
+pub fn number(value: Tensor) -> Tensor {
+    if this(|t| t.packing.get()) {
+        note(&value);
+    }
+    value
+}
+
+/// How many numbers an operator may hold.
+const MAX_NUMBERS: usize = 16;
+
+#[cold]
+fn note(value: &Tensor) {
+    NUMBERS.with_borrow_mut(|n| {
+        n.truncate(MAX_NUMBERS - 1);
+        n.insert(0, value.clone());
+    });
 }
 
 /// Forbids hooks on this thread with this message, or allows them again; gives what was there.
@@ -139,6 +164,9 @@ impl Residual {
         let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) else {
             return Err(Error::internal("hooks of saved tensors are in force, and there are none"));
         };
+        if NUMBERS.with_borrow(|n| n.iter().any(|t| t.same(value))) {
+            return Ok(Residual::own(value.clone(), link));
+        }
         let _unhooked = Unhooked::new();
         let _below = Below::enter(level);
         let _mode = (level == LevelId::AMBIENT).then(|| GradMode::set(false));

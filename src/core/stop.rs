@@ -13,7 +13,7 @@ use super::tensor::Tensor;
 use crate::base::Result;
 use smallvec::smallvec;
 
-/// The identity, without the derivative of one mode.
+/// The identity, without the derivative of one mode or with those of both.
 pub struct Stop {
     name: &'static str,
     mode: StoppedMode,
@@ -23,14 +23,17 @@ pub struct Stop {
 enum StoppedMode {
     Reverse,
     Forward,
+    Neither,
 }
 
 /// The value without its history on any tape; tangents pass.
 pub static STOP_REVERSE: Stop = Stop { name: "stop_reverse", mode: StoppedMode::Reverse };
 /// The value without its tangents; cotangents pass.
 pub static STOP_FORWARD: Stop = Stop { name: "stop_forward", mode: StoppedMode::Forward };
-/// Both, for the list of primitives.
-pub static PRIMITIVES: &[&dyn Primitive] = &[&STOP_REVERSE, &STOP_FORWARD];
+/// The same value as the result of an operator: another one to a tape that records, free of one that does not.
+pub static ALIAS: Stop = Stop { name: "alias", mode: StoppedMode::Neither };
+/// All, for the list of primitives.
+pub static PRIMITIVES: &[&dyn Primitive] = &[&STOP_REVERSE, &STOP_FORWARD, &ALIAS];
 
 impl Primitive for Stop {
     fn name(&self) -> &str {
@@ -54,7 +57,7 @@ impl Primitive for Stop {
     }
 
     fn is_affine(&self, _: &Params, _: Mask) -> bool {
-        self.mode == StoppedMode::Forward
+        self.mode != StoppedMode::Reverse
     }
 
     fn jvp(&self, me: Prim<'_>, params: &Params, _: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents> {

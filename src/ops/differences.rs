@@ -309,7 +309,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tensor([[1, 2], [3, 4]]).sum_to_size(1, 2)
     /// tensor([[4, 6]])
-    fn sum_to_size = "Tensor.sum_to_size" (input: &Tensor, size: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC] {
+    fn sum_to_size = "Tensor.sum_to_size" (input: &Tensor, size: &[i64]) -> Tensor
+        [METHOD, NOT_FUNCTION, VARIADIC, SAME_OBJECT] {
         let want = super::shape::sizes(HERE, size)?;
         let lead = input.rank().checked_sub(want.rank());
         let fits = |lead: usize| input.shape()[lead..].iter().zip(want.iter()).all(|(&n, &w)| w == n || w == 1);

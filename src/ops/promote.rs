@@ -5,7 +5,7 @@ use crate::bail;
 use crate::base::promote::{default_float, promote, result_type2, with_number};
 use crate::base::{DType, Error, Result, Scalar};
 use crate::core::primitive::operator_of;
-use crate::core::{LevelId, Params, Prim, Tensor, call, level};
+use crate::core::{LevelId, Params, Prim, Tensor, call, level, residual};
 use crate::dense::Array;
 use crate::dense::pointwise;
 use crate::rules::{Pointwise, basis};
@@ -260,7 +260,7 @@ pub fn convert(x: Operand<'_>, dtype: DType) -> Result<Tensor> {
 pub fn number(n: Scalar, dtype: DType) -> Result<Tensor> {
     match n {
         Scalar::Huge(_) if !n.is_held(dtype) => Err(n.overflow("a number in arithmetic", dtype)),
-        n => Ok(Tensor::scalar(dtype, n)),
+        n => Ok(residual::number(Tensor::scalar(dtype, n))),
     }
 }
 

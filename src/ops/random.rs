@@ -5,13 +5,13 @@ use super::shape::sizes;
 use super::value::Value;
 use crate::base::promote::default_float;
 use crate::base::shape::broadcast2;
-use crate::base::{DType, Result, Scalar, Shape};
+use crate::base::{DType, Result, Shape};
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::pointwise::kernels as counts;
 use crate::dense::random as kernels;
 use crate::ops::signature::{
     Count, Dropped, FloatDType, Floats, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, floats,
-    inside, ints_of, probability,
+    inside, int_of, ints_of, probability,
 };
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
 use crate::rules::{Opaque, OpaqueBatch, Pointwise, basis, shapes};
@@ -86,9 +86,9 @@ fn check_probabilities(p: &Tensor) -> Result<()> {
 }
 
 fn randint_bounds(low: &Value, high: &Value, size: &Value) -> Result<(i64, i64, Vec<i64>)> {
-    let int = |v: &Value| match v {
-        Value::Int(i) | Value::Number(Scalar::Int(i)) => Ok(*i),
-        other => refuse!(Type, "arguments 'low' and 'high' must be int, not {}", other.type_name()),
+    let int = |v: &Value| match int_of(v) {
+        Some(i) => Ok(i),
+        None => refuse!(Type, "arguments 'low' and 'high' must be int, not {}", v.type_name()),
     };
     let list = |v: &Value| ints_of("size", v).map(|d| d.unwrap_or_default().to_vec());
     let sequence = |v: &Value| matches!(v, Value::Tuple(_) | Value::List(_));
@@ -295,7 +295,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.dropout(pullback.ones(3), p=0.0)
     /// tensor([1., 1., 1.])
     fn dropout = "nn.functional.dropout" (input: &Tensor, p: f64 as Dropped = 0.5, training: bool = true, inplace: bool as Inplace = false)
-        -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT] {
+        -> Tensor [INPLACE_KEYWORD, RANDOM, NO_OUT, SAME_OBJECT] {
         let _ = inplace;
         if !training || p == 0.0 || input.numel() == 0 {
             return Ok(input.clone());

@@ -168,7 +168,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.flatten(pullback.ones(2, 3)).shape
     /// pullback.Size([6])
-    fn flatten = "flatten" (input: &Tensor, start_dim: i64 as Dim = 0, end_dim: i64 as Dim = -1) -> Tensor [METHOD, VIEW, OR_COPY] {
+    fn flatten = "flatten" (input: &Tensor, start_dim: i64 as Dim = 0, end_dim: i64 as Dim = -1) -> Tensor
+        [METHOD, VIEW, OR_COPY, SAME_OBJECT] {
         let from = start_dim;
         let to = end_dim;
         if from > to {

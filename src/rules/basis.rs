@@ -8,6 +8,7 @@ use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
+use crate::core::residual;
 use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, Mask, Meta, Params, Prim, Primitive, Tangents, Tensor, call, call_into};
 use crate::dense::pointwise::{Elementwise, kernels};
@@ -476,7 +477,7 @@ pub fn ones_like(a: &Tensor) -> Result<Tensor> {
 /// A 0-d constant of the dtype of `like`.
 #[inline]
 pub fn number(like: &Tensor, value: f64) -> Tensor {
-    Tensor::scalar(like.dtype(), value)
+    residual::number(Tensor::scalar(like.dtype(), value))
 }
 /// `a * value`
 pub fn scale(a: &Tensor, value: f64) -> Result<Tensor> {

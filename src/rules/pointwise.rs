@@ -134,7 +134,27 @@ impl Pointwise {
         if self.kernel.out != OutDtype::Same && point.in_dtype(i)? != g.dtype() {
             return self.pull_across(i, point, g);
         }
+        if g.dtype().is_half() {
+            return self.pull_half(i, point, g);
+        }
         self.pull_same(i, point, g)
+    }
+
+    /// As [`Pointwise::pull`] in half precision: slopes of several steps are computed in single precision, and the product
+    /// is rounded once.
+    #[inline(never)]
+    fn pull_half(&self, i: usize, point: &Point<'_>, g: &Tensor) -> Result<Option<Tensor>> {
+        let wide = |values: &[Option<&Tensor>]| -> Result<SmallVec<[Option<Tensor>; 3]>> {
+            let one = |t: &Tensor| if t.dtype() == g.dtype() { basis::cast(t, DType::F32) } else { Ok(t.clone()) };
+            values.iter().map(|t| t.map(one).transpose()).collect()
+        };
+        let (inputs, outputs) = (wide(point.inputs)?, wide(point.outputs)?);
+        let inputs: SmallVec<[Option<&Tensor>; 3]> = inputs.iter().map(Option::as_ref).collect();
+        let outputs: SmallVec<[Option<&Tensor>; 3]> = outputs.iter().map(Option::as_ref).collect();
+        let (node, residuals, recording) = (point.node, point.residuals, point.recording);
+        let point = Point { inputs: &inputs, outputs: &outputs, node, residuals, recording };
+        let x = self.pull_same(i, &point, &basis::cast(g, DType::F32)?)?;
+        x.map(|x| basis::cast(&x, g.dtype())).transpose()
     }
 
     /// As [`Pointwise::pull`] where one of argument and result is real and the other one complex.

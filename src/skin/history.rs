@@ -8,8 +8,9 @@
 //! ```
 
 use crate::base::Result;
+use crate::core::stop::ALIAS;
 use crate::core::tensor::Payload;
-use crate::core::{Tensor, level, shared};
+use crate::core::{Params, Prim, Tensor, call, level, shared};
 use crate::dense::Array;
 use crate::rules::basis;
 
@@ -36,6 +37,27 @@ pub fn is_recorded(t: &Tensor) -> bool {
         t = below;
     }
     false
+}
+
+/// Whether a tape follows the value at a level that is live here.
+fn is_taped(t: &Tensor) -> bool {
+    let mut t = t;
+    while let Some(below) = t.below() {
+        if matches!(t.payload(), Some(Payload::Taped { .. })) && level::is_live(t.level()) {
+            return true;
+        }
+        t = below;
+    }
+    false
+}
+
+/// What an operator gave for `base` as the value of another tensor. The same value becomes the result of an operator to
+/// tapes that record, so that it is no leaf; to no tape where none records.
+pub fn as_result(value: Tensor, base: &Tensor) -> Result<Tensor> {
+    if value.payload().is_none() || (level::grad_enabled() && !value.same(base)) || !is_taped(&value) {
+        return Ok(value);
+    }
+    call(Prim::Static(&ALIAS), &Params::None, &[&value])
 }
 
 /// The value without wrappers of tapes and dual levels that are gone. Batches and traces that are gone are an error.

@@ -1,5 +1,6 @@
 //! How a view's value is made from its base's, again and again.
 
+use super::cell::MadeBy;
 use super::index;
 use super::read::{innermost, layout};
 use crate::base::{Error, Layout, Result};
@@ -94,13 +95,13 @@ impl Lens {
         }
     }
 
-    /// What must not be written to while a tape records: one of several outputs.
-    pub fn forbids_writes(&self) -> Option<String> {
+    /// Which of several outputs it shows, and of what: it must not be written to while a tape records.
+    pub fn one_of_several(&self) -> Option<MadeBy> {
         match &self.call {
             ReplayedView::Entry { entry, many: true, .. } => {
-                Some(format!("Output {} of {}", self.output, capitalised(entry.short_name())))
+                Some(MadeBy { function: capitalised(entry.short_name()), output: self.output, several: true })
             }
-            ReplayedView::Members { lenses, .. } => lenses.iter().find_map(Lens::forbids_writes),
+            ReplayedView::Members { lenses, .. } => lenses.iter().find_map(Lens::one_of_several),
             _ => None,
         }
     }

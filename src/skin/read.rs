@@ -95,8 +95,12 @@ fn refuse(id: LevelId, transform: &str, what: &str, reading: Reading) -> Error {
     }
     let problem = match (reading, transform) {
         (Reading::Truth, "vmap") => {
-            "vmap: it looks like you're attempting to use a Tensor in some data-dependent control flow; \
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow; \
              each member of the batch has its own value"
+        }
+        (Reading::Item, "vmap") => {
+            "vmap: It looks like you're calling .item() on a Tensor; it differs between members of the batch, so there is \
+             no single number to read"
         }
         (_, "vmap") => "vmap: the value differs between members of the batch, so there is no single one to read",
         _ => "trace: the value is not known while a program is being recorded",

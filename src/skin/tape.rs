@@ -148,6 +148,15 @@ fn root(op: &str, i: usize, y: &Tensor, cotangent: Option<Tensor>) -> Result<(Ed
                     meta.shape
                 );
             }
+            if c.dtype().is_complex() != meta.dtype.is_complex() {
+                bail!(
+                    Runtime,
+                    "{op}(): For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch \
+                     in dtype: grad_output[{i}] has a dtype of {} and output[{i}] has a dtype of {}; convert the gradient",
+                    c.dtype(),
+                    meta.dtype
+                );
+            }
             basis::cast(&c, meta.dtype)?
         }
         None if meta.shape.numel() != 1 => {

@@ -86,7 +86,8 @@ pub fn check_capture(op: &str, old: &Tensor, birth: LevelId, new: &Tensor) -> Re
 fn captured(op: &str, id: LevelId) -> Error {
     let (transform, place) = level::with(id, |l| (l.transform(), l.origin.describe())).unwrap_or(("a transform", None));
     let place = place.unwrap_or_else(|| transform.to_string());
-    let entry = crate::ops::find(op.trim_end_matches('_')).or_else(|| crate::ops::find(&format!("Tensor.{op}")));
+    let entry = crate::ops::find(op.trim_end_matches('_'))
+        .or_else(|| crate::ops::find(&format!("Tensor.{}", op.trim_end_matches('_'))));
     let which = match transform {
         _ if entry.is_some_and(|e| e.flags.has(Flags::RANDOM)) && transform == "vmap" => {
             "you asked for different inplace randomness on an unbatched tensor: "

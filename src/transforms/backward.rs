@@ -75,7 +75,7 @@ fn run(
         }
         queue.give(edge, grad)?;
     }
-    let task = RunningTask::start(starts, within.clone());
+    let task = RunningTask::start(starts, within.clone(), residuals.keep);
     let mut passed = 0usize;
     while let Some(mut p) = queue.pop() {
         passed += 1;

@@ -16,6 +16,8 @@ pub(super) type Roots = SmallVec<[Arc<Node>; 1]>;
 
 struct Task {
     id: u64,
+    /// Whether what the nodes saved stays.
+    retains: bool,
     /// Empty if nobody was going to ask: they keep the graph alive, which is freed while it is swept otherwise.
     roots: Roots,
     within: Option<Within>,
@@ -44,9 +46,9 @@ thread_local! {
 pub(super) struct RunningTask(());
 
 impl RunningTask {
-    pub(super) fn start(roots: Roots, within: Option<Within>) -> RunningTask {
+    pub(super) fn start(roots: Roots, within: Option<Within>, retains: bool) -> RunningTask {
         let id = NEXT.fetch_add(1, Relaxed);
-        TASKS.with_borrow_mut(|t| t.push(Task { id, roots, within, reach: None, callbacks: Vec::new() }));
+        TASKS.with_borrow_mut(|t| t.push(Task { id, retains, roots, within, reach: None, callbacks: Vec::new() }));
         RunningTask(())
     }
 
@@ -72,6 +74,11 @@ impl Drop for RunningTask {
 /// A number for the innermost sweep that runs on this thread.
 pub fn current() -> Option<u64> {
     TASKS.with_borrow(|t| t.last().map(|t| t.id))
+}
+
+/// Whether what nodes saved stays when the innermost sweep that runs on this thread has used it.
+pub fn retains() -> bool {
+    TASKS.with_borrow(|t| t.last().is_some_and(|t| t.retains))
 }
 
 /// Whether the innermost sweep goes to this node; `None` outside of sweeps. Sweeps that began before

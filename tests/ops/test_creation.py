@@ -27,3 +27,12 @@ LINSPACE = [
 @pytest.mark.parametrize(("start", "end", "steps", "dtype", "expected"), LINSPACE)
 def test_linspace_of_integers_rounds_once(start, end, steps, dtype, expected):
     assert pb.linspace(start, end, steps, dtype=getattr(pb, dtype)).tolist() == expected
+
+
+def test_sizes_may_be_integer_tensors() -> None:
+    n = pb.tensor([3, 2]).sum()
+    assert pb.randint(1, 15, (n,)).shape == (5,) and pb.randint(n, size=(2, n)).shape == (2, 5)
+    assert [len(part) for part in pb.ones(10).split(n)] == [5, 5]
+    for wrong in (pb.tensor(2.0), pb.tensor([2])):
+        with pytest.raises(TypeError, match="argument 'size' must be int or tuple of ints, not Tensor"):
+            pb.randint(1, 15, (wrong,))

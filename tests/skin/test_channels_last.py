@@ -96,3 +96,13 @@ def test_derivatives_and_transforms() -> None:
     assert x.grad is not None and pb.allclose(x.grad, 2 * x.detach().cos())
     batch = pb.stack([image(), image()])
     assert pb.allclose(pb.func.vmap(lambda t: t.exp() + 1)(batch), batch.exp() + 1)
+
+
+@pytest.mark.parametrize("f", [lambda x: x * 2, lambda x: x.relu(), lambda x: x.float(), lambda x: x + x])
+def test_strides_of_single_images_stay(f: Callable[[Any], Any]) -> None:
+    """The stride of a batch of one says whether channels lie behind, to whoever reads that off the strides."""
+    x = image(1, 3, 40, 40)[0][None]
+    assert is_last(x) and x.stride() == (3, 1, 120, 3)
+    assert f(x).stride() == (3, 1, 120, 3)
+    assert pb.nn.functional.interpolate(x.float(), size=(20, 20), mode="bilinear").is_contiguous()
+    assert is_last(pb.nn.functional.interpolate(image(1, 3, 40, 40).float(), size=(20, 20), mode="bilinear"))

@@ -259,7 +259,8 @@ def checkpoint(
     function takes from outside. The function must do the same each time. Random numbers are the same again unless
     `preserve_rng_state=False`. `context_fn` gives two context managers, one around the first run and one around the
     later ones. Of what is saved, shapes and dtypes are compared, and the elements of what the derivative reads, unless
-    `determinism_check="none"`; with `debug` an error shows where. `use_reentrant` changes nothing.
+    `determinism_check="none"`; with `debug` an error shows where. `use_reentrant=True` takes fewer arguments, as in
+    PyTorch, and changes nothing else.
 
     Raises CheckpointError (in the derivative) if the function saves something else when it runs again: numbers that it
     draws elsewhere, such as NumPy's, are to be passed as arguments.
@@ -281,6 +282,8 @@ def checkpoint(
             "elsewhere; here both values mean the same",
             stacklevel=2,
         )
+    if use_reentrant:
+        _check_reentrant(args, kwargs, context_fn is not noop_context_fn or debug)
     if determinism_check not in _CHECKS:
         raise ValueError(f"checkpoint(): determinism_check should be one of {_CHECKS}, but got {determinism_check}")
     first, later = context_fn()
@@ -290,6 +293,26 @@ def checkpoint(
         result = function(*args, **kwargs)
     frame.completed = True
     return result
+
+
+def _check_reentrant(args: Any, kwargs: dict[str, Any], beside: bool) -> None:
+    """What PyTorch's older implementation takes: programs written for it hear of the same mistakes."""
+    if kwargs:
+        names = ", ".join(kwargs)
+        raise ValueError(
+            f"checkpoint(): Unexpected keyword arguments: {names}; give them to the function by a lambda, or "
+            "use_reentrant=False"
+        )
+    if beside:
+        raise ValueError("checkpoint(): Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    if not any(getattr(a, "requires_grad", False) for a in args):
+        import warnings
+
+        warnings.warn(
+            "checkpoint(): None of the inputs have requires_grad=True. Gradients will be None for them; those of "
+            "tensors that the function takes from outside are computed",
+            stacklevel=3,
+        )
 
 
 def checkpoint_sequential(

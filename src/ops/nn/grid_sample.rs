@@ -154,7 +154,9 @@ fn grid_cotangent(sample: Prim<'_>, p: &Params, (x, grid): (&Tensor, &Tensor), g
         let each = basis::sum(&each, &[1], false)?;
         parts[d] = Some(basis::unsqueeze_dims(&each, &[each.rank()])?);
     }
-    let Some(zero) = parts.iter().flatten().next().map(basis::zeros_like).transpose()? else { return Ok(None) };
+    let Some(zero) = parts.iter().flatten().next().map(basis::zeros_like).transpose()? else {
+        return basis::zeros_like(grid).map(Some);
+    };
     let parts: SmallVec<[&Tensor; 3]> = parts.iter().map(|p| p.as_ref().unwrap_or(&zero)).collect();
     basis::cat(&parts, grid.rank() - 1).map(Some)
 }

@@ -1,7 +1,7 @@
 //! Losses. All take `reduction`: 'none', 'mean' (the default) or 'sum'.
 
 use crate::bail;
-use crate::base::{DType, ErrorKind, Result, Scalar};
+use crate::base::{DType, ErrorKind, Result, Scalar, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::pointwise::{self, kernels};
@@ -9,9 +9,7 @@ use crate::dense::{copy, reduce};
 use crate::ops::arith::divide_floats;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::{
-    Chosen, HERE, OrBatchMean, Probability, ReductionMode, floats, index_tensor, of_shape, other_shape,
-};
+use crate::ops::signature::{Chosen, HERE, OrBatchMean, Probability, ReductionMode, floats, index_tensor, of_shape};
 use crate::ops::softmax::log_softmax;
 use crate::ops::unary::{abs, bell, exp};
 use crate::rules::basis::{self, add, cast, mul, neg, number, scale, sub, where_};
@@ -73,6 +71,47 @@ fn check_weight(weight: Option<&Tensor>, c: &Classes) -> Result<()> {
     }
 }
 
+/// The target, if it has a class for each place of the input, which has shape `want` without its classes. One class for
+/// an input without a batch may have a dimension of its own.
+fn one_for_each(logp: &Tensor, target: &Tensor, want: Shape) -> Result<Tensor> {
+    let (shape, rank, got) = (logp.shape(), logp.rank(), target.shape());
+    if got == &want {
+        return Ok(target.clone());
+    }
+    let (batch, given) = (shape[0], got.first().copied().unwrap_or(0));
+    if rank <= 2 && got.rank() > 1 {
+        refuse!(
+            Runtime,
+            "0D or 1D target tensor expected, multi-target not supported, but argument 'target' has shape {got}; give one \
+             class for each member of the batch"
+        );
+    }
+    if rank == 1 {
+        if given != 1 {
+            refuse!(Value, "For 1D input, 1D target must have size 1, but got target size: {given}; give one class");
+        }
+        return basis::reshape(target, &want);
+    }
+    if batch != given {
+        refuse!(
+            Value,
+            "Expected input batch_size ({batch}) to match target batch_size ({given}); give a target of shape {want}"
+        );
+    }
+    if rank == 4 && got.rank() != 3 {
+        let n = got.rank();
+        refuse!(
+            Runtime,
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: {n}; give a class for \
+             each pixel"
+        );
+    }
+    if rank == 4 {
+        refuse!(Runtime, "size mismatch (got input: {shape} , target: {got}); give a target of shape {want}");
+    }
+    refuse!(Runtime, "Expected target size {want}, got {got}; give a class for each place of the input")
+}
+
 /// The negative log-likelihood of int64 targets: losses per target and their weights.
 fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) -> Result<(Tensor, Tensor)> {
     let c = classes(logp)?;
@@ -80,10 +119,7 @@ fn picked(logp: &Tensor, target: &Tensor, weight: Option<&Tensor>, ignore: i64) 
     // Classes may be bytes, which are compared with `ignore` as numbers.
     let target = &if target.dtype() == DType::U8 { cast(target, DType::I64)? } else { target.clone() };
     index_tensor("target", target)?;
-    let want = logp.shape().without(c.dim);
-    if target.shape() != &want {
-        return Err(other_shape(ErrorKind::Value, "target", target.shape(), &want));
-    }
+    let target = &one_for_each(logp, target, logp.shape().without(c.dim))?;
     let ignored = crate::ops::compare::eq(target, ignore)?;
     let safe = where_(&ignored, &Tensor::scalar(DType::I64, 0), target)?;
     let safe = check_index(&safe, Bounds { size: c.count, dim: c.dim, wrap: false })

@@ -118,14 +118,16 @@ impl std::fmt::Display for PadMode {
 fn sources(mode: PadMode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
     let (limit, text) = match mode {
         PadMode::Reflect => (n.saturating_sub(1), "less than the corresponding input dimension"),
-        PadMode::Circular => (n, "at most the corresponding input dimension"),
-        _ => (i64::MAX, ""),
+        PadMode::Circular => {
+            (n, "at most the corresponding input dimension (Padding value causes wrapping around more than once)")
+        }
+        _ => (i64::MAX, "that of a dimension with elements"),
     };
     if before > limit || after > limit || n == 0 {
         refuse!(
             Runtime,
-            "{mode} padding ({before}, {after}) should be {text}, whose size is {n}; pad less, or \
-            twice"
+            "Padding size should be {text}, but got: {mode} padding ({before}, {after}) of a dimension of size {n}; pad \
+             less, or twice"
         );
     }
     let last = n.saturating_sub(1);

@@ -12,11 +12,23 @@ kinds! {
     ReducedOrFlag SomeDimensions SplitDim
 }
 
+/// An int, as a number or as a plain tensor of no dimensions.
+pub fn int_of(v: &Value) -> Option<i64> {
+    match v {
+        Value::Int(i) | Value::Number(Scalar::Int(i)) => Some(*i),
+        Value::Tensor(t) if t.rank() == 0 => match t.dense()?.item() {
+            Ok(Scalar::Int(i)) => Some(i),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// An int, a sequence of ints or None.
 pub fn ints_of(name: &str, v: &Value) -> Result<Option<Ints>> {
-    let int = |v: &Value| match v {
-        Value::Int(i) | Value::Number(Scalar::Int(i)) => Ok(*i),
-        other => refuse!(Type, "argument '{name}' must be int or tuple of ints, not {}", other.type_name()),
+    let int = |v: &Value| match int_of(v) {
+        Some(i) => Ok(i),
+        None => refuse!(Type, "argument '{name}' must be int or tuple of ints, not {}", v.type_name()),
     };
     Ok(match v {
         Value::None | Value::Missing => None,

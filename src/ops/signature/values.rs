@@ -117,7 +117,12 @@ pub fn probability(name: &str, p: f64) -> Result<f64> {
 }
 #[cold]
 fn no_probability(kind: ErrorKind, name: &str, p: f64) -> crate::Error {
-    refused(kind, format_args!("expects {name} to be in [0, 1], but got {name}={p}; it is a probability, such as 0.5"))
+    refused(
+        kind,
+        format_args!(
+            "expects {name} to be in [0, 1], but got {name}={p}; it is a probability: {name} must be between 0.0 and 1.0"
+        ),
+    )
 }
 
 /// The chance of an element to be dropped, where PyTorch's error is another.

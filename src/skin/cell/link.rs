@@ -36,6 +36,8 @@ pub(super) struct View {
     pub region: Option<Region>,
     /// Grad mode when it was made, under which it is made again.
     pub recorded: bool,
+    /// Whether it was made in inference mode.
+    pub inference: bool,
     pub dtype: DType,
     pub depth: u32,
 }
@@ -141,5 +143,14 @@ pub(super) fn flattened(v: View) -> Result<View> {
     }
     let root = v.root;
     let lens = Lens::region(region.clone());
-    Ok(View { parent: root.clone(), root, lens, region: Some(region), recorded: v.recorded, dtype: v.dtype, depth: 0 })
+    Ok(View {
+        parent: root.clone(),
+        root,
+        lens,
+        region: Some(region),
+        recorded: v.recorded,
+        inference: v.inference,
+        dtype: v.dtype,
+        depth: 0,
+    })
 }

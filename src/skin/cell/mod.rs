@@ -31,7 +31,7 @@ use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
 use super::numbers::Numbers;
 use crate::base::size::Whole;
-use crate::base::{Layout, Result, Shape};
+use crate::base::{Error, Layout, Result, Shape};
 use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Meta, Tensor};
@@ -129,6 +129,7 @@ impl Cell {
     /// A view with the present value `value`, which `lens` made of this cell's.
     pub fn view(self: &Arc<Cell>, lens: Lens, value: Tensor) -> Result<Arc<Cell>> {
         let base = self.read()?;
+        let value = history::as_result(value, &base)?;
         let (root, depth) = match &self.state().link {
             ViewLink::View(v) => (v.root.clone(), v.depth + 1),
             _ => (self.clone(), 0),
@@ -142,6 +143,7 @@ impl Cell {
             lens,
             region,
             recorded: level::grad_enabled(),
+            inference: level::inference(),
             dtype: value.dtype(),
             depth,
         };
@@ -174,7 +176,13 @@ impl Cell {
         }
         let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
         let part = Layout::strided(OP, shape, strides, Whole::from(offset).minus(whole.offset))?;
-        part.require_room(OP, value.numel(), whole.offset)?;
+        part.require_room(OP, value.numel(), whole.offset).map_err(|e| match value.payload() {
+            // A member of a batch has its own elements, not the memory that they lie in.
+            Some(_) => {
+                Error::new(e.kind(), format!("{} The result can access memory outside of `tensor`.", e.message()))
+            }
+            None => e,
+        })?;
         let region = Region::Strided(part);
         let shown = part::show(&value, &region)?;
         root.view(Lens::region(region), shown)
@@ -357,6 +365,7 @@ impl Cell {
         match &self.state().link {
             ViewLink::View(v) => v.root.is_conjugated(),
             ViewLink::Alias { parent, .. } => parent.is_conjugated(),
+            ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.is_conjugated(),
             ViewLink::Lift { face, .. } => matches!(face, Face::Numbers { numbers: Numbers::Conjugates, .. }),
             ViewLink::Root => false,
         }

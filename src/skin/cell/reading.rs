@@ -1,6 +1,6 @@
 //! Reading a cell: its value is made again when what it was made from has moved.
 
-use super::super::history::{rewrap, strip};
+use super::super::history::{as_result, rewrap, strip};
 use super::link::{View, ViewLink};
 use super::{Cell, distinct};
 use crate::base::{DType, Error, Result};
@@ -100,7 +100,7 @@ impl Cell {
     fn reread(self: &Arc<Cell>, v: &View, version: u32) -> Result<Tensor> {
         let base = v.parent.read()?;
         let _mode = GradMode::set(v.recorded);
-        let value = v.lens.apply(&base)?;
+        let value = as_result(v.lens.apply(&base)?, &base)?;
         self.replace(Some(value.clone()), |s| s.seen = version);
         self.depends(&v.root);
         Ok(value)

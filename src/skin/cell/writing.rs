@@ -3,11 +3,12 @@
 use super::super::history::{self, rewrap, strip};
 use super::super::lens::Lens;
 use super::super::read::innermost;
+use super::super::tape;
 use super::super::write::{check_leaf, merge, merge_region};
 use super::link::ViewLink;
 use super::{Cell, Face, MadeBy};
 use crate::bail;
-use crate::base::{Result, Shape};
+use crate::base::{Error, Result, Shape};
 use crate::core::level::{self, GradMode};
 use crate::core::origin::at_here;
 use crate::core::{LevelId, Tensor};
@@ -49,9 +50,9 @@ impl Cell {
             }
             _ => return self.check_made(op, None),
         };
+        self.check_made(op, None)?;
         check_leaf(op, &view.root.read()?, true)?;
-        view.root.check_base(op)?;
-        self.check_made(op, None)
+        view.root.check_base(op)
     }
 
     /// An error if this view was made in a way that a recorded write cannot follow. `new` is what will be written, if
@@ -82,48 +83,44 @@ impl Cell {
             let s = self.state();
             (s.made_by.clone(), s.link.clone())
         };
-        if let Some(MadeBy { function, output, several }) = made_by.as_deref() {
-            let why = match several {
-                false => {
-                    "was created inside a custom Function (or because an input was returned as-is), whose backward \
-                     would not be that of what is written"
-                }
-                true => {
-                    "is the output of a function that returns multiple views. Such functions do not allow the output \
-                     views to be modified inplace"
-                }
-            };
-            bail!(
-                Runtime,
-                "{op}(): Output {output} of {function} is a view and is being modified inplace. This view {why}; clone() \
-                 the output of the function before{}",
-                at_here()
-            );
+        if let Some(made) = made_by.as_deref() {
+            return Err(made.forbids(op));
         }
         let ViewLink::View(v) = link else { return Ok(()) };
         if !v.recorded {
+            let mode = if v.inference { "inference" } else { "no_grad" };
             bail!(
                 Runtime,
-                "{op}(): A view was created in no_grad mode and is being modified inplace with grad mode enabled{}. Make \
+                "{op}(): A view was created in {mode} mode and is being modified inplace with grad mode enabled{}. Make \
                  the view where gradients are enabled, or write to it under no_grad",
                 at_here()
             );
         }
-        if let Some(what) = v.lens.forbids_writes() {
-            bail!(
-                Runtime,
-                "{op}(): {what} is a view and is being modified inplace{}. This view is the output of a function that \
-                 returns multiple views. Such functions do not allow the output views to be modified inplace. You \
-                 should replace the inplace operation by an out-of-place one",
-                at_here()
-            );
-        }
-        Ok(())
+        v.lens.one_of_several().map_or(Ok(()), |made| Err(made.forbids(op)))
+    }
+
+    /// The function among those that this view was made by whose results no recorded write may reach.
+    fn made(self: &Arc<Cell>) -> Option<MadeBy> {
+        let own = {
+            let s = self.state();
+            match (&s.made_by, &s.link) {
+                (Some(made), _) => Some(MadeBy::clone(made)),
+                (None, ViewLink::View(v)) => v.lens.one_of_several(),
+                _ => None,
+            }
+        };
+        own.or_else(|| self.parent_of_view()?.made())
     }
 
     /// Whether it is a view that was made where gradients are disabled.
     pub fn is_unrecorded_view(&self) -> bool {
         matches!(&self.state().link, ViewLink::View(v) if !v.recorded)
+    }
+
+    /// Whether it, or what it is a view of, was made so from a value that a tape follows.
+    pub fn leaves_tape(self: &Arc<Cell>) -> bool {
+        let unrecorded = matches!(&self.state().link, ViewLink::View(v) if !v.is_recorded());
+        unrecorded && self.of_view().read().is_ok_and(|root| tape::requires_grad(&root))
     }
 
     /// The view of these sizes and strides that an operator leaves which changes them in place; see
@@ -140,7 +137,11 @@ impl Cell {
     ) -> Result<Arc<Cell>> {
         self.check_made(op, None)?;
         let _mode = GradMode::set(self.is_made_recorded());
-        self.as_strided(shape, strides, offset)
+        let view = self.as_strided(shape, strides, offset)?;
+        if let Some(made) = self.made().filter(|_| self.is_made_recorded()) {
+            view.set_made_by(made);
+        }
+        Ok(view)
     }
 
     fn is_made_recorded(&self) -> bool {
@@ -334,5 +335,28 @@ impl Cell {
         {
             self.replace(Some(plain), |_| ());
         }
+    }
+}
+
+impl MadeBy {
+    /// The error of a write to such a result.
+    #[cold]
+    fn forbids(&self, op: &str) -> Error {
+        let MadeBy { function, output, several } = self;
+        let why = match several {
+            false => {
+                "was created inside a custom Function (or because an input was returned as-is), whose backward would \
+                 not be that of what is written"
+            }
+            true => {
+                "is the output of a function that returns multiple views. Such functions do not allow the output views \
+                 to be modified inplace"
+            }
+        };
+        Error::runtime(format!(
+            "{op}(): Output {output} of {function} is a view and is being modified inplace. This view {why}; clone() the \
+             output of the function before, or replace the inplace operation by an out-of-place one{}",
+            at_here()
+        ))
     }
 }

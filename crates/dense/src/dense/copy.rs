@@ -305,7 +305,7 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
 /// As [`cast`], with channels where they are.
 pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
     match a.has_channels_behind() {
-        true => cast(&a.with_channels_behind()?, dtype)?.with_channels_second(),
+        true => cast(&a.with_channels_behind()?, dtype)?.with_channels_second()?.with_strides_of(a),
         false => cast(a, dtype),
     }
 }
@@ -313,7 +313,7 @@ pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
 /// As [`gather`], with channels where they are.
 pub fn gather_in_place(a: &Array) -> Result<Array> {
     match a.has_channels_behind() {
-        true => gather(&a.with_channels_behind()?)?.with_channels_second(),
+        true => gather(&a.with_channels_behind()?)?.with_channels_second()?.with_strides_of(a),
         false => gather(a),
     }
 }

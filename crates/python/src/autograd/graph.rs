@@ -159,7 +159,6 @@ impl PyNode {
         }
     }
     /// A number that grows with time.
-    #[getter]
     fn _sequence_nr(&self) -> u64 {
         self.0.seq
     }

@@ -214,7 +214,7 @@ impl Call {
             let Some(cell) = objects.get(output).and_then(tensor::cell) else { continue };
             let value = cell.value();
             let is_own = cell.shared_cell().is_some_and(|c| c.is_unrecorded_view());
-            if is_own || (level::grad_enabled() && history::is_recorded(&value)) {
+            if level::grad_enabled() && (is_own || history::is_recorded(&value)) {
                 let function = self.methods.name.to_string();
                 cell.cell().set_made_by(MadeBy { function, output, several: run.results() > 1 });
             }

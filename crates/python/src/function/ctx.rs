@@ -1,6 +1,6 @@
 //! The `ctx` of `autograd.Function`.
 
-use super::Objects;
+use super::{Objects, method};
 use crate::door::descriptors;
 use crate::process::object;
 use crate::pytree::{self, Leaves, TreeSpec};
@@ -9,7 +9,7 @@ use crate::tensor::PyTensor;
 use crate::types::class::type_name;
 use crate::types::errors::{Fault, PyResult};
 use pullback::core::origin::at_here;
-use pullback::core::{BatchInfo, Edge, Randomness, Set, Tensor};
+use pullback::core::{BatchInfo, Edge, LevelId, Randomness, Set, Tensor};
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -56,9 +56,15 @@ struct Rare {
     /// Why no rule may read what was saved.
     spoilt: Option<String>,
     adopted: Vec<Adopted>,
+    /// Values for a program that kept the ctx when a rule had ended.
+    left: Option<Shown>,
 }
 
 impl CtxState {
+    /// Values that may be read now.
+    fn readable(&self) -> Option<&Shown> {
+        self.shown.as_ref().or_else(|| self.rare.as_ref()?.left.as_ref())
+    }
     fn adopted(&self) -> &[Adopted] {
         self.rare.as_ref().map_or(&[], |r| &r.adopted)
     }
@@ -260,6 +266,18 @@ impl Ctx {
         std::mem::swap(&mut s.shown, values);
     }
 
+    /// The rule has ended in a sweep that lets what is saved stay, and the program still has the ctx.
+    #[cold]
+    pub fn leave(&self, values: Shown) {
+        // Nodes may lead to this ctx again, which the collector would not see.
+        if values.tensors().any(|t| t.level() > LevelId::ABSTRACT) {
+            return;
+        }
+        let left = Shown::new(values.saved, values.adopted);
+        let old = self.state().rare.get_or_insert_default().left.replace(left);
+        drop(old);
+    }
+
     /// Gives the values that are shown, and the objects that were made of them, a place on a tape where there is one.
     pub fn link(
         &self,
@@ -292,7 +310,11 @@ impl Ctx {
         }
         for (edge, object) in objects {
             if let Some(cell) = tensor::cell(object.bind(py)) {
-                cell.adopt(hang(&cell.value(), &edge))?;
+                let value = cell.value();
+                // The caller's own object is there already.
+                if value.node_at(edge.node.level).is_none() {
+                    cell.adopt(hang(&value, &edge))?;
+                }
             }
         }
         Ok(())
@@ -302,7 +324,7 @@ impl Ctx {
         let (tree, first, leaves) = {
             let s = self.state();
             let Some(a) = s.adopted().iter().find(|a| a.name == name) else { return Ok(None) };
-            let Some(shown) = &s.shown else { return Err(freed(&format!("ctx.{name}")).into()) };
+            let Some(shown) = s.readable() else { return Err(freed(&format!("ctx.{name}")).into()) };
             if shown.hides(name) {
                 return Ok(None);
             }
@@ -439,7 +461,7 @@ impl Ctx {
             if let (Some(why), Some(_)) = (s.spoilt(), &s.shown) {
                 return Err(PyRuntimeError::new_err(short!("{why}{}", at_here())).into());
             }
-            match &s.shown {
+            match s.readable() {
                 Some(shown) => (shown.saved.clone(), objects),
                 None if objects.is_some() || !s.taken => (Saved::new(), Some(objects.unwrap_or_default())),
                 None => return Err(freed("saved_tensors").into()),
@@ -450,7 +472,8 @@ impl Ctx {
         }
         let mut wrapped = Objects::new();
         for v in values {
-            wrapped.push(super::optional(py, v)?);
+            let own = v.as_ref().and_then(|v| method::argument(py, self, v));
+            wrapped.push(own.map_or_else(|| super::optional(py, v), Ok)?);
         }
         let tuple = PyTuple::new(py, wrapped)?;
         if let Some(shown) = &mut self.state().shown {

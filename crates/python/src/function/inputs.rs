@@ -42,6 +42,15 @@ fn is_followed(value: &Tensor, quiet: bool) -> bool {
     }
 }
 
+/// The array below the ambient tape; `None` if a transform follows the value.
+fn untaped(t: &Tensor) -> Option<&Tensor> {
+    match t.level() {
+        LevelId::DENSE => Some(t),
+        LevelId::AMBIENT => t.below().filter(|below| below.level() == LevelId::DENSE),
+        _ => None,
+    }
+}
+
 /// Whether some tensor of the arguments is followed by a level.
 pub fn any_followed<'a, 'py: 'a>(args: impl Iterator<Item = Borrowed<'a, 'py, PyAny>>) -> PyResult<bool> {
     let quiet = !level::records(LevelId::AMBIENT);
@@ -118,6 +127,20 @@ impl Inputs {
             });
         }
         Ok(out)
+    }
+
+    /// The caller's object of a value that is one argument's, if nobody has written to it since and no transform follows it.
+    pub fn object_of<'py>(&self, py: Python<'py>, value: &Tensor) -> Option<Bound<'py, PyAny>> {
+        let value = untaped(value)?;
+        let mut found = self.leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Tensor { object, value: given, .. } if untaped(given).is_some_and(|t| t.same(value)) => {
+                Some((object.bind(py), given))
+            }
+            _ => None,
+        });
+        let (object, given) = found.next()?;
+        let unwritten = tensor::cell(object)?.with(|s| s.quick().is_some_and(|now| now.same(given)));
+        (unwritten && found.next().is_none()).then(|| object.clone())
     }
 
     /// One object per leaf, from one per tensor; None for the others.

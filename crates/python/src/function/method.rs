@@ -316,6 +316,19 @@ pub fn twin(call: *const Call, argument: usize) -> Option<Tensor> {
     .flatten()
 }
 
+/// The caller's object of a value that the running method, whose ctx this is, has saved: see [`Inputs::object_of`].
+///
+/// [`Inputs::object_of`]: super::inputs::Inputs::object_of
+pub fn argument<'py>(py: Python<'py>, ctx: &Ctx, value: &Tensor) -> Option<Bound<'py, PyAny>> {
+    running(|m| {
+        // Under transforms saved values get places on a tape of the method's own, where the caller's objects are not.
+        let ambient = m.setup.history.as_ref().is_none_or(History::is_ambient) && tape::is_outside();
+        (ambient && std::ptr::eq(m.ctx, ctx)).then(|| m.call.inputs.object_of(py, value))
+    })
+    .flatten()
+    .flatten()
+}
+
 /// The objects of the saved values that the running method differentiates, if they are these.
 pub fn saved_objects<'py>(py: Python<'py>, saved: &[Tensor]) -> Option<PyResult<Bound<'py, PyTuple>>> {
     running(|m| std::ptr::eq(m.setup.saved.as_slice(), saved).then(|| m.ctx.saved_tensors(py))).flatten()

@@ -195,6 +195,7 @@ impl Apply {
         call: impl FnOnce(&Bound<'py, PyAny>, Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let levels = LevelSet::live();
+        let recording = level::grad_enabled();
         let quiet = level::records(LevelId::AMBIENT);
         let _mode = GradMode::set(false);
         let _running = method_scope::enter(self.methods.origin, "forward", levels.tapes_and_hidden());
@@ -203,6 +204,9 @@ impl Apply {
             None => Some(Ctx::make(py, Needs::from_elem(false, arguments))?.into_any()),
         };
         let out = call(self.methods.forward.bind(py), ctx)?;
+        if !recording {
+            return without_history(out);
+        }
         if let Some(cell) = tensor::cell(&out).and_then(PyTensor::shared_cell) {
             self.mark_view(&cell, 0, false);
         } else if let Ok(items) = out.cast_exact::<PyTuple>() {

@@ -9,7 +9,7 @@ use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::core::origin::at_here;
 use pullback::core::{Outputs, Tangents, Tensor};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use smallvec::{SmallVec, smallvec};
@@ -191,11 +191,11 @@ impl Structure {
     /// Tangents of the tensors, from what a jvp returned.
     pub fn tangents(&self, methods: &Methods, out: &Bound<'_, PyAny>) -> PyResult<Tangents> {
         let Some(leaves) = self.flatten(out)? else {
+            let (n, got) = (self.items.len(), as_list(out).len());
             return Err(PyRuntimeError::new_err(short!(
-                "{}.jvp: returned {} tangents in another structure than forward's output, which has {} results{}",
+                "{}.jvp: returned an invalid number of forward gradients (expected {n} but got {got}), or another structure \
+                 than forward's output{}",
                 methods.name,
-                as_list(out).len(),
-                self.items.len(),
                 at_here()
             ))
             .into());
@@ -303,12 +303,15 @@ fn item<'py>(o: Bound<'py, PyAny>, tensors: &mut Outputs, objects: &mut Objects<
 pub fn pair<'py>(methods: &Methods, result: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     match result.cast::<PyTuple>() {
         Ok(t) if t.len() == 2 => Ok((t.get_item(0)?, t.get_item(1)?)),
-        _ => Err(PyTypeError::new_err(short!(
-            "{}.vmap: expected to return (output, out_dims), a tuple of length 2, but got {}{}",
-            methods.name,
-            type_name(result),
-            at_here()
-        ))
-        .into()),
+        found => {
+            let got = found.map_or_else(|_| type_name(result), |t| format!("{} returns", t.len()));
+            Err(PyRuntimeError::new_err(short!(
+                "{}.vmap: Expected the vmap staticmethod to have two returns, an output and out_dims, as a tuple, but got \
+                 {got}{}",
+                methods.name,
+                at_here()
+            ))
+            .into())
+        }
     }
 }

@@ -7,12 +7,14 @@ use super::inputs::Leaf;
 use super::outputs::{Parsed, Structure};
 use super::{Objects, value_of};
 use crate::door::vectorcall::invoke;
+use crate::process::gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::{Forward, Node, Outputs, Set, Tensor};
 use pullback::function::{self, Setup, Values};
 use pullback::ops::rewind::Rewind;
+use pullback::transforms::task;
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -248,10 +250,19 @@ impl Call {
         let context = self.context(setup)?;
         python(|py| {
             let ctx = context.ctx.bind(py);
+            // SAFETY: the context holds the ctx.
+            let handles = || unsafe { gil::references(py, ctx.as_ptr()) };
+            let before = handles();
             let mut shown = Some(context.shown(setup));
             ctx.get().exchange(needs, &mut shown);
             let out = f(py, ctx);
             ctx.get().exchange(None, &mut shown);
+            if handles() > before
+                && task::retains()
+                && let Some(values) = shown
+            {
+                ctx.get().leave(values);
+            }
             out
         })
     }

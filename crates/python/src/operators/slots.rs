@@ -294,7 +294,9 @@ slots! {
             unary_slot(slf, "neg", unary::negative)
         }
         fn __pos__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
-            unary_slot(slf, "positive", unary::positive)
+            asked!(Slot "positive", slf);
+            unary::positive(&slf.get().value())?;
+            Ok(slf.clone().into_any())
         }
         fn __abs__<'py>(slf: &Bound<'py, Self>) -> Out<'py> {
             unary_slot(slf, "abs", unary::abs)

@@ -15,8 +15,7 @@ use pullback::ops::signature::{KindOf, RequiresGrad};
 use pullback::ops::{Entry, Flags, Param, Value, bits};
 use pullback::skin::cell::Face;
 use pullback::skin::lens::{self};
-use pullback::skin::read;
-use pullback::skin::slot;
+use pullback::skin::{history, read, slot};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -39,6 +38,9 @@ pub unsafe fn finish(
     {
         // SAFETY: as above, and it has a tensor's cell.
         let slf = unsafe { Bound::from_borrowed_ptr(py, base).cast_into_unchecked::<PyTensor>() };
+        if entry.flags.has(Flags::SAME_OBJECT) && matches!(&out, Value::Tensor(t) if t.same(before)) {
+            return Ok(slf.into_ptr());
+        }
         if entry.flags.has(Flags::VIEW) {
             if entry.flags.has(Flags::HISTORYLESS) {
                 return Ok(tensor::views::detached(&slf)?.into_ptr());
@@ -53,13 +55,12 @@ pub unsafe fn finish(
             if !perhaps {
                 return Err(pullback::ops::shape::not_viewable(entry.short_name()).into());
             }
-        } else if let Value::Tensor(t) = &out
-            && t.same(before)
-            && entry.flags.has(Flags::SAME_OBJECT)
-        {
-            return Ok(slf.into_ptr());
         }
     }
+    let out = match out {
+        Value::Tensor(t) if t.payload().is_some() => Value::Tensor(another(t, &args)?),
+        out => out,
+    };
     let leaf = asks_for_gradient(entry, &args);
     let out = settled(out, entry.flags.has(Flags::ROW_MAJOR))?;
     let object = marshal::to_python(py, out)?;
@@ -77,6 +78,22 @@ fn settled(out: Value, row_major: bool) -> Result<Value> {
         Value::Tuple(v) if row_major => Value::Tuple(v.into_iter().map(|v| settled(v, true)).collect::<Result<_>>()?),
         out => out,
     })
+}
+
+/// A value that follows levels as that of a new tensor: one that is an argument's is recorded as a result.
+fn another(t: Tensor, args: &[Value]) -> pullback::base::Result<Tensor> {
+    let given = match args.first() {
+        Some(Value::Tensor(x)) => Some(x),
+        Some(Value::List(items)) => items.iter().find_map(|v| match v {
+            Value::Tensor(x) if x.same(&t) => Some(x),
+            _ => None,
+        }),
+        _ => None,
+    };
+    match given.filter(|x| x.same(&t)).cloned() {
+        Some(x) => history::as_result(t, &x),
+        None => Ok(t),
+    }
 }
 
 /// Whether a maker of tensors was called with `requires_grad=True`.
@@ -107,13 +124,12 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
 /// Each tensor of a result as a view of `slf`.
 fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: Value) -> Out<'py> {
     let py = slf.py();
-    let base = slf.get().cell();
-    standing::stand_for(&base, slf);
+    let base = tensor::views::base(slf);
     let count = lens::outputs(&out).count();
     let mut lenses = lens::lenses(entry, args, count, !matches!(out, Value::Tensor(_)));
     let mut make = |t: Tensor| -> Out<'py> {
         let lens = lenses.next().ok_or_else(|| Error::internal("a view without a lens"))?;
-        Ok(tensor::wrap_cell(slf, base.view(lens, t)?)?.into_any())
+        Ok(tensor::views::made(slf, &base, lens, t)?.into_any())
     };
     match out {
         Value::Tensor(t) => make(t),

@@ -127,7 +127,7 @@ fn is_anomaly_enabled() -> bool {
 /// Whether `backward` stops at gradients that are not numbers.
 #[pyfunction]
 fn is_anomaly_check_nan_enabled() -> bool {
-    host::anomaly() == Anomaly::Check
+    host::anomaly() != Anomaly::Trace
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

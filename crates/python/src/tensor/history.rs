@@ -48,7 +48,10 @@ pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
         return Ok(true);
     }
     upward::look(slf.py())?;
-    Ok(requires_grad(&slf.get().value()))
+    let t = slf.get();
+    // A view that was made where nothing records says what its base says; no gradient comes through it.
+    let beside = || !t.is_inference() && t.shared_cell().is_some_and(|cell| cell.leaves_tape());
+    Ok(requires_grad(&t.value()) || beside())
 }
 
 /// Makes a tensor whose elements were replaced by others of another shape the leaf that it was.

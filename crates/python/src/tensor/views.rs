@@ -7,22 +7,38 @@ use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
+use pullback::core::level::GradMode;
 use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, Entry, Value, indexing};
 use pullback::rules::basis;
 use pullback::skin::lens::Lens;
-use pullback::skin::{index, numbers};
+use pullback::skin::{Cell, index, numbers};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// The view that a basic index names.
 pub fn index<'py>(slf: &Bound<'py, PyTensor>, items: Vec<IndexItem>) -> PyResult<Bound<'py, PyAny>> {
     let out = indexing::get(&slf.get().value(), &items)?;
+    Ok(made(slf, &base(slf), Lens::index(items), out)?.into_any())
+}
+
+/// The cell that views of `slf` are made of, which it stands for from now on.
+pub fn base(slf: &Bound<'_, PyTensor>) -> Arc<Cell> {
     let base = slf.get().cell();
     standing::stand_for(&base, slf);
-    let cell = base.view(Lens::index(items), out)?;
-    Ok(tensor::wrap_cell(slf, cell)?.into_any())
+    base
+}
+
+/// What `lens` shows of `slf`, whose cell is `base`, as an object. Views of what was made in inference mode are not recorded.
+pub fn made<'py>(
+    slf: &Bound<'py, PyTensor>,
+    base: &Arc<Cell>,
+    lens: Lens,
+    value: Tensor,
+) -> PyResult<Bound<'py, PyTensor>> {
+    let _mode = slf.get().is_inference().then(|| GradMode::set(false));
+    tensor::wrap_cell(slf, base.view(lens, value)?)
 }
 
 /// The same elements, as contents of another object.
@@ -90,7 +106,7 @@ pub fn set_data(slf: &Bound<'_, PyTensor>, value: &Bound<'_, PyAny>) -> PyResult
 }
 
 /// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
-pub fn show(slf: &Bound<'_, PyTensor>, op: &str, data: Arc<pullback::skin::Cell>) -> PyResult<()> {
+pub fn show(slf: &Bound<'_, PyTensor>, op: &str, data: Arc<Cell>) -> PyResult<()> {
     let (old, new) = (slf.get().value(), data.read()?);
     pullback::skin::write::check_data(op, &old, &new)?;
     if old.shape() == new.shape() && old.dtype() == new.dtype() {

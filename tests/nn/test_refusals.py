@@ -1,0 +1,68 @@
+"""What layers' functions say of arguments that do not fit: PyTorch's classes of errors, and its phrases."""
+
+from typing import Any
+
+import pytest
+
+import pullback as pb
+import pullback.nn.functional as F
+
+
+def classes(*shape: int) -> Any:
+    return pb.zeros(shape, dtype=pb.int64)
+
+
+@pytest.mark.parametrize("loss", [F.nll_loss, F.cross_entropy])
+@pytest.mark.parametrize(
+    ("sizes", "target", "kind", "text"),
+    [
+        ((10, 3), (10, 2), RuntimeError, "0D or 1D target tensor expected, multi-target not supported"),
+        ((10, 3), (9,), ValueError, r"Expected input batch_size \(10\) to match target batch_size \(9\)"),
+        ((3,), (2,), ValueError, "For 1D input, 1D target must have size 1, but got target size: 2"),
+        ((2, 3, 4, 4), (2, 4), RuntimeError, "only batches of spatial targets supported .* dimension: 2"),
+        ((2, 3, 4, 4), (2, 4, 5), RuntimeError, r"size mismatch \(got input: \[2, 3, 4, 4\] , target: \[2, 4, 5\]"),
+        ((2, 3, 4, 4), (3, 4, 4), ValueError, "to match target batch_size"),
+        ((2, 3, 4), (2, 5), RuntimeError, r"Expected target size \[2, 4\], got \[2, 5\]"),
+        ((2, 3), (), ValueError, "to match target batch_size"),
+    ],
+)
+def test_targets_of_losses(loss: Any, sizes: Any, target: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        loss(pb.rand(sizes), classes(*target))
+
+
+def test_one_class_without_a_batch_may_have_a_dimension() -> None:
+    x = pb.tensor([0.1, 0.2, 0.7])
+    assert F.nll_loss(x, classes(1)).item() == F.nll_loss(x, classes()).item() == pytest.approx(-0.1)
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.2])
+def test_label_smoothing_is_a_probability(smoothing: float) -> None:
+    with pytest.raises(RuntimeError, match=r"label_smoothing must be between 0\.0"):
+        F.cross_entropy(pb.rand(2, 3), classes(2), label_smoothing=smoothing)
+
+
+def test_padding_is_smaller_than_what_is_padded() -> None:
+    for x, amounts in ((pb.rand(1, 1, 2, 3), (1, 1, 3, 0)), (pb.rand(1, 1, 2), (2, 1))):
+        with pytest.raises(RuntimeError, match="Padding size should be less than the corresponding input dimension"):
+            F.pad(x, amounts, mode="reflect")
+    with pytest.raises(RuntimeError, match="Padding value causes wrapping around more than once"):
+        F.pad(pb.rand(1, 1, 4), (5, 4), mode="circular")
+
+
+def test_the_nearest_pixel_has_a_zero_derivative() -> None:
+    grid = pb.rand(1, 2, 2, 2, requires_grad=True)
+    F.grid_sample(pb.rand(1, 1, 3, 3), grid, mode="nearest", align_corners=False).sum().backward()
+    assert grid.grad is not None and not grid.grad.any()
+
+
+@pytest.mark.parametrize("dtype", [pb.bfloat16, pb.float16])
+@pytest.mark.parametrize("f", [F.silu, F.mish, F.logsigmoid, F.softplus, F.gelu, F.elu, F.hardswish])
+def test_slopes_in_half_precision_are_rounded_once(f: Any, dtype: Any) -> None:
+    pb.manual_seed(3)
+    x, g = pb.randn(400).to(dtype).requires_grad_(), pb.randn(400).to(dtype)
+    wide = x.detach().float().requires_grad_()
+    f(x).backward(g)
+    f(wide).backward(g.float())
+    assert x.grad is not None and wide.grad is not None
+    assert pb.equal(x.grad, wide.grad.to(dtype))
