@@ -321,29 +321,8 @@ impl<'a> RowProgram<'a> {
             if self.cycles {
                 m = m.min(self.cycle_left(at));
             }
-            let mut now: SmallVec<[*const u8; 4]> = SmallVec::new();
-            let mut panel = panels.iter();
-            for (k, input) in self.inputs.iter().enumerate() {
-                // SAFETY: inside the input, its panel, or its register.
-                now.push(unsafe {
-                    match self.access[k] {
-                        OperandAccess::Direct => input.ptr.add(at * input.width),
-                        OperandAccess::Scalar => input.ptr,
-                        OperandAccess::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
-                        OperandAccess::Panel => {
-                            panel.next().map_or(std::ptr::null(), |p| p.add((at - lo) * input.width))
-                        }
-                        OperandAccess::Cycle(period) => {
-                            panel.next().map_or(std::ptr::null(), |p| p.add(at % period * input.width))
-                        }
-                        OperandAccess::Gather => {
-                            let register = self.register(scratch, self.temps + k);
-                            strided::tile(input, self.dims, &walk, k, m, register);
-                            register
-                        }
-                    }
-                });
-            }
+            // SAFETY: handed through.
+            let now = unsafe { self.reach(&walk, &panels, (lo, at, m), scratch) };
             for step in self.steps {
                 // SAFETY: handed through.
                 fault |= unsafe { self.step(step, &now, at, m, scratch) };
@@ -354,6 +333,44 @@ impl<'a> RowProgram<'a> {
             }
         }
         fault
+    }
+
+    /// Where the elements `at .. at + m` of the inputs are, in a chunk that begins at `lo`.
+    ///
+    /// # Safety
+    /// As for [`Program::run`]; the panels are filled.
+    #[inline(always)]
+    unsafe fn reach(
+        &self,
+        walk: &Walk<'_>,
+        panels: &[*const u8],
+        (lo, at, m): (usize, usize, usize),
+        scratch: *mut u8,
+    ) -> SmallVec<[*const u8; 4]> {
+        let mut now: SmallVec<[*const u8; 4]> = SmallVec::new();
+        let mut panel = panels.iter();
+        for (k, input) in self.inputs.iter().enumerate() {
+            let mut of_panel = |first: usize| {
+                // SAFETY: inside the panel.
+                panel.next().map_or(std::ptr::null(), |p| unsafe { p.add(first * input.width) })
+            };
+            // SAFETY: inside the input, its panel, or its register.
+            now.push(unsafe {
+                match self.access[k] {
+                    OperandAccess::Direct => input.ptr.add(at * input.width),
+                    OperandAccess::Scalar => input.ptr,
+                    OperandAccess::Run => input.ptr.offset(walk.offset(k) * input.width as isize),
+                    OperandAccess::Panel => of_panel(at - lo),
+                    OperandAccess::Cycle(period) => of_panel(at % period),
+                    OperandAccess::Gather => {
+                        let register = self.register(scratch, self.temps + k);
+                        strided::tile(input, self.dims, walk, k, m, register);
+                        register.cast_const()
+                    }
+                }
+            });
+        }
+        now
     }
 
     /// Repeats the inputs of one element in their registers, for rows that do not take them as they are.
