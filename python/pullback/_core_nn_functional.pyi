@@ -92,7 +92,8 @@ def pdist(input: Tensor, p: builtins.float = 2.0) -> Tensor:
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None = None, max_norm: builtins.float | None = None, norm_type: builtins.float = 2.0, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
     """Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
-    gradient.
+    gradient. Rows that are looked up are first shortened to the norm `max_norm`, in place. With `scale_grad_by_freq`
+    the gradient of a row is divided by how often it is looked up.
 
     >>> import pullback
     >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))

@@ -102,7 +102,7 @@ pub fn linear(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tens
 /// # Errors
 /// `Index` if there is no such row.
 pub fn embedding(indices: &Tensor, weight: &Tensor) -> Result<Tensor> {
-    gather::embedding(indices, weight, None, None, 2.0, false, false)
+    Ok(gather::embedding(indices, weight, None, None, 2.0, false, false)?.out)
 }
 
 /// int64 ones at the classes along a new last dimension, zeros elsewhere.

@@ -3,7 +3,8 @@
 use super::indexing;
 use super::products::scatter_multiply;
 use super::promote::fitting;
-use super::value::{Operand, Value};
+use super::shape::detach;
+use super::value::{Operand, Updated, Value};
 use crate::base::{DType, Error, ErrorKind, Result, Scalar, Shape};
 use crate::core::Tensor;
 use crate::dense::index as kernels;
@@ -273,7 +274,8 @@ ops! { TABLE:
     }
 
     /// Rows of a table at integer indices: the result has the shape `input.shape + (dim,)`. The row `padding_idx` gets no
-    /// gradient.
+    /// gradient. Rows that are looked up are first shortened to the norm `max_norm`, in place. With `scale_grad_by_freq`
+    /// the gradient of a row is divided by how often it is looked up.
     ///
     /// >>> import pullback
     /// >>> pullback.nn.functional.embedding(pullback.tensor([1, 0]), pullback.tensor([[1.0], [2.0]]))
@@ -281,23 +283,30 @@ ops! { TABLE:
     ///         [1.]])
     fn embedding = "nn.functional.embedding" (input: &Tensor as Integers, weight: &Tensor as Ranked<2>, padding_idx: Option<i64> = None,
         max_norm: Option<f64> = None, norm_type: f64 = 2.0, scale_grad_by_freq: bool = false, sparse: bool = false)
-        -> Tensor [SCATTERED, NO_OUT] {
-        let _ = (norm_type, sparse);
-        if max_norm.is_some() || scale_grad_by_freq {
-            refuse!(NotImplemented, "max_norm and scale_grad_by_freq are not implemented; renormalise the \
-                weight or scale its gradient");
-        }
+        -> Updated [UPDATES, SCATTERED, NO_OUT] {
+        let _ = sparse;
         let rows = weight.shape()[0];
         let i = cast(input, DType::I64)?;
         let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(inside)?;
-        let out = index::take_rows(weight, &i)?;
-        let Some(p) = padding_idx else { return Ok(out) };
+        let mut out = index::take_rows(weight, &i)?;
+        if scale_grad_by_freq {
+            out = slowed(&out, &index::take_rows(&counts(weight, &i)?, &i)?)?;
+        }
+        let mut updates = Vec::new();
+        if let Some(most) = max_norm {
+            let shortened = shortened(weight, &i, norm_type, most)?;
+            // The gradient is that of the rows as they are now.
+            out = basis::add(&index::take_rows(&shortened, &i)?, &basis::sub(&out, &detach(&out)?)?)?;
+            updates.push((1, shortened));
+        }
+        let Some(p) = padding_idx else { return Ok(Updated { out, updates }) };
         if p < -(rows as i64) || p >= rows as i64 {
             refuse!(Runtime, "padding_idx must be within num_embeddings ({rows}), got {p}; name a row of weight");
         }
         let p = if p < 0 { p + rows as i64 } else { p };
         let padded = super::compare::eq(&basis::unsqueeze_dims(&i, &[i.rank()])?, p)?;
-        basis::where_(&padded, &super::shape::detach(&out)?, &out)
+        let out = basis::where_(&padded, &detach(&out)?, &out)?;
+        Ok(Updated { out, updates })
     }
 
     /// int64 ones at the classes along a new last dimension, zeros elsewhere. `num_classes` -1 is the largest class + 1.
@@ -319,6 +328,28 @@ ops! { TABLE:
         let column: Shape = i.shape().append(1);
         cast(&super::compare::eq(&basis::reshape(&i, &column)?, &range)?, DType::I64)
     }
+}
+
+/// How often each row of a table is looked up, in the dtype of the table.
+fn counts(weight: &Tensor, i: &Tensor) -> Result<Tensor> {
+    let none = basis::full(&[weight.shape()[0]].into(), weight.dtype(), 0.0)?;
+    let places = basis::reshape(i, &[i.numel()].into())?;
+    index::add_rows(&none, &places, &basis::full(places.shape(), weight.dtype(), 1.0)?)
+}
+
+/// `rows` with gradients divided by a number for each.
+fn slowed(rows: &Tensor, by: &Tensor) -> Result<Tensor> {
+    let still = detach(rows)?;
+    let by = basis::unsqueeze_dims(by, &[by.rank()])?;
+    basis::add(&still, &super::arith::divide_floats(&basis::sub(rows, &still)?, &by)?)
+}
+
+/// A table in which the rows that are looked up have at most this norm.
+fn shortened(weight: &Tensor, i: &Tensor, norm_type: f64, most: f64) -> Result<Tensor> {
+    let weight = detach(weight)?;
+    let used = super::compare::gt(&counts(&weight, i)?, 0.0)?;
+    let short = super::statistics::renormed(&weight, norm_type, 0, most)?;
+    basis::where_(&basis::unsqueeze_dims(&used, &[1])?, &short, &weight)
 }
 
 /// The largest class + 1; it depends on the data, so no transform can follow.

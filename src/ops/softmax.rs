@@ -94,9 +94,16 @@ fn along(prim: &'static General, input: &Tensor, dim: usize, dtype: Option<DType
     call(Prim::Static(prim), &Params::Dim(dim), &[&x])
 }
 
-/// The dimension that PyTorch picks where none is named.
-fn implicit(dim: Option<i64>, rank: usize) -> i64 {
-    dim.unwrap_or(if matches!(rank, 0 | 1 | 3) { 0 } else { 1 })
+/// The dimension that PyTorch picks where none is named; it tells of it.
+fn implicit(op: &str, dim: Option<i64>, rank: usize) -> Result<i64> {
+    if let Some(dim) = dim {
+        return Ok(dim);
+    }
+    let dim = i64::from(!matches!(rank, 0 | 1 | 3));
+    crate::core::host::warn(&format!(
+        "{op}(): Implicit dimension choice for {op} has been deprecated: {dim} is taken for {rank} dimensions; name it, dim={dim}"
+    ))?;
+    Ok(dim)
 }
 
 ops! { TABLE:
@@ -123,14 +130,14 @@ ops! { TABLE:
     fn nn_softmax = "nn.functional.softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
         dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] of SOFTMAX {
         let _ = _stacklevel;
-        softmax(input, implicit(dim, input.rank()), dtype)
+        softmax(input, implicit("softmax", dim, input.rank())?, dtype)
     }
 
     /// As `pullback.log_softmax`.
     fn nn_log_softmax = "nn.functional.log_softmax" (input: &Tensor, dim: Option<i64> = None, _stacklevel: i64 = 3,
         dtype: Option<DType> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] of LOG_SOFTMAX {
         let _ = _stacklevel;
-        log_softmax(input, implicit(dim, input.rank()), dtype)
+        log_softmax(input, implicit("log_softmax", dim, input.rank())?, dtype)
     }
 }
 

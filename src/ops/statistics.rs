@@ -115,6 +115,17 @@ fn squeezed(x: &Tensor) -> Result<Tensor> {
     basis::reshape(x, &shape)
 }
 
+/// The members of a dimension scaled down to a norm where theirs is larger.
+pub(super) fn renormed(input: &Tensor, p: f64, dim: usize, most: f64) -> Result<Tensor> {
+    let dims: Dims = (0..input.rank()).filter(|&d| d != dim).collect();
+    let x = super::promote::single(input)?;
+    let size = if x.dtype().is_complex() { super::unary::abs(&x)? } else { x.clone() };
+    let norm = super::norms::vector(&size, p, &dims, true)?;
+    let scale = div(most, &basis::shift(&norm, 1e-7)?)?;
+    let factor = basis::where_(&super::compare::gt(&norm, most)?, &scale, &basis::ones_like(&norm)?)?;
+    cast(&mul(&x, &factor)?, input.dtype())
+}
+
 ops! { TABLE:
     /// How many elements are not zero, over the given dimensions, or over all. NaN is not zero.
     ///
@@ -252,14 +263,7 @@ ops! { TABLE:
         if maxnorm.as_f64() < 0.0 {
             refuse!(Runtime, "expected maxnorm to be >= 0 but got {maxnorm}; give a norm that is not negative");
         }
-        let dims: Dims = (0..input.rank()).filter(|&d| d != dim).collect();
-        let x = super::promote::single(input)?;
-        let size = if x.dtype().is_complex() { super::unary::abs(&x)? } else { x.clone() };
-        let norm = super::norms::vector(&size, p.as_f64(), &dims, true)?;
-        let most = maxnorm.as_f64();
-        let scale = div(most, &basis::shift(&norm, 1e-7)?)?;
-        let factor = basis::where_(&super::compare::gt(&norm, most)?, &scale, &basis::ones_like(&norm)?)?;
-        cast(&mul(&x, &factor)?, input.dtype())
+        renormed(input, p.as_f64(), dim, maxnorm.as_f64())
     }
 }
 

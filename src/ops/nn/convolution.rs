@@ -137,6 +137,9 @@ impl Folds {
     fn run(&self, me: Prim<'_>, params: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<Tensor> {
         let p = params.get::<ConvParams>();
         let (a, b) = (batching::front(&args[0])?, batching::front(&args[1])?);
+        if info.size == 0 {
+            return no_members(me, params, [a.as_deref(), b.as_deref()], args);
+        }
         let (out, fold) = match (&a, &b) {
             (Some(a), Some(b)) => {
                 let [i, j, o] = self.both.map(Fold::outer);
@@ -155,6 +158,16 @@ impl Folds {
         };
         fold.split(&out, p.groups, info.size)
     }
+}
+
+/// The result for a batch without members: one of zeros tells the sizes.
+fn no_members(me: Prim<'_>, params: &Params, batched: [Option<&Tensor>; 2], args: &[BatchArg<'_>]) -> Result<Tensor> {
+    let member = |i: usize| match batched[i] {
+        Some(v) => basis::full(&v.shape().without(0), v.dtype(), 0.0),
+        None => Ok(args[i].value.clone()),
+    };
+    let one = call(me, params, &[&member(0)?, &member(1)?])?;
+    basis::full(&inserted(one.shape().clone(), 0, 0), one.dtype(), 0.0)
 }
 
 /// The primitives of this file.

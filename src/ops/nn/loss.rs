@@ -38,6 +38,19 @@ fn reduced(loss: &Tensor, reduction: ReductionMode) -> Result<Tensor> {
     }
 }
 
+/// Both arguments of a loss, broadcast; it tells of shapes that differ, which are seldom meant.
+fn alike(op: &str, input: &Tensor, target: &Tensor) -> Result<(Tensor, Tensor)> {
+    if input.shape() != target.shape() {
+        crate::core::host::warn(&format!(
+            "{op}(): Using a target size ({}) that is different to the input size ({}): they are broadcast, which may \
+             give results that are not meant; give both one shape",
+            target.shape(),
+            input.shape()
+        ))?;
+    }
+    pair(input, target)
+}
+
 fn pair(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     let dtype = crate::ops::join::joint_dtype(&[a, b]);
     let both = crate::ops::shape::broadcast(&[&cast(a, dtype)?, &cast(b, dtype)?])?;
@@ -180,7 +193,7 @@ fn soft_cross_entropy(
     let loss = basis::sum(&loss, &[c.dim], false)?;
     match reduction {
         ReductionMode::Mean => {
-            let n = loss.numel().max(1) as f64;
+            let n = loss.numel() as f64;
             let s = total(&loss)?;
             divide_floats(&s, &number(&s, n))
         }
@@ -270,7 +283,7 @@ ops! { TABLE:
     /// tensor(2.)
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
         reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
-        let (a, b) = pair(input, target)?;
+        let (a, b) = alike("mse_loss", input, target)?;
         floats(&a)?;
         let d = sub(&a, &b)?;
         weighted_by(&mul(&d, &d)?, input, weight, reduction.or_flags(size_average, reduce))
@@ -279,7 +292,7 @@ ops! { TABLE:
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
         reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
-        let (a, b) = pair(input, target)?;
+        let (a, b) = alike("l1_loss", input, target)?;
         weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce))
     }
 
@@ -378,7 +391,7 @@ ops! { TABLE:
             refuse!(Runtime, "does not support non-positive values for delta, got {delta}; give the difference up to which \
                 losses are squared");
         }
-        let (a, b) = pair(input, target)?;
+        let (a, b) = alike("huber_loss", input, target)?;
         floats(&a)?;
         let d = single(&sub(&a, &b)?)?;
         let r = abs(&d)?;
@@ -405,6 +418,10 @@ ops! { TABLE:
             sub(&xlogx(&t)?, &mul(&t, &x)?)?
         };
         let mode = reduction.0.or_flags(size_average, reduce);
+        if mode == ReductionMode::Mean {
+            crate::core::host::warn("kl_div(): reduction='mean' divides the total loss by the number of elements; \
+                'batchmean' divides by the batch size, which is the divergence")?;
+        }
         let out = reduced(&loss, mode)?;
         let members = input.shape().first().copied().unwrap_or(1).max(1);
         if mode == ReductionMode::BatchMean { scale(&out, 1.0 / members as f64) } else { Ok(out) }

@@ -87,6 +87,9 @@ pub fn batch_norm_with_stats(
         return Ok(BatchNorm { out: input.clone(), running: None });
     }
     of_rank("input", input, 2, usize::MAX)?;
+    // Nothing was seen, so nothing is learned.
+    let (running_mean, running_var) =
+        if input.numel() == 0 && training { (None, None) } else { (running_mean, running_var) };
     let out_dtype = input.dtype();
     let input = &single(input)?;
     let w = channels("weight", weight, input)?;

@@ -161,6 +161,15 @@ fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: PadMode) -> Result<Tensor> {
         if (before, after) == (0, 0) {
             continue;
         }
+        let (mut before, mut after) = (before, after);
+        if mode == PadMode::Circular && (before < 0 || after < 0) {
+            // What is cut off does not come round again.
+            let n = x.shape()[d] as i64;
+            let start = before.saturating_neg().clamp(0, n);
+            let left = n.saturating_add(after.min(0)).saturating_sub(start).max(0);
+            x = basis::slice(&x, d, start as usize, left as usize, 1)?;
+            (before, after) = (before.max(0), after.max(0));
+        }
         let from = sources(mode, x.shape()[d] as i64, before, after)?;
         let rows = Tensor::from_slice([from.len()], &from)?;
         let front = basis::move_dim(&x, d, 0)?;

@@ -334,6 +334,7 @@ descriptors! { METHODS, ATTRIBUTES:
     fn to(slf, first = None, second = None, third = None, fourth = None;
         dtype = None, device = None, other = None, non_blocking = False, copy = False, memory_format = None) {
         let order = memory_format.map(|f| options::memory_format("to", &f)).transpose()?.flatten();
+        let in_rows = order.is_none() && memory_format.is_some_and(|f| !options::preserves(&f));
         let mut target = Target { dtype: None, copy: flag(copy, false)?, order, meta: None };
         let mut flags = Vec::new();
         for a in [first, second, third, fourth].into_iter().flatten() {
@@ -347,7 +348,8 @@ descriptors! { METHODS, ATTRIBUTES:
         if let [_, copy] = flags[..] {
             target.copy |= copy;
         }
-        converted(slf, &target)
+        let out = converted(slf, &target)?;
+        if in_rows { Ok(out.call_method0("contiguous")?) } else { Ok(out) }
     }
     /// The name of the tensor type, or the tensor in another dtype.
     fn r#type(slf, dtype = None; non_blocking = False) {

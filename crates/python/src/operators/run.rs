@@ -9,7 +9,7 @@ use crate::tensor;
 use crate::types::errors::PyResult;
 use crate::types::options::{self, Order};
 use pullback::base::Result;
-use pullback::core::Tensor;
+use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
 use pullback::ops::{self, Entry, Flags, Value};
 use pyo3::ffi;
@@ -124,7 +124,11 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
             for (i, value) in u.updates {
                 // SAFETY: an updated argument was given, and is alive during the call.
                 let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
-                crate::operators::views::assign(b.entry, &target, values.clone(), Value::Tensor(value))?;
+                // What an operator updates is state; leaves may be.
+                let before = level::set_grad_enabled(false);
+                let done = crate::operators::views::assign(b.entry, &target, values.clone(), Value::Tensor(value));
+                level::set_grad_enabled(before);
+                done?;
             }
             Value::Tensor(u.out)
         }
