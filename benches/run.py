@@ -24,11 +24,12 @@ import measure
 import modules
 import optimisers
 import process
+import recurrent
 import report
 import small
 import subclasses
 
-FILES = (small, functions, subclasses, large, modules, optimisers, loading)
+FILES = (small, functions, subclasses, large, modules, recurrent, optimisers, loading)
 WORKLOADS = [workload for file in FILES for workload in file.WORKLOADS]
 
 

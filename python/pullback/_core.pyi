@@ -261,6 +261,8 @@ __all__ = [
     "gradient",
     "greater",
     "greater_equal",
+    "gru",
+    "gru_cell",
     "gt",
     "half",
     "hamming_window",
@@ -346,6 +348,8 @@ __all__ = [
     "logspace",
     "logsumexp",
     "long",
+    "lstm",
+    "lstm_cell",
     "lt",
     "lu",
     "lu_solve",
@@ -440,6 +444,10 @@ __all__ = [
     "reshape",
     "result_type",
     "rms_norm",
+    "rnn_relu",
+    "rnn_relu_cell",
+    "rnn_tanh",
+    "rnn_tanh_cell",
     "roll",
     "rot90",
     "round",
@@ -6017,6 +6025,71 @@ def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> builtins.tuple[Tensor, Tensor]: ...
 @overload
 def max_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: builtins.bool = False) -> Any: ...
+
+def lstm_cell(input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """One step of long short-term memory: input (N, features) and `hx` = (h, c), each (N, units), to the new h and c. See
+    `nn.LSTMCell`.
+
+    >>> import pullback
+    >>> h, c = pullback.lstm_cell(pullback.ones(1, 2), [pullback.zeros(1, 1)] * 2, pullback.ones(4, 2), pullback.ones(4, 1))
+    >>> h
+    tensor([[0.6083]])
+    """
+
+def gru_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """One step of gated recurrent units: input (N, features) and `hx` (N, units) to the new h. See `nn.GRUCell`.
+
+    >>> import pullback
+    >>> pullback.gru_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(3, 2), pullback.ones(3, 1))
+    tensor([[0.1149]])
+    """
+
+def rnn_tanh_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """`tanh(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`.
+
+    >>> import pullback
+    >>> pullback.rnn_tanh_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
+    tensor([[0.9640]])
+    """
+
+def rnn_relu_cell(input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Tensor:
+    """`relu(w_ih @ input + b_ih + w_hh @ hx + b_hh)` of rows. See `nn.RNNCell`.
+
+    >>> import pullback
+    >>> pullback.rnn_relu_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
+    tensor([[2.]])
+    """
+
+def lstm(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]:
+    """Layers of long short-term memory: the last one's h at all steps, and the last h and c of each layer and direction. `hx`
+    is (h, c); `params` are those of `nn.LSTM` in their order. With `batch_sizes` the input is the data of a packed sequence.
+
+    >>> import pullback
+    >>> params = [pullback.ones(4, 2), pullback.ones(4, 1)]
+    >>> state = pullback.zeros(1, 1, 1)
+    >>> out, h, c = pullback.lstm(pullback.ones(3, 1, 2), [state, state], params, False, 1, 0.0, False, False, False)
+    >>> out.shape, h.shape
+    (pullback.Size([3, 1, 1]), pullback.Size([1, 1, 1]))
+    """
+
+def gru(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of gated recurrent units: the last one's h at all steps, and the last h of each layer and direction. Arguments are
+    as those of `lstm`, but `hx` is a tensor.
+
+    >>> import pullback
+    >>> params = [pullback.ones(3, 2), pullback.ones(3, 1)]
+    >>> out, h = pullback.gru(pullback.ones(4, 1, 2), pullback.zeros(1, 1, 1), params, False, 1, 0.0, False, False)
+    >>> out.shape, h.shape
+    (pullback.Size([4, 1, 1]), pullback.Size([1, 1, 1]))
+    """
+
+def rnn_tanh(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of `rnn_tanh_cell`: the last one's h at all steps, and the last h of each layer and direction. Arguments are as
+    those of `gru`.
+    """
+
+def rnn_relu(input: Tensor, hx: Tensor, params: Sequence[Tensor], has_biases: builtins.bool, num_layers: builtins.int, dropout: builtins.float, train: builtins.bool, bidirectional: builtins.bool, batch_first: builtins.bool = False, *, batch_sizes: _Ints | None = None) -> builtins.tuple[Tensor, Tensor]:
+    """Layers of `rnn_relu_cell`, as `rnn_tanh`."""
 
 @overload
 def max_pool1d_with_indices(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, dilation: _Ints = 1, ceil_mode: builtins.bool = False, return_indices: Literal[True] = True) -> builtins.tuple[Tensor, Tensor]:

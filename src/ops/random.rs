@@ -307,6 +307,8 @@ ops! { TABLE:
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
         let keep = law_like(Law::Bernoulli { p: 1.0 - p }, DType::Bool, input, None)?;
+        // What is made of several tensors lies as the first of them.
+        let keep = crate::ops::nn::formats::arranged(keep, input)?;
         basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }

@@ -197,7 +197,7 @@ COMPUTED_BY = {
     "linalg.det linalg.eig linalg.eigvals linalg.householder_product linalg.ldl_factor linalg.ldl_factor_ex "
     "linalg.ldl_solve linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.qr lu ormqr qr triangular_solve",
     # Zeros of the cotangent are multiplied with elements of a window or of a row.
-    "products of sums": "nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
+    "products of sums": "rnn_relu nn.functional.conv1d nn.functional.conv2d nn.functional.conv3d "
     "nn.functional.scaled_dot_product_attention nn.functional.ctc_loss",
     # The derivative in one factor is the product of the others, one of which is the cotangent 0 of a neighbour.
     "products of factors": "cumprod prod scatter",

@@ -295,7 +295,6 @@ UNREAD = {
     ),
     **dict.fromkeys(
         (
-            *("nn/modules/_recurrent.py:_gru(w_hr)", "nn/modules/_recurrent.py:step(w_hr)"),
             *("optim/_rules.py:_like_parameter(name)", "optim/_rules.py:_like_parameter(options)"),
             "optim/lr_scheduler/_cycles.py:_triangular(x)",
         ),

@@ -154,6 +154,49 @@ def ctc_loss(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 1, 2), m.ints(1, 0), [0], [0]).but(grad=False)
 
 
+@of("rnn_tanh_cell", "rnn_relu_cell")
+def plain_cells(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), m(2, 2), m(2, 3), m(2, 2), m(2), m(2))
+    yield S(m(3), m(2), m(2, 3), m(2, 2))
+
+
+@of("gru_cell")
+def gru_cell(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), m(2, 2), m(6, 3), m(6, 2), m(6), m(6))
+    yield S(m(3), m(2), m(6, 3), m(6, 2))
+
+
+@of("lstm_cell")
+def lstm_cell(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3), [m(2, 2), m(2, 2)], m(8, 3), m(8, 2), m(8), m(8))
+    yield S(m(3), [m(2), m(2)], m(8, 3), m(8, 2))
+
+
+@of("rnn_tanh", "rnn_relu")
+def plain_layers(m: Maker) -> Iterator[Sample]:
+    one = [m(2, 3), m(2, 2), m(2), m(2)]
+    yield S(m(3, 2, 3), m(1, 2, 2), one, True, 1, 0.0, False, False)
+    yield S(m(2, 3, 3), m(2, 2, 2), [m(2, 3), m(2, 2)] * 2, False, 1, 0.0, True, True, True)
+    yield S(m(5, 3), m(1, 2, 2), one, True, 1, 0.0, False, False, batch_sizes=[2, 2, 1])
+
+
+@of("gru")
+def gru(m: Maker) -> Iterator[Sample]:
+    yield S(m(3, 2, 3), m(1, 2, 2), [m(6, 3), m(6, 2), m(6), m(6)], True, 1, 0.0, False, False)
+    second = [m(6, 4), m(6, 2)]
+    yield S(m(2, 1, 3), m(4, 1, 2), [m(6, 3), m(6, 2), m(6, 3), m(6, 2), *second, *second], False, 2, 0.0, True, True)
+    yield S(m(4, 3), m(1, 3, 2), [m(6, 3), m(6, 2)], False, 1, 0.0, False, False, batch_sizes=[3, 1])
+
+
+@of("lstm")
+def lstm(m: Maker) -> Iterator[Sample]:
+    yield S(m(3, 2, 3), [m(1, 2, 2), m(1, 2, 2)], [m(8, 3), m(8, 2), m(8), m(8)], True, 1, 0.0, False, False)
+    # Both ways, and with a projection.
+    yield S(m(2, 1, 3), [m(2, 1, 2), m(2, 1, 2)], [m(8, 3), m(8, 2)] * 2, False, 1, 0.0, True, True)
+    yield S(m(2, 2, 3), [m(1, 2, 1), m(1, 2, 2)], [m(8, 3), m(8, 1), m(1, 2)], False, 1, 0.0, False, False, True)
+    yield S(m(4, 3), [m(1, 3, 2), m(1, 3, 2)], [m(8, 3), m(8, 2)], False, 1, 0.0, False, False, batch_sizes=[3, 1])
+
+
 @of("nn.functional.interpolate")
 def interpolate(m: Maker) -> Iterator[Sample]:
     for mode in ("nearest", "nearest-exact", "area", "linear"):

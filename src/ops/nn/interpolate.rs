@@ -1,5 +1,6 @@
 //! Images of other sizes, one dimension after the other.
 
+use super::formats::arranged;
 use super::pool::{adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d};
 use crate::base::{DType, Result};
 use crate::core::params::{fields, parameters};
@@ -153,17 +154,6 @@ fn checked(input: &Tensor, mode: &str, align: Option<bool>, antialias: bool) -> 
 fn order(input: &Tensor, sizes: &[usize]) -> Vec<usize> {
     let grows = |d: usize| sizes[d] >= input.shape()[d + 2];
     (0..sizes.len()).filter(|&d| !grows(d)).chain((0..sizes.len()).rev().filter(|&d| grows(d))).collect()
-}
-
-/// With channels last in memory where the input has them there.
-fn arranged(out: Tensor, input: &Tensor) -> Result<Tensor> {
-    let (Some(x), Some(y)) = (input.innermost(), out.innermost()) else { return Ok(out) };
-    let (Some(order), None) = (kernels::channels_last(x), kernels::channels_last(y)) else { return Ok(out) };
-    if order.len() != out.rank() || y.rank() != out.rank() {
-        return Ok(out);
-    }
-    let back: Vec<usize> = (0..order.len()).map(|d| order.iter().position(|&o| o == d).unwrap_or(d)).collect();
-    basis::permute(&basis::copy(&basis::permute(&out, &order)?)?, &back)
 }
 
 /// How a dimension gets its size; `None` if it stays as it is.

@@ -5,6 +5,7 @@ pub mod attention;
 pub mod conv;
 pub mod convolution;
 pub mod ctc;
+pub mod formats;
 pub mod fractional;
 pub mod grid_sample;
 pub mod interpolate;
@@ -13,6 +14,7 @@ pub mod norm;
 pub mod pad;
 pub mod patches;
 pub mod pool;
+pub mod recurrent;
 pub mod sizes;
 pub mod unpool;
 
@@ -29,6 +31,7 @@ pub(super) static FILES: &[super::Family] = &[
     pad::FAMILY,
     patches::FAMILY,
     pool::FAMILY,
+    recurrent::FAMILY,
     grid_sample::FAMILY,
     interpolate::FAMILY,
     unpool::FAMILY,

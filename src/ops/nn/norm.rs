@@ -1,5 +1,6 @@
 //! Normalisation over dimensions.
 
+use super::formats::arranged;
 use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::promote::single;
@@ -180,7 +181,7 @@ ops! { TABLE:
         let n = input.shape()[0];
         let rest = input.numel() / (n * num_groups).max(1);
         let grouped = basis::reshape(&single(input)?, &[n, num_groups, rest].into())?;
-        let y = basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?;
+        let y = arranged(basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?, input)?;
         let w = channels("weight", weight, input)?;
         let b = channels("bias", bias, input)?;
         basis::cast(&affine(y, w.as_ref(), b.as_ref())?, input.dtype())

@@ -2,15 +2,15 @@
 
 #![deny(clippy::arithmetic_side_effects)]
 
-use crate::base::{DType, ErrorKind, Result, Scalar, size};
+use super::formats::{arranged, by_rows};
+use crate::base::{DType, ErrorKind, Result, Scalar, Shape, size};
 use crate::core::params::{fields, parameters};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::index as kernels;
-use crate::dense::memory::list;
 use crate::ops::promote::fitting;
 use crate::ops::signature::{Chosen, HERE, Words};
 use crate::rules::basis::{self, where_};
-use crate::rules::{Batching, Linear, index, shapes};
+use crate::rules::{Batching, Linear, shapes};
 
 /// Zeros (or a crop, where negative) before and after each dimension.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ parameters! { Pads = "pad" }
 static PAD: Linear = Linear {
     name: "pad",
     infer: |p, a| shapes::reshaped(a, |x| kernels::padded_shape(x, &p.get::<Pads>().0)),
-    eval: |p, a| kernels::pad(a, &p.get::<Pads>().0, 0.into()),
+    eval: |p, a| kernels::pad(a, &p.get::<Pads>().0, 0.into())?.arranged_as(&[a]),
     transpose: |p, g, _, _| {
         let back = p.get::<Pads>().0.iter().map(|&(a, b)| (-a, -b)).collect();
         call(Prim::Static(&PAD), &Params::other(Pads(back)), &[g])
@@ -78,7 +78,7 @@ fn constant(x: &Tensor, pads: &[(i64, i64)], value: Scalar) -> Result<Tensor> {
     if value.is_zero() {
         return Ok(padded);
     }
-    let inside = run(&basis::full(x.shape(), DType::Bool, true)?)?;
+    let inside = arranged(run(&basis::full(x.shape(), DType::Bool, true)?)?, &padded)?;
     where_(&inside, &padded, &Tensor::scalar(x.dtype(), value))
 }
 
@@ -114,13 +114,15 @@ impl std::fmt::Display for PadMode {
     }
 }
 
-/// Where each element of a padded dimension comes from.
-fn sources(mode: PadMode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
+/// A dimension with what its own elements give in front and behind, or without some of them.
+fn extended(x: &Tensor, d: usize, mode: PadMode, before: i64, after: i64) -> Result<Tensor> {
+    let n = x.shape()[d];
     let (limit, text) = match mode {
-        PadMode::Reflect => (n.saturating_sub(1), "less than the corresponding input dimension"),
-        PadMode::Circular => {
-            (n, "at most the corresponding input dimension (Padding value causes wrapping around more than once)")
-        }
+        PadMode::Reflect => ((n as i64).saturating_sub(1), "less than the corresponding input dimension"),
+        PadMode::Circular => (
+            n as i64,
+            "at most the corresponding input dimension (Padding value causes wrapping around more than once)",
+        ),
         _ => (i64::MAX, "that of a dimension with elements"),
     };
     if before > limit || after > limit || n == 0 {
@@ -130,52 +132,67 @@ fn sources(mode: PadMode, n: i64, before: i64, after: i64) -> Result<Vec<i64>> {
              less, or twice"
         );
     }
-    let last = n.saturating_sub(1);
-    let first = before.saturating_neg().max(0);
-    let left = n.saturating_sub(first).saturating_sub(after.saturating_neg().max(0)).max(1);
-    let place = |i: i64| match mode {
-        PadMode::Reflect if i < 0 => i.saturating_neg(),
-        PadMode::Reflect if i >= n => last.saturating_mul(2).saturating_sub(i),
-        // Round what is left after cropping.
-        PadMode::Circular => first.saturating_add(i.saturating_sub(first).rem_euclid(left)),
-        PadMode::Replicate => i.clamp(0, last),
-        _ => i,
-    };
-    // `amounts` saw that this is a size.
-    let count = size::padded(n as usize, before, after).unwrap_or(0);
-    list(HERE, count, (0..count as i64).map(|i| place(i.saturating_sub(before))))
+    // `amounts` saw that both ends can be cropped so.
+    let cut = |p: i64| p.min(0).unsigned_abs() as usize;
+    let kept = n.saturating_sub(cut(before)).saturating_sub(cut(after));
+    let inner = basis::slice(x, d, cut(before).min(n), kept, 1)?;
+    let mut parts = Vec::with_capacity(3);
+    for (amount, front) in [(before, true), (after, false)] {
+        let count = amount.max(0) as usize;
+        if count > 0 {
+            let last = n.saturating_sub(1);
+            parts.push(match (mode, front) {
+                (PadMode::Reflect, true) => basis::slice(x, d, count, count, -1)?,
+                (PadMode::Reflect, false) => basis::slice(x, d, last.saturating_sub(1), count, -1)?,
+                (PadMode::Circular, _) => around(&inner, d, count, front)?,
+                _ => {
+                    let edge = basis::slice(x, d, if front { 0 } else { last }, 1, 1)?;
+                    basis::expand(&edge, &Shape::with(edge.shape(), d, count))?
+                }
+            });
+        }
+        if front && kept > 0 {
+            parts.push(inner.clone());
+        }
+    }
+    match &parts[..] {
+        [] => Ok(inner),
+        [only] => arranged(basis::copy(only)?, x),
+        parts => basis::cat(&parts.iter().collect::<Vec<_>>(), d),
+    }
 }
 
-fn wrapped(x: &Tensor, pads: &[(i64, i64)], mode: PadMode) -> Result<Tensor> {
+/// `count` elements in front of all of a dimension, or behind them, if it goes round and round.
+fn around(x: &Tensor, d: usize, count: usize, front: bool) -> Result<Tensor> {
+    let n = x.shape()[d];
+    if n == 0 {
+        refuse!(Runtime, "circular padding needs elements that are not cropped; crop fewer");
+    }
+    let rounds = vec![x; count.div_ceil(n)];
+    let all = if rounds.len() == 1 { x.clone() } else { basis::cat(&rounds, d)? };
+    let start = if front { all.shape()[d].saturating_sub(count) } else { 0 };
+    basis::slice(&all, d, start, count, 1)
+}
+
+fn wrapped(input: &Tensor, pads: &[(i64, i64)], mode: PadMode) -> Result<Tensor> {
     let padded = pads.iter().filter(|p| **p != (0, 0)).count();
-    if !(2..=5).contains(&x.rank()) || padded >= x.rank() {
+    if !(2..=5).contains(&input.rank()) || padded >= input.rank() {
         refuse!(
             NotImplemented,
             "only 2D, 3D, 4D and 5D inputs can be padded in mode '{mode}', got {}D; pad fewer \
             dimensions, or add some with unsqueeze()",
-            x.rank()
+            input.rank()
         );
     }
-    let mut x = x.clone();
+    // PyTorch fills rows of a new tensor here.
+    let mut x = if mode == PadMode::Circular { by_rows(input)? } else { input.clone() };
     for (d, &(before, after)) in pads.iter().enumerate() {
         if (before, after) == (0, 0) {
             continue;
         }
-        let (mut before, mut after) = (before, after);
-        if mode == PadMode::Circular && (before < 0 || after < 0) {
-            // What is cut off does not come round again.
-            let n = x.shape()[d] as i64;
-            let start = before.saturating_neg().clamp(0, n);
-            let left = n.saturating_add(after.min(0)).saturating_sub(start).max(0);
-            x = basis::slice(&x, d, start as usize, left as usize, 1)?;
-            (before, after) = (before.max(0), after.max(0));
-        }
-        let from = sources(mode, x.shape()[d] as i64, before, after)?;
-        let rows = Tensor::from_slice([from.len()], &from)?;
-        let front = basis::move_dim(&x, d, 0)?;
-        x = basis::move_dim(&index::take_rows(&front, &rows)?, 0, d)?;
+        x = extended(&x, d, mode, before, after)?;
     }
-    Ok(x)
+    if mode == PadMode::Circular { Ok(x) } else { arranged(x, input) }
 }
 
 ops! { TABLE:

@@ -1,9 +1,11 @@
 //! Maxima and averages over windows.
 
+use super::formats::{arranged, by_rows};
 use crate::bail;
 use crate::base::{DType, Result, Scalar, Shape};
 use crate::core::primitive::Saves;
 use crate::core::{Meta, Outputs, Params, Prim, Primitive, Tensor, call, call_many};
+use crate::dense::Array;
 use crate::dense::window::{self, Slide, Windows};
 use crate::ops::Value;
 use crate::ops::signature::{NonZero, Spatial, Strides, inside, of_rank};
@@ -17,10 +19,16 @@ static AVG_POOL: Linear = Linear {
         let x = shapes::first(a)?;
         shapes::one(x.dtype, window::pooled_shape("avg_pool", x.form(), p.get())?)
     },
-    eval: |p, a| window::avg_pool(a, p.get()),
+    eval: |p, a| lying(window::avg_pool(a, p.get())?, a, p),
     transpose: |p, g, _, _| call(Prim::Static(&AVG_POOL_GRAD), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&AVG_POOL), p, &[v])),
 };
+
+/// The result of a pool of images, with its channels where they were. Volumes of averages lie in row-major order, as in
+/// PyTorch.
+fn lying(out: Array, a: &Array, p: &Params) -> Result<Array> {
+    if p.get::<Windows>().rank == 2 { out.arranged_as(&[a]) } else { Ok(out) }
+}
 
 /// The transpose of [`AVG_POOL`].
 static AVG_POOL_GRAD: Linear = Linear {
@@ -29,7 +37,7 @@ static AVG_POOL_GRAD: Linear = Linear {
         let x = shapes::first(a)?;
         shapes::one(x.dtype, window::spread_shape("avg_pool", x.form(), p.get())?)
     },
-    eval: |p, a| window::avg_pool_grad(a, p.get()),
+    eval: |p, a| lying(window::avg_pool_grad(a, p.get())?, a, p),
     transpose: |p, g, _, _| call(Prim::Static(&AVG_POOL), p, &[g]),
     batching: Batching::With(|p, v| call(Prim::Static(&AVG_POOL_GRAD), p, &[v])),
 };
@@ -44,8 +52,9 @@ static MAX_POOL: General = General {
         Ok(smallvec![Meta { dtype: x.dtype, shape: shape.clone() }, Meta { dtype: DType::I64, shape }])
     },
     eval: |p, a| {
-        let (values, indices) = window::max_pool(a[0].array()?, p.get())?;
-        Ok(smallvec![values.into(), indices.into()])
+        let x = a[0].array()?;
+        let (values, indices) = window::max_pool(x, p.get())?;
+        Ok(smallvec![values.arranged_as(&[x])?.into(), indices.arranged_as(&[x])?.into()])
     },
     saves: |_, _| Saves { inputs: 0, outputs: 2 },
     jvp: |_, p, point, tangents| match tangents {
@@ -61,7 +70,7 @@ static MAX_POOL: General = General {
             let (at, rank, shape) = (point.output(1)?, p.get::<Windows>().rank, point.in_shape(0)?);
             let zeros = basis::full(&flat_shape(shape, rank), g.dtype(), 0.0)?;
             let put = index::scatter_add(&zeros, g.rank() - rank, &flat(at, rank)?, &flat(g, rank)?)?;
-            Ok(smallvec![Some(basis::reshape(&put, shape)?)])
+            Ok(smallvec![Some(arranged(basis::reshape(&put, shape)?, g)?)])
         }
         _ => Ok(SmallVec::new()),
     },
@@ -289,7 +298,8 @@ ops! { MAX_TABLE:
     /// The largest element of each of `output_size` windows of the last three dimensions.
     fn adaptive_max_pool3d = "nn.functional.adaptive_max_pool3d" (input: &Tensor, output_size: &Value,
         return_indices: bool = false) -> Value [NO_OUT] {
-        max_value(input, adaptive(3, input, output_size)?, return_indices)
+        // Its volumes lie in row-major order, as in PyTorch.
+        max_value(&by_rows(input)?, adaptive(3, input, output_size)?, return_indices)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arrays of images and volumes whose channels lie behind the other dimensions.
 
-use super::Array;
+use super::{Array, copy};
 use crate::base::{Layout, Result};
 use smallvec::SmallVec;
 
@@ -22,6 +22,17 @@ impl Array {
     pub fn with_channels_behind(&self) -> Result<Array> {
         let order: SmallVec<[usize; 6]> = std::iter::once(0).chain(2..self.rank()).chain([1]).collect();
         self.permute(&order)
+    }
+
+    /// The same values, with their channels behind the other dimensions if one of `others` has them there.
+    #[inline]
+    pub fn arranged_as(self, others: &[&Array]) -> Result<Array> {
+        let behind = |o: &&Array| o.rank() == self.rank() && o.has_channels_behind();
+        if others.iter().any(behind) {
+            copy::gather(&self.with_channels_behind()?)?.with_channels_second()
+        } else {
+            Ok(self)
+        }
     }
 
     /// The inverse of [`Array::with_channels_behind`], in a buffer: the few elements of a small array, which have no

@@ -21,12 +21,14 @@ pub mod pairs;
 pub(crate) mod parallel;
 pub mod pointwise;
 pub mod random;
+pub mod recurrent;
 pub mod reduce;
 pub mod region;
 pub mod resample;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod scan;
+mod scratch;
 pub mod sort;
 pub mod stack;
 pub mod strided;

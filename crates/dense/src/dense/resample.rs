@@ -182,11 +182,15 @@ pub fn resample(x: &Array, r: &Resample, back: bool) -> Result<Array> {
     resampled_shape(x.form(), r, back)?;
     // Places and weights of a row of each.
     memory::check_list("interpolate", r.output.max(r.input), TAP_BYTES)?;
-    if let Some(order) = channels_last(x) {
-        let dim = order.iter().position(|&d| d == r.dim).unwrap_or(r.dim);
-        let y = resample(&x.permute(&order)?.contiguous()?, &Resample { dim, ..r.clone() }, back)?;
-        let back: Vec<usize> = (0..order.len()).map(|d| order.iter().position(|&o| o == d).unwrap_or(d)).collect();
-        return y.permute(&back);
+    if x.has_channels_behind() {
+        // Batch, other dimensions, channels.
+        let dim = match r.dim {
+            0 => 0,
+            1 => x.rank() - 1,
+            d => d - 1,
+        };
+        let x = x.with_channels_behind()?.contiguous()?;
+        return resample(&x, &Resample { dim, ..r.clone() }, back)?.with_channels_second();
     }
     let x = x.contiguous()?;
     if r.repeats() && !back {
@@ -198,25 +202,6 @@ pub fn resample(x: &Array, r: &Resample, back: bool) -> Result<Array> {
         DType::F32 => along::<f32>(&x, r.dim, &taps),
         _ => along::<f64>(&x, r.dim, &taps),
     }
-}
-
-/// The order of dimensions in memory, where the second of four or five is the innermost, also in a part of an image.
-pub fn channels_last(x: &Array) -> Option<Vec<usize>> {
-    let rank = x.rank();
-    if !(4..=5).contains(&rank) || x.is_contiguous() || x.shape().contains(&0) {
-        return None;
-    }
-    let strides = x.strides();
-    let order: Vec<usize> = std::iter::once(0).chain(2..rank).chain([1]).collect();
-    let mut least = 0;
-    for &d in order.iter().rev() {
-        if strides[d] < least {
-            return None;
-        }
-        least = strides[d].saturating_mul(x.shape()[d] as isize);
-    }
-    let spread = strides[2] > strides[1] || strides[0] > strides[1];
-    (strides[1] > 0 && spread).then_some(order)
 }
 
 /// Elements of any dtype where they are wanted.

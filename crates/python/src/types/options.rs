@@ -102,15 +102,15 @@ impl Order {
         basis::permute(&copy, &back)
     }
 
-    /// The order that the elements of a value are in, if it is not row-major order.
+    /// The order that the elements of a value are in, with or without gaps, if it is not row-major order.
     pub fn of(x: &Tensor) -> Option<Order> {
-        if !(4..=5).contains(&x.rank()) || !read::innermost(x)?.is_channels_last() {
+        if !(4..=5).contains(&x.rank()) || !read::innermost(x)?.has_channels_behind() {
             return None;
         }
         let (strides, offset) = read::layout(x);
         let layout = pullback::base::Layout { shape: x.shape().clone(), strides, offset };
         let known = [Order { name: "channels_last", rank: 4 }, Order { name: "channels_last_3d", rank: 5 }];
-        known.into_iter().find(|o| o.is_that_of(&layout))
+        known.into_iter().find(|o| o.rank == x.rank() && layout.has_channels_behind())
     }
 
     /// Whether elements with these sizes and strides lie in this order without gaps.

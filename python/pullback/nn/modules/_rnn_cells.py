@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 
-from ... import Tensor, empty
-from .. import functional as F
+from ... import Tensor, empty, gru_cell, lstm_cell, rnn_relu_cell, rnn_tanh_cell
 from .. import init
 from ..parameter import Parameter
-from ._recurrent import STEPS
 from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+
+STEPS: dict[str, Callable[..., Any]] = {
+    "RNN_TANH": rnn_tanh_cell,
+    "RNN_RELU": rnn_relu_cell,
+    "GRU": gru_cell,
+}
 
 
 class RNNCellBase(Module):
@@ -77,8 +83,12 @@ class RNNCellBase(Module):
                 raise RuntimeError(
                     f"hidden{i} has inconsistent hidden_size: got {state.size(1)}, expected {self.hidden_size}"
                 )
-        projected = F.linear(x, self.weight_ih, self.bias_ih)
-        out = STEPS[mode](projected, states, self.weight_hh, self.bias_hh, None)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        if mode == "LSTM":
+            h, c = lstm_cell(x, states, *weights)
+            out: tuple[Tensor, ...] = (h, c)
+        else:
+            out = (STEPS[mode](x, states[0], *weights),)
         return out if batched else tuple(t.squeeze(0) for t in out)
 
     def extra_repr(self) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, empty
+from ... import Tensor, empty, gru, lstm, rnn_relu, rnn_tanh
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
-from ._recurrent import GATES, run
 from ._rnn_cells import GRUCell as GRUCell
 from ._rnn_cells import LSTMCell as LSTMCell
 from ._rnn_cells import RNNCell as RNNCell
@@ -18,9 +17,15 @@ from .module import Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
+
+
+# How many rows of weights a unit has.
+GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
+LAYERS: dict[str, Callable[..., Any]] = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu, "GRU": gru, "LSTM": lstm}
 
 
 class RNNBase(Module):
@@ -113,15 +118,6 @@ class RNNBase(Module):
         """The weights of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    def _five(self) -> list[list[Any]]:
-        """Both matrices, both biases and the projection of each layer and direction; None for what there is not."""
-        out = []
-        for found in self.all_weights:
-            projection = found[-1] if self.proj_size else None
-            biases: Any = found[2:4] if self.bias else (None, None)
-            out.append([found[0], found[1], *biases, projection])
-        return out
-
     def _state_shapes(self, batch: int) -> list[tuple[int, int, int]]:
         rows = self.num_layers * (2 if self.bidirectional else 1)
         first = (rows, batch, self.proj_size or self.hidden_size)
@@ -168,23 +164,22 @@ class RNNBase(Module):
         for i, (state, shape) in enumerate(zip(states, self._state_shapes(batch), strict=True)):
             which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
             self.check_hidden_size(state, shape, f"Expected {which} size {{}}, got {{}}")
-        if x.dtype != self._flat_weights[0].dtype:
-            raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({self._flat_weights[0].dtype})")
-        by_time = x.transpose(0, 1) if self.batch_first and not packed else x
-        sizes = batch_sizes.tolist() if packed else None
-        directions = 2 if self.bidirectional else 1
-        dropout = self.dropout if self.training else 0.0
-        out, ends = run(self.mode, by_time, sizes, states, self._five(), directions, dropout)
+        weights = self._flat_weights
+        if x.dtype != weights[0].dtype:
+            raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({weights[0].dtype})")
+        out, *ends = LAYERS[self.mode](
+            *(x, states if self.mode == "LSTM" else states[0], weights, self.bias, self.num_layers, self.dropout),
+            *(self.training, self.bidirectional, self.batch_first),
+            batch_sizes=batch_sizes.tolist() if packed else None,
+        )
         if packed:
             shown: Any = PackedSequence(out, batch_sizes, order, back)
         else:
-            shown = out.transpose(0, 1) if self.batch_first else out
-            if not batched:
-                shown = shown.squeeze(0 if self.batch_first else 1)
-        ends = tuple(self.permute_hidden(end, back) for end in ends)
+            shown = out if batched else out.squeeze(0 if self.batch_first else 1)
+        ends = [self.permute_hidden(end, back) for end in ends]
         if not batched:
-            ends = tuple(end.squeeze(1) for end in ends)
-        return shown, ends if self.mode == "LSTM" else ends[0]
+            ends = [end.squeeze(1) for end in ends]
+        return shown, tuple(ends) if self.mode == "LSTM" else ends[0]
 
     def _states(self, x: Tensor, hx: Any, batch: int, batched: bool, order: Tensor | None) -> tuple[Tensor, ...]:
         """The first states, zeros if none are given, each with a batch in the order of the sequences."""

@@ -107,15 +107,17 @@ pub fn weight_grad_form(x: TypedShape<'_>, dy: TypedShape<'_>, p: &ConvParams) -
     Ok((check_dtypes("conv_weight_grad", x.0, dy.0)?, p.w_shape(o, c / p.groups).checked("conv_weight_grad")?))
 }
 
-/// The convolution of x [N, C, *input] with w [O, C/groups, *kernel]: [N, O, *output].
+/// The convolution of x [N, C, *input] with w [O, C/groups, *kernel]: [N, O, *output]. Here and below the result has its
+/// channels behind if one of the operands has.
 ///
 /// # Errors
 /// `NotImplemented` for bool; `Internal` if shapes do not fit the parameters.
 pub fn forward(x: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
     let [n, c, o] = check("conv", p, Some(x.shape()), Some(w.shape()), None)?;
+    let like = [x, w];
     let (x, w, dtype) = operands("conv", x, w)?;
     let out = by_dtype!("conv", x, w, T => Unrolled::<T>::new(p, n, c, o).forward(&x, &w))?;
-    copy::cast(&out, dtype)
+    copy::cast(&out, dtype)?.arranged_as(&like)
 }
 
 /// The transpose of [`forward`] in x: from dy [N, O, *output] and w to [N, C, *input].
@@ -124,9 +126,10 @@ pub fn forward(x: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
 /// As [`forward`].
 pub fn input_grad(dy: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
     let [n, c, o] = check("conv_transpose", p, None, Some(w.shape()), Some(dy.shape()))?;
+    let like = [dy, w];
     let (dy, w, dtype) = operands("conv_transpose", dy, w)?;
     let out = by_dtype!("conv_transpose", dy, w, T => Unrolled::<T>::new(p, n, c, o).input_grad(&dy, &w))?;
-    copy::cast(&out, dtype)
+    copy::cast(&out, dtype)?.arranged_as(&like)
 }
 
 /// The transpose of [`forward`] in w: from x [N, C, *input] and dy [N, O, *output] to [O, C/groups, *kernel].
@@ -135,9 +138,10 @@ pub fn input_grad(dy: &Array, w: &Array, p: &ConvParams) -> Result<Array> {
 /// As [`forward`].
 pub fn weight_grad(x: &Array, dy: &Array, p: &ConvParams) -> Result<Array> {
     let [n, c, o] = check("conv_weight_grad", p, Some(x.shape()), None, Some(dy.shape()))?;
+    let like = [x, dy];
     let (x, dy, dtype) = operands("conv_weight_grad", x, dy)?;
     let out = by_dtype!("conv_weight_grad", x, dy, T => Unrolled::<T>::new(p, n, c, o).weight_grad(&x, &dy))?;
-    copy::cast(&out, dtype)
+    copy::cast(&out, dtype)?.arranged_as(&like)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod vector;
 
 pub(crate) use kernel::gemm;
 pub use kernel::{Mat, MatMut, ProductElement};
+pub(crate) use packed::Stationary;
 
 use super::array::Written;
 use super::{Array, copy, threads};
@@ -305,4 +306,4 @@ fn share(n: usize, parts: usize, i: usize) -> Range<usize> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

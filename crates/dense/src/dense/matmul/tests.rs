@@ -3,7 +3,7 @@ use crate::base::{DType, ErrorKind, Layout, Scalar, Shape};
 use crate::dense::{Array, copy};
 use proptest::prelude::*;
 
-pub(super) fn values(shape: &[usize], dtype: DType, seed: u64) -> Array {
+pub(crate) fn values(shape: &[usize], dtype: DType, seed: u64) -> Array {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let a = Array::build::<f64>(shape.into(), |out| {
         for x in out {

@@ -9,6 +9,7 @@ use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
 use crate::base::{DType, Element, Result, Shape, TypedShape};
+use crate::dense::math::fp::pick;
 
 /// An element that windows can be taken over.
 trait Pooled: Element {
@@ -33,7 +34,7 @@ macro_rules! pooled {
             }
             #[inline(always)]
             fn beats(self, best: Self) -> bool {
-                self > best || self.is_nan()
+                (self > best) | self.is_nan()
             }
         })*
         $(impl Pooled for $int {
@@ -162,9 +163,9 @@ fn max_of_plane<T: Pooled>(x: &[T], w: &Windows, values: &mut [T], indices: &mut
     w.each(|at, window| {
         let mut best = (T::LOWEST, window_start(w, window));
         w.inputs(window, |i| {
-            if x[i].beats(best.0) {
-                best = (x[i], i);
-            }
+            // Which element is the largest is not to be foreseen, so there is no branch.
+            let more = x[i].beats(best.0);
+            best = (pick(more, x[i], best.0), pick(more, i, best.1));
         });
         values[at] = best.0;
         indices[at] = best.1 as i64;

@@ -6,6 +6,7 @@
 
 mod micro;
 mod panels;
+mod stationary;
 
 use super::simd::{SimdFloat, Vector};
 use super::{Mat, MatMut};
@@ -13,6 +14,7 @@ use crate::dense::isa::{Isa, isa};
 use crate::dense::memory;
 use micro::{ROWS, columns, tile};
 use panels::pack;
+pub use stationary::Stationary;
 
 /// Multiply-adds, and rows and columns, below which `gemm` was measured to be as fast: what is packed is used too little.
 const LEAST_WORK: usize = 3 << 25;

@@ -1,0 +1,24 @@
+//! Where elements lie in memory: results of layers have their channels where the input has them.
+
+use crate::base::Result;
+use crate::core::Tensor;
+use crate::rules::basis;
+
+/// Whether the channels of a value lie behind its other dimensions in memory.
+pub fn has_channels_behind(x: &Tensor) -> bool {
+    x.rank() >= 4 && x.innermost().is_some_and(|a| a.rank() == x.rank() && a.has_channels_behind())
+}
+
+/// The same values with their channels where those of `input` are.
+pub fn arranged(out: Tensor, input: &Tensor) -> Result<Tensor> {
+    if out.rank() != input.rank() || !has_channels_behind(input) || has_channels_behind(&out) {
+        return Ok(out);
+    }
+    let last = out.rank() - 1;
+    basis::move_dim(&basis::copy(&basis::move_dim(&out, 1, last)?)?, last, 1)
+}
+
+/// The same values in row-major order, if their channels lie behind the other dimensions.
+pub fn by_rows(x: &Tensor) -> Result<Tensor> {
+    if has_channels_behind(x) { basis::copy(x) } else { Ok(x.clone()) }
+}
