@@ -219,8 +219,14 @@ def _removed(name: "str") -> "Any":
 
 for _name in ("eig", "lstsq", "solve", "symeig"):
     _attach(_removed(_name))
-for _name, _absent in attributes().items():
+_ABSENT = attributes()
+for _name, _absent in _ABSENT.items():
     setattr(Tensor, _name, _absent)
+
+
+@_attach
+def __dir__(self: Tensor) -> "list[str]":
+    return [name for name in object.__dir__(self) if name not in _ABSENT or name in vars(self)]
 
 
 def _numpy_dtype(self: "Any") -> "Any":

@@ -84,13 +84,18 @@ def _class(path: str, cls: type, table_members: dict[str, str]) -> str:
         if f"{path}.{member}" in SIGNATURES:
             body[member] = definition(member, SIGNATURES[f"{path}.{member}"], None)
     for member, value in vars(cls).items():
-        if member not in body and member not in _NOISE and member.isidentifier():
+        # Attributes that say why they are not there are none that a class lists.
+        if member not in body and member not in _NOISE and member.isidentifier() and not _is_absent(value):
             body[member] = _member(f"{path}.{member}", member, value)
     if "__new__" in vars(cls):
         body["__new__"] = definition("__new__", _constructor(path, cls), None)
     text = [head, textwrap.indent(_docstring(cls.__doc__), "    ")] if cls.__doc__ else [head]
     text += [textwrap.indent(body[m], "    ", lambda line: bool(line.strip())) for m in sorted(body)]
     return "\n".join(text if len(text) > 1 else [head + " ..."])
+
+
+def _is_absent(value: Any) -> bool:
+    return type(value).__name__ == "AbsentAttribute"
 
 
 def _docstring(doc: str) -> str:

@@ -88,8 +88,10 @@ class Parameter(Tensor, metaclass=_MarkedType):
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         if type(self) is Parameter:
-            return "Parameter containing:\n" + Tensor.__repr__(self.as_subclass(Tensor))
-        return f"Parameter containing:\nParameter({Tensor.__repr__(self)})"
+            text = Tensor.__repr__(self.as_subclass(Tensor))
+        else:
+            text = f"Parameter({Tensor.__repr__(self)})"
+        return f"Parameter containing:\n{text}"
 
     def __reduce_ex__(self, proto: Any) -> Any:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad, dict(self.__dict__))

@@ -203,7 +203,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.pad(pullback.tensor([1, 2]), (1, 2))
     /// tensor([0, 1, 2, 0, 0])
     fn pad = "nn.functional.pad" (input: &Tensor, pad: &[i64], mode: &str as Chosen<PadMode> = "constant", value: Option<Scalar> = None)
-        -> Tensor [NO_OUT, ROW_MAJOR] {
+        -> Tensor [NO_OUT] {
         let pads = amounts(input, pad)?;
         if mode == PadMode::Constant {
             return constant(input, &pads, float_value(value)?);

@@ -52,9 +52,11 @@ struct State {
     shell: Option<Tensor>,
     link: ViewLink,
     birth: LevelId,
-    /// Counts writes.
+    /// Counts writes, and moves to other memory, after which dependents read again.
     version: u32,
-    /// How many of them came by handles that share the elements and not the history.
+    /// How many of them were moves.
+    moves: u32,
+    /// How many writes came by handles that share the elements and not the history.
     beside: u32,
     /// Whether the memory was shown to others, who may have written to it.
     shown: bool,
@@ -68,6 +70,12 @@ struct State {
     host: usize,
     /// The custom function that returned it, where it shows elements of another tensor.
     made_by: Option<Box<MadeBy>>,
+}
+
+impl State {
+    fn writes(&self) -> u32 {
+        self.version.wrapping_sub(self.moves)
+    }
 }
 
 /// Which result of a custom function.
@@ -91,6 +99,7 @@ impl Cell {
             link,
             birth,
             version,
+            moves: 0,
             beside: 0,
             shown: false,
             seen,
@@ -334,13 +343,13 @@ impl Cell {
             ViewLink::Lift { face: Face::Tangent { .. }, .. } | ViewLink::Root => None,
             ViewLink::Alias { parent, .. } | ViewLink::Lift { parent, .. } => Some(parent.clone()),
         };
-        below.map_or_else(|| self.state().version, |cell| cell.version())
+        below.map_or_else(|| self.state().writes(), |cell| cell.version())
     }
 
     /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
     pub fn is_written(&self) -> bool {
         let s = self.state();
-        s.shown || s.version != s.beside
+        s.shown || s.writes() != s.beside
     }
     /// The memory is shown to others, for writing too.
     pub fn show(&self) {
@@ -446,8 +455,8 @@ impl Cell {
         match link {
             ViewLink::Root => {
                 data.settle_memory()?;
-                if matches!(self.state().link, ViewLink::Alias { .. }) {
-                    data.state().beside += 1;
+                if !matches!(self.state().link, ViewLink::Alias { .. }) {
+                    data.show();
                 }
             }
             ViewLink::Lift { face: Face::Numbers { numbers: Numbers::Conjugates, .. }, .. } => crate::bail!(
@@ -465,7 +474,10 @@ impl Cell {
         let value = self.state().value.take();
         let Some(mut value) = value else { crate::bail!(Internal, "a cell has lost its value") };
         let made = super::slot::make_exportable(&mut value);
-        self.replace(Some(value), |s| s.version += 1);
+        self.replace(Some(value), |s| {
+            s.version = s.version.wrapping_add(1);
+            s.moves = s.moves.wrapping_add(1);
+        });
         made
     }
 }

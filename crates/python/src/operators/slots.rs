@@ -218,6 +218,10 @@ macro_rules! entrance {
     }};
 }
 
+const fn commutes(public: &str) -> bool {
+    matches!(public.as_bytes(), b"add" | b"mul")
+}
+
 macro_rules! slots {
     (
         $( $name:ident $reflected:ident $inplace:ident = $public:literal $back:literal $title:literal $cost:ident $f:path; )*
@@ -230,7 +234,10 @@ macro_rules! slots {
                     binary(slf, other, [$public, stringify!($name)], Cost::$cost, |a, b| $f(a, b))
                 }
                 fn $reflected<'py>(slf: &Bound<'py, Self>, other: Any<'_, 'py>) -> Out<'py> {
-                    binary(slf, other, [$back, stringify!($reflected)], Cost::$cost, |a, b| $f(b, a))
+                    // The node of a sum or a product has the tensor in front of the number, as PyTorch's.
+                    binary(slf, other, [$back, stringify!($reflected)], Cost::$cost, |a, b| {
+                        if commutes($public) { $f(a, b) } else { $f(b, a) }
+                    })
                 }
                 fn $inplace(slf: &Bound<'_, Self>, other: Any<'_, '_>) -> PyResult<()> {
                     kept(slf, own::$inplace(slf, other)?)
