@@ -69,7 +69,7 @@ PLACEHOLDERS = {
     "Symmetric": "a parametrization of the user",
 }
 # Modules of Python that messages send people to.
-STANDARD = ("copy", "io", "pickle", "warnings")
+STANDARD = ("copy", "io", "pickle", "tempfile", "warnings")
 
 
 def in_strings(path: Path) -> Iterator[tuple[int, str]]:

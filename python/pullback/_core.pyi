@@ -637,6 +637,7 @@ class Tensor:
     def __copy__(self) -> Self: ...
     def __deepcopy__(self, memo: Any, /) -> Self: ...
     def __delitem__(self, key: Any, /) -> None: ...
+    def __dir__(self) -> Any: ...
     def __dlpack__(self, /, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any: ...
     def __dlpack_device__(self) -> builtins.tuple[builtins.int, builtins.int]: ...
     def __eq__(self, other: Any, /) -> Tensor: ...  # type: ignore[override]
@@ -706,14 +707,12 @@ class Tensor:
     @builtins.property
     def _base(self) -> Tensor | None:
         """The tensor that this one is a view of, or None."""
-    _coalesced_: Any
     @builtins.property
     def _grad(self) -> Tensor | None:
         """The gradient, as `grad`; reading it where none will ever be gives no warning."""
     @builtins.property
     def _grad_fn(self) -> Node | None:
         """The node of the operator that gave this tensor, or None, as `grad_fn`."""
-    _indices: Any
     def _is_view(self) -> builtins.bool:
         """Whether this is a view of another tensor."""
     @builtins.staticmethod
@@ -724,12 +723,10 @@ class Tensor:
         """An object of the class `cls` that has sizes and no data, for a class that answers every operator by
         `__torch_function__`.
         """
-    _nnz: Any
     def _repr_html_(self) -> builtins.str | None:
         """A table of the numbers for notebooks, if there are few."""
     def _swap(self, /, other: Any) -> Any:
         """Exchanges what both objects stand for: `utils.swap_tensors`."""
-    _values: Any
     @builtins.property
     def _version(self) -> builtins.int:
         """How often this memory was written to."""
@@ -779,8 +776,6 @@ class Tensor:
         """`beta * input + alpha * outer(vec1, vec2)`."""
     def adjoint(self) -> Tensor:
         """The trailing matrices transposed and conjugated, a view."""
-    align_as: Any
-    align_to: Any
     def all(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -924,7 +919,6 @@ class Tensor:
         """As uint8."""
     def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Fills with Cauchy distributed numbers."""
-    ccol_indices: Any
     def cdouble(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As complex128."""
     def ceil(self) -> Tensor:
@@ -961,8 +955,6 @@ class Tensor:
         """Each element limited to [min, max]; either bound may be left out. Bounds are numbers or tensors."""
     def clone(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """A copy that shares no memory with its input; differentiable."""
-    coalesce: Any
-    col_indices: Any
     def combinations(self, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
         """All ways to choose `r` elements of a vector in its order, as rows."""
     def conj(self) -> Tensor:
@@ -999,7 +991,6 @@ class Tensor:
         """The tensor in main memory: itself."""
     def cross(self, other: Tensor, dim: builtins.int | None = None) -> Tensor:
         """The cross product of vectors along a dimension; by default the first one of three elements."""
-    crow_indices: Any
     def cuda(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raises RuntimeError: there is no CUDA device."""
     def cummax(self, dim: builtins.int) -> _return_cummax:
@@ -1216,7 +1207,6 @@ class Tensor:
         """Whether elements of the first are greater than those of the second."""
     def half(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As float16."""
-    has_names: Any
     def heaviside(self, values: Tensor) -> Tensor:
         """The step function: 0 below 0 and for NaN, 1 above, `values` at 0. Both tensors have one dtype."""
     def heaviside_(self, values: Tensor) -> Self:
@@ -1232,7 +1222,6 @@ class Tensor:
         """
     def hsplit(self, indices_or_sections: _Ints | Tensor) -> builtins.tuple[Tensor, ...]:
         """Pieces side by side: along dimension 1, or 0 of vectors."""
-    hspmm: Any
     def hypot(self, other: _Operand) -> Tensor:
         """`sqrt(input² + other²)` without overflow."""
     def hypot_(self, other: _Operand) -> Self:
@@ -1270,15 +1259,12 @@ class Tensor:
         """
     def index_select(self, dim: builtins.int, index: Tensor) -> Tensor:
         """The members of a dimension that a vector of indices names."""
-    indices: Any
     def inner(self, other: Tensor) -> Tensor:
         """Inner products of the rows of two tensors, along their last dimensions; with a 0-d tensor the product."""
     def int(self, *, memory_format: _memory_format | None = None) -> Tensor:
         """As int32."""
-    int_repr: Any
     def inverse(self) -> Tensor:
         """The inverse of square matrices. Singular ones raise `LinAlgError`."""
-    is_coalesced: Any
     def is_complex(self, /) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self, /) -> builtins.bool:
@@ -1558,7 +1544,6 @@ class Tensor:
     @builtins.property
     def name(self) -> builtins.str | None:
         """None: dimensions have no names."""
-    names: Any
     def nan_to_num(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
         """NaN replaced by `nan`, infinities by `posinf` and `neginf`: the largest and smallest number of the dtype unless given."""
     def nan_to_num_(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
@@ -1681,14 +1666,8 @@ class Tensor:
         """A copy of `input` with the elements of `source` put at places of the flattened tensor, or added there if
         `accumulate`. Negative indices count from the end; of several writes to one place the last stays.
         """
-    q_per_channel_axis: Any
-    q_per_channel_scales: Any
-    q_per_channel_zero_points: Any
-    q_scale: Any
-    q_zero_point: Any
     def qr(self, some: builtins.bool = True) -> _return_qr:
         """`A = Q R` with orthonormal columns of Q and upper triangular R; unless `some`, with all columns of Q."""
-    qscheme: Any
     def quantile(self, q: _Operand, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: builtins.str = 'linear') -> Tensor:
         """The values below which the fractions `q` of the elements lie: of all, or along `dim`. Between two elements the value
         is theirs by `interpolation`: 'linear', 'lower', 'higher', 'midpoint' or 'nearest'. NaN where there is one.
@@ -1708,7 +1687,6 @@ class Tensor:
         """`1 / x` of each element."""
     def reciprocal_(self) -> Self:
         """`1 / x` of each element."""
-    refine_names: Any
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Calls `hook(grad)` when the gradient of this tensor is known; what it returns, if anything, replaces the gradient."""
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -1721,8 +1699,6 @@ class Tensor:
         """Remainder with the sign of `other`, as Python's `%`."""
     def remainder_(self, other: _Operand) -> Self:
         """Remainder with the sign of `other`, as Python's `%`."""
-    rename: Any
-    rename_: Any
     def renorm(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Tensor:
         """The members of a dimension scaled down to the `p`-norm `maxnorm` where theirs is larger."""
     def renorm_(self, p: _Number, dim: builtins.int, maxnorm: _Number) -> Self:
@@ -1783,7 +1759,6 @@ class Tensor:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
     def round_(self, *, decimals: builtins.int = 0) -> Self:
         """Each element rounded to the nearest multiple of `10 ** -decimals`, halves to even."""
-    row_indices: Any
     def rsqrt(self) -> Tensor:
         """`1 / sqrt(x)` of each element."""
     def rsqrt_(self) -> Self:
@@ -1869,7 +1844,6 @@ class Tensor:
         """A copy of `input` with `src` in a slice of a dimension."""
     def slogdet(self) -> _return_linalg_slogdet:
         """Sign of the determinant and logarithm of its absolute value."""
-    smm: Any
     def softmax(self, dim: builtins.int, dtype: _dtype | None = None) -> Tensor:
         """`exp(x) / sum(exp(x))` along `dim`, without overflow."""
     def solve(self, *args: Any, **kwargs: Any) -> Any:
@@ -1878,9 +1852,6 @@ class Tensor:
         """Values in order along a dimension, and where they were. NaN counts as the largest."""
     def sparse_dim(self) -> Any:
         """The number of sparse dimensions: 0."""
-    sparse_mask: Any
-    sparse_resize_: Any
-    sparse_resize_and_clear_: Any
     def split(self, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
         """Pieces along a dimension: of one size (the last may be smaller), or of the sizes listed."""
     def split_with_sizes(self, split_sizes: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -1897,7 +1868,6 @@ class Tensor:
         """Without the dimensions of size 1 (all, or those named)."""
     def squeeze_(self, dim: _Ints | None = None) -> Self:
         """Without the dimensions of size 1 (all, or those named)."""
-    sspaddmm: Any
     def std(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Standard deviation over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
     def storage(self) -> Any:
@@ -1970,13 +1940,6 @@ class Tensor:
     def to(self, other: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: _memory_format | None = None) -> Tensor: ...
     def to_dense(self, dtype: _dtype | None = None) -> Tensor:
         """The tensor itself: all tensors are dense."""
-    to_mkldnn: Any
-    to_sparse: Any
-    to_sparse_bsc: Any
-    to_sparse_bsr: Any
-    to_sparse_coo: Any
-    to_sparse_csc: Any
-    to_sparse_csr: Any
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a 0-d tensor gives a number."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> _return_topk:
@@ -2052,7 +2015,6 @@ class Tensor:
         """With a dimension of size 1 at `dim`."""
     def untyped_storage(self) -> UntypedStorage:
         """The bytes that this tensor and all its views lie in. Writes leave them where they are while they are held."""
-    values: Any
     def var(self, dim: _Ints | builtins.bool | None = None, unbiased: builtins.bool | None = None, keepdim: builtins.bool = False, *, correction: _Number | None = None) -> Tensor:
         """Variance over the given dimensions, or over all, with the divisor `n - correction` (1 unless given)."""
     def vdot(self, other: Tensor) -> Tensor:

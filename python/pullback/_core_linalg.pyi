@@ -135,8 +135,8 @@ def ldl_factor(A: Tensor, *, hermitian: builtins.bool = False, out: Sequence[Ten
 
     >>> import pullback
     >>> pullback.linalg.ldl_factor(pullback.tensor([[2.0, 1.0], [1.0, -3.0]])).LD
-    tensor([[-3.0000,  0.0000],
-            [-0.3333,  2.3333]])
+    tensor([[ 2.0000,  0.0000],
+            [ 0.5000, -3.5000]])
     """
 
 def ldl_factor_ex(A: Tensor, *, hermitian: builtins.bool = False, check_errors: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_linalg_ldl_factor_ex:

@@ -182,18 +182,10 @@ static PLUS_PRODUCT: Pointwise = Pointwise {
     kernel: &kernels::PLUS_PRODUCT,
     partials: &[
         Some(PartialRule { saves: Saves { inputs: 0, outputs: 0 }, rule: |_| Ok(Partial::One) }),
-        Some(PartialRule { saves: Saves { inputs: 4, outputs: 0 }, rule: |p| by_factor(p.input(2)?) }),
-        Some(PartialRule { saves: Saves { inputs: 2, outputs: 0 }, rule: |p| by_factor(p.input(1)?) }),
+        Some(PartialRule { saves: Saves { inputs: 4, outputs: 0 }, rule: |p| Ok(Partial::Read(p.input(2)?)) }),
+        Some(PartialRule { saves: Saves { inputs: 2, outputs: 0 }, rule: |p| Ok(Partial::Read(p.input(1)?)) }),
     ],
 };
-
-/// The partial of a product in the other factor: where that is the number 0, the product is constant.
-fn by_factor(c: &Tensor) -> Result<Partial<'_>> {
-    match c.dense() {
-        Some(n) if n.rank() == 0 && n.item()?.is_zero() => Ok(Partial::Where(Tensor::scalar(DType::Bool, false))),
-        _ => Ok(Partial::Read(c)),
-    }
-}
 
 /// `a + b c` of one dtype.
 pub(super) fn plus_product(op: &str, a: &Tensor, b: &Tensor, c: &Tensor) -> Result<Tensor> {

@@ -98,15 +98,14 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.chain_matmul(pullback.ones(1, 3), pullback.ones(3, 2))
     /// tensor([[3., 3.]])
-    fn chain_matmul = "chain_matmul" (matrices: Option<Vec<&Tensor>> = None) -> Tensor [VARIADIC, PRODUCT] {
-        let all = matrices.unwrap_or_default();
-        let Some(first) = all.first() else {
+    fn chain_matmul = "chain_matmul" (matrices: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT] {
+        let Some(first) = matrices.first() else {
             refuse!(Runtime, "Expected one or more matrices; give one at least");
         };
-        for t in &all {
+        for t in &matrices {
             crate::ops::signature::of_rank("matrices", t, 2, 2)?;
         }
-        if all.len() == 1 { basis::copy(first) } else { multi_dot(all) }
+        if matrices.len() == 1 { basis::copy(first) } else { multi_dot(matrices) }
     }
 
     /// The product of n equal square matrices; for a negative n, of their inverse.

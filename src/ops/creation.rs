@@ -340,11 +340,9 @@ fn between(start: Operand<'_>, end: Operand<'_>, steps: usize, dtype: DType) -> 
     }
     let wide = if dtype.is_float() { dtype } else { DType::F64 };
     let (a, b) = (super::promote::convert(start, wide)?, super::promote::convert(end, wide)?);
-    let weights: Tensor = index::linspace(wide, 0.0.into(), 1.0.into(), steps)?.into();
+    let weights = index::linspace(wide, 0.0.into(), 1.0.into(), steps)?.into();
     let x = basis::add(&a, &basis::mul(&basis::sub(&b, &a)?, &weights)?)?;
-    // The first is the start and the last the end, whatever the other is.
-    let x = basis::where_(&super::compare::eq(&weights, 1.0)?, &b, &x)?;
-    basis::cast(&basis::where_(&super::compare::eq(&weights, 0.0)?, &a, &x)?, dtype)
+    basis::cast(&x, dtype)
 }
 
 /// The identity matrix.

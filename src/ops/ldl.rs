@@ -185,8 +185,8 @@ ops! { TABLE:
     ///
     /// >>> import pullback
     /// >>> pullback.linalg.ldl_factor(pullback.tensor([[2.0, 1.0], [1.0, -3.0]])).LD
-    /// tensor([[-3.0000,  0.0000],
-    ///         [-0.3333,  2.3333]])
+    /// tensor([[ 2.0000,  0.0000],
+    ///         [ 0.5000, -3.5000]])
     fn ldl_factor = "linalg.ldl_factor" (A: &Tensor as Square | input; hermitian: bool = false)
         -> Named as linalg_ldl_factor(LD, pivots) [CUBIC] of LDL_FACTOR {
         let outs = call_many(Prim::Static(&LDL_FACTOR), &flags(&[hermitian]), &[A])?;

@@ -237,17 +237,10 @@ fn between(sorted: &Tensor, ranks: &Tensor, how: Between) -> Result<Tensor> {
         Between::Nearest => at(&super::unary::round(ranks, 0)?),
         Between::Linear => {
             let weight = basis::sub(ranks, &below)?;
-            mixed(&at, [&below, &ceil(ranks)?], (&weight).into())
+            super::arith::interpolated(&at(&below)?, &at(&ceil(ranks)?)?, (&weight).into())
         }
-        Between::Midpoint => mixed(&at, [&below, &ceil(ranks)?], 0.5.into()),
+        Between::Midpoint => super::arith::interpolated(&at(&below)?, &at(&ceil(ranks)?)?, 0.5.into()),
     }
-}
-
-/// What lies between elements at two places, or the element where they are one.
-fn mixed(at: &dyn Fn(&Tensor) -> Result<Tensor>, [below, above]: [&Tensor; 2], weight: Operand<'_>) -> Result<Tensor> {
-    let low = at(below)?;
-    let between = super::arith::interpolated(&low, &at(above)?, weight)?;
-    basis::where_(&super::compare::eq(below, above)?, &low, &between)
 }
 
 ops! { TABLE:

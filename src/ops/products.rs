@@ -117,29 +117,22 @@ pub(crate) static SCATTER_MULTIPLY: General = General {
 
 /// A copy of `x` with `out[index[i][j]][j] *= src[i][j]` for dim 0, and so on.
 ///
-/// Where a derivative may follow, it is x times the product of the factors at each place: of those that are not 0, and of
-/// the zeros. The product of one to three zeros is an elementary symmetric polynomial of what is 0, which has the
-/// derivatives of a product; the fourth derivative and those above count as 0 where four zeros and more meet.
+/// Where a derivative may follow, it is the product of the factors that are not 0 times that of the zeros at a place: of one
+/// to three zeros an elementary symmetric polynomial of what is 0, whose derivatives are those of a product. The fourth
+/// derivative and those above count as 0 where four zeros and more meet.
 pub(super) fn scatter_multiply(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let product = |x: &Tensor, src: &Tensor| call(Prim::Static(&SCATTER_MULTIPLY), &Params::Dim(dim), &[x, index, src]);
     if !x.dtype().is_differentiable() || [x, index, src].iter().all(|t| t.payload().is_none()) {
         return product(x, src);
     }
-    let ones = basis::ones_like(x)?;
-    if let Some(i) = index.dense()
-        && kernels::last_writes(i, dim, x.shape()[dim])?.is_none()
-    {
-        // One factor at most for each place.
-        return mul(x, &index::scatter(&ones, dim, index, src)?);
-    }
-    let zero = eq(src, 0.0)?;
-    let others = product(&ones, &where_(&zero, &number(src, 1.0), src)?)?;
-    let none = basis::zeros_like(x)?;
-    let added = |src: &Tensor| index::scatter_add(&none, dim, index, src);
-    let zeros = added(&basis::cast(&zero, x.dtype())?)?;
-    let s1 = basis::keep_where(&zero, src)?;
-    let s2 = mul(&s1, &s1)?;
-    let [p1, p2, p3] = [added(&s1)?, added(&s2)?, added(&mul(&s2, &s1)?)?];
+    let (own, sent) = (eq(x, 0.0)?, eq(src, 0.0)?);
+    let filled = |x: &Tensor, zero: &Tensor| where_(zero, &number(x, 1.0), x);
+    let others = product(&filled(x, &own)?, &filled(src, &sent)?)?;
+    let added = |x: &Tensor, src: &Tensor| index::scatter_add(x, dim, index, src);
+    let zeros = added(&basis::cast(&own, x.dtype())?, &basis::cast(&sent, x.dtype())?)?;
+    let (x1, s1) = (basis::keep_where(&own, x)?, basis::keep_where(&sent, src)?);
+    let (x2, s2) = (mul(&x1, &x1)?, mul(&s1, &s1)?);
+    let [p1, p2, p3] = [added(&x1, &s1)?, added(&x2, &s2)?, added(&mul(&x2, &x1)?, &mul(&s2, &s1)?)?];
     // Newton's identities.
     let square = mul(&p1, &p1)?;
     let e2 = basis::scale(&basis::sub(&square, &p2)?, 0.5)?;
@@ -149,7 +142,7 @@ pub(super) fn scatter_multiply(x: &Tensor, dim: usize, index: &Tensor, src: &Ten
     for (count, e) in [(1.0, &p1), (2.0, &e2), (3.0, &e3)] {
         factor = basis::add(&factor, &basis::keep_where(&eq(&zeros, count)?, e)?)?;
     }
-    mul(x, &mul(&others, &factor)?)
+    mul(&others, &factor)
 }
 
 /// What this file adds to the table.

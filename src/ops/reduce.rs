@@ -1,7 +1,7 @@
 //! Reductions over dimensions.
 
 use super::arith::divide_floats;
-use super::compare::{eq, isnan, logical_not, ne};
+use super::compare::{eq, isnan, logical_not};
 use super::products;
 use super::promote::single;
 use super::unary::{exp, reciprocal};
@@ -86,9 +86,7 @@ static LOGSUMEXP: Reduction = Reduction {
         let Some(y) = y else { bail!(Internal, "logsumexp(): its output was not saved") };
         // exp(-inf - -inf) would be NaN.
         let finite = where_(&eq(y, f64::NEG_INFINITY)?, &number(y, 0.0), y)?;
-        let x = point.input(0)?;
-        // The sum does not depend on what vanishes in it.
-        Ok(Weight::Where { mask: ne(x, f64::NEG_INFINITY)?, value: exp(&sub(x, &finite)?)? })
+        exp(&sub(point.input(0)?, &finite)?).map(Weight::Each)
     },
 };
 

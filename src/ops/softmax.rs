@@ -7,7 +7,7 @@ use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
 use crate::dense::composed;
 use crate::ops::signature::{Dim, in_floats};
 use crate::rules::basis::{self, mul, sub};
-use crate::rules::{General, Partial, batching, shapes};
+use crate::rules::{General, batching, shapes};
 use smallvec::{SmallVec, smallvec};
 
 /// The Jacobian is symmetric, so that both rules are one function.
@@ -78,19 +78,8 @@ fn batch_along(
     Ok(smallvec![(call(me, &Params::Dim(params.dim() + 1), &[&v])?, Some(0))])
 }
 
-unary! { ALONE, ALONE_PRIMITIVES:
-    /// Softmax of one element is constant.
-    softmax_alone = "softmax:alone" kernel SOFTMAX_ALONE [INTERNAL] d[] Partial::Zero;
-
-    /// The same of its logarithm.
-    log_softmax_alone = "log_softmax:alone" kernel LOG_SOFTMAX_ALONE [INTERNAL] d[] Partial::Zero;
-}
-
 fn along(prim: &'static General, input: &Tensor, dim: usize, dtype: Option<DType>) -> Result<Tensor> {
     let x = in_floats(input, dtype)?;
-    if x.shape().get(dim).is_none_or(|&n| n == 1) {
-        return if std::ptr::eq(prim, &SOFTMAX) { softmax_alone(&x) } else { log_softmax_alone(&x) };
-    }
     call(Prim::Static(prim), &Params::Dim(dim), &[&x])
 }
 
@@ -145,8 +134,5 @@ ops! { TABLE:
 pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[&SOFTMAX, &LOG_SOFTMAX];
 
 /// What this file adds to the table.
-pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
-    entries: &[TABLE, ALONE],
-    primitives: &[PRIMITIVES, ALONE_PRIMITIVES],
-    ..crate::ops::Family::EMPTY
-};
+pub(super) const FAMILY: crate::ops::Family =
+    crate::ops::Family { entries: &[TABLE], primitives: &[PRIMITIVES], ..crate::ops::Family::EMPTY };

@@ -26,8 +26,8 @@ pub enum Weight {
     Each(Tensor),
     /// `share`, with the reduced dimensions kept, where the mask holds; the output is constant in the other elements.
     Chosen { mask: Tensor, share: Tensor },
-    /// A value for each element where `mask`, of all elements or with the reduced dimensions kept, holds; elsewhere the output
-    /// counts as constant, and the value does not matter.
+    /// A value for each element where `mask`, with the reduced dimensions kept, holds; elsewhere the output counts as
+    /// constant, and the value does not matter.
     Where { mask: Tensor, value: Tensor },
 }
 

@@ -411,7 +411,7 @@ def test_wrong_tangents() -> None:
         (lambda ctx, a, b: None, ".*None for output 0"),
         (lambda ctx, a, b: (a + b).double(), ".*float64.*float32"),
         (lambda ctx, a, b: pb.ones(3, 3), r".*\[3, 3\].*\[3\]"),
-        (lambda ctx, a, b: (a, b), ".*returned 2 tangents"),
+        (lambda ctx, a, b: (a, b), ".*expected 1 but got 2"),
         (lambda ctx, a, b: 1.0, ".*float"),
     ]
     for rule, match in cases:
@@ -453,7 +453,7 @@ def test_wrong_batches_and_forbidden_draws() -> None:
     cases: list[tuple[Any, str]] = [
         (lambda x: (x[:1], 0), ".*batch of size 2"),
         (lambda x: (x, 5), ".*batch of size 2"),
-        (lambda x: x, ".*out_dims.*length 2"),
+        (lambda x: x, ".*two returns.*out_dims.*but got Tensor"),
         (lambda x: (x, (0, 0)), ".*out_dims"),
         (lambda x: (x + pb.rand(2, 3), 0), ".*random"),
         (lambda x: (pb.randn_like(x), 0), ".*random"),

@@ -205,6 +205,10 @@ COMPUTED_BY = {
     "differences of infinities": "corrcoef cov dist histogram logcumsumexp",
     # A complex infinity times a real number is NaN in one of its parts.
     "complex products": "gradient nn.functional.interpolate std std_mean trapezoid var var_mean",
+    # A factor 0 stands in the call, or in the formula for the ends of a range.
+    "factors": "add linspace logspace nanquantile quantile rsub sub",
+    # Of one element, and of elements that vanish in a sum.
+    "weights": "log_softmax logsumexp nn.functional.log_softmax nn.functional.softmax softmax",
     # The slope is 0 at a point, around which the function is not constant.
     "slopes": "sinc",
 }

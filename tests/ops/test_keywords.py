@@ -34,6 +34,8 @@ WITHOUT_EFFECT = {
     ("unique", "sorted"): "results are always sorted, which False allows",
     ("topk", "sorted"): "results are always sorted, which False allows",
     ("nn.functional.embedding", "padding_idx"): "changes the gradient only; see below",
+    ("nn.functional.embedding", "scale_grad_by_freq"): "changes the gradient only; see tests/nn/test_edges.py",
+    ("chain_matmul", "matrices"): "the name that PyTorch gives to any number of arguments",
     ("Tensor.expand", "implicit"): "PyTorch's own, for its tracer",
     ("*", "cudnn_enable"): "chooses a library in PyTorch",
     ("nn.functional.max_pool1d_with_indices", "return_indices"): "the name says that there are indices, as in PyTorch",
@@ -312,7 +314,10 @@ UNREAD = {
         "there is one library of kernels",
     ),
     **dict.fromkeys(
-        (f"nn/_composites/pools.py:adaptive_max_pool{n}d_with_indices(return_indices)" for n in (1, 2, 3)),
+        (
+            *(f"nn/_composites/pools.py:adaptive_max_pool{n}d_with_indices(return_indices)" for n in (1, 2, 3)),
+            *(f"nn/_composites/pools.py:fractional_max_pool{n}d_with_indices(return_indices)" for n in (2, 3)),
+        ),
         "the name says it",
     ),
     **dict.fromkeys(

@@ -104,5 +104,4 @@ def test_strides_of_single_images_stay(f: Callable[[Any], Any]) -> None:
     x = image(1, 3, 40, 40)[0][None]
     assert is_last(x) and x.stride() == (3, 1, 120, 3)
     assert f(x).stride() == (3, 1, 120, 3)
-    assert pb.nn.functional.interpolate(x.float(), size=(20, 20), mode="bilinear").is_contiguous()
     assert is_last(pb.nn.functional.interpolate(image(1, 3, 40, 40).float(), size=(20, 20), mode="bilinear"))

@@ -136,7 +136,15 @@ class Call:
     # ------------------------------------------------------------ what the core calls
     def start(self) -> Any:
         tensors, self.tree.tensors = self.tree.tensors, []
-        return self.op._runner.call(self, tensors)
+        if not self.op._schema.mutated:
+            return self.op._runner.call(self, tensors)
+        written = [(tensors[k], tensors[k]._version) for k in self.written(len(tensors))]
+        result = self.op._runner.call(self, tensors)
+        # What a kernel writes through memory that it was shown is counted here.
+        from ..autograd.graph import increment_version
+
+        increment_version([t for t, version in written if t._version == version])
+        return result
 
     def registered(self) -> dict[str, bool]:
         """Which rules there are."""

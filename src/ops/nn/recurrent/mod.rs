@@ -171,7 +171,7 @@ impl Stack<'_> {
             refuse!(
                 Runtime,
                 "batch_sizes must be positive, must not grow, and add up to the {} rows of the input, but they are \
-                 {sizes:?}; make them with pack_padded_sequence()",
+                 {sizes:?}; make them with nn.utils.rnn.pack_padded_sequence()",
                 input.shape()[0]
             );
         }
