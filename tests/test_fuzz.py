@@ -21,8 +21,8 @@ from pullback import _core
 from support import extremes
 from support.fuzz import callables
 
-SEED = 20260101
-CALLS = int(os.environ.get("PULLBACK_FUZZ_CALLS", "20000"))
+SEED = 20261123
+CALLS = int(os.environ.get("PULLBACK_FUZZ_CALLS", "25000"))
 SECONDS = 20.0  # for one call
 ENOUGH = 30  # calls of each entry, so that some succeed
 EVERY = int(os.environ.get("PULLBACK_FUZZ_EXTREMES", "1"))

@@ -33,7 +33,7 @@ def repeat_interleave(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3), 0, dim=0)
     yield S(m(2, 3), m.ints(2), 0).but(batched=False)
     yield S(m(3), m.ints(3)).but(batched=False)
-    yield S(m(2, 2), pb.tensor([1, 2]), -1, output_size=3).but(batched=False)
+    yield S(m(2, 2), pb.tensor([1, 2]), -1, output_size=3)
     yield S(m.ints(4)).but(batched=False)
 
 
