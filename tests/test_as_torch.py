@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -279,9 +280,32 @@ def test_writers_of_tensorboard(torch: Any, monkeypatch: pytest.MonkeyPatch) -> 
         m.setitem(sys.modules, "tensorboardX", None)
         with pytest.raises(ModuleNotFoundError, match="install it with pip install tensorboardX"):
             _ = module.SummaryWriter
+
+    class Writer:
+        """Takes numbers and arrays, as that of tensorboardX."""
+
+        def __init__(self, folder: str) -> None:
+            self.folder, self.taken = folder, []  # type: ignore[var-annotated]
+
+        def add_scalar(self, tag: str, value: Any, global_step: Any = None) -> None:
+            self.taken.append((tag, value, global_step))
+
+        def add_scalars(self, tag: str, values: Any, *, walltime: Any = None) -> None:
+            self.taken.append((tag, values, walltime))
+
+        def close(self) -> str:
+            return "closed"
+
     writers = types.ModuleType("tensorboardX")
-    writers.SummaryWriter = object()  # type: ignore[attr-defined]
+    writers.SummaryWriter = Writer  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tensorboardX", writers)
-    assert module.SummaryWriter is writers.SummaryWriter
+    assert module.SummaryWriter is module.SummaryWriter and issubclass(module.SummaryWriter, Writer)
+    w = module.SummaryWriter("runs")
+    w.add_scalar("loss", torch.ones(2, requires_grad=True).sum(), global_step=3)
+    w.add_scalars("both", {"a": torch.tensor(1.5, dtype=torch.bfloat16), "b": 2}, walltime=4)
+    (tag, value, step), (_, values, time) = w.taken
+    assert (tag, step, time) == ("loss", 3, 4) and isinstance(value, np.ndarray) and value == 2
+    assert isinstance(values["a"], np.ndarray) and values["a"] == 1.5 and values["b"] == 2
+    assert w.folder == "runs" and w.close() == "closed"
     with pytest.raises(AttributeError, match="has no attribute 'FileWriter'"):
         _ = module.FileWriter
