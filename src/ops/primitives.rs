@@ -147,6 +147,7 @@ mod tests {
                 "Linear",
                 "Matrix",
                 "Bilinear",
+                "Affine",
                 "Reduction",
                 "Choosing",
                 "General",

@@ -9,7 +9,8 @@ use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::tensor::Payload;
 use crate::core::{
-    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Tangents, Tensor, call_many,
+    BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
+    call_many,
 };
 use crate::dense::Array;
 use crate::dense::recurrent::{self as kernels, Cell, Given, KNOWN, Sequence};
@@ -186,15 +187,12 @@ static SLOPE: General = General {
     eval: slope_eval,
     saves: |_, needs| transposed(needs).reads,
     jvp: |_, p, point, t| slope_tangents(p, point, t),
-    vjp: |me, p, point, g, needs| {
-        use crate::core::Primitive;
-        transposed(needs).vjp(me, p, point, g, needs)
-    },
+    vjp: |me, p, point, g, needs| transposed(needs).vjp(me, p, point, g, needs),
     batch: |me, p, a, info| batched(me, p, a, info, &[(0, 2)]),
 };
 
 /// [`SLOPE`]'s cotangents by transposition of its tangents.
-static TRANSPOSED: Matrix = Matrix {
+const TRANSPOSED: Matrix = Matrix {
     name: "recurrent:slope",
     infer: slope_infer,
     eval: slope_eval,
@@ -203,7 +201,7 @@ static TRANSPOSED: Matrix = Matrix {
     fault: |e| e,
 };
 /// The same where only cotangents are followed, which are not read then.
-static TRANSPOSED_LINEAR: Matrix = Matrix {
+const TRANSPOSED_LINEAR: Matrix = Matrix {
     name: "recurrent:slope:linear",
     infer: slope_infer,
     eval: slope_eval,
@@ -212,8 +210,8 @@ static TRANSPOSED_LINEAR: Matrix = Matrix {
     fault: |e| e,
 };
 
-fn transposed(needs: Mask) -> &'static Matrix {
-    if needs & 0b1111 == 0 { &TRANSPOSED_LINEAR } else { &TRANSPOSED }
+fn transposed(needs: Mask) -> Matrix {
+    if needs & 0b1111 == 0 { TRANSPOSED_LINEAR } else { TRANSPOSED }
 }
 
 fn slope_infer(p: &Params, a: &[Meta]) -> Result<Inferred> {
@@ -305,6 +303,6 @@ fn batched(
 }
 
 /// What this file adds to the table.
-pub(super) static PRIMITIVES: &[&dyn crate::core::Primitive] = &[&LAYER, &SLOPE];
+pub(super) static PRIMITIVES: &[&dyn Primitive] = &[&LAYER, &SLOPE];
 pub(super) const PARAMETERS: &[crate::core::params::Type] =
     &[crate::core::params::Type::of::<Layer>(), crate::core::params::Type::of::<Pulled>()];
