@@ -237,3 +237,11 @@ def test_layers_that_do_not_fit_are_refused() -> None:
         pb.lstm(x.double(), [h, h], w, False, 1, 0.0, False, False)
     with pytest.raises(RuntimeError, match="'b_ih' and 'b_hh'"):
         pb.gru_cell(pb.ones(2, 4), pb.ones(2, 5), pb.ones(15, 4), pb.ones(15, 5), pb.ones(15))
+
+
+def test_an_input_that_does_not_fit_says_what_would() -> None:
+    text = r"GRU: input.size\(-1\) must be equal to input_size. Expected 3, got 5; make the module with input_size=5"
+    with pytest.raises(RuntimeError, match=text):
+        nn.GRU(3, 4)(pb.ones(2, 5))
+    with pytest.raises(RuntimeError, match=r"LSTM: input must have 3 dimensions, got 2; reshape\(\) it"):
+        nn.LSTM(3, 4).check_input(pb.ones(2, 3), None)

@@ -127,10 +127,13 @@ class RNNBase(Module):
         """Raises RuntimeError for an input whose dimensions do not fit."""
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
-            raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
+            raise RuntimeError(
+                f"{type(self).__name__}: input must have {expected} dimensions, got {input.dim()}; reshape() it"
+            )
         if self.input_size != input.size(-1):
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+                f"{type(self).__name__}: input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{input.size(-1)}; make the module with input_size={input.size(-1)}, or change the last dimension"
             )
 
     def check_hidden_size(self, hx: Tensor, expected: Any, msg: str = "Expected hidden size {}, got {}") -> None:
