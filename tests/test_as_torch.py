@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 import subprocess
 import sys
 import types
@@ -144,6 +147,27 @@ def test_things_show_themselves_as_parts_of_torch(torch: Any) -> None:
     assert x.type("torch.FloatTensor").dtype is pb.float32
 
 
+def test_classes_of_tensors_say_that_they_are_of_torch(torch: Any) -> None:
+    """Libraries such as opt_einsum and autoray ask the class of an array for its module to find their functions."""
+
+    class Mine(torch.Tensor):  # type: ignore[misc]
+        pass
+
+    layer = torch.nn.Linear(2, 3)
+    for x in (torch.ones(2), layer.weight, torch.nn.Buffer(torch.ones(2)), torch.nn.LazyLinear(2).weight):
+        assert type(x).__module__.partition(".")[0] == "torch"
+        for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), pickle.loads(pickle.dumps(x, 5))):
+            assert type(made) is type(x)
+    assert str(type(torch.ones(2))) == "<class 'torch.Tensor'>" and type(layer.weight) is pb.nn.Parameter
+    assert Mine.__module__ == __name__
+    file = io.BytesIO()
+    torch.save(layer.state_dict() | {"weight": layer.weight}, file)
+    file.seek(0)
+    as_torch.uninstall()
+    assert type(pb.load(file)["weight"]) is pb.nn.Parameter
+    assert pb.Tensor.__module__ == "pullback" and pb.nn.Parameter.__module__ == "pullback.nn.parameter"
+
+
 def test_libraries_find_it_without_importing(torch: Any) -> None:
     from importlib.metadata import distribution, version
     from importlib.util import find_spec
@@ -222,14 +246,80 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
     with pytest.raises(AttributeError, match=match):
         eval(path, {"torch": torch, "functorch": functorch})
     module, _, name = path.rpartition(".")
-    with pytest.raises(ImportError, match=match.rstrip("$")):
-        exec(f"from {module} import {name}")
     assert not hasattr(eval(module, {"torch": torch, "functorch": functorch}), name)
+    if "out of scope" not in match:
+        with pytest.raises(ImportError, match=match.rstrip("$")):
+            exec(f"from {module} import {name}")
+        return
+    found: dict[str, Any] = {}
+    exec(f"from {module} import {name}", found)
+    use = found[name].load if name == "hub" else found[name]
+    with pytest.raises(NotImplementedError, match="out of scope"):
+        use(1)
+
+
+NAMED_ONLY = """
+import abc
+import torch
+import torch.distributed as dist
+import torch.distributed.nn as dist_nn
+import torch.fx
+from torch import distributions, fx, sparse_coo_tensor
+from torch.distributed import ReduceOp, destroy_process_group, init_process_group
+from torch.distributions import Distribution, constraints
+from torch.distributions.normal import Normal
+from torch.distributions.utils import broadcast_all
+from torch.hub import load_state_dict_from_url
+from torch.nn.parallel import DataParallel, DistributedDataParallel as DDP
+from torch.utils.cpp_extension import load
+
+
+class Mine(Distribution, abc.ABC):
+    support = constraints.real
+
+    def sample(self, like: "Normal | None" = None, how=ReduceOp.SUM): ...
+
+
+def shown(model):
+    assert not isinstance(model, (DDP, Normal, fx.GraphModule, torch.fx.Node)) and isinstance(model, torch.nn.Module)
+    assert broadcast_all(torch.ones(2), 1)[1].shape == (2,) and not dist.is_initialized()
+    return DataParallel(model)(torch.ones(1, 2)).shape
+
+
+print(tuple(shown(torch.nn.Linear(2, 3))), Normal, Mine.__name__)
+"""
+
+
+def test_programs_may_name_what_is_out_of_scope(torch: Any) -> None:
+    """A name that is imported and not called, as those for several processes, stops no program."""
+    program: dict[str, Any] = {"__name__": "program"}
+    exec(NAMED_ONLY, program)
+    for name in (
+        "init_process_group",
+        "DDP",
+        "Normal",
+        "Mine",
+        "load_state_dict_from_url",
+        "load",
+        "sparse_coo_tensor",
+    ):
+        with pytest.raises(NotImplementedError, match=r"^torch\..* is out of scope: "):
+            program[name]()
+    with pytest.raises(
+        NotImplementedError, match=r"^torch\.fx\.symbolic_trace is out of scope: modules are not rewritten"
+    ):
+        program["fx"].symbolic_trace(1)
+    with pytest.raises(AttributeError, match="__wrapped__"):
+        _ = program["DDP"].__wrapped__
+    as_torch.uninstall()
+    assert not hasattr(pb.distributed, "ReduceOp") and "pullback.distributed.ReduceOp" not in sys.modules
+    with pytest.raises(ImportError):
+        exec("from pullback.distributed import ReduceOp")
 
 
 def test_modules_that_do_not_exist(torch: Any) -> None:
     for name, match in (
-        ("torch.distributed.rpc", "out of scope: one process computes here"),
+        ("torch._inductor.config", "out of scope: programs are not compiled"),
         ("torch.no_such_module", "pullback has no module of this name"),
     ):
         with pytest.raises(ModuleNotFoundError, match=match):

@@ -6,8 +6,8 @@
 Inside of a program, `install()` does the same from then on, and `with install():` for a while; processes that are
 started meanwhile do as well. `torch.nn`,
 `torch.func`, `torch.utils.data`, `functorch` and the others are the modules of this package. What does not exist raises
-an AttributeError or ImportError that says so, and what to use instead. `torch.cuda.is_available()` and its like are
-False.
+an AttributeError or ImportError that says so, and what to use instead. What PyTorch has and is out of scope can be
+imported by its name, and raises where it is called. `torch.cuda.is_available()` and its like are False.
 
 >>> from pullback import as_torch
 >>> with as_torch.install():
@@ -22,15 +22,18 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from .. import _core
+from ..nn import parameter
 from . import _children
 from ._facade import covers
 from ._finder import Explainer, Finder
+from ._standins import let_go
 
 __all__ = ["install", "is_installed", "uninstall"]
 
 _own: Any = _core
 _finder: Finder | None = None
 _explainer = Explainer()
+_UNINITIALIZED = (parameter.UninitializedParameter, parameter.UninitializedBuffer)
 _before: dict[str, ModuleType] = {}
 
 
@@ -67,7 +70,7 @@ def install() -> _Installed:
     sys.meta_path.insert(0, _finder)
     sys.meta_path.append(_explainer)
     _children.tell()
-    _own._show_as_torch(True)
+    _show(True)
     return _Installed(True)
 
 
@@ -83,11 +86,20 @@ def uninstall() -> None:
     sys.meta_path.remove(_finder)
     sys.meta_path.remove(_explainer)
     _children.tell_no_more()
-    _own._show_as_torch(False)
+    _show(False)
     _finder = None
+    let_go()
     _taken()
     sys.modules.update(_before)
     _before.clear()
+
+
+def _show(as_torch: bool) -> None:
+    """Lets dtypes, sizes and the classes of tensors say that they are of `torch`, as libraries ask them."""
+    _own._show_as_torch(as_torch)
+    for kind in (_core.Tensor, parameter.Parameter, parameter.Buffer, *_UNINITIALIZED):
+        _, point, rest = kind.__module__.partition(".")
+        kind.__module__ = f"{'torch' if as_torch else 'pullback'}{point}{rest}"
 
 
 def is_installed() -> bool:

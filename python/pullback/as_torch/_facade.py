@@ -9,6 +9,7 @@ from typing import Any
 import pullback
 
 from .._absent import explained, reason
+from ._standins import is_part, module_like, stand_in, stands
 
 # The version of PyTorch whose names and behaviour these are.
 VERSION = "2.13.0"
@@ -182,8 +183,8 @@ def not_a_name(path: str) -> ImportError:
     )
 
 
-def module_for(name: str, as_name: bool) -> ModuleType:
-    """The module that a name of PyTorch's means, or an error that says why there is none.
+def module_for(name: str, as_name: bool) -> Any:
+    """The module that a name of PyTorch's means, what stands for it, or an error that says why there is none.
 
     `as_name` says that any name is looked for, which need not be a module.
     """
@@ -202,6 +203,8 @@ def module_for(name: str, as_name: bool) -> ModuleType:
         found = getattr(sys.modules.get(above), last, None)
         if isinstance(found, ModuleType):
             return found
+    if stands(name):
+        return stand_in(name) if as_name and not is_part(name) else module_like(name)
     if as_name:
         raise not_a_name(name)
     why = reason(name.partition(".")[2])

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ._facade import covers, module_for, not_a_name
+from ._standins import hold, stand_in, stands
 
 
 class _Loader(Loader):
@@ -50,12 +51,25 @@ class Finder(MetaPathFinder):
             yield Torch()
 
 
+class _StandInLoader(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        above, _, name = module.__name__.rpartition(".")
+        stood: Any = stand_in(f"torch{module.__name__[8:]}")
+        sys.modules[module.__name__] = stood
+        hold(above, name)
+
+
 class Explainer(MetaPathFinder):
-    """The last finder: says why `from torch.x import name` finds nothing in a module of this package."""
+    """The last finder: gives what stands for `name` in `from torch.x import name`, or says why there is nothing."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname.startswith("pullback.") and _is_asked_for_a_name():
+            if stands(f"torch{fullname[8:]}"):
+                return ModuleSpec(fullname, _StandInLoader())
             raise not_a_name(f"torch{fullname[8:]}")
         return None

@@ -77,7 +77,7 @@ class _Pickler(_Base):  # type: ignore[misc]
             return self.module(obj) if self.modules is not None and isinstance(obj, self.modules) else NotImplemented
         state: Any = dict(getattr(obj, "__dict__", None) or {})
         args: tuple[Any, ...]
-        if kind.__name__ == "Parameter" and kind.__module__.startswith("pullback.nn"):
+        if kind is getattr(sys.modules.get("pullback.nn.parameter"), "Parameter", None):
             args = (obj.data, obj.requires_grad, OrderedDict())
             self.apply(obj, *((_PARAMETER_STATE, (*args, state)) if state else (_PARAMETER, args)))
         elif kind.__reduce_ex__ is not Tensor.__reduce_ex__ or kind.__reduce__ is not Tensor.__reduce__:
