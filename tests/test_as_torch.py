@@ -160,6 +160,9 @@ def test_classes_of_tensors_say_that_they_are_of_torch(torch: Any) -> None:
             assert type(made) is type(x)
     assert str(type(torch.ones(2))) == "<class 'torch.Tensor'>" and type(layer.weight) is pb.nn.Parameter
     assert Mine.__module__ == __name__
+    for y in (torch.float32, torch.device("cpu"), torch.Size([2]), torch.Generator()):
+        assert type(y).__module__.partition(".")[0] == "torch"
+        assert type(pickle.loads(pickle.dumps(y))) is type(y) is type(copy.deepcopy(y))
     file = io.BytesIO()
     torch.save(layer.state_dict() | {"weight": layer.weight}, file)
     file.seek(0)

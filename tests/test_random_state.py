@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 from typing import Any
 
 import pytest
@@ -68,3 +70,14 @@ def test_the_default_device() -> None:
     assert pb.get_default_device() == pb.device("cpu") and not pb.ones(2).is_meta
     with pytest.raises(RuntimeError, match="only devices are 'cpu' and 'meta'"):
         pb.set_default_device("cuda")
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_generators_are_pickled_and_copied_with_their_state(protocol: int) -> None:
+    g = pb.Generator().manual_seed(5)
+    pb.rand(3, generator=g)
+    made = [pickle.loads(pickle.dumps(g, protocol)), copy.copy(g), copy.deepcopy([g, g])]
+    assert made[2][0] is made[2][1]
+    expected = pb.rand(4, generator=g)
+    for h in (made[0], made[1], made[2][0]):
+        assert h is not g and h.initial_seed() == 5 and pb.equal(pb.rand(4, generator=h), expected)

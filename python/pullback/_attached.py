@@ -1,7 +1,7 @@
 """Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
 
 from ._absent import attributes
-from ._core import Tensor, dtype, overrides
+from ._core import Generator, Tensor, dtype, overrides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,17 @@ def __reduce_ex__(self: Tensor, protocol: "Any") -> "Any":
         if found is not None:
             return found
     return _reduce_ex(self, protocol)
+
+
+def _generator_reduce(self: Generator) -> "Any":
+    """Pickles and copies a generator with its state."""
+    from ._pickling import generator
+
+    return generator, (self.get_state(),)
+
+
+_generator: "Any" = Generator
+_generator.__reduce__ = _generator_reduce
 
 
 @_attach

@@ -4,7 +4,7 @@ import pickle
 from typing import Any
 
 from . import _core
-from ._core import Tensor
+from ._core import Generator, Tensor
 
 
 def reduced(tensor: Tensor) -> Any:
@@ -38,3 +38,8 @@ def rebuilt(kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_
     if kind is not Tensor:
         out = out.as_subclass(kind)
     return out.requires_grad_() if requires_grad else out
+
+
+def generator(state: Tensor) -> Generator:
+    """The generator of random numbers that has a state."""
+    return Generator().set_state(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -91,6 +92,55 @@ def test_backward_hooks_without_gradients_of_inputs() -> None:
     n.register_full_backward_hook(lambda module, gi, go: (pb.ones(1), pb.ones(1)))
     with pytest.raises(RuntimeError, match="invalid number of grad_input"):
         n(pb.ones(1, 2, requires_grad=True)).sum().backward()
+
+
+def test_tensors_behind_backward_hooks_lie_where_those_in_front_do() -> None:
+    """Libraries of second-order information tell by the address which module's result is an argument."""
+    net = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
+    ends: list[tuple[pb.Tensor, pb.Tensor]] = []
+    for module in net:
+        module.register_forward_hook(lambda m, args, out: ends.append((args[0], out)))
+        module.register_full_backward_hook(lambda m, gi, go: None)
+    x = pb.ones(4, 2, requires_grad=True)
+    net(x).sum().backward()
+    places = [(before.data_ptr(), after.data_ptr()) for before, after in ends]
+    assert places[0][0] == x.data_ptr() and places[0][1] == places[1][0] and places[1][1] == places[2][0]
+    plain = [pb.zeros_like(x).requires_grad_(), pb.zeros_like(x).requires_grad_()]
+    assert x.grad is not None and len({t.data_ptr() for t in plain}) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Full backward hook")
+def test_transforms_through_backward_hooks() -> None:
+    f = pb.func
+    seen: list[int] = []
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
+    x, v = pb.rand(5, 3, dtype=pb.float64), pb.rand(5, 3, dtype=pb.float64)
+
+    def loss(x: pb.Tensor) -> pb.Tensor:
+        return net(x).pow(3).sum()
+
+    def forward_mode(x: pb.Tensor) -> Any:
+        with pb.autograd.forward_ad.dual_level():
+            return pb.autograd.forward_ad.unpack_dual(net(pb.autograd.forward_ad.make_dual(x, v))).tangent
+
+    ways: list[Callable[[], Any]] = [
+        lambda: f.grad(loss)(x),
+        lambda: f.vmap(f.grad(loss))(x),
+        lambda: f.jvp(net, (x,), (v,))[1],
+        lambda: f.jvp(f.grad(loss), (x,), (v,))[1],
+        lambda: f.hessian(loss)(x),
+        lambda: f.jacfwd(f.jacfwd(net))(x),
+        lambda: f.grad(lambda p: f.functional_call(net, p, (x,)).pow(2).sum())(dict(net.named_parameters()))["0.bias"],
+        lambda: f.linearize(net, x)[1](v),
+        lambda: forward_mode(x),
+        lambda: forward_mode(x.clone().requires_grad_() * 1),
+    ]
+    without = [way() for way in ways]
+    for module in net.modules():
+        module.register_full_backward_hook(lambda m, gi, go: seen.append(1))
+    for way, expected in zip(ways, without, strict=True):
+        pb.testing.assert_close(way(), expected)
+    assert seen
 
 
 def test_hooks_of_all_modules() -> None:

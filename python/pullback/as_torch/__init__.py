@@ -33,7 +33,12 @@ __all__ = ["install", "is_installed", "uninstall"]
 _own: Any = _core
 _finder: Finder | None = None
 _explainer = Explainer()
-_UNINITIALIZED = (parameter.UninitializedParameter, parameter.UninitializedBuffer)
+# The classes whose module libraries ask for, to tell whose objects they are.
+_KINDS: tuple[Any, ...] = (
+    *(_core.Tensor, parameter.Parameter, parameter.Buffer),
+    *(parameter.UninitializedParameter, parameter.UninitializedBuffer),
+    *(_core.dtype, _core.device, _core.Size, _core.Generator, _core.layout, _core.memory_format),
+)
 _before: dict[str, ModuleType] = {}
 
 
@@ -97,7 +102,7 @@ def uninstall() -> None:
 def _show(as_torch: bool) -> None:
     """Lets dtypes, sizes and the classes of tensors say that they are of `torch`, as libraries ask them."""
     _own._show_as_torch(as_torch)
-    for kind in (_core.Tensor, parameter.Parameter, parameter.Buffer, *_UNINITIALIZED):
+    for kind in _KINDS:
         _, point, rest = kind.__module__.partition(".")
         kind.__module__ = f"{'torch' if as_torch else 'pullback'}{point}{rest}"
 

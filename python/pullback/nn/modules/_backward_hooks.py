@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 
-from ... import Tensor, is_grad_enabled
+from ... import Tensor, _core, is_grad_enabled
 from ...autograd.function import Function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
+
+_is_plain: Any = _core.autograd._is_plain
 
 
 class BackwardHookFunction(Function):
@@ -28,6 +30,10 @@ class BackwardHookFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         out = ctx.run(grads)
         return None, None, None, *(grads if out is None else out)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return tuple(None if t is None else t.view_as(t) for t in tangents[3:])
 
 
 class BackwardHook:
@@ -76,6 +82,10 @@ class BackwardHook:
         passed = BackwardHookFunction.apply(run, materialize, constant, *(args[i] for i in places))
         out = list(args)
         for i, t in zip(places, passed, strict=True):
+            front = args[i].detach()
+            if _is_plain(front):
+                # The memory is that of the tensor in front, as of a view: programs tell by `data_ptr` which it was.
+                t.data = front
             out[i] = t
         return tuple(out), places
 
