@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 
 import pullback as pb
+
+# Properties (tests/laws): the same few examples each time, or with `--hypothesis-profile search` many that nobody chose.
+SLOW_TO_MAKE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+settings.register_profile(
+    "laws", max_examples=30, stateful_step_count=12, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_TO_MAKE
+)
+settings.register_profile(
+    "search",
+    max_examples=int(os.environ.get("PULLBACK_EXAMPLES", "2000")),
+    stateful_step_count=14,
+    derandomize=False,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
+    print_blob=True,
+    suppress_health_check=SLOW_TO_MAKE,
+)
+settings.load_profile("laws")
 
 
 @pytest.fixture(autouse=True)
