@@ -1,6 +1,6 @@
-# make demo | test | lint | bench | peers | dev | clean.   `demo` and `test` need only cargo and Python >= 3.10.
+# make demo | test | fuzz | lint | bench | peers | dev | clean.   `demo` and `test` need only cargo and Python >= 3.10.
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-rust test-python test-guard lint bench peers dev lock clean tools-present
+.PHONY: help demo test test-rust test-python test-guard fuzz lint bench peers dev lock clean tools-present
 
 VENV := .venv
 PEERS := .venv-peers
@@ -51,12 +51,22 @@ test: tools-present test-python test-guard test-rust
 test-python: $(VENV)/.dev $(VENV)/.wheel
 	$(BIN)/python -m pytest
 
+# Properties are tried with the same numbers each time; `make fuzz` looks for others.
 test-rust: | $(BIN)/python
-	$(LINTED) cargo test $(CHECKED)
+	PROPTEST_RNG_SEED=1 $(LINTED) cargo test $(CHECKED)
 
 # The fuzz tests once more, with guard words around every buffer, checked offsets and checked arithmetic.
 test-guard: $(VENV)/.dev $(GUARD)/.built
 	PULLBACK_FUZZ_PATH=$(GUARD) $(BIN)/python -m pytest -q tests/test_fuzz.py
+
+# The properties of both languages with many examples, by a seed that nobody chose; SEED=… repeats a run.
+SEED := $(or $(SEED),$(shell od -An -N3 -tu4 /dev/urandom | tr -d ' '))
+EXAMPLES ?= 2000
+fuzz: $(VENV)/.dev $(VENV)/.wheel
+	@echo "SEED=$(SEED) EXAMPLES=$(EXAMPLES)"
+	PULLBACK_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/laws -o faulthandler_timeout=0 \
+		--hypothesis-profile search --hypothesis-seed $(SEED)
+	PROPTEST_CASES=$(EXAMPLES) PROPTEST_RNG_SEED=$(SEED) $(LINTED) cargo test $(CHECKED)
 
 $(GUARD)/.built: $(RUST) $(PYTHON_SOURCES) | $(BIN)/python
 	$(LINTED) cargo build $(CHECKED) --all-targets

@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, Phase, settings
 
 import pullback as pb
 
-# Properties (tests/laws): the same few examples each time, or with `--hypothesis-profile search` many that nobody chose.
+# Properties (tests/laws): the same few examples each time, or many new ones with `--hypothesis-profile search`.
 SLOW_TO_MAKE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 settings.register_profile(
-    "laws", max_examples=30, stateful_step_count=12, derandomize=True, database=None, deadline=None, suppress_health_check=SLOW_TO_MAKE
+    "laws",
+    max_examples=30,
+    stateful_step_count=12,
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=SLOW_TO_MAKE,
 )
 settings.register_profile(
     "search",

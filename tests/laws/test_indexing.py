@@ -161,7 +161,10 @@ def test_batches(case: Any, seed: int, at_end: bool, which: int) -> None:
         s.close(pull, [vjp(lambda x: x[own], m)[1](w)[0] for m in members], "gradients")
         return
     at = places[which % len(places)]
-    moved = [pb.tensor(np.random.default_rng(seed + i).permuted(index[at].reshape(-1)).reshape(index[at].shape)) for i in range(3)]
+    moved = [
+        pb.tensor(np.random.default_rng(seed + i).permuted(index[at].reshape(-1)).reshape(index[at].shape))
+        for i in range(3)
+    ]
 
     def f(x: Any, i: Any) -> Any:
         return x[(*own[:at], i, *own[at + 1 :])]

@@ -185,7 +185,12 @@ def test_schedules_in_sequence(first: Schedule, second: Schedule, milestone: int
         scheduler.step()
 
 
-@given(st.lists(s.arrays(s.shapes(0, 3, 1, 4)), min_size=1, max_size=4), st.floats(0.05, 6), st.sampled_from([1, 2, 3, math.inf]), st.none() | st.booleans())
+@given(
+    st.lists(s.arrays(s.shapes(0, 3, 1, 4)), min_size=1, max_size=4),
+    st.floats(0.05, 6),
+    st.sampled_from([1, 2, 3, math.inf]),
+    st.none() | st.booleans(),
+)
 def test_clipping_is_one_factor_for_all(arrays: list[np.ndarray], limit: float, p: float, foreach: bool | None) -> None:
     params = [nn.Parameter(pb.zeros(a.shape, dtype=pb.float64)) for a in arrays]
     for x, a in zip(params, arrays, strict=True):

@@ -16,7 +16,9 @@ from support.stacks import cost, stacks, through
 
 
 @st.composite
-def functions(draw: st.DrawFn, inputs: int = 1, smooth: bool = False, most: int = 5) -> tuple[Expression, list[np.ndarray]]:
+def functions(
+    draw: st.DrawFn, inputs: int = 1, smooth: bool = False, most: int = 5
+) -> tuple[Expression, list[np.ndarray]]:
     shape = draw(s.shapes(0, 3, 1, 3))
     points = [draw(s.arrays(shape[draw(st.integers(0, len(shape))) if i else 0 :])) for i in range(inputs)]
     return draw(expressions(points, smooth, most)), points
@@ -41,7 +43,10 @@ def test_stacks_are_loops_and_eager_derivatives(case: Any, stack: Any) -> None:
 def test_batches_of_some_arguments(case: Any, seed: int, where: int, chunk: int | None) -> None:
     f, (a, b) = case
     n = 3
-    in_dims = (None if where % 3 == 2 else where % (a.ndim + 1), None if where // 3 == 2 else -1 - where // 3 % (b.ndim + 1))
+    in_dims = (
+        None if where % 3 == 2 else where % (a.ndim + 1),
+        None if where // 3 == 2 else -1 - where // 3 % (b.ndim + 1),
+    )
     assume(in_dims != (None, None))
     many = [[p + 0.1 * i for i in range(n)] if d is not None else [p] * n for p, d in zip((a, b), in_dims, strict=True)]
     want = [f(pb.tensor(p), pb.tensor(q)) for p, q in zip(*many, strict=True)]

@@ -129,7 +129,11 @@ class ViewsAndWrites(RuleBasedStateMachine):
         if not self.model.distinct(i):
             return
         constant = None if numbers is None else pb.tensor(numbers)
-        says = f"t{i}.{name}" + ("" if numbers is None else f" with x = {numbers.tolist()}") + ("" if j is None else f" with x = t{j}")
+        says = (
+            f"t{i}.{name}"
+            + ("" if numbers is None else f" with x = {numbers.tolist()}")
+            + ("" if j is None else f" with x = t{j}")
+        )
 
         def on_tensors(ts: list[Any]) -> None:
             how.on_tensor(ts[i], constant if j is None else ts[j])
@@ -182,7 +186,11 @@ class ViewsAndWrites(RuleBasedStateMachine):
     @rule(data=st.data(), name=st.sampled_from(sorted(vp.NEW)))
     def compute(self, data: st.DataObject, name: str) -> None:
         i = self.which(data)
-        j = data.draw(st.sampled_from([j for j, t in enumerate(self.model.shown) if fits(t.places.shape, self.model.shown[i].places.shape)]))
+        j = data.draw(
+            st.sampled_from(
+                [j for j, t in enumerate(self.model.shown) if fits(t.places.shape, self.model.shown[i].places.shape)]
+            )
+        )
         on_tensor, on_values = vp.NEW[name]
 
         def on_model(model: vp.Model) -> None:
@@ -230,9 +238,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
 
         def gradient_of(base: np.ndarray) -> np.ndarray:
             model = self.modelled(base)
-            rows = sum(
-                (w * model.value(i).imag).reshape(base.size, -1).sum(1) / vp.STEP for i, w in enumerate(weights)
-            )
+            rows = sum((w * model.value(i).imag).reshape(base.size, -1).sum(1) / vp.STEP for i, w in enumerate(weights))
             return np.asarray(rows).reshape(base.shape)
 
         bases = [self.base, self.base[::-1] * 0.9 + 0.1]

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import pullback as pb
 from pullback import linalg
 from pullback.nn import functional as F
-from support import strategies as s
 
 LARGEST = 48  # elements of a value
 
@@ -154,7 +153,10 @@ class Expression:
 
     def __repr__(self) -> str:
         names = [f"x{i}" for i in range(self.inputs + len(self.steps))]
-        lines = [f"{n} = {p.says}({', '.join(names[i] for i in p.operands)})" for n, p in zip(names[self.inputs :], self.steps, strict=True)]
+        lines = [
+            f"{n} = {p.says}({', '.join(names[i] for i in p.operands)})"
+            for n, p in zip(names[self.inputs :], self.steps, strict=True)
+        ]
         return "<" + "; ".join(lines) + ">"
 
 

@@ -73,7 +73,11 @@ def slow_jacobian(f: Function) -> Function:
 def slow_jvp(f: Function) -> Function:
     def run(x: Any) -> Any:
         jacobian = slow_jacobian(f)(x)
-        return (jacobian * weights(x)).sum(tuple(range(jacobian.dim() - x.dim(), jacobian.dim()))) if x.dim() else jacobian * weights(x)
+        return (
+            (jacobian * weights(x)).sum(tuple(range(jacobian.dim() - x.dim(), jacobian.dim())))
+            if x.dim()
+            else jacobian * weights(x)
+        )
 
     return run
 

@@ -63,7 +63,7 @@ def positions(draw: st.DrawFn, size: int, shape: tuple[int, ...]) -> np.ndarray:
 
 @st.composite
 def indices(draw: st.DrawFn, shape: tuple[int, ...], arrays_too: bool = True) -> tuple[Any, ...]:
-    """An index in NumPy's form: integers, slices, None, Ellipsis, masks, arrays of positions that broadcast together."""
+    """An index for NumPy: integers, slices, None, Ellipsis, masks, arrays of positions that broadcast together."""
     common = draw(shapes(0, 2, 1, 3))
     if arrays_too and draw(st.integers(0, 7)) == 0:
         common = (0,)
@@ -149,8 +149,8 @@ def consumed(entry: Any) -> int:
 def in_two_steps(array: np.ndarray, index: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
     """A view by the integers, slices and new dimensions of an index, and what is left of it.
 
-    PyTorch takes integers first, arrays of no dimensions too, so they do not count as arrays of positions when the place of their dimensions is
-    chosen. What is left has no integers, and there NumPy and PyTorch agree.
+    PyTorch takes integers first, arrays of no dimensions too, so they do not count as arrays of positions when the
+    place of the dimensions of those is chosen. What is left has no integers, and there NumPy and PyTorch agree.
     """
     taken = sum(consumed(e) for e in index)
     first: list[Any] = []

@@ -1,8 +1,8 @@
 """Programs of views and writes, as steps for tensors and for a model of arrays.
 
-The model knows of a tensor which places of which memory it shows, as an array of numbers of places that NumPy's own views
-are taken of. Memory holds complex numbers, with a row for each element of the base: a step of 1e-30 along the imaginary
-axis carries the exact derivative by that element.
+The model knows of a tensor which places of which memory it shows: an array of their numbers, and NumPy's views of
+it. Memory holds complex numbers, with a row for each element of the base: a step of 1e-30 along the imaginary axis
+carries the exact derivative by that element.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import Tensor, _core, empty
+from .. import Tensor, _core, empty, empty_strided
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,18 @@ class _MarkedType(type(Tensor)):  # type: ignore[misc]
             # From now on they are asked, as other subclasses are.
             _door._pass_unasked(None)
         super().__setattr__(name, value)
+
+
+def _copy(data: Tensor) -> Tensor:
+    """The same elements in memory of their own, in the order in which they fill theirs."""
+    if data.is_contiguous():
+        return data.clone()
+    steps = 1
+    for stride, size in sorted(zip(data.stride(), data.shape, strict=True)):
+        if size != 1 and stride != steps:
+            return data.clone()
+        steps *= size
+    return empty_strided(data.shape, data.stride(), dtype=data.dtype, device=data.device).copy_(data)
 
 
 class Parameter(Tensor, metaclass=_MarkedType):
@@ -82,7 +94,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
         if id(self) in memo:
             known: Parameter = memo[id(self)]
             return known
-        out: Parameter = type(self)(self.data.clone(), self.requires_grad)
+        out: Parameter = type(self)(_copy(self.data), self.requires_grad)
         memo[id(self)] = out
         return out
 
