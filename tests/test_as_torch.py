@@ -195,6 +195,29 @@ def test_private_modules_that_programs_import(torch: Any) -> None:
     assert all(a.equal(b) for a, b in zip(_unflatten_dense_tensors(flat, parts), parts, strict=True))
 
 
+def test_names_of_the_inside_that_programs_use(torch: Any) -> None:
+    from torch import _C
+    from torch.autograd.profiler_util import EventList  # type: ignore[import-not-found]
+    from torch.multiprocessing.spawn import ProcessRaisedException  # type: ignore[import-not-found]
+    from torch.profiler.profiler import profile  # type: ignore[import-not-found]
+
+    assert torch.torch is torch and torch.has_cuda is False and profile is torch.profiler.profile
+    assert issubclass(ProcessRaisedException, Exception) and issubclass(EventList, list)
+    assert _C._get_tracing_state() is None and _C._is_tracing() is False and _C._jit_set_profiling_mode(False) is False
+    _C._log_api_usage_once("somewhere")
+    assert _C._nn._parse_to("cpu") == (torch.device("cpu"), None, False, None)
+    assert _C._nn._parse_to(torch.float64, non_blocking=True) == (None, torch.float64, True, None)
+    assert _C._nn._parse_to("meta", torch.half, True) == (torch.device("meta"), torch.half, True, None)
+    assert _C._nn._parse_to(torch.ones(1), memory_format=torch.channels_last)[3] is torch.channels_last
+    assert _C._nn.gelu is torch.nn.functional.gelu and _C.TensorBase is torch.Tensor
+    future = torch.__future__
+    assert future.get_swap_module_params_on_conversion() is False
+    future.set_swap_module_params_on_conversion(True)
+    assert future.get_swap_module_params_on_conversion() is True
+    with pytest.raises(AttributeError, match="it is the inside of PyTorch"):
+        _ = _C._no_such_name
+
+
 def test_old_ways_of_making_tensors(torch: Any) -> None:
     assert torch.Tensor(torch.Size([2])).shape == (2,) and torch.Tensor((2,)).tolist() == [2.0]
     assert torch.FloatTensor(torch.Size([2, 3])).shape == (2, 3) and torch.ones(4).new(torch.Size([1])).shape == (1,)
@@ -218,10 +241,23 @@ def test_devices_are_not_there(torch: Any) -> None:
     assert torch.backends.mps.is_built() is False and torch.cuda.device_count() == 0
     torch.cuda.manual_seed_all(0)
     torch.cuda.empty_cache()
+    assert torch.cuda.memory_stats() == {} and torch.cuda.memory.memory_allocated() == 0
+    assert not isinstance(torch.ones(1).storage(), torch.cuda.FloatStorage) and torch.cuda.get_arch_list() == []
+    with torch.cuda.stream(None), torch.cuda.StreamContext(None):
+        torch.cuda.reset_max_memory_allocated()
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        torch.cuda.nvtx.range_push("part")
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"), torch.cuda.nvtx.range("part"):
+        pass
     for call in (
         torch.cuda.synchronize,
         torch.cuda.current_device,
         lambda: torch.cuda.set_device(0),
+        lambda: torch.cuda.Event(enable_timing=True),
+        torch.cuda.Stream,
+        torch.cuda.current_stream,
+        torch.cuda.mem_get_info,
+        torch.cuda.get_rng_state,
         torch.ones(1).cuda,
     ):
         with pytest.raises(RuntimeError, match="there is no CUDA device"):
@@ -231,10 +267,10 @@ def test_devices_are_not_there(torch: Any) -> None:
 ABSENT = [
     ("torch.distributed.init_process_group", r"torch\.distributed\.init_process_group is out of scope: one process"),
     ("torch.onnx.export", r"torch\.onnx\.export is out of scope: models are not exported"),
-    ("torch.hub", r"torch\.hub is out of scope: models are not downloaded"),
+    ("torch.fx", r"torch\.fx is out of scope: modules are not rewritten"),
     ("torch.sparse_coo_tensor", r"out of scope: tensors are dense"),
     ("torch.jit.save", r"out of scope: programs are not compiled by TorchScript"),
-    ("torch.cuda.Stream", r"out of scope: tensors are on the CPU"),
+    ("torch.cuda.gds", r"out of scope: tensors are on the CPU"),
     ("torch.randnn", r"no attribute 'randnn'\. Did you mean: 'randn'"),
     ("torch.no_such_name", r"module 'torch' has no attribute 'no_such_name'$"),
     ("functorch.no_such_name", r"module 'functorch' has no attribute"),
@@ -327,9 +363,9 @@ def test_modules_that_do_not_exist(torch: Any) -> None:
     ):
         with pytest.raises(ModuleNotFoundError, match=match):
             exec(f"import {name}")
-    assert not hasattr(pb, "hub")
-    with pytest.raises(AttributeError, match=r"pullback\.hub is out of scope"):
-        _ = pb.hub  # type: ignore[attr-defined]
+    assert not hasattr(pb, "export")
+    with pytest.raises(AttributeError, match=r"pullback\.export is out of scope"):
+        _ = pb.export  # type: ignore[attr-defined]
 
 
 def test_install_and_uninstall() -> None:

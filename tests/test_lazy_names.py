@@ -25,8 +25,8 @@ def test_names_are_listed_and_loaded_alone() -> None:
     assert seen.splitlines() == ["False True False", "True False", "2 Linear True <class 'type'>"]
     with pytest.raises(AttributeError, match="module 'pullback' has no attribute 'numell'"):
         pb.numell  # type: ignore[attr-defined]  # noqa: B018
-    with pytest.raises(AttributeError, match="out of scope: models are not downloaded"):
-        pb.hub  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="out of scope: models are not exported"):
+        pb.export  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_methods_as_functions() -> None:

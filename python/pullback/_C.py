@@ -1,4 +1,8 @@
-"""The few names of PyTorch's inside that programs for `__torch_function__` use."""
+"""The names of PyTorch's inside that programs use: what they ask has one answer here, and their switches do nothing."""
+
+from __future__ import annotations
+
+from types import ModuleType
 
 from . import _core
 from ._absent import absent
@@ -8,7 +12,15 @@ from .overrides import _EnableTorchFunction as _EnableTorchFunction
 from .overrides import _get_overloaded_args as _get_overloaded_args
 from .overrides import _is_torch_function_mode_enabled as _is_torch_function_mode_enabled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _disabled_torch_function_impl = _core.overrides._disabled_torch_function_impl
+# Classes that PyTorch's inside and its face share.
+Generator, Size, Tensor = _core.Generator, _core.Size, _core.Tensor
+TensorBase = _TensorBase = Tensor
+device, dtype, layout, memory_format = _core.device, _core.dtype, _core.layout, _core.memory_format
 
 
 def _is_torch_function_enabled() -> bool:
@@ -21,5 +33,65 @@ def _is_torch_function_all_disabled() -> bool:
     return bool(_core.overrides._asking() == 2)
 
 
+def _get_tracing_state() -> None:
+    """None: no program is being traced by TorchScript."""
+
+
+def _is_tracing() -> bool:
+    """False."""
+    return False
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Does nothing: nobody counts calls."""
+
+
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device of other people's making, which is not here."""
+    return "privateuseone"
+
+
+def _get_accelerator(check: bool | None = None) -> Any:
+    """What computes: the CPU."""
+    return device("cpu")
+
+
+def _has_mps() -> bool:
+    """False."""
+    return False
+
+
+class _Functions(ModuleType):
+    """Functions of layers, under the name that PyTorch's inside has for them."""
+
+    @staticmethod
+    def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+        """What arguments of `Module.to` ask for: device, dtype, whether not to wait, order in memory."""
+        if _core.overrides.has_torch_function_variadic(*args):
+            answer: Any = _core.overrides.handle_torch_function(_Functions._parse_to, args, *args, **kwargs)
+            return answer  # type: ignore[no-any-return]
+        from .nn.modules.module import _target
+
+        place, kind, order = _target(args, kwargs)
+        waits_not = kwargs.get("non_blocking", next((x for x in args[1:] if isinstance(x, bool)), False))
+        return None if place is None else device(place), kind, waits_not, order
+
+    def __getattr__(self, name: str) -> Any:
+        from .nn import functional
+
+        found = getattr(functional, name, None)
+        if found is None or name[:1] == "_":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return found
+
+
+_nn = _Functions("pullback._C._nn")
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass"]
-__getattr__ = absent(__name__)
+_absent = absent(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith(("_jit_set_", "_jit_override_", "_jit_can_")):
+        # Switches of a compiler that is not here, which were off before.
+        return lambda *args: False
+    return _absent(name)

@@ -22,6 +22,7 @@ from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import functorch as functorch
+from . import hub as hub
 from . import jit as jit
 from . import library as library
 from . import linalg as linalg
@@ -44,23 +45,47 @@ from . import utils as utils
 from . import version as version
 from . import xpu as xpu
 from .cuda import AcceleratorError as AcceleratorError
+from .storage import BFloat16Storage as BFloat16Storage
 from ._tensor_types import BFloat16Tensor as BFloat16Tensor
+from .storage import BoolStorage as BoolStorage
 from ._tensor_types import BoolTensor as BoolTensor
+from .storage import ByteStorage as ByteStorage
 from ._tensor_types import ByteTensor as ByteTensor
+from .storage import CharStorage as CharStorage
 from ._tensor_types import CharTensor as CharTensor
+from .storage import ComplexDoubleStorage as ComplexDoubleStorage
 from ._tensor_types import ComplexDoubleTensor as ComplexDoubleTensor
+from .storage import ComplexFloatStorage as ComplexFloatStorage
 from ._tensor_types import ComplexFloatTensor as ComplexFloatTensor
+from .storage import DoubleStorage as DoubleStorage
 from ._tensor_types import DoubleTensor as DoubleTensor
+from .storage import FloatStorage as FloatStorage
 from ._tensor_types import FloatTensor as FloatTensor
 from .amp import GradScaler as GradScaler
+from .storage import HalfStorage as HalfStorage
 from ._tensor_types import HalfTensor as HalfTensor
+from .storage import IntStorage as IntStorage
 from ._tensor_types import IntTensor as IntTensor
+from .storage import LongStorage as LongStorage
 from ._tensor_types import LongTensor as LongTensor
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .storage import ShortStorage as ShortStorage
 from ._tensor_types import ShortTensor as ShortTensor
+from .storage import Storage as Storage
 from ._symbols import SymBool as SymBool
 from ._symbols import SymFloat as SymFloat
 from ._symbols import SymInt as SymInt
+from .storage import TypedStorage as TypedStorage
+from ._conditions import _assert as _assert
+from ._conditions import _assert_async as _assert_async
+from ._conditions import _check as _check
+from ._conditions import _check_index as _check_index
+from ._conditions import _check_is_size as _check_is_size
+from ._conditions import _check_not_implemented as _check_not_implemented
+from ._conditions import _check_tensor_all as _check_tensor_all
+from ._conditions import _check_type as _check_type
+from ._conditions import _check_value as _check_value
+from ._conditions import _check_with as _check_with
 from ._functions import _grid_sampler_2d_cpu_fallback as _grid_sampler_2d_cpu_fallback
 from ._functions import _log_softmax as _log_softmax
 from ._functions import _masked_softmax as _masked_softmax
@@ -82,6 +107,7 @@ from ._functions import celu_ as celu_
 from ._functions import channel_shuffle as channel_shuffle
 from .amp import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
+from ._conditions import cond as cond
 from ._functions import conv_tbc as conv_tbc
 from ._functions import cosine_embedding_loss as cosine_embedding_loss
 from ._functions import cosine_similarity as cosine_similarity
@@ -174,29 +200,43 @@ newaxis: None
 
 __all__ = [
     "AcceleratorError",
+    "BFloat16Storage",
     "BFloat16Tensor",
+    "BoolStorage",
     "BoolTensor",
+    "ByteStorage",
     "ByteTensor",
+    "CharStorage",
     "CharTensor",
+    "ComplexDoubleStorage",
     "ComplexDoubleTensor",
+    "ComplexFloatStorage",
     "ComplexFloatTensor",
+    "DoubleStorage",
     "DoubleTensor",
+    "FloatStorage",
     "FloatTensor",
     "FunctionApply",
     "FunctionCtx",
     "Generator",
     "GradScaler",
+    "HalfStorage",
     "HalfTensor",
+    "IntStorage",
     "IntTensor",
     "InternalError",
+    "LongStorage",
     "LongTensor",
     "OutOfMemoryError",
+    "ShortStorage",
     "ShortTensor",
     "Size",
+    "Storage",
     "SymBool",
     "SymFloat",
     "SymInt",
     "Tensor",
+    "TypedStorage",
     "UntypedStorage",
     "VmapInfo",
     "abs",
@@ -331,6 +371,7 @@ __all__ = [
     "complex64",
     "concat",
     "concatenate",
+    "cond",
     "conj",
     "conj_physical",
     "conj_physical_",
@@ -485,6 +526,7 @@ __all__ = [
     "histogram",
     "hsplit",
     "hstack",
+    "hub",
     "hypot",
     "i0",
     "i0_",

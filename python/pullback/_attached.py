@@ -1,7 +1,7 @@
 """Methods and attributes of tensors that are written in Python: what they do is loaded when they are called."""
 
 from ._absent import attributes
-from ._core import Generator, Tensor, dtype, overrides
+from ._core import Generator, Tensor, UntypedStorage, dtype, overrides
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +94,19 @@ def storage(self: Tensor) -> "Any":
     from .storage import TypedStorage
 
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
+
+
+def _of_storage(self: UntypedStorage, name: "str") -> "Any":
+    """Attributes of storages that are written in Python, which come when the first of them is looked for."""
+    if name[:2] != "__" and not hasattr(UntypedStorage, "clone"):
+        from . import storage as storage
+
+        return getattr(self, name)
+    raise AttributeError(f"'UntypedStorage' object has no attribute {name!r}")
+
+
+_storages: "Any" = UntypedStorage
+_storages.__getattr__ = _of_storage
 
 
 @_attach_asking

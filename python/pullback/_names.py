@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SUBMODULES = (
     *"accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions fft func".split(),
-    *"functional functorch jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
+    *"functional functorch hub jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
     *"random return_types serialization special storage testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
@@ -26,6 +26,8 @@ _HOMES = {
     "instance_norm is_nonzero is_same_size is_signed kl_div margin_ranking_loss native_channel_shuffle "
     "pairwise_distance pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rrelu rrelu_ selu selu_ threshold "
     "threshold_ triplet_margin_loss",
+    "_conditions": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
+    "_check_type _check_value _check_with cond",
     "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
     "zero_",
     "_lobpcg": "lobpcg",
@@ -43,9 +45,12 @@ _HOMES = {
     "cuda": "AcceleratorError OutOfMemoryError",
     "compiler": "compile",
     "serialization": "load save",
+    "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
+    "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
 }
 CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
 _load = lazily("pullback", (*SUBMODULES, "_C"), CONTENTS)
+_HAS = ("has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp")
 # The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"members", "bool", "float", "int"}
 
@@ -65,4 +70,11 @@ def find(name: str) -> Any:
 
         found = pullback.__all__ = public()
         return found
+    if name.startswith("_foreach_"):
+        from . import _foreach
+
+        return getattr(_foreach, name, None) or _load(name)
+    if name in _HAS:
+        # What was asked before `backends`, of parts that are not here.
+        return False
     return _load(name)

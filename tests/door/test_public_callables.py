@@ -42,6 +42,7 @@ EXCEPTIONS: dict[str, str] = {
     "autograd.gradcheck": CHECKS,
     "autograd.gradgradcheck": CHECKS,
     "vmap": "a transform, whose function shows its calls",
+    "cond": "calls one of two functions, whose operators show their calls",
 }
 for _names, _reason in (
     ("save load from_file", "writes or reads a file"),

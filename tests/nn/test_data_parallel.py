@@ -30,5 +30,24 @@ def test_its_module_can_be_imported() -> None:
         from torch.nn import DataParallel
 
         assert torch.nn.parallel.DataParallel is DataParallel is nn.DataParallel
-        with pytest.raises(ImportError, match=r"torch\.nn\.parallel\.DistributedDataParallel is out of scope"):
-            from torch.nn.parallel import DistributedDataParallel  # noqa: F401
+        from torch.nn.parallel import DistributedDataParallel
+        from torch.nn.parallel.distributed import DistributedDataParallel as same  # type: ignore[import-not-found]
+        from torch.nn.parallel.scatter_gather import gather  # type: ignore[import-not-found]
+
+        assert same is DistributedDataParallel and not isinstance(nn.Linear(1, 1), DistributedDataParallel)
+        with pytest.raises(RuntimeError, match=r"DistributedDataParallel\(\): torch\.distributed is out of scope"):
+            DistributedDataParallel(nn.Linear(1, 1))
+        for call in (gather, torch.nn.parallel.scatter, torch.nn.parallel.replicate):
+            with pytest.raises(RuntimeError, match="no devices to share work"):
+                call(None, None)
+
+
+def test_modules_one_after_the_other() -> None:
+    x = pb.ones(1, 2)
+    modules = [nn.Linear(2, 2), nn.Identity()]
+    got = nn.parallel.parallel_apply(modules, [(x,), x], [{}, {}])
+    assert got[0].equal(modules[0](x)) and got[1] is x
+    assert nn.parallel.data_parallel(nn.Bilinear(2, 2, 1), (x, x), module_kwargs={}).shape == (1, 1)
+    assert nn.parallel.data_parallel(nn.Identity(), x) is x
+    with pytest.raises(ValueError, match="2 modules, 1 inputs and 2 keyword arguments"):
+        nn.parallel.parallel_apply(modules, [x])

@@ -16,6 +16,9 @@ VERSION = "2.13.0"
 # Modules that have another name here, or a class of names.
 _OTHERS = {
     "torch._dynamo": "pullback.compiler",
+    "torch.autograd.profiler_util": "pullback.autograd.profiler",
+    "torch.profiler.profiler": "pullback.profiler",
+    "torch.multiprocessing.spawn": "pullback.multiprocessing",
     "torch.amp.autocast_mode": "pullback.amp",
     "torch.amp.grad_scaler": "pullback.amp",
     "torch._functorch": "pullback.func",
@@ -92,7 +95,7 @@ class _Facade(ModuleType):
         raise NotImplementedError
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name != "__config__":
+        if name.startswith("__") and name not in ("__config__", "__future__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         found = self._find(name)
         setattr(self, name, found)
@@ -108,7 +111,9 @@ class Torch(_Facade):
         self.__dict__.update((n, x) for n, x in vars(pullback).items() if n[0] != "_" and n not in own)
 
     def _find(self, name: str) -> Any:
-        if f"torch.{name}" in _OTHERS or name in ("version", "__config__", "torch_version"):
+        if name == "torch":
+            return self
+        if f"torch.{name}" in _OTHERS or f"torch.{name}" in _MADE:
             return import_module(f"torch.{name}")
         try:
             return getattr(pullback, name)
@@ -151,6 +156,27 @@ def _torch_version() -> ModuleType:
     return module
 
 
+def _future() -> ModuleType:
+    module = ModuleType("torch.__future__", "Switches for how modules are converted, which are remembered.")
+    chosen = {"overwrite": False, "swap": False}
+
+    def switch(name: str) -> None:
+        def write(value: bool) -> None:
+            chosen[name] = bool(value)
+
+        def read() -> bool:
+            return chosen[name]
+
+        write.__doc__ = "Remembers a switch: modules convert their parameters in place, whatever it is."
+        read.__doc__ = "What was set; False at first."
+        setattr(module, f"set_{name}_module_params_on_conversion", write)
+        setattr(module, f"get_{name}_module_params_on_conversion", read)
+
+    for name in chosen:
+        switch(name)
+    return module
+
+
 def _config() -> ModuleType:
     module = ModuleType("torch.__config__", "What computes.")
 
@@ -172,6 +198,7 @@ _MADE = {
     "torch.version": _version,
     "torch.torch_version": _torch_version,
     "torch.__config__": _config,
+    "torch.__future__": _future,
 }
 
 

@@ -9,18 +9,32 @@ from typing import Any, NoReturn
 
 from .._absent import absent
 from .._members import lazily
+from .memory import *  # noqa: F403
+from .memory import __all__ as _of_memory
+from .streams import *  # noqa: F403
+from .streams import __all__ as _of_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import amp as amp
+    from . import nvtx as nvtx
+    from . import profiler as profiler
+    from . import random as random
 
+_PARTS = ("amp", "nvtx", "profiler", "random")
 __all__ = [
-    *("amp", "current_device", "device", "device_count", "empty_cache", "get_device_capability", "get_device_name"),
-    *("get_device_properties", "get_rng_state_all", "ipc_collect", "is_available", "is_bf16_supported"),
-    *("is_current_stream_capturing", "is_initialized", "manual_seed", "manual_seed_all", "max_memory_allocated"),
-    *("max_memory_reserved", "memory_allocated", "memory_reserved", "reset_peak_memory_stats", "seed", "seed_all"),
-    *("set_device", "set_rng_state_all", "stream", "synchronize", "AcceleratorError", "OutOfMemoryError"),
+    *_PARTS,
+    *_of_memory,
+    *_of_streams,
+    *("can_device_access_peer", "current_device", "current_stream", "default_stream", "device", "device_count"),
+    *("get_arch_list", "get_device_capability", "get_device_name", "get_device_properties", "get_gencode_flags"),
+    *("get_rng_state", "get_rng_state_all", "get_sync_debug_mode", "init", "initial_seed", "ipc_collect"),
+    *("is_available", "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported"),
+    *("manual_seed", "manual_seed_all", "seed", "seed_all", "set_device", "set_rng_state", "set_rng_state_all"),
+    *("set_stream", "set_sync_debug_mode", "stream", "synchronize", "AcceleratorError", "OutOfMemoryError"),
 ]
+has_magma = has_half = False
+default_generators: tuple[Any, ...] = ()
 
 
 class AcceleratorError(RuntimeError):
@@ -126,36 +140,89 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
         _no_device("set_rng_state_all")
 
 
-def empty_cache() -> None:
-    """Does nothing: there is no memory of a device. `pullback.empty_cache` frees what the CPU's allocator keeps."""
-
-
 def ipc_collect() -> None:
     """Does nothing."""
 
 
-def memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
+def init() -> None:
+    """Raises RuntimeError: there is no device."""
+    _no_device("init")
 
 
-def max_memory_allocated(device: Any = None) -> int:
-    """0."""
-    return 0
+def initial_seed() -> int:
+    """Raises RuntimeError: there is no device."""
+    _no_device("initial_seed")
 
 
-def memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
+def get_rng_state(device: Any = "cuda") -> Any:
+    """Raises RuntimeError: there is no device."""
+    _no_device("get_rng_state")
 
 
-def max_memory_reserved(device: Any = None) -> int:
-    """0."""
-    return 0
+def set_rng_state(new_state: Any, device: Any = "cuda") -> None:
+    """Raises RuntimeError: there is no device."""
+    _no_device("set_rng_state")
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Does nothing."""
+def current_stream(device: Any = None) -> Any:
+    """Raises RuntimeError: there is no device."""
+    _no_device("current_stream")
+
+
+def default_stream(device: Any = None) -> Any:
+    """Raises RuntimeError: there is no device."""
+    _no_device("default_stream")
+
+
+def set_stream(stream: Any) -> None:
+    """Does nothing for None. Raises RuntimeError for a stream."""
+    if stream is not None:
+        _no_device("set_stream")
+
+
+def can_device_access_peer(device: Any, peer_device: Any) -> bool:
+    """Raises RuntimeError: there is no device."""
+    _no_device("can_device_access_peer")
+
+
+def get_arch_list() -> list[str]:
+    """The architectures that kernels were compiled for: none."""
+    return []
+
+
+def get_gencode_flags() -> str:
+    """The flags that kernels were compiled with: none."""
+    return ""
+
+
+def is_tf32_supported() -> bool:
+    """False."""
+    return False
+
+
+def get_sync_debug_mode() -> int:
+    """Raises RuntimeError: there is no device."""
+    _no_device("get_sync_debug_mode")
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Raises RuntimeError: there is no device."""
+    _no_device("set_sync_debug_mode")
+
+
+def _sleep(cycles: int) -> None:
+    """Raises RuntimeError: there is no device."""
+    _no_device("_sleep")
+
+
+def _lazy_init() -> None:
+    """Raises RuntimeError: there is no device."""
+    _no_device("init")
+
+
+def _is_in_bad_fork() -> bool:
+    """False."""
+    return False
 
 
 class device:
@@ -182,13 +249,13 @@ def stream(stream: Any) -> AbstractContextManager[None]:
 
 
 _absent = absent(__name__.replace("pullback", "torch", 1), __all__)
-_amp = lazily(__name__, ("amp",))
+_parts = lazily(__name__, _PARTS)
 
 
 def __getattr__(name: str) -> Any:
-    if name.endswith("Tensor"):
+    if name.endswith(("Tensor", "Storage")):
         from ._tensor_types import CUDA_TYPES
 
         if name in CUDA_TYPES:
             return CUDA_TYPES[name]
-    return _amp(name) if name == "amp" else _absent(name)
+    return _parts(name) if name in _PARTS else _absent(name)

@@ -23,5 +23,6 @@ class _Type(type):
 
 CUDA_TYPES = {
     name: _Type(name, (), {"__doc__": f"Tensors like those of `{name}` on a CUDA device, of which there are none."})
-    for name in TYPES
+    for kind in TYPES
+    for name in (kind, kind.replace("Tensor", "Storage"))
 }

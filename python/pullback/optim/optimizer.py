@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from .. import Tensor, enable_grad, set_grad_enabled
 from ..utils.hooks import RemovableHandle
+from ._grouping import grouped
 
 Group: TypeAlias = dict[str, Any]
 StateDict: TypeAlias = dict[str, Any]
@@ -167,6 +168,13 @@ class Optimizer:
         returns.
         """
         raise NotImplementedError(f"{type(self).__name__} does not define step()")
+
+    _group_tensors_by_device_and_dtype = staticmethod(grouped)
+
+    def _cuda_graph_capture_health_check(self) -> None:
+        """Does nothing: steps are not captured."""
+
+    _accelerator_graph_capture_health_check = _cuda_graph_capture_health_check
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Takes the gradients of all parameters away; with `set_to_none=False` they become zeros."""
@@ -351,6 +359,16 @@ def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]
 def _get_value(x: Any) -> Any:
     """The number in a tensor, or the number."""
     return x.item() if isinstance(x, Tensor) else x
+
+
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """Devices on which steps can be captured: none of them is here."""
+    return ["cuda", "xpu", "hpu", "privateuseone", *(["xla"] if supports_xla else [])]
+
+
+def _default_to_fused_or_foreach(params: list[Tensor], differentiable: bool, use_fused: bool = False) -> Any:
+    """Whether an optimiser takes its fused or its list form if the program does not say: on the CPU neither."""
+    return False, False
 
 
 def _is_single(groups: list[Group], number: Any) -> bool:

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from . import dlpack as dlpack
     from . import einops as einops
     from . import hooks as hooks
+    from . import model_zoo as model_zoo
     from . import pytree as pytree
     from . import safetensors as safetensors
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(
-        __name__, ("checkpoint", "data", "dlpack", "einops", "hooks", "pytree", "safetensors", "_pytree")
+        __name__, ("checkpoint", "data", "dlpack", "einops", "hooks", "model_zoo", "pytree", "safetensors", "_pytree")
     )
 __all__ = ["checkpoint", "data", "hooks", "pytree", "safetensors", "swap_tensors"]
 

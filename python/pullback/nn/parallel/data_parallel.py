@@ -4,7 +4,7 @@ from typing import Any
 
 from ..modules.module import Module
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -39,3 +39,21 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """What the module gives for these arguments."""
         return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """What the module gives for these inputs, a tuple of arguments or the only one.
+
+    >>> import pullback
+    >>> pullback.nn.parallel.data_parallel(pullback.nn.ReLU(), pullback.ones(1))
+    tensor([1.])
+    """
+    given = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
+    return module(*given, **(module_kwargs or {}))
