@@ -11,12 +11,11 @@ class DistributedDataParallel(Module):
     """A module whose gradients several processes share: programs may name the class and ask whether a module is of it.
 
     Raises:
-        RuntimeError: when one is made, for one process computes here.
+        NotImplementedError: when one is made, for one process computes here.
     """
 
-    def __init__(self, module: Module, *args: Any, **options: Any) -> None:
-        super().__init__()
-        raise RuntimeError(
-            "DistributedDataParallel(): torch.distributed is out of scope: one process computes here; call the module "
-            "itself where distributed.is_available() is False"
+    def __init__(self, *args: Any, **options: Any) -> None:
+        raise NotImplementedError(
+            "torch.nn.parallel.DistributedDataParallel is out of scope: one process computes here; call the module "
+            "itself"
         )
