@@ -434,16 +434,44 @@ ops! { TABLE:
             dtype = common_dtype(Operand::Tensor(&basis::cast(input, dtype)?), bound);
         }
         no_bools(ErrorKind::NotImplemented, dtype)?;
-        let mut x = basis::cast(input, dtype)?;
-        if let Some(m) = min {
-            x = at_least(&x, &bound("min", m, dtype)?)?;
+        let x = basis::cast(input, dtype)?;
+        match (min, max) {
+            (Some(low), Some(high)) => {
+                let (low, high) = (bound("min", low, dtype)?, bound("max", high, dtype)?);
+                call(Prim::Static(&CLAMP), &Params::None, &[&x, &low, &high])
+            }
+            (Some(low), None) => at_least(&x, &bound("min", low, dtype)?),
+            (None, Some(high)) => at_most(&x, &bound("max", high, dtype)?),
+            (None, None) => Ok(x),
         }
-        if let Some(m) = max {
-            x = at_most(&x, &bound("max", m, dtype)?)?;
-        }
-        Ok(x)
     }
 }
+
+/// The smaller of the upper bound and the larger of an element and the lower bound. NaN depends on none.
+pub(crate) static CLAMP: Pointwise = Pointwise {
+    name: "clamp",
+    kernel: &kernels::CLAMP,
+    partials: &[
+        Some(PartialRule {
+            saves: Saves { inputs: 7, outputs: 0 },
+            rule: |p| {
+                let (x, low, high) = (p.input(0)?, p.input(1)?, p.input(2)?);
+                logical_and(&ge(x, low)?, &le(x, high)?).map(Partial::Where)
+            },
+        }),
+        Some(PartialRule {
+            saves: Saves { inputs: 7, outputs: 0 },
+            rule: |p| {
+                let (x, low, high) = (p.input(0)?, p.input(1)?, p.input(2)?);
+                logical_and(&lt(x, low)?, &le(low, high)?).map(Partial::Where)
+            },
+        }),
+        Some(PartialRule {
+            saves: Saves { inputs: 7, outputs: 0 },
+            rule: |p| gt(&at_least(p.input(0)?, p.input(1)?)?, p.input(2)?).map(Partial::Where),
+        }),
+    ],
+};
 
 /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
 pub(crate) static LERP: Pointwise = Pointwise {
@@ -485,6 +513,6 @@ fn bound(name: &str, value: Operand<'_>, dtype: DType) -> Result<Tensor> {
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
     entries: &[BINARY, TABLE],
-    primitives: &[PRIMITIVES, &[&LERP, &PLUS_PRODUCT]],
+    primitives: &[PRIMITIVES, &[&CLAMP, &LERP, &PLUS_PRODUCT]],
     ..crate::ops::Family::EMPTY
 };

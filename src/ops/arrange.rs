@@ -12,7 +12,7 @@ use crate::core::meta::depends_on_data;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::memory;
 use crate::ops::signature::{AtLeast, Chosen, Count, Dim, HERE, MemberDim, Ranked, Words};
-use crate::rules::index::take_rows;
+use crate::rules::index::{take_members, take_rows};
 use crate::rules::{Opaque, OpaqueBatch, basis, batching, shapes};
 use smallvec::smallvec;
 
@@ -132,8 +132,7 @@ fn repeated_by(x: &Tensor, counts: &Tensor, dim: Option<i64>, size: Option<usize
              give one count for each element, or an int"
         ),
     };
-    let front = take_rows(&basis::move_dim(&x, d, 0)?, &positions(&counts, size)?)?;
-    basis::move_dim(&front, 0, d)
+    take_members(&x, d, &positions(&counts, size)?)
 }
 
 /// The tensor and its dimension, or all elements in one.

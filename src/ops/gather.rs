@@ -107,12 +107,6 @@ pub(super) fn as_runtime(e: crate::Error) -> crate::Error {
     if e.kind() == crate::ErrorKind::Index { crate::Error::runtime(e.message()) } else { e }
 }
 
-/// `x[…, index, …]` along a dimension, as rows.
-fn rows_along(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
-    let front = basis::move_dim(x, dim, 0)?;
-    basis::move_dim(&index::take_rows(&front, index)?, 0, dim)
-}
-
 ops! { TABLE:
     /// `out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
     ///
@@ -162,7 +156,7 @@ ops! { TABLE:
         let x = at_least_1d(input)?;
         let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
             .map_err(|e| as_runtime(inside(e)))?;
-        let out = rows_along(&x, dim, &i)?;
+        let out = index::take_members(&x, dim, &i)?;
         if input.rank() == 0 { basis::reshape(&out, input.shape()) } else { Ok(out) }
     }
 
@@ -182,9 +176,7 @@ ops! { TABLE:
             .map_err(|e| as_runtime(inside(e)))?;
         let alpha = fitting(HERE, "alpha", alpha, x.dtype())?;
         let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &Tensor::scalar(x.dtype(), alpha))? };
-        let front = basis::move_dim(&x, dim, 0)?;
-        let out = self::index::add_rows(&front, &i, &basis::move_dim(&src, dim, 0)?)?;
-        basis::reshape(&basis::move_dim(&out, 0, dim)?, input.shape())
+        basis::reshape(&self::index::add_members(&x, dim, &i, &src)?, input.shape())
     }
 
     /// A copy of `input` with `input[indices] = values` done to it, or `+=` if `accumulate`.

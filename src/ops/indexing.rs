@@ -1,18 +1,18 @@
 //! `x[…]` and `x[…] = v`: basic indexing by views, advanced indexing by rows of a flattened table.
 //!
 //! NOTE. An index expression becomes a list of view steps (slices, new dimensions) and at most one index tensor per
-//! remaining dimension. Indexed dimensions move to the front and are flattened, so that one row number per result
-//! element is enough: `x[i, :, j]` is rows `i * n2 + j` of a table of shape (n0 * n2, n1).
+//! remaining dimension. Indexed dimensions are flattened to one, so that one number per member is enough; those that are
+//! not neighbours move to the front first: `x[i, :, j]` is members `i * n2 + j` of a table of shape (n0 * n2, n1).
 
 use super::value::IndexItem;
 use crate::bail;
-use crate::base::{DType, Result, Shape, size};
+use crate::base::{DType, Error, Result, Shape, size};
 use crate::core::meta::depends_on_data;
 use crate::core::params::Dims;
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::index as kernels;
 use crate::rules::basis::{self, cast};
-use crate::rules::index::{Bounds, add_rows, check_index, set_rows, set_slice, take_rows};
+use crate::rules::index::{Bounds, add_members, check_index, set_members, set_slice, take_members};
 use crate::rules::{Opaque, OpaqueBatch};
 use smallvec::smallvec;
 
@@ -35,6 +35,8 @@ struct Plan {
     steps: Vec<Step>,
     /// Index tensors by dimension of the viewed tensor.
     advanced: Vec<Option<Tensor>>,
+    /// Dimensions indexed by 0-d tensors. Like integers, they have no say in where the index dimensions go.
+    numbers: Dims,
 }
 
 /// Multi-indices of the non-zero elements, one per row: int64 of shape (count, rank).
@@ -88,7 +90,7 @@ fn check_count(items: &[IndexItem], rank: usize) -> Result<usize> {
 
 fn plan(shape: &Shape, items: &[IndexItem]) -> Result<Plan> {
     let free = check_count(items, shape.rank())?;
-    let mut p = Plan { steps: Vec::new(), advanced: Vec::new() };
+    let mut p = Plan { steps: Vec::new(), advanced: Vec::new(), numbers: Dims::new() };
     // `dim` counts dimensions of the viewed tensor, `own` those of the original.
     let (mut dim, mut own) = (0, 0);
     for item in items {
@@ -129,6 +131,9 @@ fn plan(shape: &Shape, items: &[IndexItem]) -> Result<Plan> {
             }
             IndexItem::Tensor(t) => {
                 let n = push_tensor(&mut p, t, shape, own, dim)?;
+                if t.rank() == 0 && !is_mask(t) {
+                    p.numbers.push(dim);
+                }
                 dim += n.max(usize::from(t.rank() == 0 && is_mask(t)));
                 own += n;
             }
@@ -183,81 +188,123 @@ fn forward(x: &Tensor, step: &Step) -> Result<Tensor> {
     }
 }
 
-/// Advanced indices against a viewed tensor.
-struct Advanced {
-    /// Indexed dimensions first.
-    order: Dims,
-    indexed: usize,
-    rows: Tensor,
-    /// Where the index dimensions stand in the result.
+/// Where the indexed dimensions of a viewed tensor go.
+struct Placement {
+    /// The indexed dimensions, the others, and how many of these stand in front.
+    dims: Dims,
+    others: Dims,
     place: usize,
 }
 
-fn advanced(x: &Tensor, indices: &[Option<Tensor>]) -> Result<Option<Advanced>> {
-    let dims: Dims = (0..indices.len()).filter(|&d| indices[d].is_some()).collect();
-    let given: Vec<&Tensor> = indices.iter().flatten().collect();
-    if given.is_empty() {
+impl Placement {
+    fn new(p: &Plan, rank: usize) -> Option<Placement> {
+        let (dims, others): (Dims, Dims) = (0..rank).partition(|&d| matches!(p.advanced.get(d), Some(Some(_))));
+        // Those that are no single numbers are neighbours if nothing else stands between them.
+        let mut lists = dims.iter().filter(|d| !p.numbers.contains(d)).copied();
+        let first = lists.next().or(dims.first().copied())?;
+        let last = lists.last().unwrap_or(first);
+        let before = |d: usize| others.iter().filter(|&&o| o < d).count();
+        let place = if before(first) == before(last) { before(first) } else { 0 };
+        Some(Placement { dims, others, place })
+    }
+
+    /// The indexed dimensions beside each other, if they are not already.
+    fn order(&self) -> Option<Dims> {
+        let (front, back) = self.others.split_at(self.place);
+        let order: Dims = front.iter().chain(&self.dims).chain(back).copied().collect();
+        order.iter().enumerate().any(|(i, &d)| i != d).then_some(order)
+    }
+}
+
+/// Advanced indices against a viewed tensor.
+struct Advanced {
+    /// The dimensions with the indexed ones beside each other, if they are not.
+    order: Option<Dims>,
+    /// The first indexed dimension in this order, and how many there are.
+    place: usize,
+    indexed: usize,
+    rows: Tensor,
+}
+
+/// The shape of all indices together.
+fn common(given: &[&Tensor]) -> Result<Shape> {
+    let shapes = given.iter().map(|t| t.shape());
+    crate::base::shape::broadcast_all("index", shapes).map_err(|_| {
+        let all: Vec<String> = given.iter().map(|t| t.shape().to_string()).collect();
+        let all = all.join(", ");
+        Error::index(format!("shape mismatch: indexing tensors could not be broadcast together with shapes {all}"))
+    })
+}
+
+fn advanced(x: &Tensor, p: &Plan) -> Result<Option<Advanced>> {
+    let Some(placement) = Placement::new(p, x.rank()) else { return Ok(None) };
+    let given: Vec<&Tensor> = p.advanced.iter().flatten().collect();
+    let common = common(&given)?;
+    let mut rows = given[0].clone();
+    for (&d, t) in placement.dims.iter().zip(&given).skip(1) {
+        let n = Tensor::scalar(DType::I64, x.shape()[d] as i64);
+        rows = basis::add(&basis::mul(&rows, &n)?, t)?;
+    }
+    let rows = basis::expand(&rows, &common)?;
+    let (order, indexed) = (placement.order(), placement.dims.len());
+    Ok(Some(Advanced { order, place: placement.place, indexed, rows }))
+}
+
+/// Few elements of a large tensor by indices of dimensions that are not neighbours: each by its number among all elements,
+/// so that nothing is put in another order.
+fn take_few(x: &Tensor, p: &Plan) -> Result<Option<Tensor>> {
+    const FEW: usize = 4;
+    let Some(Placement { others, .. }) = Placement::new(p, x.rank()).filter(|p| p.place == 0 && p.order().is_some())
+    else {
+        return Ok(None);
+    };
+    let common = common(&p.advanced.iter().flatten().collect::<Vec<_>>())?;
+    let rest: Shape = others.iter().map(|&d| x.shape()[d]).collect();
+    let count = size::volume(&common).and_then(|n| n.checked_mul(FEW)?.checked_mul(rest.numel()));
+    if x.numel() == 0 || count.is_none_or(|n| n > x.numel()) {
         return Ok(None);
     }
-    let shapes = given.iter().map(|t| t.shape());
-    let Ok(common) = crate::base::shape::broadcast_all("index", shapes) else {
-        let all: Vec<String> = given.iter().map(|t| t.shape().to_string()).collect();
-        bail!(Index, "shape mismatch: indexing tensors could not be broadcast together with shapes {}", all.join(", "));
-    };
-    let mut rows: Option<Tensor> = None;
-    for (&d, t) in dims.iter().zip(&given) {
-        rows = Some(match rows {
-            None => (*t).clone(),
-            Some(r) => {
-                let n = Tensor::scalar(DType::I64, x.shape()[d] as i64);
-                basis::add(&basis::mul(&r, &n)?, t)?
-            }
-        });
+    let steps = x.shape().contiguous_strides();
+    let mut places: Vec<i64> = vec![0];
+    for &d in &others {
+        let (n, step) = (x.shape()[d] as i64, steps[d] as i64);
+        places = places.iter().flat_map(|&at| (0..n).map(move |i| at + i * step)).collect();
     }
-    let Some(rows) = rows else { return Ok(None) };
-    let rows = basis::expand(&rows, &common)?;
-    let adjacent = dims.windows(2).all(|w| w[1] == w[0] + 1);
-    let order = dims.iter().copied().chain((0..x.rank()).filter(|d| !dims.contains(d))).collect();
-    Ok(Some(Advanced { order, indexed: dims.len(), rows, place: if adjacent { dims[0] } else { 0 } }))
+    let mut at = Tensor::from_slice(rest.clone(), &places)?;
+    for (d, t) in p.advanced.iter().enumerate().filter_map(|(d, t)| Some((d, t.as_ref()?))) {
+        let shape = t.shape().iter().copied().chain(rest.iter().map(|_| 1)).collect();
+        let step = Tensor::scalar(DType::I64, steps[d] as i64);
+        at = basis::add(&basis::mul(&basis::reshape(t, &shape)?, &step)?, &at)?;
+    }
+    let at = basis::expand(&at, &common.iter().chain(rest.iter()).copied().collect())?;
+    take_members(&basis::reshape(x, &[x.numel()].into())?, 0, &at).map(Some)
 }
 
 impl Advanced {
-    /// The table of rows.
-    fn table(&self, x: &Tensor) -> Result<Tensor> {
-        let front = basis::permute(x, &self.order)?;
-        let n = front.shape()[..self.indexed].iter().product();
-        let mut shape = Shape::from([n]);
-        front.shape()[self.indexed..].iter().for_each(|&d| shape.push(d));
-        basis::reshape(&front, &shape)
+    /// The tensor with its indexed dimensions as one, and its shape before that.
+    fn table(&self, x: &Tensor) -> Result<(Tensor, Shape)> {
+        let ordered = self.order.as_ref().map_or_else(|| Ok(x.clone()), |order| basis::permute(x, order))?;
+        let n = ordered.shape()[self.place..self.place + self.indexed].iter().product();
+        let shape = ordered.shape().clone();
+        Ok((basis::reshape(&ordered, &self.with(&shape, &[n]))?, shape))
     }
-    fn untable(&self, table: &Tensor, x: &Tensor) -> Result<Tensor> {
-        let front: Shape = self.order.iter().map(|&d| x.shape()[d]).collect();
-        let mut inverse: Dims = self.order.clone();
-        self.order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i);
-        basis::permute(&basis::reshape(table, &front)?, &inverse)
-    }
-    /// Order of the result's dimensions: those before the place, the index's, the rest.
-    fn result_order(&self, rank: usize) -> Dims {
-        let k = self.rows.rank();
-        (k..k + self.place).chain(0..k).chain(k + self.place..rank).collect()
+    /// The shape of the ordered tensor with others in the place of the indexed dimensions.
+    fn with(&self, ordered: &Shape, middle: &[usize]) -> Shape {
+        let (before, behind) = (&ordered[..self.place], &ordered[self.place + self.indexed..]);
+        before.iter().chain(middle).chain(behind).copied().collect()
     }
     fn take(&self, x: &Tensor) -> Result<Tensor> {
-        let out = take_rows(&self.table(x)?, &self.rows)?;
-        basis::permute(&out, &self.result_order(out.rank()))
+        take_members(&self.table(x)?.0, self.place, &self.rows)
     }
     fn put(&self, x: &Tensor, value: &Tensor, accumulate: bool) -> Result<Tensor> {
-        let rest = x.rank() - self.indexed;
-        let order = self.result_order(self.rows.rank() + rest);
-        let lead: Shape =
-            self.rows.shape().iter().copied().chain(self.order[self.indexed..].iter().map(|&d| x.shape()[d])).collect();
-        let shape: Shape = order.iter().map(|&d| lead[d]).collect();
-        let value = fit(value, &shape)?;
+        let (table, shape) = self.table(x)?;
+        let src = fit(value, &self.with(&shape, self.rows.shape()))?;
+        let write = if accumulate { add_members } else { set_members };
+        let out = basis::reshape(&write(&table, self.place, &self.rows, &src)?, &shape)?;
+        let Some(order) = &self.order else { return Ok(out) };
         let mut inverse: Dims = order.clone();
         order.iter().enumerate().for_each(|(i, &d)| inverse[d] = i);
-        let src = basis::permute(&value, &inverse)?;
-        let table = self.table(x)?;
-        let out = if accumulate { add_rows(&table, &self.rows, &src)? } else { set_rows(&table, &self.rows, &src)? };
-        self.untable(&out, x)
+        basis::permute(&out, &inverse)
     }
 }
 
@@ -294,7 +341,13 @@ pub fn get(x: &Tensor, items: &[IndexItem]) -> Result<Tensor> {
     }
     let p = plan(x.shape(), items)?;
     let view = p.steps.iter().try_fold(x.clone(), |v, s| forward(&v, s))?;
-    match advanced(&view, &p.advanced)? {
+    if p.advanced.iter().all(Option::is_none) {
+        return Ok(view);
+    }
+    if let Some(out) = take_few(&view, &p)? {
+        return Ok(out);
+    }
+    match advanced(&view, &p)? {
         None => Ok(view),
         Some(a) => a.take(&view),
     }
@@ -326,7 +379,7 @@ pub fn put(x: &Tensor, items: &[IndexItem], value: &Tensor) -> Result<Tensor> {
         views.push(next);
     }
     let Some(last) = views.pop() else { bail!(Internal, "index_put(): no view") };
-    let mut written = match advanced(&last, &p.advanced)? {
+    let mut written = match advanced(&last, &p)? {
         Some(a) => a.put(&last, &value, false)?,
         None => fit(&value, last.shape())?,
     };
@@ -350,7 +403,7 @@ pub fn put_tensors(x: &Tensor, indices: &[Option<&Tensor>], value: &Tensor, accu
         .collect();
     let p = plan(x.shape(), &items)?;
     let view = p.steps.iter().try_fold(x.clone(), |v, s| forward(&v, s))?;
-    match advanced(&view, &p.advanced)? {
+    match advanced(&view, &p)? {
         Some(a) => basis::reshape(&a.put(&view, value, accumulate)?, x.shape()),
         None => fit(value, x.shape()),
     }

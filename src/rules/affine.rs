@@ -76,6 +76,6 @@ impl Primitive for Affine {
         let rank = batching::logical_rank(&args[..2]);
         let summand = batching::aligned(&args[2], rank)?;
         let product = (self.product.batch)(Prim::Static(self.product), params, &args[..2], info)?;
-        Ok(smallvec![(basis::add(&product, &summand)?, Some(0))])
+        Ok(smallvec![(basis::add_into(product, &summand)?, Some(0))])
     }
 }

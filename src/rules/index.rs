@@ -4,7 +4,7 @@ use super::basis::{self, zeros_like};
 use super::{Joint, batching, shapes};
 use crate::bail;
 use crate::base::{DType, Result, Shape};
-use crate::core::params::{fields, parameters};
+use crate::core::params::{Dims, fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
@@ -76,65 +76,67 @@ pub static SCATTER: Joint = Joint {
     batch: batch_elementwise,
 };
 
-/// Rows of `x` (along dimension 0) at `index`: the result has the shape `index.shape + x.shape[1:]`.
+/// Members of `x` along a dimension (the first, without parameters) at `index`, whose dimensions take its place.
 pub static TAKE_ROWS: Joint = Joint {
     name: "index",
-    infer: |_, a| {
+    infer: |p, a| {
         let index = &shapes::argument(a, 1)?.shape;
-        shapes::reshaped(a, |x| joined(index, &x[1..]).checked("index"))
+        shapes::reshaped(a, |x| spliced(x, along(p), index)?.checked("index"))
     },
-    eval: |_, a| {
-        let (x, i) = (a[0].array()?, a[1].array()?);
-        let rows = kernels::select(x, 0, &i.reshape(&[i.numel()].into())?)?;
-        Ok(smallvec![rows.reshape(&joined(i.shape(), &x.shape()[1..]))?.into()])
+    eval: |p, a| {
+        let (x, i, d) = (a[0].array()?, a[1].array()?, along(p));
+        let members = kernels::select(x, d, &i.reshape(&[i.numel()].into())?)?;
+        Ok(smallvec![members.reshape(&spliced(x.shape(), d, i.shape())?)?.into()])
     },
     linear: 0b001,
     saves: |_, needs| Saves { inputs: 2 * (needs & 1), outputs: 0 },
-    transpose: |_, _, point, g, _| {
+    transpose: |_, p, point, g, _| {
         pull(g, |g| {
             let zeros = basis::full(point.in_shape(0)?, g.dtype(), 0.0)?;
-            Ok(smallvec![Some(add_rows(&zeros, point.input(1)?, g)?), None])
+            Ok(smallvec![Some(add_members(&zeros, along(p), point.input(1)?, g)?), None])
         })
     },
     batch: batch_take_rows,
 };
 
-/// A copy of `x` with rows of `src` added at `index`.
+/// A copy of `x` with members of `src` added at `index`.
 pub static ADD_ROWS: Joint = Joint {
     name: "index_add",
     infer: shapes::same,
-    eval: |_, a| {
-        let (x, i, src) = flat_rows(a)?;
-        Ok(smallvec![kernels::add_at(x, 0, &i, &src)?.into()])
+    eval: |p, a| {
+        let (x, i, src) = flat_members(p, a)?;
+        Ok(smallvec![kernels::add_at(x, along(p), &i, &src)?.into()])
     },
     linear: 0b101,
     saves: |_, needs| Saves { inputs: if needs & 4 != 0 { 2 } else { 0 }, outputs: 0 },
-    transpose: |_, _, point, g, needs| {
+    transpose: |_, p, point, g, needs| {
         pull(g, |g| {
-            let src = if needs & 4 != 0 { Some(take_rows(g, point.input(1)?)?) } else { None };
+            let src = if needs & 4 != 0 { Some(take_members(g, along(p), point.input(1)?)?) } else { None };
             Ok(smallvec![Some(g.clone()), None, src])
         })
     },
     batch: batch_put_rows,
 };
 
-/// A copy of `x` with rows of `src` put at `index`; of several writes the last stays.
+/// A copy of `x` with members of `src` put at `index`; of several writes the last stays.
 pub static SET_ROWS: Joint = Joint {
     name: "index_put",
     infer: shapes::same,
-    eval: |_, a| {
-        let (x, i, src) = flat_rows(a)?;
-        Ok(smallvec![kernels::put_many(x, &[i], &src, false)?.into()])
+    eval: |p, a| {
+        let (x, i, src) = flat_members(p, a)?;
+        Ok(smallvec![kernels::put_at(x, along(p), &i, &src)?.into()])
     },
     linear: 0b101,
     saves: |_, _| Saves { inputs: 2, outputs: 0 },
-    transpose: |_, _, point, g, needs| {
+    transpose: |_, p, point, g, needs| {
         pull(g, |g| {
-            let i = point.input(1)?;
-            let zeros = |shape: &Shape| basis::full(shape, g.dtype(), 0.0);
-            let x =
-                if needs & 1 != 0 { Some(set_rows(g, i, &zeros(&joined(i.shape(), &g.shape()[1..]))?)?) } else { None };
-            let src = if needs & 4 != 0 { Some(kept(&last_rows(i, g)?, take_rows(g, i)?)?) } else { None };
+            let (d, i) = (along(p), point.input(1)?);
+            let x = if needs & 1 != 0 {
+                Some(set_members(g, d, i, &basis::full(&spliced(g.shape(), d, i.shape())?, g.dtype(), 0.0)?)?)
+            } else {
+                None
+            };
+            let src = if needs & 4 != 0 { Some(kept(&last_members(i, g, d)?, take_members(g, d, i)?)?) } else { None };
             Ok(smallvec![x, None, src])
         })
     },
@@ -168,11 +170,11 @@ fn last_writes(index: &Tensor, dim: usize, size: usize) -> Result<Option<Tensor>
     }
 }
 
-/// As [`last_writes`], of rows of `table`; the mask has dimensions of size 1 for those of a row.
-fn last_rows(index: &Tensor, table: &Tensor) -> Result<Option<Tensor>> {
+/// As [`last_writes`], of members along a dimension; the mask has dimensions of size 1 for those of a member.
+fn last_members(index: &Tensor, x: &Tensor, dim: usize) -> Result<Option<Tensor>> {
     let flat = basis::reshape(index, &[index.numel()].into())?;
-    let Some(last) = last_writes(&flat, 0, table.shape()[0])? else { return Ok(None) };
-    basis::reshape(&last, &joined(index.shape(), &vec![1; table.rank() - 1])).map(Some)
+    let Some(last) = last_writes(&flat, 0, x.shape()[dim])? else { return Ok(None) };
+    basis::reshape(&last, &spliced(&vec![1; x.rank()], dim, index.shape())?).map(Some)
 }
 
 /// The cotangent of what was written, which only writes that stay have.
@@ -194,11 +196,29 @@ fn joined(a: &[usize], b: &[usize]) -> Shape {
     a.iter().chain(b).copied().collect()
 }
 
-/// Index and source with their leading dimensions as one.
-fn flat_rows<'a>(a: &[&'a Tensor]) -> Result<(&'a Array, Array, Array)> {
+/// The dimension whose members are moved.
+fn along(p: &Params) -> usize {
+    if let Params::Dim(d) = p { *d } else { 0 }
+}
+
+/// Parameters that say it.
+fn of_dim(dim: usize) -> Params {
+    if dim == 0 { Params::None } else { Params::Dim(dim) }
+}
+
+/// A shape with those of an index in the place of a dimension.
+fn spliced(x: &[usize], dim: usize, index: &[usize]) -> Result<Shape> {
+    if dim >= x.len() {
+        bail!(Internal, "index(): dimension {dim} of {}", x.len());
+    }
+    Ok(x[..dim].iter().chain(index).chain(&x[dim + 1..]).copied().collect())
+}
+
+/// Index and source with the dimensions of the index as one.
+fn flat_members<'a>(p: &Params, a: &[&'a Tensor]) -> Result<(&'a Array, Array, Array)> {
     let (x, i, src) = (a[0].array()?, a[1].array()?, a[2].array()?);
-    let n = i.numel();
-    Ok((x, i.reshape(&[n].into())?, src.reshape(&joined(&[n], &x.shape()[1..]))?))
+    let n: Shape = [i.numel()].into();
+    Ok((x, i.reshape(&n)?, src.reshape(&spliced(x.shape(), along(p), &n)?)?))
 }
 
 fn pull(g: &[Option<Tensor>], f: impl Fn(&Tensor) -> Result<Tangents>) -> Result<Tangents> {
@@ -224,29 +244,43 @@ fn stacked_index(index: &Tensor, size: usize, rows: usize) -> Result<Tensor> {
 }
 
 fn batch_take_rows(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
-    let (x, i) = (&args[0], &args[1]);
+    let (x, i, d) = (&args[0], &args[1], along(p));
     let Some(table) = batching::front(x)? else {
         let index = batching::front_expanded(i, info)?;
-        return Ok(smallvec![(call(me, p, &[x.value, &index])?, Some(0))]);
+        return Ok(smallvec![(call(me, p, &[x.value, &index])?, Some(d))]);
     };
     if i.dim.is_none() {
-        let rows_first = basis::move_dim(&table, 0, 1)?;
-        return Ok(smallvec![(call(me, p, &[&rows_first, i.value])?, Some(i.value.rank()))]);
+        return Ok(smallvec![(call(me, &Params::Dim(d + 1), &[&table, i.value])?, Some(0))]);
     }
+    let index = batching::front_expanded(i, info)?;
+    let table = basis::move_dim(&table, d + 1, 1)?;
     let rows = table.shape()[1];
-    let index = stacked_index(&*batching::front_expanded(i, info)?, info.size, rows)?;
     let flat = basis::reshape(&table, &joined(&[info.size * rows], &table.shape()[2..]))?;
-    Ok(smallvec![(call(me, p, &[&flat, &index])?, Some(0))])
+    let out = call(me, &Params::None, &[&flat, &stacked_index(&index, info.size, rows)?])?;
+    Ok(smallvec![(turned(&out, index.rank() - 1, d, false)?, Some(0))])
+}
+
+/// `count` dimensions behind the batch moved behind the `dim` that follow them, or `back`.
+fn turned(x: &Tensor, count: usize, dim: usize, back: bool) -> Result<Tensor> {
+    let (first, second) = if back { (dim, count) } else { (count, dim) };
+    let end = 1 + first + second;
+    let order: Dims = (0..1).chain(1 + first..end).chain(1..1 + first).chain(end..x.rank()).collect();
+    basis::permute(x, &order)
 }
 
 fn batch_put_rows(me: Prim<'_>, p: &Params, args: &[BatchArg<'_>], info: BatchInfo) -> Result<BatchOut> {
+    let (i, d) = (&args[1], along(p));
     let x = batching::front_expanded(&args[0], info)?;
     let src = batching::front_expanded(&args[2], info)?;
+    if i.dim.is_none() {
+        return Ok(smallvec![(call(me, &Params::Dim(d + 1), &[&x, i.value, &src])?, Some(0))]);
+    }
+    let index = batching::front_expanded(i, info)?;
+    let (x, src) = (basis::move_dim(&x, d + 1, 1)?, turned(&src, index.rank() - 1, d, true)?);
     let rows = x.shape()[1];
-    let index = stacked_index(&*batching::front_expanded(&args[1], info)?, info.size, rows)?;
     let flat = basis::reshape(&x, &joined(&[info.size * rows], &x.shape()[2..]))?;
-    let out = call(me, p, &[&flat, &index, &src])?;
-    Ok(smallvec![(basis::reshape(&out, x.shape())?, Some(0))])
+    let out = call(me, &Params::None, &[&flat, &stacked_index(&index, info.size, rows)?, &src])?;
+    Ok(smallvec![(basis::move_dim(&basis::reshape(&out, x.shape())?, 1, d + 1)?, Some(0))])
 }
 
 /// Elements of `x` along `dim` at `index`, of one rank with it.
@@ -259,14 +293,24 @@ pub fn scatter_add(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Resu
 pub fn scatter(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&SCATTER), &Params::Dim(dim), &[x, index, src])
 }
+/// Members of `x` along `dim` at `index`.
+pub fn take_members(x: &Tensor, dim: usize, index: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&TAKE_ROWS), &of_dim(dim), &[x, index])
+}
+pub fn add_members(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&ADD_ROWS), &of_dim(dim), &[x, index, src])
+}
+pub fn set_members(x: &Tensor, dim: usize, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&SET_ROWS), &of_dim(dim), &[x, index, src])
+}
 pub fn take_rows(x: &Tensor, index: &Tensor) -> Result<Tensor> {
-    call(Prim::Static(&TAKE_ROWS), &Params::None, &[x, index])
+    take_members(x, 0, index)
 }
 pub fn add_rows(x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-    call(Prim::Static(&ADD_ROWS), &Params::None, &[x, index, src])
+    add_members(x, 0, index, src)
 }
 pub fn set_rows(x: &Tensor, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-    call(Prim::Static(&SET_ROWS), &Params::None, &[x, index, src])
+    set_members(x, 0, index, src)
 }
 
 /// An operator that chooses elements along one dimension: sort, topk, max with index. Its outputs are the values and

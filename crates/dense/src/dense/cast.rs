@@ -6,6 +6,7 @@ use super::pointwise::program::{Output, Reg, RowProgram, Step};
 use super::pointwise::{Elementwise, Row};
 use super::strided::{self, Strided};
 use crate::base::{DType, Result};
+use crate::dense::isa::{Isa, isa};
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 use num_complex::Complex;
@@ -31,6 +32,18 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
 
 /// The row that converts elements of one dtype to another; with a half type the other dtype is float32.
 pub fn row(from: DType, to: DType) -> Row {
+    #[cfg(target_arch = "x86_64")]
+    if isa() >= Isa::V3 {
+        match (from, to) {
+            (DType::F16, _) => return v3::widen_f16,
+            (_, DType::F16) => return v3::narrow_f16,
+            (DType::BF16, _) => return v3::widen_bf16,
+            (_, DType::BF16) => return v3::narrow_bf16,
+            (DType::F32, DType::Bool) => return v3::f32_to_bool,
+            (DType::Bool, DType::F32) => return v3::bool_to_f32,
+            _ => {}
+        }
+    }
     match (from, to) {
         (DType::F16, _) => widen_f16,
         (_, DType::F16) => narrow_f16,
@@ -101,6 +114,7 @@ unsafe fn slices<'a, S, D>(src: *const u8, dst: *mut u8, n: usize) -> (&'a [S], 
 
 /// # Safety
 /// As for [`Row`].
+#[inline(always)]
 unsafe fn plain<S: Convert, D: Convert>(
     dst: *mut u8,
     a: *const u8,
@@ -121,6 +135,7 @@ macro_rules! rows {
     ($($name:ident($a:ident: $s:ty, $dst:ident: $d:ty) $body:block)*) => {$(
         /// # Safety
         /// As for [`Row`].
+        #[inline(always)]
         unsafe fn $name(d: *mut u8, a: *const u8, _: *const u8, _: *const u8, n: usize, _: u32) -> bool {
             // SAFETY: the contract of rows.
             let ($a, $dst) = unsafe { slices::<$s, $d>(a, d, n) };
@@ -149,6 +164,62 @@ rows! {
             let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
             *o = (if x.is_nan() { (bits >> 16) | 0x40 } else { rounded }) as u16;
         }
+    }
+}
+
+/// The rows that gain by AVX2 and F16C.
+#[cfg(target_arch = "x86_64")]
+mod v3 {
+    use std::arch::x86_64::*;
+
+    macro_rules! rows {
+        ($($name:ident = $row:expr, $step:expr;)*) => {$(
+            /// # Safety
+            /// As for [`super::Row`], on a machine with AVX2 and F16C.
+            #[target_feature(enable = "avx2,fma,f16c")]
+            pub unsafe fn $name(d: *mut u8, a: *const u8, b: *const u8, c: *const u8, n: usize, s: u32) -> bool {
+                let step: Option<(unsafe fn(*const u8, *mut u8), usize, usize)> = $step;
+                let mut done = 0;
+                // SAFETY: eight elements at a time lie inside both, and the rest is handed through.
+                unsafe {
+                    let (mut a, mut d) = (a, d);
+                    if let Some((step, from, to)) = step {
+                        while done + 8 <= n {
+                            step(a, d);
+                            (a, d, done) = (a.add(8 * from), d.add(8 * to), done + 8);
+                        }
+                    }
+                    $row(d, a, b, c, n - done, s)
+                }
+            }
+        )*};
+    }
+
+    rows! {
+        widen_f16 = super::widen_f16, Some((widen, 2, 4));
+        narrow_f16 = super::narrow_f16, Some((narrow, 4, 2));
+        widen_bf16 = super::widen_bf16, None;
+        narrow_bf16 = super::narrow_bf16, None;
+        f32_to_bool = super::plain::<f32, bool>, None;
+        bool_to_f32 = super::plain::<bool, f32>, None;
+    }
+
+    /// # Safety
+    /// Eight halves can be read, and eight floats written.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    unsafe fn widen(a: *const u8, d: *mut u8) {
+        // SAFETY: by the contract.
+        unsafe { _mm256_storeu_ps(d.cast(), _mm256_cvtph_ps(_mm_loadu_si128(a.cast()))) }
+    }
+
+    /// # Safety
+    /// Eight floats can be read, and eight halves written.
+    #[inline]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    unsafe fn narrow(a: *const u8, d: *mut u8) {
+        // SAFETY: by the contract.
+        unsafe { _mm_storeu_si128(d.cast(), _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(a.cast()))) }
     }
 }
 

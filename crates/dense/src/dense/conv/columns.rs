@@ -1,6 +1,7 @@
 //! Unrolled windows: for each output pixel, a column of the inputs that it reads.
 
 use super::params::ConvParams;
+use crate::base::Element;
 
 /// A stretch of output pixels in one row of the output.
 pub struct Run {
@@ -104,4 +105,140 @@ pub unsafe fn add_row<T: Copy>(
             }
         }
     });
+}
+
+/// One kernel position of a convolution over one or two dimensions without strides, whose rows of the input are as long
+/// as those of the output: what all pixels read lies equally far from them.
+pub struct Shifted {
+    /// The output pixels whose row of the input there is.
+    lo: usize,
+    hi: usize,
+    by: isize,
+    cols: usize,
+    /// Columns at both ends that read padding.
+    before: usize,
+    after: usize,
+    inner: usize,
+}
+
+impl Shifted {
+    pub fn of(p: &ConvParams, tap: [usize; 3]) -> Option<Shifted> {
+        let ([depth, rows, cols], [_, height, width]) = (p.output, p.input);
+        let shift = [0, 1, 2].map(|d| tap[d] as isize * p.dilation[d] as isize - p.padding[d] as isize);
+        let even = p.stride == [1; 3] && cols == width && depth == 1 && shift[0] == 0;
+        if !even || shift[2].unsigned_abs() >= cols {
+            return None;
+        }
+        let lo = (-shift[1]).clamp(0, rows as isize);
+        let hi = (height as isize - shift[1]).clamp(lo, rows as isize);
+        Some(Shifted {
+            lo: lo as usize * cols,
+            hi: hi as usize * cols,
+            by: shift[1] * width as isize + shift[2],
+            cols,
+            before: (-shift[2]).max(0) as usize,
+            after: shift[2].max(0) as usize,
+            inner: height * width,
+        })
+    }
+
+    /// The pixels of `from .. to` that have a row of the input, and those that are moved as they lie: what is left out
+    /// of these reads padding.
+    fn ranges(&self, from: usize, to: usize) -> [usize; 4] {
+        let (lo, hi) = (self.lo.clamp(from, to), self.hi.clamp(from, to));
+        let first = ((-self.by).max(0) as usize).clamp(lo, hi);
+        let last = ((self.inner as isize - self.by).max(0) as usize).clamp(first, hi);
+        [lo, hi, first, last]
+    }
+
+    /// Calls `f` with the stretches of `lo .. hi`, whole rows but for the ends, that read padding.
+    #[inline(always)]
+    fn edges(&self, lo: usize, hi: usize, mut f: impl FnMut(usize, usize)) {
+        if self.before + self.after == 0 {
+            return;
+        }
+        let mut row = lo / self.cols * self.cols;
+        while row < hi {
+            let end = row + self.cols;
+            let (a, b) = if self.before > 0 { (row, row + self.before) } else { (end - self.after, end) };
+            let (a, b) = (a.clamp(lo, hi), b.clamp(lo, hi));
+            if a < b {
+                f(a, b);
+            }
+            row = end;
+        }
+    }
+
+    /// As [`gather_row`].
+    ///
+    /// # Safety
+    /// As [`gather_row`].
+    pub unsafe fn gather<T: Element>(&self, plane: *const T, from: usize, to: usize, out: *mut T) {
+        let [lo, hi, first, last] = self.ranges(from, to);
+        // SAFETY: pixels of `from .. to` have room, and those of `first .. last` read inside the channel.
+        unsafe {
+            let out = std::slice::from_raw_parts_mut(out, to - from);
+            out[..lo - from].fill(T::zero());
+            out[hi - from..].fill(T::zero());
+            let plane = plane.wrapping_offset(first as isize + self.by);
+            std::ptr::copy_nonoverlapping(plane, out[first - from..].as_mut_ptr(), last - first);
+            self.edges(lo, hi, |a, b| out[a - from..b - from].fill(T::zero()));
+        }
+    }
+
+    /// As [`add_row`], of a row whose elements for padding are lost.
+    ///
+    /// # Safety
+    /// As [`add_row`].
+    pub unsafe fn add<T: Element>(&self, row: *mut T, from: usize, to: usize, plane: *mut T, add: impl Fn(T, T) -> T) {
+        let [lo, hi, first, last] = self.ranges(from, to);
+        // SAFETY: as for `gather`.
+        unsafe {
+            let row = std::slice::from_raw_parts_mut(row, to - from);
+            self.edges(lo, hi, |a, b| row[a - from..b - from].fill(T::zero()));
+            let plane = std::slice::from_raw_parts_mut(plane.wrapping_offset(first as isize + self.by), last - first);
+            plane.iter_mut().zip(&row[first - from..last - from]).for_each(|(o, &x)| *o = add(*o, x));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifted_planes_are_what_runs_give() {
+        let mut shifted = 0;
+        for (input, kernel, padding, dilation) in [
+            ([5, 7], [3, 3], [1, 1], [1, 1]),
+            ([1, 4], [1, 3], [0, 1], [1, 1]),
+            ([6, 9], [5, 3], [3, 2], [1, 2]),
+            ([4, 3], [3, 5], [0, 2], [1, 1]),
+            ([3, 8], [2, 1], [2, 0], [3, 1]),
+        ] {
+            let p = ConvParams::new(&input, &kernel, &[1, 1], &padding, &dilation, 1).unwrap();
+            let (inner, outer) = (p.in_pixels(), p.out_pixels());
+            let plane: Vec<f32> = (0..inner).map(|i| 1.0 + i as f32).collect();
+            for tap in (0..p.taps()).map(|t| p.tap(t)) {
+                let Some(s) = Shifted::of(&p, tap) else { continue };
+                for (from, to) in [(0, outer), (2, outer - 1), (outer / 2, outer / 2 + 1), (3.min(outer), 3.min(outer))]
+                {
+                    shifted += 1;
+                    let (mut got, mut want) = (vec![9.0; to - from], vec![7.0; to - from]);
+                    let (mut sums, mut all) = (plane.clone(), plane.clone());
+                    // SAFETY: the plane is a channel, and the rows have room for the pixels.
+                    unsafe {
+                        s.gather(plane.as_ptr(), from, to, got.as_mut_ptr());
+                        gather_row(&p, tap, plane.as_ptr(), 0.0, from, to, want.as_mut_ptr());
+                        assert_eq!(got, want);
+                        let mut row: Vec<f32> = (0..to - from).map(|i| 0.5 - i as f32).collect();
+                        add_row(&p, tap, row.as_ptr(), from, to, all.as_mut_ptr(), |a, b| a + b);
+                        s.add(row.as_mut_ptr(), from, to, sums.as_mut_ptr(), |a, b| a + b);
+                    }
+                    assert_eq!(sums, all);
+                }
+            }
+        }
+        assert!(shifted > 50);
+    }
 }

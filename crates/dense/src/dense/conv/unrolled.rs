@@ -1,6 +1,6 @@
 //! The three products over unrolled windows.
 
-use super::columns::{add_row, gather_row};
+use super::columns::{Shifted, add_row, gather_row};
 use super::element::Product;
 use super::params::ConvParams;
 use crate::base::{Error, Result};
@@ -106,11 +106,16 @@ impl<'a, T: Product> Unrolled<'a, T> {
             if self.p.is_pointwise() {
                 return Mat { ptr: x.add(self.x_plane(part, 0) + from), rs: self.inner as isize, cs: 1 };
             }
-            for c in 0..part.channels {
-                let plane = x.add(self.x_plane(part, c));
-                for t in 0..self.taps {
+            for t in 0..self.taps {
+                let tap = self.p.tap(t);
+                let shifted = Shifted::of(self.p, tap);
+                for c in 0..part.channels {
+                    let plane = x.add(self.x_plane(part, c));
                     let row = scratch.add((c * self.taps + t) * (to - from));
-                    gather_row(self.p, self.p.tap(t), plane, T::zero(), from, to, row);
+                    match &shifted {
+                        Some(s) => s.gather(plane, from, to, row),
+                        None => gather_row(self.p, tap, plane, T::zero(), from, to, row),
+                    }
                 }
             }
         }
@@ -197,8 +202,11 @@ impl<'a, T: Product> Unrolled<'a, T> {
                 T::product(rows, to - from, self.og, w, dy, columns);
                 for row in 0..rows {
                     let plane = dx.add(row / self.taps * self.inner);
-                    let tap = self.p.tap(row % self.taps);
-                    add_row(self.p, tap, scratch.add(row * (to - from)), from, to, plane, T::plus);
+                    let (tap, row) = (self.p.tap(row % self.taps), scratch.add(row * (to - from)));
+                    match Shifted::of(self.p, tap) {
+                        Some(s) => s.add(row, from, to, plane, T::plus),
+                        None => add_row(self.p, tap, row, from, to, plane, T::plus),
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ use crate::dense::memory::list;
 use crate::dense::parallel::{self, Shared};
 use crate::dense::reduce::op::{Max, Op, Sum};
 use num_complex::Complex;
+use std::ops::Range;
 
 /// Columns that one task adds up.
 const COLUMNS: usize = 256;
@@ -44,15 +45,17 @@ pub fn select(a: &Array, dim: usize, index: &Array) -> Result<Array> {
     }
     let mut at = zeros(OP, index.numel())?;
     offsets(OP, index, dim, a.shape()[dim], a.strides()[dim], false, &mut at)?;
-    let lead = a.shape()[..dim].iter().product();
-    let mut blocks = a.layout();
-    blocks.offset = 0;
-    (blocks.shape, blocks.strides) = (a.shape()[dim + 1..].into(), a.strides()[dim + 1..].into());
-    let leading = Layout { shape: a.shape()[..dim].into(), strides: a.strides()[..dim].into(), offset: 0 };
+    if is_scattered(a) && 2 * at.len() >= a.shape()[dim] {
+        // Put in order once, all that is taken is read along the lines of the cache.
+        return select(&a.contiguous()?, dim, index);
+    }
+    let part =
+        |r: Range<usize>| Layout { shape: a.shape()[r.clone()].into(), strides: a.strides()[r].into(), offset: 0 };
+    let (leading, blocks) = (part(0..dim), part(dim + 1..a.rank()));
     Array::build_bytes(a.dtype(), a.shape().with(dim, at.len()), |out, n| {
         if n > 0 {
             // SAFETY: the offsets were checked; `out` holds one block per offset and leading position.
-            unsafe { take(a, &positions(&leading, lead), &at, &blocks, out) }
+            unsafe { take(a, &Lead::of(&leading), &at, &blocks, out) }
         }
         // SAFETY: the blocks are all of it.
         unsafe { Written::all() }
@@ -65,21 +68,59 @@ fn zeros(op: &str, n: usize) -> Result<Vec<isize>> {
     if n <= FEW { Ok(vec![0; n]) } else { list(op, n, std::iter::repeat_n(0, n)) }
 }
 
-/// Offsets of all positions of a layout in row-major order.
-fn positions(layout: &Layout, count: usize) -> Vec<isize> {
-    let mut all = Vec::with_capacity(count);
-    all.push(0);
-    for (&n, &step) in layout.shape.iter().zip(&layout.strides) {
-        all = all.iter().flat_map(|&at| (0..n as isize).map(move |i| at + i * step)).collect();
-    }
-    all
+/// Whether neighbours in row-major order lie far apart in memory, while others are neighbours there.
+fn is_scattered(a: &Array) -> bool {
+    let strides = a.strides();
+    !a.is_contiguous() && strides.last().is_some_and(|s| s.abs() > 1) && strides.iter().any(|s| s.abs() == 1)
 }
 
-/// Copies the block at each `lead[i] + at[j]` to the contiguous output.
+/// Offsets of the positions in front of a dimension, in row-major order.
+enum Lead {
+    /// So many, at equal distances.
+    Even {
+        count: usize,
+        step: isize,
+    },
+    Listed(Vec<isize>),
+}
+
+impl Lead {
+    const ONE: Lead = Lead::Even { count: 1, step: 0 };
+
+    fn of(layout: &Layout) -> Lead {
+        match layout.collapse()[..] {
+            [] => Lead::ONE,
+            [(count, step)] => Lead::Even { count, step },
+            _ => {
+                let mut all = vec![0];
+                for (&n, &step) in layout.shape.iter().zip(&layout.strides) {
+                    all = all.iter().flat_map(|&at| (0..n as isize).map(move |i| at + i * step)).collect();
+                }
+                Lead::Listed(all)
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Lead::Even { count, .. } => *count,
+            Lead::Listed(all) => all.len(),
+        }
+    }
+
+    fn at(&self, i: usize) -> isize {
+        match self {
+            Lead::Even { step, .. } => i as isize * step,
+            Lead::Listed(all) => all[i],
+        }
+    }
+}
+
+/// Copies the block at each `lead.at(i) + at[j]` to the contiguous output.
 ///
 /// # Safety
 /// All these blocks lie inside `a`; `out` holds them.
-unsafe fn take(a: &Array, lead: &[isize], at: &[isize], block: &Layout, out: *mut u8) {
+unsafe fn take(a: &Array, lead: &Lead, at: &[isize], block: &Layout, out: *mut u8) {
     let (src, size) = (a.ptr() as usize, a.dtype().size());
     let len = block.shape.numel();
     let dims = block.collapse();
@@ -91,7 +132,7 @@ unsafe fn take(a: &Array, lead: &[isize], at: &[isize], block: &Layout, out: *mu
             while i < hi {
                 let (l, j) = (i / at.len(), i % at.len());
                 let run = &at[j..at.len().min(j + hi - i)];
-                let src = (src as *const T).wrapping_offset(lead[l]);
+                let src = (src as *const T).wrapping_offset(lead.at(l));
                 // SAFETY: by the contract.
                 unsafe {
                     match dims[..] {
@@ -166,7 +207,7 @@ pub fn take_many(a: &Array, indices: &[Array]) -> Result<Array> {
     Array::build_bytes(a.dtype(), concat(&shape, &block.shape), |out, n| {
         if n > 0 {
             // SAFETY: the offsets were checked; `out` holds one block per offset.
-            unsafe { take(a, &[0], &at, &block, out) }
+            unsafe { take(a, &Lead::ONE, &at, &block, out) }
         }
         // SAFETY: the blocks are all of it.
         unsafe { Written::all() }
@@ -182,7 +223,7 @@ pub fn put_many(a: &Array, indices: &[Array], src: &Array, accumulate: bool) -> 
     let k = indices.len();
     let (shape, at) = many_offsets(OP, a, &a.shape().contiguous_strides(), indices)?;
     let want = concat(&shape, &a.shape()[k..]);
-    put(OP, a, &[0], &at, a.shape()[k..].iter().product(), src, &want, accumulate)
+    put(OP, a, &Lead::ONE, &at, a.shape()[k..].iter().product(), src, &want, accumulate)
 }
 
 /// A copy of `a` with `out[.., index[j], ..] += src[.., j, ..]` along `dim` (`index_add`). Halves add in float32.
@@ -212,16 +253,15 @@ fn put_at_dim(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, accum
     let want = a.shape().with(dim, at.len());
     // A 0-d source stands for one with a single element along `dim`.
     let src = if src.rank() == 0 && want.numel() == 1 { src.reshape(&want)? } else { src.clone() };
-    let lead = Layout { shape: a.shape()[..dim].into(), strides: steps[..dim].into(), offset: 0 };
-    let count = lead.shape.numel();
-    put(op, a, &positions(&lead, count), &at, a.shape()[dim + 1..].iter().product(), &src, &want, accumulate)
+    let lead = Lead::of(&Layout { shape: a.shape()[..dim].into(), strides: steps[..dim].into(), offset: 0 });
+    put(op, a, &lead, &at, a.shape()[dim + 1..].iter().product(), &src, &want, accumulate)
 }
 
 #[allow(clippy::too_many_arguments)]
 fn put(
     op: &str,
     a: &Array,
-    lead: &[isize],
+    lead: &Lead,
     at: &[isize],
     len: usize,
     src: &Array,
@@ -265,11 +305,11 @@ fn put(
 }
 
 /// # Safety
-/// `out` holds a block of `len` elements at every `lead[i] + at[j]`; `src` is contiguous and holds one for each.
-unsafe fn write_blocks(src: &Array, lead: &[isize], at: &[isize], len: usize, out: Shared<u8>) {
+/// `out` holds a block of `len` elements at every `lead.at(i) + at[j]`; `src` is contiguous and holds one for each.
+unsafe fn write_blocks(src: &Array, lead: &Lead, at: &[isize], len: usize, out: Shared<u8>) {
     by_width!(src.dtype().size(), T => {
         let (mut from, out) = (src.ptr().cast::<T>(), out.0.cast::<T>());
-        for &base in lead {
+        for base in (0..lead.len()).map(|i| lead.at(i)) {
             for &offset in at {
                 // SAFETY: by the contract.
                 unsafe {
@@ -290,13 +330,13 @@ unsafe fn write_blocks(src: &Array, lead: &[isize], at: &[isize], len: usize, ou
 ///
 /// # Safety
 /// As [`write_blocks`], and `O::A` is how the elements are stored.
-unsafe fn add_blocks<O: Op>(src: &Array, lead: &[isize], at: &[isize], len: usize, out: Shared<u8>) {
+unsafe fn add_blocks<O: Op>(src: &Array, lead: &Lead, at: &[isize], len: usize, out: Shared<u8>) {
     let src = src.ptr() as usize;
     let (writes, chunks) = (lead.len() * at.len(), len.div_ceil(COLUMNS));
     parallel::ranges(chunks, writes * COLUMNS.min(len), &|lo, hi| {
         let (lo, hi) = (lo * COLUMNS, len.min(hi * COLUMNS));
         let out = out.at(0).cast::<O::A>();
-        for (i, &base) in lead.iter().enumerate() {
+        for (i, base) in (0..lead.len()).map(|i| (i, lead.at(i))) {
             for (j, &offset) in at.iter().enumerate() {
                 // SAFETY: by the contract; the columns of a task are its own.
                 unsafe {

@@ -102,12 +102,11 @@ unsafe fn gather_as<T: Copy>(a: &Array, dim: usize, index: &Array, out: *mut T, 
                 let src = (src as *const T).offset(walk.at + first as isize * row.step);
                 let index = (indices as *const i64).offset(walk.out + first as isize * row.out);
                 let out = std::slice::from_raw_parts_mut(out.at(item / runs * row.n + first), count);
-                for (j, o) in out.iter_mut().enumerate() {
-                    let i = *index.offset(j as isize * row.out) as u64;
-                    wrong |= i >= size;
-                    let i = if i < size { i } else { 0 };
-                    *o = *src.offset(j as isize * row.step + i as isize * steps[dim]);
-                }
+                wrong |= match (row.out, row.step, steps[dim]) {
+                    (1, 0, 1) => gather_line(src, index, out, size, (1, 0, 1)),
+                    (1, 1, step) => gather_line(src, index, out, size, (1, 1, step)),
+                    all => gather_line(src, index, out, size, all),
+                };
             }
             if (item + 1).is_multiple_of(runs) {
                 walk.next();
@@ -117,4 +116,30 @@ unsafe fn gather_as<T: Copy>(a: &Array, dim: usize, index: &Array, out: *mut T, 
             bad.store(true, Relaxed);
         }
     });
+}
+
+/// Takes `src[j * row + index[j] * step]` for each `j` of a line, where the steps are (of the index, `row`, `step`). Whether
+/// some index is not below `size`.
+///
+/// # Safety
+/// The line of indices, and each of these elements for indices below `size` and for 0, can be read.
+#[inline(always)]
+unsafe fn gather_line<T: Copy>(
+    src: *const T,
+    index: *const i64,
+    out: &mut [T],
+    size: u64,
+    (along, row, step): (isize, isize, isize),
+) -> bool {
+    let mut wrong = false;
+    for (j, o) in (0..).zip(out) {
+        // SAFETY: by the contract.
+        unsafe {
+            let i = *index.offset(j * along) as u64;
+            wrong |= i >= size;
+            let i = if i < size { i } else { 0 };
+            *o = *src.offset(j * row + i as isize * step);
+        }
+    }
+    wrong
 }

@@ -1,5 +1,6 @@
 //! Maxima and averages over windows of the last dimensions; what is in front is planes.
 
+mod even;
 mod spans;
 
 pub use spans::{Slide, Span, Windows};
@@ -9,7 +10,7 @@ use super::parallel::{self, Shared};
 use super::{Array, copy};
 use crate::bail;
 use crate::base::{DType, Element, Result, Shape, TypedShape};
-use crate::dense::math::fp::pick;
+use even::Maxima;
 
 /// An element that windows can be taken over.
 trait Pooled: Element {
@@ -137,6 +138,7 @@ pub fn max_pool(x: &Array, w: &Windows) -> Result<(Array, Array)> {
 fn max_of<T: Pooled>(x: &Array, w: &Windows, planes: usize, shape: Shape) -> Result<(Array, Array)> {
     let (inner, outer) = (w.in_pixels(), w.out_pixels());
     let x: &[T] = x.as_slice().unwrap_or(&[]);
+    let maxima = Maxima::new(w);
     let mut values = Array::zeros(T::DTYPE, shape.clone())?;
     let out = Shared(values.ptr_mut().cast::<T>());
     let indices = Array::build_typed::<i64>(shape, |indices, _| {
@@ -150,26 +152,13 @@ fn max_of<T: Pooled>(x: &Array, w: &Windows, planes: usize, shape: Shape) -> Res
                         std::slice::from_raw_parts_mut(indices.at(plane * outer), outer),
                     )
                 };
-                max_of_plane(&x[plane * inner..][..inner], w, values, indices);
+                maxima.of_plane(&x[plane * inner..][..inner], values, indices);
             }
         });
         // SAFETY: each plane, and so each index, is written by one task.
         unsafe { Written::all() }
     })?;
     Ok((values, indices))
-}
-
-fn max_of_plane<T: Pooled>(x: &[T], w: &Windows, values: &mut [T], indices: &mut [i64]) {
-    w.each(|at, window| {
-        let mut best = (T::LOWEST, window_start(w, window));
-        w.inputs(window, |i| {
-            // Which element is the largest is not to be foreseen, so there is no branch.
-            let more = x[i].beats(best.0);
-            best = (pick(more, x[i], best.0), pick(more, i, best.1));
-        });
-        values[at] = best.0;
-        indices[at] = best.1 as i64;
-    });
 }
 
 /// Position of a window's first input; 0 for a window that covers none.

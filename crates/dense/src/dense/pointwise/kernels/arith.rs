@@ -38,6 +38,7 @@ kernels! {
     MINIMUM(a, b) { float => a.min(b), int => a.min(b), bool => a & b }
     CLAMP_MIN(a, b) { float => a.max(b), int => a.max(b) }
     CLAMP_MAX(a, b) { float => a.min(b), int => a.min(b) }
+    CLAMP(a, low, high) { float => a.max(low).min(high), int => a.max(low).min(high) }
     /// `a + w (b - a)`, counted from the nearer end, so that both ends are exact.
     LERP(a, b, w) {
         float => {
