@@ -218,6 +218,49 @@ def test_names_of_the_inside_that_programs_use(torch: Any) -> None:
         _ = _C._no_such_name
 
 
+def test_private_names_that_programs_import(torch: Any) -> None:
+    from torch._dynamo import graph_break  # type: ignore[import-not-found]
+    from torch.nn.init import (  # type: ignore[import-not-found]
+        _no_grad_normal_,
+        _no_grad_trunc_normal_,
+        _no_grad_uniform_,
+    )
+    from torch.nn.modules.module import _addindent  # type: ignore[import-not-found]
+    from torch.utils.checkpoint import (  # type: ignore[import-not-found]
+        check_backward_validity,
+        detach_variable,
+        get_device_states,
+        set_device_states,
+    )
+    from torch.utils.data.dataloader import (  # type: ignore[import-not-found]
+        _collate_fn_t,
+        _worker_init_fn_t,
+    )
+
+    assert _collate_fn_t[int] and _worker_init_fn_t and graph_break() is None
+    with pytest.raises(OSError, match=r"libmine\.so has operators in C\+\+, which are out of scope"):
+        torch.ops.load_library("libmine.so")
+    assert _addindent("a\nb\nc", 2) == "a\n  b\n  c"
+    w = torch.nn.Parameter(torch.zeros(1000))
+    for fill, args, most in (
+        (_no_grad_uniform_, (-1, 1), 1),
+        (_no_grad_normal_, (0, 1), 9),
+        (_no_grad_trunc_normal_, (0, 1, -2, 2), 2),
+    ):
+        fill(w, *args)
+        assert w.grad_fn is None and 0.3 < w.std() < 1.2 and w.abs().max() <= most
+    x = torch.ones(2, requires_grad=True) * 2
+    a, b, n = detach_variable((x, torch.ones(1), 3))
+    assert a.is_leaf and a.requires_grad and not b.requires_grad and n == 3
+    set_device_states(*get_device_states(x))
+    for call in (lambda: detach_variable([x]), lambda: set_device_states([0], [x])):
+        with pytest.raises(RuntimeError):
+            call()
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        check_backward_validity([b])
+    check_backward_validity([b, x])
+
+
 def test_old_ways_of_making_tensors(torch: Any) -> None:
     assert torch.Tensor(torch.Size([2])).shape == (2,) and torch.Tensor((2,)).tolist() == [2.0]
     assert torch.FloatTensor(torch.Size([2, 3])).shape == (2, 3) and torch.ones(4).new(torch.Size([1])).shape == (1,)

@@ -8,7 +8,7 @@ from ._absent import absent
 __all__ = [
     *("allow_in_graph", "assume_constant_result", "compile", "cudagraph_mark_step_begin", "disable"),
     *("is_compiling", "is_dynamo_compiling", "is_exporting", "list_backends", "reset"),
-    "set_stance",
+    *("graph_break", "set_stance"),
 ]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -120,6 +120,10 @@ def is_exporting() -> bool:
 
 def cudagraph_mark_step_begin() -> None:
     """Does nothing."""
+
+
+def graph_break(msg: str = "") -> None:
+    """Does nothing: there is no graph to end."""
 
 
 def list_backends(exclude_tags: Any = ()) -> list[str]:

@@ -4,7 +4,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__: "list[str]" = []
+__all__: "list[str]" = ["load_library"]
 
 
 class _Namespace:
@@ -29,6 +29,19 @@ class _Namespace:
 
     def __repr__(self) -> str:
         return f"<module 'pullback.ops.{self._name}'>"
+
+
+def load_library(path: "Any") -> None:
+    """Raises OSError, as for a file that is not there: operators in C++ are out of scope.
+
+    >>> import pullback
+    >>> pullback.ops.load_library("libmine.so")
+    Traceback (most recent call last):
+    OSError: load_library(): libmine.so has operators in C++, which are out of scope; library.custom_op makes one here
+    """
+    raise OSError(
+        f"load_library(): {path} has operators in C++, which are out of scope; library.custom_op makes one here"
+    )
 
 
 def __getattr__(name: "str") -> "Any":

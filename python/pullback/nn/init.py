@@ -113,6 +113,20 @@ def trunc_normal_(
         return tensor.clamp_(min=a, max=b)
 
 
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Generator | None = None) -> Tensor:
+    """`uniform_`, by a name that programs import."""
+    return uniform_(tensor, a, b, generator)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Generator | None = None) -> Tensor:
+    """`normal_`, by a name that programs import."""
+    return normal_(tensor, mean, std, generator)
+
+
+# The same without gradients, under the name that programs import.
+_no_grad_trunc_normal_ = trunc_normal_
+
+
 @shown
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fills `tensor` with one number."""

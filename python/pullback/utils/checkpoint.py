@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 
 from .. import _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
@@ -21,6 +22,45 @@ __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_conte
 _own: Any = _core
 _graph = _core.autograd_graph
 _early_stop = True
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors of a tuple without their history, each with its `requires_grad`; what is no tensor stays.
+
+    >>> import pullback
+    >>> from pullback.utils.checkpoint import detach_variable
+    >>> x, n = detach_variable((pullback.ones(1, requires_grad=True) * 2, 3))
+    >>> x, n
+    (tensor([2.], requires_grad=True), 3)
+
+    Raises RuntimeError for anything but a tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}; write (x,)"
+        )
+    tensor = _core.Tensor
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warns if no tensor among these requires a gradient."""
+    if not any(x.requires_grad for x in inputs if isinstance(x, _core.Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Devices other than the CPU that the arguments lie on, of which there are none, and their generators' states."""
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Sets the states of generators that `get_device_states` gave.
+
+    Raises RuntimeError for a device other than the CPU, since there is none.
+    """
+    for device in devices:
+        raise RuntimeError(f"set_device_states(): there is no device {device}; tensors are on the CPU")
 
 
 class CheckpointError(RuntimeError):
@@ -275,8 +315,6 @@ def checkpoint(
     from ..autograd.graph import saved_tensors_hooks
 
     if use_reentrant is None:
-        import warnings
-
         warnings.warn(
             "checkpoint(): the use_reentrant parameter should be passed explicitly, for programs that also run "
             "elsewhere; here both values mean the same",
@@ -306,8 +344,6 @@ def _check_reentrant(args: Any, kwargs: dict[str, Any], beside: bool) -> None:
     if beside:
         raise ValueError("checkpoint(): Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if not any(getattr(a, "requires_grad", False) for a in args):
-        import warnings
-
         warnings.warn(
             "checkpoint(): None of the inputs have requires_grad=True. Gradients will be None for them; those of "
             "tensors that the function takes from outside are computed",

@@ -350,11 +350,12 @@ class Structure:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extras = extra.split("\n") if extra else []
-        children = [f"({name}): {_indented(repr(module))}" for name, module in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         if not children and len(extras) <= 1:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(extras + children) + "\n)"
 
 
-def _indented(text: str) -> str:
-    return text.replace("\n", "\n  ")
+def _addindent(text: str, count: int) -> str:
+    """The text with spaces in front of all lines but the first: for `__repr__` of modules."""
+    return text.replace("\n", "\n" + " " * count)

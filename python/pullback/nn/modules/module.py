@@ -37,6 +37,7 @@ from ._registry import Registry
 from ._state import Stateful
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 from ._state import _WrappedHook as _WrappedHook
+from ._structure import _addindent as _addindent
 from ._structure import typename
 
 TYPE_CHECKING = False

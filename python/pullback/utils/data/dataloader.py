@@ -6,7 +6,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ... import _core
 from .collate import default_collate, default_convert
@@ -16,6 +16,10 @@ from .worker import END, Failure, Fetcher, Task, get_worker_info, receive, send,
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 T_co = TypeVar("T_co", covariant=True)
+# The types of arguments, under the names that programs import.
+_T = TypeVar("_T")
+_collate_fn_t: TypeAlias = Callable[[list[_T]], Any]
+_worker_init_fn_t: TypeAlias = Callable[[int], None]
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
