@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::parallel::Shared;
 use super::strided::by_width;
-use super::{copy, threads};
+use super::{copy, fill, threads};
 use crate::base::{DType, Element, Error, Layout, Result, Scalar, Shape, Strides, TypedShape};
 use crate::{bail, match_dtype};
 use std::ops::ControlFlow;
@@ -157,10 +157,10 @@ impl Array {
                 // SAFETY: `one` holds an element of this width.
                 let (x, shared) = (unsafe { one.ptr().cast::<T>().read() }, Shared(ptr.cast::<T>()));
                 // SAFETY: the ranges are disjoint parts of the block of `n` elements, which nobody else uses meanwhile.
-                let fill = |part: Range<usize>| unsafe {
-                    std::slice::from_raw_parts_mut(shared.at(part.start), part.len()).fill(x);
+                let all = |part: Range<usize>| unsafe {
+                    fill::fill(std::slice::from_raw_parts_mut(shared.at(part.start), part.len()), x);
                 };
-                if n * dtype.size() < LONG { fill(0..n) } else { threads::run_chunks(n, LONG / 64, &fill) }
+                if n * dtype.size() < LONG { all(0..n) } else { threads::run_chunks(n, LONG / 64, &all) }
             });
             // SAFETY: the ranges cover the block.
             unsafe { Written::all() }

@@ -162,19 +162,66 @@ unsafe fn tile_of<T: Copy>(input: &Strided, dims: &[usize], index: &[usize], off
     let mut index: SmallVec<[usize; 6]> = SmallVec::from_slice(index);
     let (mut offset, mut done) = (offset, 0);
     while done < m {
-        let run = (dims[last] - index[last]).min(m - done);
-        // SAFETY: the run lies inside the input, and `out` has room for m elements.
-        unsafe { copy_run(input.ptr.cast::<T>().offset(offset), inner, run, out.add(done)) };
-        done += run;
-        index[last] += run;
-        offset += run as isize * inner;
         let mut d = last;
+        let groups = if inner == 0 && last > 0 && index[last] == 0 && dims[last] <= SHORT {
+            (dims[last - 1] - index[last - 1]).min((m - done) / dims[last])
+        } else {
+            0
+        };
+        if groups > 1 {
+            d = last - 1;
+            // SAFETY: these elements lie inside the input, and `out` has room for m elements.
+            unsafe {
+                repeat_each(input.ptr.cast::<T>().offset(offset), input.strides[d], groups, dims[last], out.add(done))
+            };
+            done += groups * dims[last];
+            index[d] += groups;
+            offset += groups as isize * input.strides[d];
+        } else {
+            let run = (dims[last] - index[last]).min(m - done);
+            // SAFETY: the run lies inside the input, and `out` has room for m elements.
+            unsafe { copy_run(input.ptr.cast::<T>().offset(offset), inner, run, out.add(done)) };
+            done += run;
+            index[last] += run;
+            offset += run as isize * inner;
+        }
         while index[d] == dims[d] && d > 0 {
             offset -= dims[d] as isize * input.strides[d];
             index[d] = 0;
             d -= 1;
             index[d] += 1;
             offset += input.strides[d];
+        }
+    }
+}
+
+/// Runs of one element up to which several are written together.
+const SHORT: usize = 16;
+
+/// `n` elements at steps of `stride`, each `times` times.
+///
+/// # Safety
+/// The elements must be readable, and `out` have room for all.
+unsafe fn repeat_each<T: Copy>(src: *const T, stride: isize, n: usize, times: usize, out: *mut T) {
+    #[inline(always)]
+    unsafe fn each<T: Copy>(src: *const T, stride: isize, n: usize, times: usize, out: *mut T) {
+        for i in 0..n {
+            // SAFETY: by the contract.
+            unsafe {
+                let x = *src.offset(i as isize * stride);
+                for t in 0..times {
+                    out.add(i * times + t).write(x);
+                }
+            }
+        }
+    }
+    // SAFETY: handed through; the commonest numbers are compiled by themselves.
+    unsafe {
+        match (times, stride) {
+            (2, 1) => each(src, 1, n, 2, out),
+            (3, 1) => each(src, 1, n, 3, out),
+            (4, 1) => each(src, 1, n, 4, out),
+            _ => each(src, stride, n, times, out),
         }
     }
 }
@@ -187,7 +234,7 @@ unsafe fn copy_run<T: Copy>(src: *const T, stride: isize, n: usize, out: *mut T)
     unsafe {
         match stride {
             1 if n >= 8 => std::ptr::copy_nonoverlapping(src, out, n),
-            0 => std::slice::from_raw_parts_mut(out, n).fill(*src),
+            0 => super::fill::fill(std::slice::from_raw_parts_mut(out, n), *src),
             -1 => {
                 let row = std::slice::from_raw_parts(src.offset(1 - n as isize), n);
                 for (o, &x) in std::slice::from_raw_parts_mut(out, n).iter_mut().zip(row.iter().rev()) {
@@ -343,6 +390,25 @@ mod tests {
             unsafe { range(&input, &dims, lo, hi, out.as_mut_ptr().cast()) };
             for (i, &x) in (lo..hi).zip(&out) {
                 assert_eq!(x as usize, i / 2000 * 2000 + i / 50 % 40 + i % 50 * 40);
+            }
+        }
+    }
+
+    #[test]
+    fn elements_that_repeat_are_read_in_order() {
+        let data: Vec<u32> = (0..60).collect();
+        for (times, strides) in [(2, [20, 1, 0]), (3, [20, 1, 0]), (5, [1, 3, 0]), (4, [1, 3, 0]), (40, [20, 1, 0])] {
+            let input = Strided { ptr: data.as_ptr().cast(), width: 4, strides: SmallVec::from_slice(&strides) };
+            let dims = [3, 20, times];
+            let all = 60 * times;
+            for (lo, hi) in [(0, all), (1, all - 1), (times + 1, 2 * times + 1), (times, all - times), (7, 7)] {
+                let mut out = vec![0u32; hi - lo];
+                // SAFETY: the view covers the data, and `out` has room for the range.
+                unsafe { range(&input, &dims, lo, hi, out.as_mut_ptr().cast()) };
+                for (i, &x) in (lo..hi).zip(&out) {
+                    let (a, b) = (i / times / 20, i / times % 20);
+                    assert_eq!(x as isize, a as isize * strides[0] + b as isize * strides[1], "{i} of {dims:?}");
+                }
             }
         }
     }

@@ -68,7 +68,7 @@ pub trait ProductElement: Element {
     /// All elements of `a` and `b` must be readable, those of `c` writable, distinct, and not part of `a` or `b`.
     unsafe fn product(m: usize, n: usize, k: usize, a: Mat<Self>, b: Mat<Self>, c: MatMut<Self>);
 
-    /// What takes its place where all of m × n × k is that large, also for parts of it, if rows of c are contiguous.
+    /// What takes its place where all of m × n × k is of such a size, also for parts of it, if rows of c are contiguous.
     fn large(_m: usize, _n: usize, _k: usize) -> Option<Product<Self>> {
         None
     }
@@ -127,7 +127,11 @@ macro_rules! real_kernel {
                 }
             }
             fn large(m: usize, n: usize, k: usize) -> Option<Product<Self>> {
-                packed::pays(m, n, k).then_some(packed::product::<Self>)
+                match (packed::pays(m, n, k), packed::pays_direct(m, n, k)) {
+                    (true, _) => Some(packed::product::<Self>),
+                    (_, true) => Some(packed::direct::<Self>),
+                    _ => None,
+                }
             }
         }
     )*};

@@ -86,3 +86,26 @@ unsafe fn step<V: Vector>(a: *const V::T, b: *const V::T, sums: &mut [[V; VECTOR
         }
     }
 }
+
+/// As [`step`], of elements of a that lie `at` behind the beginnings of lines.
+///
+/// # Safety
+/// The lines have an element there, and the panel a row.
+#[inline(always)]
+pub unsafe fn step_at<V: Vector>(
+    lines: [*const V::T; ROWS],
+    at: isize,
+    b: *const V::T,
+    sums: &mut [[V; VECTORS]; ROWS],
+) {
+    // SAFETY: by the contract.
+    unsafe {
+        let row = [V::load(b), V::load(b.add(V::N))];
+        for r in 0..ROWS {
+            let x = V::splat(*lines[r].offset(at));
+            for v in 0..VECTORS {
+                sums[r][v] = x.madd(row[v], sums[r][v]);
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //! The loops are those of Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008): a block of
 //! b is packed for the last cache, a block of a for the second, and a panel of b stays in the first.
 
+mod direct;
 mod micro;
 mod panels;
 mod stationary;
@@ -12,6 +13,7 @@ use super::simd::{SimdFloat, Vector};
 use super::{Mat, MatMut};
 use crate::dense::isa::{Isa, isa};
 use crate::dense::memory;
+pub use direct::{pays as pays_direct, product as direct};
 use micro::{ROWS, columns, tile};
 use panels::pack;
 pub use stationary::Stationary;
