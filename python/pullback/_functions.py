@@ -150,8 +150,10 @@ def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
 
 
 def _feature_dropout(input: Tensor, p: float, train: bool, inplace: bool) -> Tensor:
-    from .nn._composites.norms import dropped_channels
+    from .nn._composites.norms import check_channels, dropped_channels
 
+    if train and p > 0:
+        check_channels(input)
     return dropped_channels(input, p, train, inplace, input.dim() - 2)
 
 

@@ -251,6 +251,16 @@ def test_in_place_threshold_of_elements_at_one_place() -> None:
     assert wide.tolist() == [[9.0, pytest.approx(0.7), 9.0]] * 4 and row.tolist() == wide[:1].tolist()
 
 
+@pytest.mark.parametrize("dtype", [pb.bfloat16, pb.float16, pb.float32, pb.float64])
+def test_bounds_of_thresholds_are_not_rounded(dtype: pb.dtype) -> None:
+    bound = 0.1
+    x = pb.tensor([0.1, 0.3, -0.1, 0.1001, float("nan"), float("inf")], dtype=dtype)
+    kept = x.double() > pb.tensor(bound, dtype=pb.float64 if dtype is pb.float64 else pb.float32).double()
+    want = pb.where(kept | x.isnan(), x, pb.tensor(20.0, dtype=dtype))
+    assert pb.allclose(F.threshold(x, bound, 20), want, rtol=0, atol=0, equal_nan=True)
+    assert pb.allclose(F.threshold(x.clone(), bound, 20, inplace=True), want, rtol=0, atol=0, equal_nan=True)
+
+
 def test_functions_beside_nn_functional() -> None:
     at = image[0]
     assert pb.equal(

@@ -66,3 +66,47 @@ def test_slopes_in_half_precision_are_rounded_once(f: Any, dtype: Any) -> None:
     f(wide).backward(g.float())
     assert x.grad is not None and wide.grad is not None
     assert pb.equal(x.grad, wide.grad.to(dtype))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["ReflectionPad", "ReplicationPad", "MaxPool", "AvgPool"])
+def test_windows_over_nothing(kind: str, dims: int) -> None:
+    layer = getattr(pb.nn, f"{kind}{dims}d")(2 if "Pool" in kind else 1)
+    tail = (4,) * dims
+    assert layer(pb.ones(0, 3, *tail)).numel() == 0 and layer(pb.ones(2, 3, *tail)).numel() > 0
+    assert pb.func.vmap(layer)(pb.ones(2, 0, 3, *tail)).shape[:3] == (2, 0, 3)
+    for sizes in ((2, 0, *tail), (0, *tail)):
+        with pytest.raises(RuntimeError, match=rf"Expected {dims + 1}D or {dims + 2}D \(batch mode\)"):
+            layer(pb.ones(sizes))
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_circular_padding_of_other_dimensions(dims: int) -> None:
+    layer = getattr(pb.nn, f"CircularPad{dims}d")(1)
+    assert layer(pb.ones(2, *(4,) * dims)).shape == (2, *(6,) * dims)
+    for rank in (dims, dims + 3):
+        with pytest.raises(ValueError, match=rf"expected {dims + 1}D or {dims + 2}D input \(got {rank}D input\)"):
+            layer(pb.ones((4,) * rank))
+
+
+@pytest.mark.filterwarnings("ignore:dropout2d")
+def test_dropout_of_channels_that_are_not_there() -> None:
+    for function in (F.dropout2d, F.feature_alpha_dropout, pb.feature_dropout):
+        for x in (pb.ones(3), pb.tensor(1.0)):
+            assert function(x, 0.0, True).equal(x) and function(x, 0.5, False).equal(x)
+            with pytest.raises(RuntimeError, match="Feature dropout requires at least 2 dimensions in the input"):
+                function(x, 0.5, True)
+
+
+def test_margins_of_one_class_and_of_no_rows() -> None:
+    one, none = pb.tensor(0.5, requires_grad=True), pb.ones(0, 3)
+    for loss, y, rows in (
+        (F.multi_margin_loss, classes(), classes(0)),
+        (F.multilabel_margin_loss, classes(), classes(0, 3)),
+    ):
+        for reduction in ("mean", "sum", "none"):
+            assert loss(one, y, reduction=reduction).equal(pb.tensor(0.0))
+        assert loss(none, rows).item() == loss(none, rows, reduction="sum").item() == 0
+        assert loss(none, rows, reduction="none").shape == (0,)
+        with pytest.raises(RuntimeError, match="Expected non-empty vector or matrix"):
+            loss(pb.ones(2, 0), rows)

@@ -117,13 +117,18 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it is above `threshold`, `value` elsewhere."""
     if not inplace:
-        return where(input <= threshold, value, input)
+        return where(_is_at_most(input, threshold), value, input)
     one = input
     for d, (size, stride) in enumerate(zip(input.shape, input.stride(), strict=True)):
         # Elements that lie at one place become the same.
         one = one.narrow(d, 0, 1) if stride == 0 and size > 1 else one
-    one.copy_(where(one <= threshold, value, one))
+    one.copy_(where(_is_at_most(one, threshold), value, one))
     return input
+
+
+def _is_at_most(x: Tensor, bound: float) -> Tensor:
+    """Compares with the bound as it is, which half precision would round."""
+    return _wide(x) <= bound
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

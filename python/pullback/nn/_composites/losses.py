@@ -228,7 +228,10 @@ def multilabel_soft_margin_loss(
 
 def _rows(name: str, input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tensor]:
     """Inputs (N, C) and targets of `target_dim` dimensions, of arguments that may lack the batch."""
-    if input.dim() not in (1, 2) or (input.dim() == 2 and input.size(1) == 0) or input.size(-1) == 0:
+    if input.dim() == 0:
+        # One class.
+        input = input.unsqueeze(0)
+    if input.dim() > 2 or input.size(-1) == 0:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
@@ -238,6 +241,11 @@ def _rows(name: str, input: Tensor, target: Tensor, target_dim: int) -> tuple[Te
     if given.shape != wanted:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for {name} of input {list(input.shape)}")
     return rows, given
+
+
+def _of_rows(loss: Tensor, reduction: str) -> Tensor:
+    """Reduced; the mean of no rows is 0, as it is in PyTorch for these losses."""
+    return reduced(loss, "sum" if reduction == "mean" and loss.numel() == 0 else reduction)
 
 
 def multi_margin_loss(
@@ -266,7 +274,7 @@ def multi_margin_loss(
     if weight is not None:
         loss = loss * weight[y].unsqueeze(1)
     loss = where(arange(rows.size(1)) == y.unsqueeze(1), 0.0, loss).sum(1) / rows.size(1)
-    return reduced(loss.squeeze(0) if target.dim() == 0 else loss, reduction)
+    return _of_rows(loss.squeeze(0) if target.dim() == 0 else loss, reduction)
 
 
 def multilabel_margin_loss(
@@ -288,7 +296,7 @@ def multilabel_margin_loss(
     outside = ~hits.any(1)
     gap = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0.0)
     loss = where(listed.unsqueeze(2) & outside.unsqueeze(1), gap, 0.0).sum((1, 2)) / rows.size(1)
-    return reduced(loss.squeeze(0) if input.dim() == 1 else loss, reduction)
+    return _of_rows(loss.squeeze(0) if input.dim() <= 1 else loss, reduction)
 
 
 def triplet_margin_loss(

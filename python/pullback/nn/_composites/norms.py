@@ -70,6 +70,12 @@ def dropped_channels(input: Tensor, p: float, training: bool, inplace: bool, dim
     return input.mul_(mask) if inplace else input * mask
 
 
+def check_channels(input: Tensor) -> None:
+    """Raises RuntimeError for a tensor without channels."""
+    if input.dim() < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+
+
 def _warn_of_dims(op: str, input: Tensor, wanted: str) -> None:
     warnings.warn(
         f"{op}: Received a {input.dim()}D input, and drops whole channels of {wanted}; for single elements there is "
@@ -101,6 +107,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check_p(p)
     if input.dim() not in (3, 4):
         _warn_of_dims("dropout2d", input, "a batch of (N, C, H, W), or (N, C, L)")
+        if training and p > 0:
+            check_channels(input)
     elif input.dim() == 3:
         warnings.warn(
             "dropout2d: Received a 3D input, which counts as a batch (N, C, L) whose channels are dropped. If it is "
@@ -152,6 +160,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     _check_p(p)
     if not training or p == 0 or input.numel() == 0:
         return input
+    check_channels(input)
     if p == 1:
         return input.mul_(0.0) if inplace else input * 0.0
     first = (slice(None), slice(None), *(slice(1),) * (input.dim() - 2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import Tensor
 from .. import functional as F
 from .module import Module
-from .utils import _ntuple
+from .utils import _ntuple, _refuse_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class _Pad(Module):
         self.padding = _ntuple(2 * self._dims)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
+        _refuse_empty(input, self._dims)
         return F.pad(input, self.padding, self._mode)
 
     def extra_repr(self) -> str:
@@ -213,7 +214,17 @@ class ReplicationPad3d(_Pad):
     _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        wanted = (self._dims + 1, self._dims + 2)
+        if input.dim() not in wanted:
+            raise ValueError(f"expected {wanted[0]}D or {wanted[1]}D input (got {input.dim()}D input)")
+        return F.pad(input, self.padding, self._mode)
+
+
+class CircularPad1d(_CircularPad):
     """Adds what lies at the other end of the last dimension of (*, L): one number, or one for each side, the last
     dimension first.
 
@@ -222,10 +233,8 @@ class CircularPad1d(_Pad):
     pullback.Size([1, 1, 6])
     """
 
-    _mode = "circular"
 
-
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPad):
     """Adds what lies at the other end of the last 2 dimensions of (*, H, W): one number, or one for each side, the
     last dimension first.
 
@@ -235,10 +244,9 @@ class CircularPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPad):
     """Adds what lies at the other end of the last 3 dimensions of (*, D, H, W): one number, or one for each side, the
     last dimension first.
 
@@ -248,4 +256,3 @@ class CircularPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "circular"

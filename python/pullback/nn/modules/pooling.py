@@ -7,7 +7,7 @@ from .. import functional as F
 from ._fractional import FractionalMaxPool2d as FractionalMaxPool2d
 from ._fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from .module import Module
-from .utils import _ntuple
+from .utils import _ntuple, _refuse_empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def _pooled(self, pool: Callable[..., Tensor], input: Tensor) -> Any:
+    def _pooled(self, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Any:
+        _refuse_empty(input, dims)
         return pool(
             input, self.kernel_size, self.stride, self.padding, self.dilation,
             ceil_mode=self.ceil_mode, return_indices=self.return_indices,
@@ -67,7 +68,7 @@ class MaxPool1d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool1d, input)
+        return self._pooled(F.max_pool1d, input, 1)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -79,7 +80,7 @@ class MaxPool2d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool2d, input)
+        return self._pooled(F.max_pool2d, input, 2)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -91,7 +92,7 @@ class MaxPool3d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool3d, input)
+        return self._pooled(F.max_pool3d, input, 3)
 
 
 class _MaxUnpoolNd(Module):
@@ -173,6 +174,7 @@ class AvgPool1d(Module):
         self.count_include_pad = count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
+        _refuse_empty(input, 1)
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
     def extra_repr(self) -> str:
@@ -206,14 +208,15 @@ class AvgPool2d(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def _pooled(self, pool: Callable[..., Tensor], input: Tensor) -> Tensor:
+    def _pooled(self, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Tensor:
+        _refuse_empty(input, dims)
         return pool(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
             self.divisor_override,
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pooled(F.avg_pool2d, input)
+        return self._pooled(F.avg_pool2d, input, 2)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -228,7 +231,7 @@ class AvgPool3d(AvgPool2d):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pooled(F.avg_pool3d, input)
+        return self._pooled(F.avg_pool3d, input, 3)
 
 
 class _LPPoolNd(Module):

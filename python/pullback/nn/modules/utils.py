@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ... import Tensor
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,19 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
     """Padding by dimension as `pad` wants it: the last dimension first, each side named."""
     return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def _refuse_empty(input: Any, dims: int) -> None:
+    """Raises RuntimeError for a tensor that is empty in another dimension than the batch, as PyTorch's layers over
+    windows of `dims` dimensions do."""
+    if not isinstance(input, Tensor) or input.numel():
+        return
+    sizes = list(input.shape)
+    if len(sizes) in (dims + 1, dims + 2) and 0 in sizes[len(sizes) - dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {sizes}"
+        )
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
