@@ -80,6 +80,16 @@ def test_windows_over_nothing(kind: str, dims: int) -> None:
             layer(pb.ones(sizes))
 
 
+def test_older_ways_to_call() -> None:
+    with pytest.warns(FutureWarning, match="`m.._value` is deprecated and renamed to `m.._val`"):
+        layer = pb.nn.Hardtanh(min_value=-2, max_value=0.5)
+    assert layer(pb.tensor([-3.0, 1.0])).tolist() == [-2.0, 0.5] and repr(layer) == "Hardtanh(min_val=-2, max_val=0.5)"
+    weight, indices = pb.eye(3), pb.tensor([0, 1])
+    with pytest.warns(UserWarning, match="Argument order of nn.functional.embedding_bag was changed"):
+        got = F.embedding_bag(weight, indices, pb.tensor([0]))
+    assert got.equal(F.embedding_bag(indices, weight, pb.tensor([0])))
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_circular_padding_of_other_dimensions(dims: int) -> None:
     layer = getattr(pb.nn, f"CircularPad{dims}d")(1)

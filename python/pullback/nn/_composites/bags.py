@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from ... import Tensor, arange, int64, no_grad, where, zeros
 from .. import functional as F
 
@@ -39,6 +41,12 @@ def embedding_bag(
         not fit.
         NotImplementedError: for weights of samples with another mode than sum.
     """
+    if not weight.is_floating_point() and input.is_floating_point():
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed: the indices come first, and the weights second",
+            stacklevel=3,
+        )
+        input, weight = weight, input
     if per_sample_weights is not None and per_sample_weights.size() != input.size():
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from ... import Tensor
 from .. import functional as F
 from .module import Module
@@ -206,6 +208,16 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
+def _renamed(which: str, value: float, old: float | None) -> float:
+    """A bound by its name, or by the name that it had once."""
+    if old is None:
+        return value
+    warnings.warn(
+        f"keyword argument `{which}_value` is deprecated and renamed to `{which}_val`", FutureWarning, stacklevel=3
+    )
+    return old
+
+
 class Hardtanh(Module):
     """x cut off at `min_val` and `max_val`.
 
@@ -216,8 +228,17 @@ class Hardtanh(Module):
 
     __constants__ = ["min_val", "max_val", "inplace"]
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        min_val = _renamed("min", min_val, min_value)
+        max_val = _renamed("max", max_val, max_value)
         if not max_val > min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
         self.min_val = min_val

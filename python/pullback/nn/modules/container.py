@@ -156,7 +156,7 @@ class Sequential(_Row):
 
 def _checked_count(count: Any) -> int:
     if not isinstance(count, int):
-        raise TypeError(f"unsupported operand type(s) for *: {type(Sequential)} and {type(count)}")
+        raise TypeError(f"unsupported operand type(s) for *: {Sequential} and {type(count)}")
     if count <= 0:
         raise ValueError(f"Non-positive multiplication factor {count} for {Sequential}")
     return count
