@@ -361,6 +361,13 @@ class Mine(Distribution, abc.ABC):
     def sample(self, like: "Normal | None" = None, how=ReduceOp.SUM): ...
 
 
+def reduced(x, group: dist.ProcessGroup = None, op=dist.ReduceOp.SUM) -> distributions.Normal:
+    return x if op is ReduceOp.SUM else None
+
+
+class Other(distributions.Distribution): ...
+
+
 def shown(model):
     assert not isinstance(model, (DDP, Normal, fx.GraphModule, torch.fx.Node)) and isinstance(model, torch.nn.Module)
     assert broadcast_all(torch.ones(2), 1)[1].shape == (2,) and not dist.is_initialized()
@@ -391,8 +398,11 @@ def test_programs_may_name_what_is_out_of_scope(torch: Any) -> None:
         program["fx"].symbolic_trace(1)
     with pytest.raises(AttributeError, match="__wrapped__"):
         _ = program["DDP"].__wrapped__
+    assert program["reduced"](1) == 1 and issubclass(program["Other"], program["Distribution"])
+    assert not hasattr(torch.distributed, "all_reduce") and not hasattr(torch.distributions, "kl_divergence")
     as_torch.uninstall()
-    assert not hasattr(pb.distributed, "ReduceOp") and "pullback.distributed.ReduceOp" not in sys.modules
+    assert not hasattr(pb.distributed, "ReduceOp") and not hasattr(pb.distributions, "Normal")
+    assert "pullback.distributed.ReduceOp" not in sys.modules
     with pytest.raises(ImportError):
         exec("from pullback.distributed import ReduceOp")
 

@@ -98,10 +98,22 @@ def explained(module: "str", name: "str", known: "Any" = ()) -> "str":
     return text
 
 
-def absent(module: "str", known: "Any" = ()) -> "Callable[[str], Any]":
-    """A `__getattr__` for a module that has a few names of PyTorch's, and tells why it has no others."""
+def absent(module: "str", known: "Any" = (), classes: "bool" = False) -> "Callable[[str], Any]":
+    """A `__getattr__` for a module that has a few names of PyTorch's, and tells why it has no others.
+
+    `classes` says that programs name its classes where they define functions, as types and defaults of arguments: under
+    `as_torch` these have a stand-in, which raises where it is called.
+    """
 
     def __getattr__(name: "str") -> "Any":
+        if classes and name[0].isupper():
+            import sys
+
+            own = sys.modules.get("pullback.as_torch")
+            if own is not None and own.is_installed():
+                from .as_torch._standins import stand_in
+
+                return stand_in(f"torch.{module.partition('.')[2]}.{name}")
         raise AttributeError(explained(module, name, known))
 
     return __getattr__

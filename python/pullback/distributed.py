@@ -20,4 +20,4 @@ def is_initialized() -> bool:
     return False
 
 
-__getattr__ = absent("torch.distributed", __all__)
+__getattr__ = absent("torch.distributed", __all__, classes=True)

@@ -1,5 +1,6 @@
 """Stand-ins for what is out of scope: many programs import it by name and use it only under a condition."""
 
+import functools
 import sys
 from abc import ABCMeta
 from types import ModuleType
@@ -47,6 +48,7 @@ class _Part(ModuleType):
         return found
 
 
+@functools.cache
 def stand_in(path: str) -> StandIn:
     """What stands for a class or function, by its dotted path behind `torch`."""
     module, _, name = path.rpartition(".")

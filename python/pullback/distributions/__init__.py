@@ -4,4 +4,4 @@ from .._absent import absent
 from . import utils as utils
 
 __all__ = ["utils"]
-__getattr__ = absent(__name__, __all__)
+__getattr__ = absent(__name__, __all__, classes=True)
