@@ -210,6 +210,7 @@ def test_names_of_the_inside_that_programs_use(torch: Any) -> None:
     assert _C._nn._parse_to("meta", torch.half, True) == (torch.device("meta"), torch.half, True, None)
     assert _C._nn._parse_to(torch.ones(1), memory_format=torch.channels_last)[3] is torch.channels_last
     assert _C._nn.gelu is torch.nn.functional.gelu and _C.TensorBase is torch.Tensor
+    torch._logging.set_logs(graph_code=True)
     future = torch.__future__
     assert future.get_swap_module_params_on_conversion() is False
     future.set_swap_module_params_on_conversion(True)

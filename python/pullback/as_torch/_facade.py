@@ -177,6 +177,18 @@ def _future() -> ModuleType:
     return module
 
 
+def _logging() -> ModuleType:
+    module = ModuleType(
+        "torch._logging", "What PyTorch's compiler says; nothing is compiled, so there is nothing to say."
+    )
+
+    def set_logs(**options: Any) -> None:
+        """Does nothing: there is no compiler to log."""
+
+    module.__dict__["set_logs"] = set_logs
+    return module
+
+
 def _config() -> ModuleType:
     module = ModuleType("torch.__config__", "What computes.")
 
@@ -199,6 +211,7 @@ _MADE = {
     "torch.torch_version": _torch_version,
     "torch.__config__": _config,
     "torch.__future__": _future,
+    "torch._logging": _logging,
 }
 
 
