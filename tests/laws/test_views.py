@@ -23,6 +23,9 @@ MOST = 14  # tensors of a program
 REFUSED = ("in-place", "in place", "inplace")
 
 
+unrecorded = st.integers(0, 7).map(lambda n: n == 7)
+
+
 def sources(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
     """Arrays that broadcast to a shape."""
 
@@ -89,9 +92,36 @@ class ViewsAndWrites(RuleBasedStateMachine):
         )
 
     @precondition(lambda self: len(self.tensors) < MOST)
+    @rule(data=st.data())
+    def detach(self, data: st.DataObject) -> None:
+        i = self.which(data)
+        self.take(
+            f"t{len(self.tensors)} = t{i}.detach()",
+            lambda ts: ts.append(ts[i].detach()),
+            lambda m: m.view(i, m.shown[i].places, detached=True),
+        )
+
+    @rule(data=st.data())
+    def turn(self, data: st.DataObject) -> None:
+        """Views in place: the tensor itself becomes another view."""
+        i = self.which(data)
+        places = self.model.shown[i].places
+        kinds = [vp.unsqueezed] + ([vp.transposed, vp.squeezed] if places.ndim else [])
+        says, _, on_places = data.draw(st.sampled_from(kinds))(data.draw, places)
+        name, _, arguments = says.rstrip(")").partition("(")
+        dims = [int(n) for n in arguments.split(",")]
+        self.take(
+            f"t{i}.{name}_({arguments})",
+            lambda ts: getattr(ts[i], f"{name}_")(*dims),
+            lambda m: m.turn(i, on_places(m.shown[i].places)),
+        )
+
+    @precondition(lambda self: len(self.tensors) < MOST)
     @rule(data=st.data(), stride=st.lists(st.integers(0, 3), max_size=2))
     def as_strided(self, data: st.DataObject, stride: list[int]) -> None:
         i = self.which(data)
+        if self.model.shown[i].detached:
+            return
         whole = self.model.whole[self.model.shown[i].memory]
         offset = data.draw(st.integers(0, whole.size))
         size = []
@@ -110,38 +140,50 @@ class ViewsAndWrites(RuleBasedStateMachine):
 
     @rule(data=st.data(), name=st.sampled_from(sorted(vp.ALONE)))
     def write_alone(self, data: st.DataObject, name: str) -> None:
-        self.write(self.which(data), name, vp.ALONE[name], None, None)
+        i = self.which(data)
+        if name != "tril_()" or self.model.shown[i].places.ndim > 1:
+            self.write(i, name, vp.ALONE[name], None, None, data.draw(unrecorded))
 
     @rule(data=st.data(), name=st.sampled_from(sorted(vp.WRITES)))
     def write_numbers(self, data: st.DataObject, name: str) -> None:
         i = self.which(data)
-        self.write(i, name, vp.WRITES[name], data.draw(sources(self.model.shown[i].places.shape)), None)
+        self.write(
+            i, name, vp.WRITES[name], data.draw(sources(self.model.shown[i].places.shape)), None, data.draw(unrecorded)
+        )
 
     @rule(data=st.data(), name=st.sampled_from(sorted(vp.WRITES)))
     def write_tensor(self, data: st.DataObject, name: str) -> None:
         """From another tensor of the program, perhaps one that shares memory."""
         i = self.which(data)
         shape = self.model.shown[i].places.shape
-        fitting = [j for j, t in enumerate(self.model.shown) if fits(t.places.shape, shape)]
+        # a detached tensor would get a history of its own from one that has one
+        ours = self.model.shown[i].detached
+        fitting = [
+            j for j, t in enumerate(self.model.shown) if fits(t.places.shape, shape) and (t.detached or not ours)
+        ]
         self.write(i, name, vp.WRITES[name], None, data.draw(st.sampled_from(fitting)))
 
-    def write(self, i: int, name: str, how: vp.Write, numbers: np.ndarray | None, j: int | None) -> None:
+    def write(
+        self, i: int, name: str, how: vp.Write, numbers: np.ndarray | None, j: int | None, quietly: bool = False
+    ) -> None:
         if not self.model.distinct(i):
             return
         constant = None if numbers is None else pb.tensor(numbers)
         says = (
             f"t{i}.{name}"
+            + (" in no_grad" if quietly else "")
             + ("" if numbers is None else f" with x = {numbers.tolist()}")
             + ("" if j is None else f" with x = t{j}")
         )
 
         def on_tensors(ts: list[Any]) -> None:
-            how.on_tensor(ts[i], constant if j is None else ts[j])
+            with pb.set_grad_enabled(not quietly):
+                how.on_tensor(ts[i], constant if j is None else ts[j])
 
         def on_model(model: vp.Model) -> None:
             current = model.value(i)
             source = numbers if j is None else aligned(model.value(j), current.ndim)
-            model.write(i, how.on_values(current, source))
+            model.write(i, how.on_values(current, source), not quietly)
 
         if j is not None and self.model.overlap(i, j):
             # sources that share some of the memory are refused, or read before anything is written
@@ -176,8 +218,10 @@ class ViewsAndWrites(RuleBasedStateMachine):
         ours, values = s.as_index(index, 0), pb.tensor(numbers)
 
         def on_model(model: vp.Model) -> None:
-            memory = model.shown[i].memory
-            model.memories[memory][:, named] = numbers
+            part = vp.Shown(model.shown[i].memory, named, model.shown[i].detached)
+            model.shown.append(part)
+            model.write(len(model.shown) - 1, numbers + 0j)
+            model.shown.pop()
 
         self.take(f"t{i}[{ours}] = {numbers.tolist()}", lambda ts: ts[i].__setitem__(ours, values), on_model)
         self.raised(i)
@@ -246,7 +290,8 @@ class ViewsAndWrites(RuleBasedStateMachine):
         x, want = s.arranged(self.base, self.how), wants[0]
         stacked = pb.tensor(np.stack(bases, -1))
         v = pb.tensor(s.numbers(3, self.base.shape))
-        self.tangents(x, v, loss, want)
+        if not any("no_grad" in step.says or "detach" in step.says for step in self.steps):
+            self.tangents(x, v, loss, want)  # forward mode follows what nobody records, as in PyTorch
         with_values = vmap(self.program, in_dims=-1)(stacked)
         for i, got in enumerate(with_values):
             s.close(got, [self.values(b)[i] for b in bases], f"vmap: t{i}")

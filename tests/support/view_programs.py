@@ -23,6 +23,7 @@ class Shown(NamedTuple):
 
     memory: int
     places: np.ndarray
+    detached: bool = False
 
 
 class Step(NamedTuple):
@@ -43,20 +44,26 @@ class Model:
 
     def value(self, i: int) -> np.ndarray:
         """The numbers of a tensor behind a dimension of rows."""
-        memory, places = self.shown[i]
-        return self.memories[memory][:, places]
+        memory, places, detached = self.shown[i]
+        values = self.memories[memory][:, places]
+        return values.real + 0j if detached else values
 
-    def write(self, i: int, values: np.ndarray) -> None:
-        memory, places = self.shown[i]
-        self.memories[memory][:, places] = values
+    def write(self, i: int, values: np.ndarray, recorded: bool = True) -> None:
+        """Writes that nobody records, by detached tensors or without gradients, leave the derivatives as they were."""
+        memory, places, detached = self.shown[i]
+        kept = self.memories[memory][:, places].imag
+        self.memories[memory][:, places] = values if recorded and not detached else values.real + 1j * kept
 
     def new(self, values: np.ndarray) -> None:
         self.memories.append(values.reshape(values.shape[0], -1).copy())
         self.whole.append(np.arange(self.memories[-1].shape[1]))
         self.shown.append(Shown(len(self.memories) - 1, self.whole[-1].reshape(values.shape[1:])))
 
-    def view(self, i: int, places: np.ndarray) -> None:
-        self.shown.append(Shown(self.shown[i].memory, places))
+    def view(self, i: int, places: np.ndarray, detached: bool = False) -> None:
+        self.shown.append(Shown(self.shown[i].memory, places, detached or self.shown[i].detached))
+
+    def turn(self, i: int, places: np.ndarray) -> None:
+        self.shown[i] = self.shown[i]._replace(places=places)
 
     def distinct(self, i: int) -> bool:
         places = self.shown[i].places
@@ -187,6 +194,9 @@ WRITES = {
     "[...] = x": Write(lambda t, x: t.__setitem__(Ellipsis, x), lambda v, x: v * 0 + x),
     "addcmul_(x, x)": Write(lambda t, x: t.addcmul_(x, x, value=0.5), lambda v, x: v + 0.5 * x * x),
     "lerp_(x, 0.3)": Write(lambda t, x: t.lerp_(x.expand(t.shape), 0.3), lambda v, x: v + 0.3 * (x - v)),
+    "masked_fill_(x > 0, 0.3)": Write(
+        lambda t, x: t.masked_fill_(x > 0, 0.3), lambda v, x: np.where(x.real > 0, 0.3 + 0j, v)
+    ),
     "+= x": Write(lambda t, x: t.__iadd__(x), lambda v, x: v + x),
 }
 ALONE = {
@@ -194,6 +204,8 @@ ALONE = {
     "mul_(1.5)": Write(lambda t, _: t.mul_(1.5), lambda v, _: v * 1.5),
     "zero_()": Write(lambda t, _: t.zero_(), lambda v, _: v * 0),
     "fill_(0.7)": Write(lambda t, _: t.fill_(0.7), lambda v, _: v * 0 + 0.7),
+    "cumsum_(0)": Write(lambda t, _: t.cumsum_(0), lambda v, _: v.cumsum(1) if v.ndim > 1 else v),
+    "tril_()": Write(lambda t, _: t.tril_() if t.dim() > 1 else t, lambda v, _: np.tril(v) if v.ndim > 2 else v),
     "pow_(2)": Write(lambda t, _: t.pow_(2), lambda v, _: v * v),
     "neg_()": Write(lambda t, _: t.neg_(), lambda v, _: -v),
     "sigmoid_()": Write(lambda t, _: t.sigmoid_(), lambda v, _: 1 / (1 + np.exp(-v))),
