@@ -18,9 +18,11 @@ import pullback as pb
 from pullback.func import functionalize, grad, jvp, linearize, vjp, vmap
 from support import strategies as s
 from support import view_programs as vp
+from support.stacks import Layer, cost, stacks, through
 
 MOST = 14  # tensors of a program
-REFUSED = ("in-place", "in place", "inplace")
+# what an error of a refused gradient says; as_strided needs members of a batch that are in row-major order
+REFUSED = ("in-place", "in place", "inplace", "as_strided(): the memory is not in row-major order")
 
 
 unrecorded = st.integers(0, 7).map(lambda n: n == 7)
@@ -41,9 +43,9 @@ class ViewsAndWrites(RuleBasedStateMachine):
         super().__init__()
         self.steps: list[vp.Step] = []
 
-    @initialize(base=s.arrays(s.shapes(1, 3, 1, 4)), how=s.arrangements)
-    def start(self, base: np.ndarray, how: str) -> None:
-        self.base, self.how = base, how
+    @initialize(base=s.arrays(s.shapes(1, 3, 1, 4)), how=s.arrangements, stack=stacks(most=2))
+    def start(self, base: np.ndarray, how: str, stack: list[Layer]) -> None:
+        self.base, self.how, self.stack = base, how, stack
         self.model = vp.Model(base, derivatives=False)
         self.tensors = [s.arranged(base, "contiguous")]
         self.versions = [0]
@@ -291,7 +293,9 @@ class ViewsAndWrites(RuleBasedStateMachine):
         stacked = pb.tensor(np.stack(bases, -1))
         v = pb.tensor(s.numbers(3, self.base.shape))
         if not any("no_grad" in step.says or "detach" in step.says for step in self.steps):
-            self.tangents(x, v, loss, want)  # forward mode follows what nobody records, as in PyTorch
+            # forward mode follows what nobody records, as in PyTorch
+            self.tangents(x, v, loss, want)
+            self.stacked(x, ws)
         with_values = vmap(self.program, in_dims=-1)(stacked)
         for i, got in enumerate(with_values):
             s.close(got, [self.values(b)[i] for b in bases], f"vmap: t{i}")
@@ -304,6 +308,19 @@ class ViewsAndWrites(RuleBasedStateMachine):
         batch = lambda x: vmap(loss, in_dims=-1)(x).sum()
         right_or_refused("grad of vmap", lambda: grad(batch)(stacked), np.stack(wants, -1))
         right_or_refused("vjp", lambda: vjp(lambda x: self.program(x), x)[1](ws)[0], want)
+
+    def stacked(self, x: Any, ws: list[Any]) -> None:
+        """Inside a random stack of transforms, against loops and eager derivatives."""
+        totals = lambda x: pb.stack([(w * t).sum() for w, t in zip(ws, self.program(x), strict=True)])
+        if cost(self.stack, x.numel(), len(ws)) > 60:
+            return
+        ours, slow = through(self.stack, totals)
+        try:
+            want = slow(x).detach().numpy()
+        except RuntimeError as error:
+            assert any(word in str(error) for word in REFUSED), error
+            return
+        right_or_refused(f"{self.stack}", lambda: ours(x), want)
 
     def tangents(self, x: Any, v: Any, loss: Callable[[Any], Any], want: np.ndarray) -> None:
         along = (want * v.numpy()).sum()

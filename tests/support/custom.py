@@ -152,7 +152,7 @@ class Sorted(Function):
     @staticmethod
     def backward(ctx, g, _):
         (order,) = ctx.saved_tensors
-        return pb.zeros_like(g).scatter(0, order, g).reshape(ctx.shape)
+        return pb.zeros_like(g).index_copy(0, order, g).reshape(ctx.shape)
 
 
 class Nested(Function):
@@ -172,6 +172,63 @@ class Nested(Function):
     def backward(ctx, g):
         (x,) = ctx.saved_tensors
         return g * (Sine.apply(x) + x * x.cos())
+
+
+class Classic(Function):
+    """The older form: forward fills the ctx, with a value that is no input or output."""
+
+    @staticmethod
+    def forward(ctx, x, power):
+        slope = power * x.abs() ** (power - 1) * x.sign()
+        ctx.save_for_backward(slope)
+        return x.abs() ** power
+
+    @staticmethod
+    def backward(ctx, g):
+        (slope,) = ctx.saved_tensors
+        return g * slope, None
+
+
+class Written(Function):
+    """Changes its argument in place."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.mul_(2.5)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2.5
+
+
+class Partial(Function):
+    """Some gradients are None, and those of unused outputs arrive as None."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, y, z):
+        return x * y, y + z
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[0], inputs[1])
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        gy = None if g is None else g * x
+        if h is not None:
+            gy = h if gy is None else gy + h
+        needs = ctx.needs_input_grad
+        return (g * y if g is not None and needs[0] else None), gy, h
 
 
 @custom_vjp
@@ -201,6 +258,16 @@ PAIRS = {
     "one of two": Pair(lambda x: Two.apply(x)[1] + x, lambda x: (x * (x * 0.3).exp()).sum() + x),
     "no derivative": Pair(lambda x: Sorted.apply(x)[0].sin(), lambda x: x.reshape(-1).sort().values.sin()),
     "nested": Pair(lambda x: Nested.apply(x), lambda x: x.sin() * x),
+    "classic": Pair(lambda x: Classic.apply(x, 3), lambda x: x.abs() ** 3),
+    "written": Pair(lambda x: Written.apply(x * 1.0), lambda x: x * 2.5),
+    "partial": Pair(lambda x: two(*Partial.apply(x, x.sin(), x)), lambda x: two(x * x.sin(), x.sin() + x)),
+    "partial, one output": Pair(lambda x: Partial.apply(x, x.sin(), x)[1] * x, lambda x: (x.sin() + x) * x),
+    "partial, a constant": Pair(
+        lambda x: Partial.apply(pb.ones_like(x.detach()), x, x.detach().cos() * 0 + 1)[0], lambda x: x * 1.0
+    ),
+    "closure": Pair(
+        lambda x: Sine.apply(x) * (lambda u: Gaussian.apply(u + x))(x), lambda x: x.sin() * (-4 * x * x).exp()
+    ),
     "custom_vjp": Pair(by_vjp, lambda x: x.tanh() * 2),
     "custom_jvp": Pair(by_jvp, lambda x: x.atan()),
 }
