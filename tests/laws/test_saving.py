@@ -131,7 +131,7 @@ def places(found: list[Any]) -> list[Any]:
 def saved(draw: st.DrawFn) -> Any:
     dtypes = tuple(draw(st.lists(st.sampled_from(DTYPES), min_size=1, max_size=3)))
     memories = sources(dtypes, draw(st.integers(1, 3)), draw(s.seeds))
-    return draw(nests(tensors(memories)))
+    return [*draw(st.lists(tensors(memories), min_size=1, max_size=4)), draw(nests(tensors(memories)))]
 
 
 @pytest.mark.parametrize("way", WAYS)
