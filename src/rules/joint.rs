@@ -90,6 +90,10 @@ impl Primitive for Joint {
         cotangents: &[Option<Tensor>],
         needs: Mask,
     ) -> Result<Tangents> {
+        // An index may lead to a node, as an output of a custom function does; nothing flows there.
+        if needs & self.linear == 0 {
+            return Ok(SmallVec::new());
+        }
         (self.transpose)(me, params, point, cotangents, needs)
     }
 

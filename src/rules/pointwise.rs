@@ -308,6 +308,14 @@ impl Primitive for Pointwise {
     }
 
     fn eval_into(&self, params: &Params, own: Tensor, at: usize, others: &[&Tensor]) -> Result<Tensor> {
+        // Memory that is not worth taking, of the commonest operators.
+        if let (Some(a), [b]) = (own.in_memory(), others)
+            && a.numel() * a.dtype().size() < pointwise::LARGE
+            && let Some(b) = b.in_memory()
+        {
+            let (a, b) = if at == 0 { (a, b) } else { (b, a) };
+            return pointwise::binary(self.kernel, a, b).map(Tensor::from);
+        }
         let arrays: Option<SmallVec<[&Array; 3]>> = others.iter().map(|a| a.in_memory()).collect();
         let own = match (own.into_array(), arrays) {
             (Ok(array), Some(others)) => {

@@ -238,6 +238,12 @@ pub fn make_exportable(value: &mut Tensor) -> Result<()> {
     Ok(())
 }
 
+/// Whether [`settled`] leaves a value as it is, whatever is asked for.
+#[inline]
+pub fn is_row_major(value: &Tensor) -> bool {
+    innermost(value).is_some_and(Array::is_contiguous)
+}
+
 /// What an operator computed, as a tensor of its own holds it: without gaps, members that share memory or dimensions that
 /// run backwards, and in row-major order if asked for.
 pub fn settled(value: Tensor, row_major: bool) -> Result<Tensor> {

@@ -131,3 +131,31 @@ def test_clamp_of_both_bounds() -> None:
     # The upper bound is the last word.
     assert pb.clamp(pb.tensor([0.0, 5.0]), 4.0, 1.0).tolist() == [1.0, 1.0]
     assert pb.clamp(pb.tensor([-3, 9]), 0, 5).tolist() == [0, 5]
+
+
+class Doubled(pb.autograd.Function):
+    """Saves an index that it made."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * 2, pb.arange(2)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1])
+
+    @staticmethod
+    def backward(ctx: Any, g: Any, _: Any) -> Any:
+        (i,) = ctx.saved_tensors
+        return pb.zeros_like(g).scatter(0, i, g) + pb.zeros_like(g).index_add(0, i, g[i])
+
+
+def test_recorded_sweeps_by_an_index_of_a_function() -> None:
+    """Nothing flows to an index, whichever node it leads to."""
+    x = pb.tensor([0.5, 1.5], dtype=pb.float64, requires_grad=True)
+    y = Doubled.apply(x)[0].sin().sum()
+    for _ in range(3):
+        (g,) = pb.autograd.grad(y, x, create_graph=True)
+        y = g.sum()
+    same(g.detach(), -8 * (2 * x).cos().detach())

@@ -11,6 +11,7 @@ use crate::types::options::{self, Order};
 use pullback::base::Result;
 use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
+use pullback::ops::value::Updated;
 use pullback::ops::{self, Entry, Flags, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -119,23 +120,24 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
         return Ok(first.into_ptr());
     }
     let out = if b.memory_format.is_some() { arranged(py, b, slots, &values, out)? } else { out };
-    let out = match out {
-        Value::Updated(u) => {
-            for (i, value) in u.updates {
-                // SAFETY: an updated argument was given, and is alive during the call.
-                let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
-                // What an operator updates is state; leaves may be.
-                let before = level::set_grad_enabled(false);
-                let done = crate::operators::views::assign(b.entry, &target, values.clone(), Value::Tensor(value));
-                level::set_grad_enabled(before);
-                done?;
-            }
-            Value::Tensor(u.out)
-        }
-        out => out,
-    };
+    let out = if let Value::Updated(u) = out { updated(py, b, slots, &values, *u)? } else { out };
     // SAFETY: as in `run`, whose arguments the slots are.
     unsafe { crate::operators::views::finish(py, b.entry, slots[0], values, out) }
+}
+
+/// The result of an operator that updates arguments, after it has.
+#[cold]
+fn updated(py: Python<'_>, b: &Bindable, slots: &Slots, values: &[Value], u: Updated) -> PyResult<Value> {
+    for (i, value) in u.updates {
+        // SAFETY: an updated argument was given, and is alive during the call.
+        let target = unsafe { Bound::from_borrowed_ptr(py, slots[i]) };
+        // What an operator updates is state; leaves may be.
+        let before = level::set_grad_enabled(false);
+        let done = crate::operators::views::assign(b.entry, &target, values.to_vec(), Value::Tensor(value));
+        level::set_grad_enabled(before);
+        done?;
+    }
+    Ok(Value::Tensor(u.out))
 }
 
 /// The result in the order in memory that `memory_format` asks for: that of the argument, unless it says another.

@@ -62,7 +62,10 @@ pub unsafe fn finish(
         out => out,
     };
     let leaf = asks_for_gradient(entry, &args);
-    let out = settled(out, entry.flags.has(Flags::ROW_MAJOR))?;
+    let out = match &out {
+        Value::Tensor(t) if slot::is_row_major(t) => out,
+        _ => settled(out, entry.flags.has(Flags::ROW_MAJOR))?,
+    };
     let object = marshal::to_python(py, out)?;
     if leaf && let Ok(t) = object.cast::<PyTensor>() {
         autograd::set_requires_grad(t, true)?;
