@@ -313,6 +313,8 @@ ABSENT = [
     ("torch.onnx.export", r"torch\.onnx\.export is out of scope: models are not exported"),
     ("torch.fx", r"torch\.fx is out of scope: modules are not rewritten"),
     ("torch.sparse_coo_tensor", r"out of scope: tensors are dense"),
+    ("torch.fft.rfft", r"out of scope: there are no Fourier transforms"),
+    ("torch.stft", r"out of scope: there are no Fourier transforms"),
     ("torch.jit.save", r"out of scope: programs are not compiled by TorchScript"),
     ("torch.cuda.gds", r"out of scope: tensors are on the CPU"),
     ("torch.randnn", r"no attribute 'randnn'\. Did you mean: 'randn'"),

@@ -44,3 +44,19 @@ def test_logits_and_probabilities(is_binary: bool) -> None:
 def test_distributions_are_out_of_scope() -> None:
     with pytest.raises(AttributeError, match=r"distributions\.Normal is out of scope"):
         _ = pb.distributions.Normal  # type: ignore[attr-defined]
+
+
+def test_scales_of_precisions() -> None:
+    from pullback.distributions.multivariate_normal import _precision_to_scale_tril
+
+    a = pb.rand(2, 3, 4, 4, dtype=pb.float64)
+    precision = a @ a.mT + pb.eye(4, dtype=pb.float64)
+    scale = _precision_to_scale_tril(precision)
+    pb.testing.assert_close(scale @ scale.mT, pb.linalg.inv(precision))
+    assert pb.equal(scale, scale.tril()) and (scale.diagonal(dim1=-2, dim2=-1) > 0).all()
+    pb.testing.assert_close(pb.vmap(pb.vmap(_precision_to_scale_tril))(precision), scale)
+    one = pb.eye(4, dtype=pb.float64)
+    leaf = a[0, 0].clone().requires_grad_()
+    assert pb.autograd.gradcheck(lambda a: _precision_to_scale_tril(a @ a.mT + one), (leaf,))
+    with pytest.raises(pb.linalg.LinAlgError):
+        _precision_to_scale_tril(-precision)

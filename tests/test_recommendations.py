@@ -48,6 +48,7 @@ CLASSES = [
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
     *(bytes, types.ModuleType, pb.amp.GradScaler, pb.nn.Module, pb.optim.Optimizer, pb.optim.lr_scheduler.LRScheduler),
+    pb.profiler.profile,
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {

@@ -27,9 +27,10 @@ REASONS: "dict[str, str]" = {
     "export": "models are not exported; func.trace records a program",
     "fx": "modules are not rewritten; func.trace records a program",
     "package": "models are not packaged; save() and load() write and read files",
-    "profiler": "profile() measures calls of operators; perf and cProfile measure the rest",
+    "profiler": "profiler.profile measures calls of operators; perf and cProfile measure the rest",
     "utils.cpp_extension": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
     "utils.mobile_optimizer": "programs run where Python runs",
+    "fft": "there are no Fourier transforms; wrap those of numpy.fft in an autograd.Function",
     "distributions": "random numbers come from rand, randn, bernoulli, multinomial and Tensor.normal_",
     "masked": "use where() and masked_fill()",
     "_C": "it is the inside of PyTorch",
@@ -67,7 +68,10 @@ def attributes() -> "dict[str, AbsentAttribute]":
 
 
 # Functions of such a part, by how their names begin.
-_PREFIXES = {"sparse_": "sparse", "quantize_": "quantization", "quantized_": "quantization", "q_per_": "quantization"}
+_PREFIXES = {
+    **{"sparse_": "sparse", "quantize_": "quantization", "quantized_": "quantization", "q_per_": "quantization"},
+    **{"stft": "fft", "istft": "fft"},
+}
 
 
 def reason(path: "str") -> "str | None":

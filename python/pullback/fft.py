@@ -1,5 +1,6 @@
 """Discrete Fourier transforms."""
 
+from ._absent import absent
 from ._members import members
 
 TYPE_CHECKING = False
@@ -8,3 +9,4 @@ if TYPE_CHECKING:
 
 globals().update(members("fft"))
 __all__ = sorted(members("fft"))
+__getattr__ = absent(__name__, __all__)
