@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import pullback as pb
 from support import properties, samples
 from support import strategies as s
-from support.stacks import cost, finite, stacks, through
+from support.stacks import FIXED, cost, finite, stacks, through
 
 
 @functools.cache
@@ -53,3 +53,23 @@ def test_operators_in_stacks(data: st.DataObject, stack: Any) -> None:
     event(f"depth {len(stack)}")
     size = float(want.detach().abs().max()) if want.numel() else 0.0
     s.close(ours(x), want, f"{name}{call.sample.describe()}", 1e-6, 1e-7 * max(1.0, size))
+
+
+def test_third_derivatives() -> None:
+    """Recorded sweeps of recorded sweeps give what three transforms give; the sine has derivatives of any order."""
+    grads = [layer for layer in FIXED if layer.says == "grad"] * 3
+    for name in names():
+        for call in [c for c in found(name) if c.sample.second][:3]:
+            points = call.points(call.tensors)
+            for i, point in enumerate(points):
+
+                def f(x: Any, call: Any = call, points: Any = points, i: int = i) -> Any:
+                    results = call.smooth(call.tensors)(*points[:i], x, *points[i + 1 :])
+                    return pb.cat([y.reshape(-1) for y in results]).sin()
+
+                ours, eager = through(grads, f)
+                want = eager(point.detach())
+                size = float(want.detach().nan_to_num().abs().max()) if want.numel() else 0.0
+                properties.assert_same(
+                    ours(point.detach()), want, call, f"{name}, argument {i}", 1e-6, 1e-7 * max(1.0, size)
+                )

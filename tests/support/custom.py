@@ -152,7 +152,7 @@ class Sorted(Function):
     @staticmethod
     def backward(ctx, g, _):
         (order,) = ctx.saved_tensors
-        return pb.zeros_like(g).index_copy(0, order, g).reshape(ctx.shape)
+        return pb.zeros_like(g).scatter(0, order, g).reshape(ctx.shape)
 
 
 class Nested(Function):

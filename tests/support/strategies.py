@@ -124,10 +124,8 @@ def as_index(index: tuple[Any, ...], how: int) -> Any:
     entries: list[Any] = []
     for i, entry in enumerate(index):
         form = (how >> (2 * i)) % 4
-        if isinstance(entry, np.ndarray) and not entry.ndim and entry.dtype != bool:
-            entry = int(entry)
         if not isinstance(entry, np.ndarray):
-            entries.append(pb.tensor(entry) if isinstance(entry, int) and form == 3 and len(index) == 1 else entry)
+            entries.append(pb.tensor(entry) if isinstance(entry, int) and form == 3 else entry)
         elif form == 1:
             entries.append(entry if entry.size else pb.tensor(entry))
         elif form == 2 and entry.size:
