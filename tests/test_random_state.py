@@ -81,3 +81,18 @@ def test_generators_are_pickled_and_copied_with_their_state(protocol: int) -> No
     expected = pb.rand(4, generator=g)
     for h in (made[0], made[1], made[2][0]):
         assert h is not g and h.initial_seed() == 5 and pb.equal(pb.rand(4, generator=h), expected)
+
+
+def test_devices_that_are_not_here_have_names_and_no_tensors():
+    cuda = pb.device("cuda", 1)
+    assert (cuda.type, cuda.index, str(cuda)) == ("cuda", 1, "cuda:1")
+    assert cuda == pb.device("cuda:1") != pb.device("cuda")
+    assert pickle.loads(pickle.dumps(cuda)) == cuda
+    assert pb.device(0) == pb.device("cuda:0")
+    assert pb.ones(1).device != cuda
+    for use in (lambda: pb.ones(1, device=cuda), lambda: pb.ones(1).to(cuda), cuda.__enter__):
+        with pytest.raises(RuntimeError, match="only devices are 'cpu' and 'meta', got 'cuda:1'"):
+            use()
+    for wrong in ("gpu", "cuda:x", "cuda:-1", "cuda:01"):
+        with pytest.raises(RuntimeError, match="only devices are"):
+            pb.device(wrong)

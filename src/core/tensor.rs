@@ -360,7 +360,7 @@ impl Tensor {
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0) as usize
     }
-    pub(super) fn references(&self) -> usize {
+    pub(crate) fn references(&self) -> usize {
         Arc::strong_count(&self.0)
     }
 

@@ -266,7 +266,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([2., 3.])
-    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None) -> Tensor [METHOD, INPLACE] of basis::ADD {
+    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None) -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::ADD {
         match alpha {
             None => binary(&basis::ADD, PromotionRule::Wraps, input, other),
             Some(alpha) => plus_scaled(false, input, other, alpha),
@@ -279,7 +279,7 @@ ops! { TABLE:
     /// >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([0., 1.])
     fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None)
-        -> Tensor [METHOD, INPLACE] of basis::SUB {
+        -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::SUB {
         let is_bool = |o: Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype() == DType::Bool,
             Operand::Number(n) => matches!(n, Scalar::Bool(_)),
@@ -307,7 +307,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mul(pullback.tensor([1.0, 2.0]), 3)
     /// tensor([3., 6.])
-    fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE] of basis::MUL {
+    fn mul = "mul" | "multiply" (input: Operand<'_>, other: Operand<'_>) -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::MUL {
         binary(&basis::MUL, PromotionRule::Product, input, other)
     }
 

@@ -104,7 +104,7 @@ impl Flags {
             Cost::Convolution,
             Cost::Window,
         ];
-        match (self.0 >> Flags::COST_SHIFT) as usize {
+        match ((self.0 >> Flags::COST_SHIFT) & Flags::COST_MASK) as usize {
             0 if self.has(Flags::RANDOM) => Cost::Scattered,
             0 if self.has(Flags::VIEW) && !self.has(Flags::OR_COPY) => Cost::Free,
             0 => Cost::Cheap,

@@ -116,9 +116,12 @@ impl Flags {
     pub const REPEATS: Flags = Flags(1 << 22);
     /// The result is in row-major order, though its rule moves dimensions.
     pub const ROW_MAJOR: Flags = Flags(1 << 26);
+    /// The first argument serves for nothing but a copy in which some elements change: `name_` may change them in place.
+    pub const OVERWRITES: Flags = Flags(1 << 31);
 
     /// The cost class, as its number plus one; see [`super::cost::Cost`].
     pub(super) const COST_SHIFT: u32 = 27;
+    pub(super) const COST_MASK: u32 = 15;
     const fn of_cost(class: super::cost::Cost) -> Flags {
         Flags((class as u32 + 1) << Flags::COST_SHIFT)
     }

@@ -192,7 +192,7 @@ ops! { TABLE:
     /// >>> pullback.scatter_reduce(pullback.zeros(2), 0, pullback.tensor([0, 0]), pullback.tensor([1.0, 3.0]), "amax")
     /// tensor([3., 0.])
     fn scatter_reduce = "scatter_reduce" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: &Tensor as SameDType,
-        reduce: &str as Chosen<How>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of EXTREME {
+        reduce: &str as Chosen<How>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, OVERWRITES] of EXTREME {
         if index.numel() == 0 {
             return Ok(input.clone());
         }
@@ -208,7 +208,7 @@ ops! { TABLE:
     /// >>> pullback.index_reduce(pullback.ones(2), 0, pullback.tensor([0, 0]), pullback.tensor([2.0, 3.0]), "prod")
     /// tensor([6., 1.])
     fn index_reduce = "index_reduce" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType,
-        reduce: &str as Chosen<HowMembers>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, ROW_MAJOR] {
+        reduce: &str as Chosen<HowMembers>; include_self: bool = true) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, OVERWRITES, ROW_MAJOR] {
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {
@@ -244,7 +244,7 @@ ops! { TABLE:
     /// tensor([[7, 2],
     ///         [3, 8]])
     fn put = "put" (input: &Tensor, index: &Tensor as IndexTensor, source: &Tensor as SameDType, accumulate: bool = false)
-        -> Tensor [METHOD, INPLACE, NO_OUT, SCATTERED] {
+        -> Tensor [METHOD, INPLACE, NO_OUT, SCATTERED, OVERWRITES] {
         if source.numel() != index.numel() {
             refuse!(Index, "Expected source and index to have the same number of elements, but got source.numel() = {}, \
                 index.numel() = {}; give an index for each element", source.numel(), index.numel());

@@ -130,7 +130,7 @@ ops! { TABLE:
     /// >>> pullback.scatter(pullback.zeros(3), 0, pullback.tensor([2]), 5.0)
     /// tensor([0., 0., 5.])
     fn scatter = "scatter" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: Option<Operand<'_>> = None;
-        value: Option<Operand<'_>> = None, reduce: Option<&str> as Option<Chosen<Meeting>> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] {
+        value: Option<Operand<'_>> = None, reduce: Option<&str> as Option<Chosen<Meeting>> = None) -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, OVERWRITES] {
         match src.or(value) {
             Some(s) => scattered(input, dim, index, s, reduce),
             None => refuse!(Type, "missing required argument 'src'; give a tensor or a number"),
@@ -143,7 +143,7 @@ ops! { TABLE:
     /// >>> pullback.scatter_add(pullback.zeros(3), 0, pullback.tensor([2, 2]), pullback.ones(2))
     /// tensor([0., 0., 2.])
     fn scatter_add = "scatter_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty, src: &Tensor as SameDType)
-        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED] of crate::rules::index::SCATTER_ADD {
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, OVERWRITES] of crate::rules::index::SCATTER_ADD {
         scattered(input, dim, index, Operand::Tensor(src), Some(Meeting::Add))
     }
 
@@ -166,7 +166,7 @@ ops! { TABLE:
     /// >>> pullback.index_add(pullback.zeros(3), 0, pullback.tensor([0, 0]), pullback.ones(2))
     /// tensor([2., 0., 0.])
     fn index_add = "index_add" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType; alpha: Scalar = Scalar::Int(1))
-        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, ROW_MAJOR] of crate::rules::index::ADD_ROWS {
+        -> Tensor [METHOD, INPLACE, EXACT_OUT, SCATTERED, OVERWRITES, ROW_MAJOR] of crate::rules::index::ADD_ROWS {
         let (x, src) = (at_least_1d(input)?, at_least_1d(source)?);
         let want = x.shape().with(dim, index.numel());
         if source.rank() != input.rank() || src.shape() != &want {
@@ -185,7 +185,7 @@ ops! { TABLE:
     /// >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
     /// tensor([0., 4., 0.])
     fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor as SameDType, accumulate: bool = false)
-        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED] {
+        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED, OVERWRITES] {
         let list = match indices {
             Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
                 Value::Tensor(t) => Ok(Some(t)),

@@ -328,7 +328,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, SCATTERED, ROW_MAJOR] {
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, ROW_MAJOR] {
         let v = match value {
             Operand::Tensor(t) => match t.dense() {
                 Some(number) => super::promote::fitted(HERE, "value", number.item()?, input.dtype())?,
@@ -348,7 +348,7 @@ ops! { TABLE:
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
     fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType)
-        -> Tensor [METHOD, INPLACE, SCATTERED, ROW_MAJOR] {
+        -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, ROW_MAJOR] {
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let want = x.shape().with(dim, index.numel());
         if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {

@@ -8,10 +8,13 @@ use crate::core::level;
 use crate::core::params::Dims;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
-use crate::dense::Array;
+use crate::dense::pointwise::LARGE;
 use crate::dense::region::{self, Region};
-use crate::ops::Flags;
+use crate::dense::{Array, donation};
+use crate::ops::value::{IndexItem, Value};
+use crate::ops::{Cost, Flags};
 use crate::rules::{abstracted, basis, part};
+use std::sync::Arc;
 
 /// The result of an in-place operator in the shape and dtype of what it is written to.
 pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
@@ -191,6 +194,61 @@ fn place(old: &Tensor, new: Tensor) -> Result<Tensor> {
     Ok(new)
 }
 
+/// Runs `f`, which gives `own` with some elements changed: where they are, if only `handles` handles hold the value, and no
+/// level follows anything. The caller uses `own` for nothing afterwards.
+pub fn in_memory_of<R>(own: &Tensor, handles: usize, f: impl FnOnce() -> R) -> R {
+    match own.dense() {
+        Some(array) if own.references() == handles && level::tracing() == LevelId::DENSE => donation::give_up(array, f),
+        _ => f(),
+    }
+}
+
+/// Elements that are written one by one in milliseconds, and bytes that are read and written in as many.
+const FEW: usize = 1 << 20;
+const MODERATE: usize = 1 << 26;
+
+/// Whether an operator on elements of `own` takes milliseconds at most, and gains if it changes them where they are.
+pub fn is_brief(cost: Cost, own: &Tensor, others: &[Value]) -> bool {
+    let count = |v: &Value| match v {
+        Value::Tensor(t) => t.stored(),
+        Value::Tuple(parts) | Value::List(parts) => {
+            parts.iter().map(|p| if let Value::Tensor(t) = p { t.stored() } else { 0 }).sum()
+        }
+        _ => 0,
+    };
+    match cost {
+        Cost::Scattered => others.iter().map(count).sum::<usize>() <= FEW,
+        _ => is_moderate(own),
+    }
+}
+
+/// Whether so few elements are written that it takes milliseconds at most.
+pub fn are_few(items: &[IndexItem], value: &Tensor) -> bool {
+    let count = |i: &IndexItem| if let IndexItem::Tensor(t) = i { t.stored() } else { 0 };
+    items.iter().map(count).sum::<usize>().saturating_add(value.stored()) <= FEW
+}
+
+/// Whether all elements are worth to be changed where they are, and changed in milliseconds.
+pub fn is_moderate(own: &Tensor) -> bool {
+    let bytes = own.stored().saturating_mul(own.dtype().size());
+    own.dtype().is_differentiable() && (LARGE..=MODERATE).contains(&bytes)
+}
+
+/// Whether no level follows any tensor in these values.
+pub fn are_dense(values: &[Value]) -> bool {
+    values.iter().all(|v| match v {
+        Value::Tensor(t) => t.level() == LevelId::DENSE,
+        Value::Tuple(parts) | Value::List(parts) => are_dense(parts),
+        Value::Index(items) => items_are_dense(items),
+        _ => true,
+    })
+}
+
+/// As [`are_dense`], of an index.
+pub fn items_are_dense(items: &[IndexItem]) -> bool {
+    items.iter().all(|i| !matches!(i, IndexItem::Tensor(t) if t.level() != LevelId::DENSE))
+}
+
 /// Whether the write may reuse the memory of `old`, which this handle gives up.
 fn may_donate(old: &Tensor) -> bool {
     level::tracing() == LevelId::DENSE && old.is_exclusive()
@@ -208,6 +266,13 @@ pub fn merge_region(
         && !array.is_exported()
         && level::tracing() == LevelId::DENSE
     {
+        if is_part(array, region, new) {
+            // What `x[i] += 1` writes back.
+            return match check_overlap(op, region) {
+                Ok(()) => Ok(old),
+                Err(e) => Err((old, e)),
+            };
+        }
         let donate = old.is_exclusive();
         // Others become row-major with the first write, so that the next ones touch nothing but their region.
         let behind = array.is_channels_last().then(|| array.strides());
@@ -246,6 +311,19 @@ pub fn merge_region(
         Ok(new) => Ok(new),
         Err(e) => Err((old, e)),
     }
+}
+
+/// Whether `value` is that part of the array itself.
+fn is_part(array: &Array, region: &Region, value: &Array) -> bool {
+    let Region::Strided(l) = region else { return false };
+    let start = array.ptr().wrapping_add(l.offset.saturating_mul(array.dtype().size()));
+    let same_memory = matches!((array.buffer(), value.buffer()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
+    same_memory
+        && array.is_contiguous()
+        && value.ptr() == start
+        && value.dtype() == array.dtype()
+        && *value.shape() == l.shape
+        && value.strides() == l.strides
 }
 
 /// Writes into a part of memory that others see.

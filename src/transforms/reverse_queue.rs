@@ -237,7 +237,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
         /// Whatever the order of arrival, the largest node leaves first, with the sum of what arrived for it. `None`
         /// takes a node out in between. Nodes arrive all over the place, or within the reach of a ring.

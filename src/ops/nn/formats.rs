@@ -9,9 +9,14 @@ pub fn has_channels_behind(x: &Tensor) -> bool {
     x.rank() >= 4 && x.innermost().is_some_and(|a| a.rank() == x.rank() && a.has_channels_behind())
 }
 
+/// Whether results of layers lie so for this input: its strides say it.
+fn suggests_channels_last(x: &Tensor) -> bool {
+    x.rank() >= 4 && x.innermost().is_some_and(|a| a.rank() == x.rank() && a.suggests_channels_last())
+}
+
 /// The same values with their channels where those of `input` are.
 pub fn arranged(out: Tensor, input: &Tensor) -> Result<Tensor> {
-    if out.rank() != input.rank() || !has_channels_behind(input) || has_channels_behind(&out) {
+    if out.rank() != input.rank() || !suggests_channels_last(input) || has_channels_behind(&out) {
         return Ok(out);
     }
     let last = out.rank() - 1;

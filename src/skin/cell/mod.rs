@@ -176,6 +176,12 @@ impl Cell {
             _ => None,
         };
         let root = root.unwrap_or_else(|| self.clone());
+        let is_part = matches!(&root.state().link, ViewLink::Alias { region: Some(_), .. });
+        if is_part && !history::has_history(&root.read()?) {
+            // What is detached from a view shows a part of a memory, all of which can be named.
+            let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
+            return root.data_root()?.0.as_strided(shape, strides, Some(offset))?.detached();
+        }
         let (whole, value) = (root.layout()?, root.read()?);
         if !whole.is_contiguous() {
             crate::bail!(NotImplemented, "{OP}(): the memory is not in row-major order; make it contiguous() before");

@@ -18,7 +18,7 @@ use std::sync::{Arc, Weak};
 
 impl Cell {
     /// Forgets values that share memory with this cell's.
-    pub(super) fn drop_dependents(self: &Arc<Cell>) {
+    pub fn drop_dependents(self: &Arc<Cell>) {
         let dependents = std::mem::take(&mut self.state().dependents);
         for cell in dependents.iter().filter_map(Weak::upgrade) {
             let dropped = {

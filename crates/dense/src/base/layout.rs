@@ -119,17 +119,22 @@ impl Layout {
 
     /// As [`Layout::is_channels_last`], with gaps between the elements: a part of an array that lies so.
     pub fn has_channels_behind(&self) -> bool {
+        self.is_channels_last() && self.strides[1] > 0 && !self.shape.contains(&0) || self.suggests_channels_last()
+    }
+
+    /// Whether the strides alone say that the channels lie behind, those of dimensions of size 1 too: then layers give
+    /// results that lie so. A batch made by `x[None]` of one image says nothing.
+    pub fn suggests_channels_last(&self) -> bool {
         let rank = self.shape.rank();
         if !(4..=5).contains(&rank) || self.strides[1] <= 0 || self.shape.contains(&0) {
             return false;
         }
         let mut least = 0isize;
-        self.is_channels_last()
-            || std::iter::once(1).chain((2..rank).rev()).chain([0]).all(|d| {
-                let fits = self.strides[d] >= least && !(d == 0 && least == self.strides[1]);
-                least = self.strides[d].saturating_mul(self.shape[d] as isize);
-                fits
-            })
+        std::iter::once(1).chain((2..rank).rev()).chain([0]).all(|d| {
+            let fits = self.strides[d] >= least && !(d == 0 && least == self.strides[1]);
+            least = self.strides[d].saturating_mul(self.shape[d] as isize);
+            fits
+        })
     }
 
     pub fn permute(&self, order: &[usize]) -> Layout {

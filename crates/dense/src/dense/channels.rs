@@ -18,16 +18,22 @@ impl Array {
         !self.is_contiguous() && self.rank() >= 4 && self.layout().has_channels_behind()
     }
 
+    /// Whether layers give results with their channels behind the other dimensions for this array.
+    #[inline]
+    pub fn suggests_channels_last(&self) -> bool {
+        !self.is_contiguous() && self.rank() >= 4 && self.layout().suggests_channels_last()
+    }
+
     /// The dimensions with those of channels last, in which order such an array is contiguous.
     pub fn with_channels_behind(&self) -> Result<Array> {
         let order: SmallVec<[usize; 6]> = std::iter::once(0).chain(2..self.rank()).chain([1]).collect();
         self.permute(&order)
     }
 
-    /// The same values, with their channels behind the other dimensions if one of `others` has them there.
+    /// The same values, with their channels behind the other dimensions if one of `others` suggests it.
     #[inline]
     pub fn arranged_as(self, others: &[&Array]) -> Result<Array> {
-        let behind = |o: &&Array| o.rank() == self.rank() && o.has_channels_behind();
+        let behind = |o: &&Array| o.rank() == self.rank() && o.suggests_channels_last();
         if others.iter().any(behind) {
             copy::gather(&self.with_channels_behind()?)?.with_channels_second()
         } else {

@@ -8,6 +8,7 @@ pub mod composed;
 pub mod conv;
 pub mod copy;
 pub mod ctc;
+pub mod donation;
 mod fill;
 pub mod first_thread;
 pub mod grid_sample;

@@ -182,7 +182,7 @@ pub fn resample(x: &Array, r: &Resample, back: bool) -> Result<Array> {
     resampled_shape(x.form(), r, back)?;
     // Places and weights of a row of each.
     memory::check_list("interpolate", r.output.max(r.input), TAP_BYTES)?;
-    if x.has_channels_behind() {
+    if x.suggests_channels_last() {
         // Batch, other dimensions, channels.
         let dim = match r.dim {
             0 => 0,

@@ -157,6 +157,7 @@ pub unsafe fn tile(input: &Strided, dims: &[usize], walk: &Walk, k: usize, m: us
 /// # Safety
 /// As for [`tile`].
 unsafe fn tile_of<T: Copy>(input: &Strided, dims: &[usize], index: &[usize], offset: isize, m: usize, out: *mut T) {
+    debug_assert!(out.is_aligned(), "elements of {} bytes at {out:?}", size_of::<T>());
     let last = dims.len() - 1;
     let inner = input.strides[last];
     let mut index: SmallVec<[usize; 6]> = SmallVec::from_slice(index);
@@ -309,6 +310,7 @@ pub(super) fn prefetch<T>(p: *const T) {
 /// # Safety
 /// As for [`range`].
 unsafe fn rows_of<T: Copy>(input: &Strided, offset: isize, inner: usize, rows: usize, out: *mut T) {
+    debug_assert!(out.is_aligned(), "elements of {} bytes at {out:?}", size_of::<T>());
     let r = input.strides.len();
     let (down, along) = (input.strides[r - 2], input.strides[r - 1]);
     // SAFETY: by the contract.

@@ -83,9 +83,15 @@ descriptors! { METHODS, ATTRIBUTES:
         let wrap = crate::data::export::flag(wrap, false)?;
         let region = diagonal(old.shape(), wrap)?;
         let number = basis::cast(&value(OP, fill_value, &old)?, old.dtype())?;
-        let new = part::write(&old, &region, &basis::expand(&number, region.shape())?, false)?;
-        drop(old);
-        t.write(OP, &new)?;
+        let numbers = basis::expand(&number, region.shape())?;
+        if t.is_view() {
+            let new = part::write(&old, &region, &numbers, false)?;
+            drop(old);
+            t.write(OP, &new)?;
+        } else {
+            drop(old);
+            t.write_region(OP, &region, &numbers)?;
+        }
         Ok(slf.clone().into_any())
     }
     /// Sets all elements to zero.

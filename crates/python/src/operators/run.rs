@@ -13,6 +13,7 @@ use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
 use pullback::ops::value::Updated;
 use pullback::ops::{self, Entry, Flags, Value};
+use pullback::skin::write;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -216,9 +217,28 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
         cell.check_writable(name).or_else(|_| cell.check_writable(&format!("{name}_")))?;
     }
     let values = b.values(py, slots)?;
-    let out = call(py, b.entry, &values)?;
+    let out = match tensor::cell(&slf) {
+        Some(cell) if b.entry.flags.has(Flags::OVERWRITES) => overwriting(py, cell, b.entry, &values),
+        _ => call(py, b.entry, &values),
+    }?;
     crate::operators::views::assign(b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
+}
+
+/// As [`call`], for an operator that changes elements of `cell`: where they are, if nobody else sees that. It keeps the GIL
+/// then, behind which others could, and so does it only where that takes milliseconds at most.
+fn overwriting(py: Python<'_>, cell: &tensor::PyTensor, entry: &'static Entry, values: &[Value]) -> Result<Value> {
+    match values {
+        [Value::Tensor(own), others @ ..]
+            if write::is_brief(entry.flags.cost(), own, others)
+                && cell.gives_up_memory()
+                && write::are_dense(others) =>
+        {
+            // The tensor holds the value, and the arguments do.
+            write::in_memory_of(own, 2, || (entry.run)(values))
+        }
+        _ => call(py, entry, values),
+    }
 }
 
 /// Calls a table function from Rust code of this layer.

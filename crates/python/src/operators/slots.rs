@@ -17,9 +17,10 @@ use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::{Error, Scalar};
-use pullback::core::Tensor;
+use pullback::core::{LevelId, Tensor};
 use pullback::ops::value::Operand;
 use pullback::ops::{Cost, arith, compare, matmul, unary};
+use pullback::skin::write;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -128,11 +129,32 @@ fn inplace<'py>(
         return out;
     }
     slf.get().check_writable(name)?;
-    match apply(slf, other, cost, f)? {
+    let elementwise = matches!(name, "add_" | "sub_" | "mul_" | "div_");
+    let out = match elementwise && slf.get().is_moderate() && slf.get().gives_up_memory() {
+        true => overwriting(slf, other, f),
+        false => apply(slf, other, cost, f),
+    };
+    match out? {
         Some(out) => slf.get().write(name, &out)?,
         None => inplace_array(slf, other, name, &f)?,
     }
     Ok(slf.clone().into_any())
+}
+
+/// As [`apply`], in the memory of the tensor if nobody else holds that; with the GIL, behind which others could see it.
+#[cold]
+#[inline(never)]
+fn overwriting(
+    slf: Slf<'_, '_>,
+    other: Any<'_, '_>,
+    f: impl FnOnce(Operand<'_>, Operand<'_>) -> Result + Send,
+) -> PyResult<Option<Tensor>> {
+    apply(slf, other, Cost::Free, |a, b| match (a, b) {
+        (Operand::Tensor(_), Operand::Tensor(t)) if t.level() != LevelId::DENSE => f(a, b),
+        // The tensor holds the value, and its operand does.
+        (Operand::Tensor(own), _) => write::in_memory_of(own, 2, || f(a, b)),
+        _ => f(a, b),
+    })
 }
 
 /// What users call an in-place slot: the method of that name, if there is one.

@@ -210,5 +210,7 @@ pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, o
         }
         return Ok(());
     }
+    // The write may reuse the memory only if nobody else holds the value.
+    drop(args);
     Ok(cell.write(&op, &out)?)
 }

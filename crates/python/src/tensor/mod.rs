@@ -230,6 +230,25 @@ impl PyTensor {
         }
     }
 
+    /// Whether all its elements are worth to be changed where they are; see [`write::is_moderate`].
+    #[inline]
+    pub fn is_moderate(&self) -> bool {
+        self.with(|s| s.quick().map(write::is_moderate)).unwrap_or_else(|| write::is_moderate(&self.value()))
+    }
+
+    /// Whether its memory may be changed in place as far as its views go: their values are dropped, to be read again.
+    pub fn gives_up_memory(&self) -> bool {
+        match self.shared_cell() {
+            None => !self.is_lifted(),
+            Some(cell) => {
+                cell.is_root() && {
+                    cell.drop_dependents();
+                    true
+                }
+            }
+        }
+    }
+
     /// Writes to a region of a tensor that is no view.
     pub fn write_region(&self, op: &str, region: &Region, value: &Tensor) -> Result<()> {
         if value.level() > LevelId::AMBIENT {

@@ -6,14 +6,14 @@ use crate::tensor::{self, PyTensor, history};
 use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Layout, Result};
-use pullback::core::Tensor;
 use pullback::core::level::GradMode;
+use pullback::core::{LevelId, Tensor};
 use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, Entry, Value, indexing};
 use pullback::rules::basis;
 use pullback::skin::lens::Lens;
-use pullback::skin::{Cell, index, numbers};
+use pullback::skin::{Cell, index, numbers, write};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -55,7 +55,13 @@ pub fn write_part(py: Python<'_>, cell: &PyTensor, items: Vec<IndexItem>, value:
     cell.check_writable(OP)?;
     if !index::is_basic(&items) {
         let old = cell.value();
-        let new = gil::released(py, Cost::Cheap, &[&old, value], || indexing::put(&old, &items, value))?;
+        let put = || indexing::put(&old, &items, value);
+        let dense = value.level() == LevelId::DENSE && write::items_are_dense(&items);
+        let new = match dense && write::are_few(&items, value) && cell.gives_up_memory() {
+            // The tensor holds the value, and this function does.
+            true => write::in_memory_of(&old, 2, put),
+            false => gil::released(py, Cost::Cheap, &[&old, value], put),
+        }?;
         drop(old);
         return cell.write(OP, &new);
     }

@@ -10,13 +10,40 @@ use pyo3::types::{PyString, PyType};
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Where a tensor lives: `cpu`, or `meta`, whose tensors have a shape and a dtype and no data.
+/// Where a tensor lives: `cpu`, or `meta`, whose tensors have a shape and a dtype and no data. Programs also name devices
+/// that are not here, to compare them; no tensor can be made on one or moved to it.
 #[pyclass(frozen, eq, hash, name = "device", module = "pullback")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Device {
-    meta: bool,
+    /// A place in `KINDS`.
+    kind: u8,
     index: Option<u32>,
 }
+
+/// The kinds of devices that have a name; only the first two are here.
+const KINDS: [&str; 20] = [
+    "cpu",
+    "meta",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "hpu",
+    "mtia",
+    "privateuseone",
+];
+const CUDA: u8 = 2;
 
 thread_local! {
     /// Whether each `with device(...)` that this thread is in names `meta`, the innermost last.
@@ -29,22 +56,31 @@ pub fn is_meta_by_default() -> bool {
 }
 
 impl Device {
-    pub const CPU: Device = Device { meta: false, index: None };
-    pub const META: Device = Device { meta: true, index: None };
+    pub const CPU: Device = Device { kind: 0, index: None };
+    pub const META: Device = Device { kind: 1, index: None };
 
     /// Whether its tensors have no data.
     pub fn is_meta(&self) -> bool {
-        self.meta
+        self.kind == Device::META.kind
     }
     fn kind(&self) -> &'static str {
-        if self.meta { "meta" } else { "cpu" }
+        KINDS[self.kind as usize]
+    }
+    fn is_here(&self) -> bool {
+        self.kind <= Device::META.kind
     }
 
-    /// The device that an argument names: a `device` or a string.
+    /// The device that an argument names: a `device`, a string, or a number, for a tensor to be on.
     ///
     /// # Errors
     /// RuntimeError for any device but the cpu and meta, TypeError for other objects.
     pub fn from_argument(obj: &Bound<'_, PyAny>, function: &str) -> PyResult<Device> {
+        let device = Device::named(obj, function)?;
+        if device.is_here() { Ok(device) } else { Err(not_here(function, &device.__str__()).into()) }
+    }
+
+    /// As [`Device::from_argument`], for any device that has a name.
+    fn named(obj: &Bound<'_, PyAny>, function: &str) -> PyResult<Device> {
         if let Ok(device) = obj.cast::<Device>() {
             return Ok(device.get().clone());
         }
@@ -52,7 +88,11 @@ impl Device {
             return parse(name.to_str()?, function);
         }
         if let Some(index) = raised::index(obj)? {
-            return Err(not_cpu(function, &raised::repr_of(&index)?).into());
+            // A number alone means a device of CUDA.
+            return match index.extract::<u32>() {
+                Ok(index) => Ok(Device { kind: CUDA, index: Some(index) }),
+                Err(_) => Err(not_here(function, &raised::repr_of(&index)?).into()),
+            };
         }
         let got = type_name(obj);
         Err(PyTypeError::new_err(short!("{function}(): argument 'device' expected a device or a str, got {got}"))
@@ -61,18 +101,20 @@ impl Device {
 }
 
 fn parse(name: &str, function: &str) -> PyResult<Device> {
-    let index = match name.split_once(':') {
-        None if name == "cpu" || name == "meta" => None,
-        Some(("cpu" | "meta", digits)) if digits == "0" || !digits.starts_with(['0', '+']) => {
-            Some(digits.parse().map_err(|_| not_cpu(function, name))?)
+    let (kind, digits) = name.split_once(':').map_or((name, None), |(kind, digits)| (kind, Some(digits)));
+    let Some(kind) = KINDS.iter().position(|k| *k == kind) else { return Err(not_here(function, name).into()) };
+    let index = match digits {
+        None => None,
+        Some(digits) if digits == "0" || !digits.starts_with(['0', '+']) => {
+            Some(digits.parse().map_err(|_| not_here(function, name))?)
         }
-        _ => return Err(not_cpu(function, name).into()),
+        Some(_) => return Err(not_here(function, name).into()),
     };
-    Ok(Device { meta: name.starts_with("meta"), index })
+    Ok(Device { kind: kind as u8, index })
 }
 
 #[cold]
-fn not_cpu(function: &str, got: &str) -> PyErr {
+fn not_here(function: &str, got: &str) -> PyErr {
     PyRuntimeError::new_err(short!("{function}(): the only devices are 'cpu' and 'meta', got '{got}'"))
 }
 
@@ -81,7 +123,7 @@ impl Device {
     #[new]
     #[pyo3(signature = (r#type, index = None))]
     fn new(r#type: &Bound<'_, PyAny>, index: Option<u32>) -> PyResult<Self> {
-        let device = Device::from_argument(r#type, "device")?;
+        let device = Device::named(r#type, "device")?;
         match (device.index, index) {
             (Some(_), Some(_)) => Err(PyRuntimeError::new_err(short!(
                 "device(): argument 'index' was given, and '{}' holds an index too",
@@ -91,7 +133,7 @@ impl Device {
             (a, b) => Ok(Device { index: a.or(b), ..device }),
         }
     }
-    /// The kind of device: `cpu` or `meta`.
+    /// The kind of device: `cpu` or `meta`, or one that is not here.
     #[getter]
     fn r#type(&self) -> &'static str {
         self.kind()
@@ -114,9 +156,13 @@ impl Device {
         (slf.get_type(), (slf.get().kind(), slf.get().index))
     }
     /// Tensors that are made inside, without naming a device, are made here.
-    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
-        ENTERED.with_borrow_mut(|e| e.push(slf.get().meta));
-        slf
+    fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
+        let device = slf.get();
+        if !device.is_here() {
+            return Err(not_here("device", &device.__str__()).into());
+        }
+        ENTERED.with_borrow_mut(|e| e.push(device.is_meta()));
+        Ok(slf)
     }
     #[pyo3(signature = (*_args))]
     fn __exit__(&self, _args: &Bound<'_, PyAny>) -> bool {

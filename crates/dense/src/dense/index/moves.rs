@@ -2,12 +2,16 @@
 
 use crate::base::{Layout, Result};
 use crate::dense::array::{Array, Written};
+use crate::dense::donation;
 use smallvec::SmallVec;
 
 pub(crate) use crate::dense::strided::by_width;
 
-/// A contiguous array with elements of its own.
+/// A contiguous array with elements of its own: those of `a`, if its memory was given up.
 pub fn fresh_copy(a: &Array) -> Result<Array> {
+    if let Some(own) = donation::take(a) {
+        return Ok(own);
+    }
     if !a.is_contiguous() {
         return a.contiguous();
     }

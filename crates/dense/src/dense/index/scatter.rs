@@ -7,6 +7,7 @@ use crate::bail;
 use crate::base::{DType, Element, Result, Scalar, TypedShape};
 use crate::dense::array::Array;
 use crate::dense::copy::{Convert, cast};
+use crate::dense::donation;
 use crate::dense::reduce::op::{Max, Min, Op, Prod, Sum};
 use crate::dense::reduce::plan::{Walk, volume};
 use num_complex::Complex;
@@ -158,16 +159,24 @@ fn run(op: &str, a: &Array, dim: usize, index: &Array, src: &Array, put: Writer)
     let shape = a.shape().clone();
     let (a, index) = prepare(op, a, index, dim)?;
     let src = if src.rank() == 0 { src.reshape(&[1].into())? } else { src.clone() };
+    let size = a.shape()[dim];
+    if donation::is_given(&a) && !all_below(&index, size)? {
+        return Err(find_bad(op, &index, dim, size));
+    }
     let mut out = fresh_copy(&a)?;
     if index.numel() == 0 {
         return out.reshape(&shape);
     }
-    let size = a.shape()[dim];
     // SAFETY: `out` is ours, contiguous and of the shape of `a`; shapes were checked.
     if size == 0 || unsafe { write_all(out.ptr_mut(), &a, dim, &index, &src, put) } {
         return Err(find_bad(op, &index, dim, size));
     }
     out.reshape(&shape)
+}
+
+fn all_below(index: &Array, size: usize) -> Result<bool> {
+    let index = index.contiguous()?;
+    Ok(index.as_slice::<i64>().unwrap_or(&[]).iter().all(|&i| (i as u64) < size as u64))
 }
 
 /// How a value gets into its place.

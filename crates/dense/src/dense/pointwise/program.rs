@@ -17,9 +17,11 @@ pub const CHUNK: usize = 32 * 1024;
 const MIN_PARALLEL: usize = 4;
 /// Bytes of a scratch register; elements per tile follow from the widest type.
 const TILE_BYTES: usize = 2048;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Registers start one cache line further than the tile, or equal offsets of all registers would compete for the
 /// same cache sets.
-const REGISTER_BYTES: usize = TILE_BYTES + 64;
+const REGISTER_BYTES: usize = TILE_BYTES + LINE;
 /// Inner runs shorter than this are gathered into tiles.
 const MIN_RUN: usize = 64;
 /// Registers that fit on the stack.
@@ -243,7 +245,7 @@ impl<'a> RowProgram<'a> {
             return unsafe { self.run_range(lo, hi, scratch.0.as_mut_ptr().cast()) };
         }
         let mut scratch = LARGE.take();
-        scratch.reserve((registers + panels).div_ceil(64));
+        scratch.reserve((registers + panels).div_ceil(LINE));
         // SAFETY: handed through; the scratch holds the registers, and the panels behind them.
         let fault = unsafe { self.run_range(lo, hi, scratch.as_mut_ptr().cast()) };
         LARGE.set(scratch);
@@ -264,10 +266,11 @@ impl<'a> RowProgram<'a> {
         (0..self.inputs.len()).filter(|&k| matches!(self.access[k], OperandAccess::Panel | OperandAccess::Cycle(_)))
     }
 
-    /// Memory of the copy of input `k` for a chunk of `len` elements, and a gap to the next one.
+    /// Memory of the copy of input `k` for a chunk of `len` elements, and a gap to the next one: whole cache lines, so that
+    /// the next one is aligned whatever its elements are.
     fn panel_bytes(&self, k: usize, len: usize) -> usize {
         let elements = if let OperandAccess::Cycle(period) = self.access[k] { written_out(period) } else { len };
-        elements * self.inputs[k].width + 64
+        (elements * self.inputs[k].width).next_multiple_of(LINE) + LINE
     }
 
     /// Copies input `k` for the elements `lo .. hi`.
@@ -445,7 +448,7 @@ impl<'a> RowProgram<'a> {
 }
 
 #[repr(C, align(64))]
-struct Line([MaybeUninit<u8>; 64]);
+struct Line([MaybeUninit<u8>; LINE]);
 
 #[repr(C, align(64))]
 struct Scratch([MaybeUninit<u8>; STACK_REGISTERS * REGISTER_BYTES]);

@@ -110,7 +110,7 @@ fn check2<T: Element + Convert>(k: &Kernel, v: &[View], f: impl Fn(T, T) -> T) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases / 4, ..ProptestConfig::default() })]
 
     #[test]
     fn binary_equals_the_plain_loop(v in views(2)) {
@@ -163,6 +163,41 @@ proptest! {
             let (a, b, w) = (at::<f32>(&a, l.shape(), i), at::<f32>(&b, l.shape(), i), at::<f32>(&c, l.shape(), i));
             prop_assert_eq!(x, w * (b - a) + a);
         }
+    }
+}
+
+/// A matrix that is read by columns, of more than one unit of work.
+fn columns<T: Element>(rows: usize, cols: usize, value: impl Fn(usize) -> T) -> Array {
+    let fill = |o: &mut [T]| o.iter_mut().enumerate().for_each(|(i, x)| *x = value(i));
+    Array::build::<T>([cols, rows].into(), fill).unwrap().permute(&[1, 0]).unwrap()
+}
+
+fn chooses<T: Element + PartialEq + std::fmt::Debug>(
+    rows: usize,
+    cols: usize,
+    a: impl Fn(usize) -> T,
+    b: impl Fn(usize) -> T,
+) {
+    let mask = columns(rows, cols, |i| i % 3 == 0);
+    let (a, b) = (columns(rows, cols, a), columns(rows, cols, b));
+    let w = ternary(&WHERE, &mask, &a, &b).unwrap();
+    for (i, &x) in w.as_slice::<T>().unwrap().iter().enumerate() {
+        let from = if at(&mask, w.shape(), i) { &a } else { &b };
+        assert_eq!(x, at(from, w.shape(), i), "{rows} x {cols}, element {i}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Copies of operands lie behind each other, narrow ones first, and a unit of work may end at any element.
+    #[test]
+    fn copied_operands_of_different_widths_are_aligned(rows in 180usize..260, cols in 180usize..260) {
+        chooses::<u8>(rows, cols, |i| i as u8, |i| !(i as u8));
+        chooses::<f16>(rows, cols, |i| f16::from_f32(i as f32 % 512.0), |i| f16::from_f32(-(i as f32) % 512.0));
+        chooses::<f32>(rows, cols, |i| i as f32, |i| -(i as f32));
+        chooses::<i64>(rows, cols, |i| i as i64, |i| !(i as i64));
+        chooses(rows, cols, |i| Complex::new(i as f64, 1.0), |i| Complex::new(0.5, i as f64));
     }
 }
 
