@@ -149,3 +149,69 @@ def test_checkpoints_of_the_older_kind_take_less() -> None:
             checkpoint(pb.sin, x, use_reentrant=True, **extra)
     with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
         assert not checkpoint(pb.sin, x.detach(), use_reentrant=True).requires_grad
+
+
+def test_arguments_of_a_forward_say_whether_they_require_grad() -> None:
+    noted: list[tuple[bool, ...]] = []
+
+    class Classic(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, w: Any, n: Any) -> Any:
+            made = x * w
+            noted.append((x.requires_grad, w.requires_grad, made.requires_grad, x.detach().requires_grad))
+            assert x.detach().numpy().shape == x.shape
+            ctx.follows = x.requires_grad
+            ctx.save_for_backward(w)
+            return made + n
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (w,) = ctx.saved_tensors
+            return (g * w if ctx.follows else None), None, None
+
+    class Separate(Function):
+        @staticmethod
+        def forward(x: Any, w: Any, n: Any) -> Any:
+            noted.append((x.requires_grad, w.requires_grad, (x * w).requires_grad, False))
+            return x * w + n
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(inputs[1])
+
+        backward = Classic.backward
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, x: Any, w: Any, n: Any) -> Any:
+            return Separate.apply(x, w, n), 0
+
+    w = pb.tensor([3.0, 4.0])
+    for cls in (Classic, Separate):
+        noted.clear()
+        x = pb.tensor([1.0, 2.0], requires_grad=True)
+        out = cls.apply(x, w, 2)
+        assert noted == [(True, False, False, False)] and not w.requires_grad
+        if cls is Classic:
+            out.sum().backward()
+            assert x.grad.tolist() == [3.0, 4.0]
+        with pb.no_grad():
+            cls.apply(x.detach(), w, 2)
+        assert noted.pop() == (False, False, False, False)
+    assert pb.func.grad(lambda x: Classic.apply(x, w, 2).sum())(pb.ones(2)).tolist() == [3.0, 4.0]
+
+
+def test_a_forward_that_fails_leaves_no_trace() -> None:
+    class Fails(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            raise ValueError("no")
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = pb.ones(2, requires_grad=True)
+    for _ in range(100):
+        with pytest.raises(ValueError):
+            Fails.apply(x)
+    assert not any(pb.ones(2).requires_grad for _ in range(100))

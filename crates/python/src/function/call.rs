@@ -287,6 +287,7 @@ impl Call {
         own: bool,
     ) -> PyResult<Forward> {
         let objects = self.inputs.objects(py, values, own)?;
+        let _followed = self.inputs.followed(&self.needs, &objects);
         let out = self.inputs.call(forward, &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
         Call::lower(&mut parsed.tensors)?;
@@ -310,7 +311,9 @@ impl Call {
         let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
         let objects = self.inputs.objects(py, values, own)?;
         let first = [ctx.clone().into_any()];
+        let followed = self.inputs.followed(&self.needs, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
+        drop(followed);
         let mut parsed = Structure::parse(&out)?;
         let taken = Ctx::take(&ctx)?;
         Call::lower(&mut parsed.tensors)?;
@@ -346,6 +349,7 @@ impl Call {
         };
         let objects = self.inputs.objects(py, values, false)?;
         let first: SmallVec<[Bound<'_, PyAny>; 1]> = ctx.iter().map(|c| c.clone().into_any()).collect();
+        let _followed = self.inputs.followed(&self.needs, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
         let mut tensors = Structure::parse(&out)?.tensors;
         let taken = ctx.map(|ctx| Ctx::take(&ctx)).transpose()?;

@@ -7,6 +7,7 @@ use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
+use crate::tensor::history::Followed;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::raised;
@@ -211,6 +212,15 @@ impl Inputs {
 
     fn count(&self) -> usize {
         self.trees.as_ref().map_or(self.leaves.len(), Vec::len)
+    }
+
+    /// The objects, one for each leaf, of the tensors in the set.
+    pub fn followed<'py>(&self, set: &Set, objects: &[Bound<'py, PyAny>]) -> Option<Followed> {
+        let inside = |(leaf, o)| match leaf {
+            &Leaf::Tensor { index, .. } if set.has(index) => Some(o),
+            _ => None,
+        };
+        (!set.is_empty()).then(|| Followed::new(self.leaves.iter().zip(objects).filter_map(inside)))
     }
 
     /// For each argument, whether a tensor in it is in the set.

@@ -7,6 +7,7 @@ use pullback::core::node::{Sink, locked};
 use pullback::core::{Edge, LevelId, Tensor};
 use pullback::skin::tape::{self, requires_grad};
 use pyo3::prelude::*;
+use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
 /// `requires_grad_(on)`
@@ -42,6 +43,31 @@ pub fn make_leaf(slf: &Bound<'_, PyTensor>) -> PyResult<()> {
     Ok(slf.get().adopt(tape::new_leaf(&value, Accumulator::new(slf)?)?)?)
 }
 
+thread_local! {
+    /// The arguments of the forwards that run, as objects, whose values a tape follows outside.
+    static FOLLOWED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Arguments of a forward that say of themselves that they require grad, while this lives; the forward's tensors have no
+/// history, since what it does is not recorded.
+pub struct Followed(usize);
+
+impl Followed {
+    pub fn new<'a, 'py: 'a>(objects: impl Iterator<Item = &'a Bound<'py, PyAny>>) -> Followed {
+        FOLLOWED.with_borrow_mut(|f| {
+            let before = f.len();
+            f.extend(objects.map(|o| o.as_ptr() as usize));
+            Followed(before)
+        })
+    }
+}
+
+impl Drop for Followed {
+    fn drop(&mut self) {
+        FOLLOWED.with_borrow_mut(|f| f.truncate(self.0));
+    }
+}
+
 /// Whether gradients are recorded for a tensor.
 pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
     if requires_grad(&slf.get().value()) {
@@ -49,6 +75,9 @@ pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
     }
     upward::look(slf.py())?;
     let t = slf.get();
+    if FOLLOWED.with_borrow(|f| f.contains(&(slf.as_ptr() as usize))) {
+        return Ok(true);
+    }
     // A view that was made where nothing records says what its base says; no gradient comes through it.
     let beside = || !t.is_inference() && t.shared_cell().is_some_and(|cell| cell.leaves_tape());
     Ok(requires_grad(&t.value()) || beside())

@@ -294,8 +294,8 @@ const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 #[inline(never)]
 fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
     check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
-    if args.iter().find(|a| a.shape() == &shape).is_some_and(|a| a.has_channels_behind()) {
-        return channels_last(k, args, dtype, &shape);
+    if let Some(first) = args.iter().find(|a| a.shape() == &shape).filter(|a| a.has_channels_behind()) {
+        return channels_last(k, args, dtype, &shape)?.with_strides_of(first);
     }
     let mut steps = [Step::NONE; 5];
     let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
