@@ -1518,7 +1518,7 @@ class Tensor:
     def mm(self, mat2: Tensor) -> Tensor:
         """Product of two matrices."""
     def mode(self, dim: builtins.int = -1, keepdim: builtins.bool = False) -> _return_mode:
-        """The value that is most often there along a dimension, the least of several, and where it stands last."""
+        """The value that is most often there along a dimension, the least of several, and a place where it stands."""
     def moveaxis(self, source: _Ints, destination: _Ints) -> Tensor:
         """Dimensions `source` moved to the places `destination`, the others keeping their order."""
     def movedim(self, source: _Ints, destination: _Ints) -> Tensor:
@@ -1849,7 +1849,9 @@ class Tensor:
     def solve(self, *args: Any, **kwargs: Any) -> Any:
         """Raises RuntimeError: `linalg` has `solve`."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> _return_sort:
-        """Values in order along a dimension, and where they were. NaN counts as the largest."""
+        """Values in order along a dimension, and where they were. NaN counts as the largest. Equal elements keep their order
+        with `stable`.
+        """
     def sparse_dim(self) -> Any:
         """The number of sparse dimensions: 0."""
     def split(self, split_size_or_sections: _Ints, dim: builtins.int = 0) -> builtins.tuple[Tensor, ...]:
@@ -2693,7 +2695,7 @@ def subtract(input: _Operand, other: _Operand, *, alpha: _Number | None = None, 
     tensor([0., 1.])
     """
 
-def rsub(input: _Operand, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
+def rsub(input: Tensor, other: _Operand, *, alpha: _Number | None = None, out: Tensor | None = None) -> Tensor:
     """`other - alpha * input`.
 
     >>> import pullback
@@ -2834,7 +2836,7 @@ def repeat_interleave(input: Tensor, repeats: _Operand | None = None, dim: built
     tensor([5, 7, 7])
     """
 
-def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str = 'ij', out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str = 'ij') -> builtins.tuple[Tensor, ...]:
     """Grids of coordinates: tensor i repeated along every dimension but the i-th. With `indexing='xy'` the first two
     dimensions are swapped.
 
@@ -4252,7 +4254,7 @@ def nanmedian(input: Tensor, dim: None = None, keepdim: builtins.bool = False, *
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_nanmedian: ...
 
 def mode(input: Tensor, dim: builtins.int = -1, keepdim: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> _return_mode:
-    """The value that is most often there along a dimension, the least of several, and where it stands last.
+    """The value that is most often there along a dimension, the least of several, and a place where it stands.
 
     >>> import pullback
     >>> pullback.mode(pullback.tensor([2, 1, 2, 1, 3]))
@@ -4682,7 +4684,7 @@ def broadcast_to(input: Tensor, *size: _Ints) -> Tensor:
             [1, 2]])
     """
 
-def broadcast_tensors(*tensors: Tensor | Sequence[Tensor], out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> builtins.tuple[Tensor, ...]:
     """All tensors broadcast to their common shape."""
 
 def permute(input: Tensor, *dims: _Ints) -> Tensor:
@@ -4775,7 +4777,8 @@ def log_softmax(input: Tensor, dim: builtins.int, dtype: _dtype | None = None, *
     """
 
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Sequence[Tensor] | None = None) -> _return_sort:
-    """Values in order along a dimension, and where they were. NaN counts as the largest.
+    """Values in order along a dimension, and where they were. NaN counts as the largest. Equal elements keep their order
+    with `stable`.
 
     >>> import pullback
     >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices

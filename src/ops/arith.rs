@@ -298,8 +298,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.rsub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([ 0., -1.])
-    fn rsub = "rsub" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [MIXED] {
-        sub(other, input, alpha)
+    fn rsub = "rsub" (input: &Tensor, other: Operand<'_>; alpha: Option<Scalar> = None) -> Tensor [] {
+        sub(other, Operand::Tensor(input), alpha)
     }
 
     /// `input * other`, with broadcasting and type promotion.

@@ -2,7 +2,6 @@
 
 use super::arith;
 use super::join::{concatenate, joint_dtype};
-use super::shape::broadcast;
 use super::sorting::reversed;
 use super::value::{Operand, Value};
 use crate::bail;
@@ -210,16 +209,24 @@ fn grid(tensors: &[&Tensor], indexing: Indexing) -> Result<Vec<Tensor>> {
             );
         }
     }
-    let place = |i: usize| match (indexing, i) {
-        (Indexing::Cartesian, 0 | 1) if tensors.len() > 1 => 1 - i,
+    let mut size = Shape::new(&vec![1; tensors.len()]);
+    tensors.iter().enumerate().for_each(|(i, t)| size[along_which(indexing, tensors.len(), i)] = t.numel());
+    let size = size.checked(HERE)?;
+    tensors.iter().enumerate().map(|(i, t)| repeated_along(t, along_which(indexing, size.rank(), i), &size)).collect()
+}
+
+/// The dimension of a grid along which the tensor at a place goes.
+fn along_which(indexing: Indexing, count: usize, i: usize) -> usize {
+    match (indexing, i) {
+        (Indexing::Cartesian, 0 | 1) if count > 1 => 1 - i,
         _ => i,
-    };
-    let along = |(i, t): (usize, &&Tensor)| {
-        let ones = Shape::new(&vec![1; tensors.len()]);
-        basis::reshape(t, &ones.with(place(i), t.numel()))
-    };
-    let columns: Vec<Tensor> = tensors.iter().enumerate().map(along).collect::<Result<_>>()?;
-    broadcast(&columns.iter().collect::<Vec<_>>())
+    }
+}
+
+/// A vector along one dimension of a grid.
+fn repeated_along(x: &Tensor, dim: usize, size: &Shape) -> Result<Tensor> {
+    let ones = Shape::new(&vec![1; size.rank()]);
+    basis::expand(&basis::reshape(x, &ones.with(dim, x.numel()))?, size)
 }
 
 /// The rows of indices that choose `r` of `n`, in order.
@@ -297,8 +304,14 @@ ops! { TABLE:
     /// (tensor([[1, 1],
     ///         [2, 2]]), tensor([[3, 4],
     ///         [3, 4]]))
-    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: &str as Chosen<Indexing> = "ij") -> Vec<Tensor> [VARIADIC] {
+    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: &str as Chosen<Indexing> = "ij") -> Vec<Tensor> [VARIADIC, VIEW] {
         grid(&tensors, indexing)
+    }
+
+    /// What `meshgrid` makes of the tensor at a place, as a view of it.
+    fn grid_member = "meshgrid:member" (input: &Tensor, at: i64, size: &[i64], indexing: &str as Chosen<Indexing> = "ij") -> Tensor [INTERNAL, VIEW] {
+        let size: Shape = size.iter().map(|&n| n as usize).collect();
+        repeated_along(input, along_which(indexing, size.rank(), at as usize), &size)
     }
 
     /// Tensors joined along the second dimension; vectors along their only one.

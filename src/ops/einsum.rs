@@ -3,7 +3,7 @@
 use super::matmul::same_dtype;
 use super::value::Value;
 use crate::base::shape::wrap_arguments;
-use crate::base::{Result, Shape};
+use crate::base::{Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::{Tensor, host};
 use crate::ops::signature::{HERE, aligned, ints_of};
@@ -249,6 +249,65 @@ fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
     acc.arranged(&eq.output)
 }
 
+/// The letter of a subscript that is given as a number: upper-case ones come first.
+fn letter(subscript: &Value) -> Result<char> {
+    match subscript {
+        Value::Number(Scalar::Int(n @ 0..26)) => Ok((b'A' + *n as u8) as char),
+        Value::Number(Scalar::Int(n @ 26..52)) => Ok((b'a' + (*n - 26) as u8) as char),
+        Value::Number(n) => refuse!(
+            Runtime,
+            "not expecting the subscript {n}: subscripts in lists must be ints within [0, 52); number dimensions from 0 on"
+        ),
+        v => refuse!(Type, "subscripts in lists must be ints or '...', not {}", v.type_name()),
+    }
+}
+
+/// The term that a list of subscripts stands for.
+fn term_of(list: &Value) -> Result<String> {
+    let (Value::List(items) | Value::Tuple(items)) = list else {
+        refuse!(
+            Type,
+            "each operand must come with a list of subscripts behind it, but got {}; call einsum(x, [0, 1]), or give an equation \
+             first",
+            list.type_name()
+        );
+    };
+    let mut term = String::new();
+    for v in items {
+        match v {
+            Value::Str(s) if s == "Ellipsis" => term.push_str("..."),
+            v => term.push(letter(v)?),
+        }
+    }
+    Ok(term)
+}
+
+/// The equation and the operands of a call with lists: operands and their subscripts in turn, and perhaps those of the result.
+fn of_lists<'a>(first: &'a Tensor, rest: &'a Value) -> Result<(String, Vec<&'a Tensor>)> {
+    let (Value::List(items) | Value::Tuple(items)) = rest else { return Ok((term_of(rest)?, vec![first])) };
+    if items.iter().all(|v| matches!(v, Value::Number(_) | Value::Str(_))) {
+        // One list of subscripts was taken for the list of the other arguments.
+        return Ok((term_of(rest)?, vec![first]));
+    }
+    let (mut equation, mut operands) = (term_of(&items[0])?, vec![first]);
+    for pair in items[1..].chunks(2) {
+        match pair {
+            [Value::Tensor(t), list] => {
+                equation = format!("{equation},{}", term_of(list)?);
+                operands.push(t);
+            }
+            [list] if !matches!(list, Value::Tensor(_)) => equation = format!("{equation}->{}", term_of(list)?),
+            _ => refuse!(
+                Type,
+                "operands and lists of subscripts must alternate, but got {} in place of an operand and its list; give them as \
+                 in einsum(x, [0, 1], y, [1, 2], [0, 2])",
+                pair.iter().map(Value::type_name).collect::<Vec<_>>().join(" and ")
+            ),
+        }
+    }
+    Ok((equation, operands))
+}
+
 ops! { TABLE:
     /// Sum of products over labelled dimensions, in Einstein's convention.
     ///
@@ -257,6 +316,12 @@ ops! { TABLE:
     /// tensor([3., 3.])
     fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT] {
         evaluate(equation, &operands)
+    }
+
+    /// `einsum` with lists of numbers for subscripts: `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
+    fn einsum_lists = "einsum:lists" (first: &Tensor, rest: &Value) -> Tensor [INTERNAL, PRODUCT] {
+        let (equation, operands) = of_lists(first, rest)?;
+        evaluate(&equation, &operands)
     }
 
     /// Contraction of dimensions of two tensors: the last `dims` of the first with the first `dims` of the second, or

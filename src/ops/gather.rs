@@ -107,6 +107,13 @@ pub(super) fn as_runtime(e: crate::Error) -> crate::Error {
     if e.kind() == crate::ErrorKind::Index { crate::Error::runtime(e.message()) } else { e }
 }
 
+/// The error for an index of `embedding` that names no row.
+#[cold]
+fn no_row(e: crate::Error, rows: usize) -> crate::Error {
+    let hint = "the elements of input are rows of weight, of which there are num_embeddings";
+    crate::Error::new(e.kind(), format!("{HERE}(): index out of range in self: {}; {hint}={rows}", e.message()))
+}
+
 ops! { TABLE:
     /// `out[i][j] = input[index[i][j]][j]` for dim 0, and so on: the result has the shape of `index`.
     ///
@@ -279,7 +286,7 @@ ops! { TABLE:
         let _ = sparse;
         let rows = weight.shape()[0];
         let i = cast(input, DType::I64)?;
-        let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(inside)?;
+        let i = check_index(&i, Bounds { size: rows, dim: 0, wrap: false }).map_err(|e| no_row(e, rows))?;
         let mut out = index::take_rows(weight, &i)?;
         if scale_grad_by_freq {
             out = slowed(&out, &index::take_rows(&counts(weight, &i)?, &i)?)?;

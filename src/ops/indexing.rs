@@ -98,7 +98,7 @@ fn plan(shape: &Shape, items: &[IndexItem]) -> Result<Plan> {
             IndexItem::Int(i) => {
                 let n = shape[own];
                 let Some(start) = size::index(*i, n) else {
-                    bail!(Index, "index {i} is out of bounds for dimension {own} with size {n}");
+                    return Err(size::out_of_bounds(*i, own, n, true));
                 };
                 p.steps.push(Step::Slice { dim, start, len: 1, step: 1 });
                 p.steps.push(Step::Drop(dim));

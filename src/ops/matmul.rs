@@ -329,7 +329,16 @@ ops! { TABLE:
             None => Ok(out),
             Some(b) => {
                 same_dtype(&[input, b])?;
-                expandable(b, out.shape())?;
+                if crate::base::shape::broadcast2(HERE, b.shape(), out.shape()).ok().as_ref() != Some(out.shape()) {
+                    refuse!(
+                        Runtime,
+                        "argument 'bias' must have the shape [{}], a number for each row of weight, or broadcast to the shape {} of \
+                         the result, but it has {}; reshape() it",
+                        weight.shape()[0],
+                        out.shape(),
+                        b.shape()
+                    );
+                }
                 basis::add(&out, b)
             }
         }

@@ -185,6 +185,15 @@ pub const COUNT: usize = {
     n
 };
 
+/// The building block `name:part` of an entry.
+pub fn part_of(entry: &Entry, part: &str) -> Option<&'static Entry> {
+    static PARTS: std::sync::OnceLock<Vec<&'static Entry>> = std::sync::OnceLock::new();
+    let is_part = |e: &&'static Entry| e.flags.has(Flags::INTERNAL) && e.name.contains(':');
+    let parts = PARTS.get_or_init(|| entries().filter(is_part).collect());
+    let is_it = |e: &&&'static Entry| e.name.strip_prefix(entry.name).and_then(|n| n.strip_prefix(':')) == Some(part);
+    parts.iter().find(is_it).copied()
+}
+
 /// The entry with this public name, such as `linalg.solve`.
 pub fn find(name: &str) -> Option<&'static Entry> {
     table().find(|e| e.name == name)

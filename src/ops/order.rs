@@ -265,7 +265,7 @@ ops! { TABLE:
         median_of((&NANMEDIAN, &NANMEDIAN_OF_ALL), NAMED, input, dim, keepdim)
     }
 
-    /// The value that is most often there along a dimension, the least of several, and where it stands last.
+    /// The value that is most often there along a dimension, the least of several, and a place where it stands.
     ///
     /// >>> import pullback
     /// >>> pullback.mode(pullback.tensor([2, 1, 2, 1, 3]))

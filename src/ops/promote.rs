@@ -244,7 +244,8 @@ pub fn comparison(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>) -> R
 
 #[cold]
 fn not_implemented(prim: &Pointwise, dtype: DType) -> Error {
-    Error::not_implemented(format!("{}(): not implemented for {dtype} tensors", short(prim.name)))
+    let hint = crate::ops::signature::OTHER_DTYPE;
+    Error::not_implemented(format!("{}(): not implemented for {dtype} tensors{hint}", short(prim.name)))
 }
 
 /// An operand as a tensor of this dtype; numbers become 0-d.

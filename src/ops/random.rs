@@ -6,6 +6,7 @@ use super::value::Value;
 use crate::base::promote::default_float;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
+use crate::core::tensor::Payload;
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::pointwise::kernels as counts;
 use crate::dense::random as kernels;
@@ -14,7 +15,7 @@ use crate::ops::signature::{
     inside, int_of, ints_of, probability,
 };
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
-use crate::rules::{Opaque, OpaqueBatch, Pointwise, basis, shapes};
+use crate::rules::{Opaque, OpaqueBatch, Partial, Pointwise, basis, shapes};
 use smallvec::smallvec;
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
@@ -39,6 +40,24 @@ fn uniform_like(x: &Tensor, g: Source<'_>) -> Result<Tensor> {
 
 pub(crate) static POISSON_COUNT: Pointwise = Pointwise::constant("poisson", &counts::POISSON_COUNT);
 pub(crate) static BINOMIAL_COUNT: Pointwise = Pointwise::constant("binomial", &counts::BINOMIAL_COUNT);
+
+binary! { DRAWS, DRAW_PRIMITIVES:
+    /// `b`, drawn by a law whose parameter is `a`: it depends on it, and its derivative is 0.
+    drawn_by = "random:drawn" kernel STEPPED Same [INTERNAL] da[] Partial::Zero, db[] Partial::Zero;
+}
+
+/// Numbers that were drawn by laws with these parameters, as a result of them: PyTorch's require grad if a parameter does.
+fn drawn(numbers: Tensor, from: &[&Tensor]) -> Result<Tensor> {
+    from.iter().try_fold(numbers, |numbers, from| match from.payload() {
+        Some(Payload::Taped { .. }) if !level::records(from.level()) => Ok(numbers),
+        Some(Payload::Taped { .. } | Payload::Dual { .. } | Payload::Batched { .. })
+            if numbers.dtype().is_differentiable() =>
+        {
+            drawn_by(&basis::cast(from, numbers.dtype())?, &numbers)
+        }
+        _ => Ok(numbers),
+    })
+}
 
 /// Uniform numbers in double precision, of which each becomes a count.
 fn uniform(shape: &Shape, like: &Tensor, g: Source<'_>) -> Result<Tensor> {
@@ -217,7 +236,9 @@ ops! { TABLE:
                 let d = match (m, s) { (T(t), _) | (_, T(t)) => t.dtype(), _ => default_float() };
                 let z = law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, float_dtype(Some(d))?, shape, generator)?;
                 let spread = super::arith::mul(T(&z), s)?;
-                super::shape::detach(&super::arith::add(T(&spread), m, None)?)
+                let numbers = super::shape::detach(&super::arith::add(T(&spread), m, None)?)?;
+                let tensors: Vec<&crate::Tensor> = [m, s].into_iter().filter_map(|o| match o { T(t) => Some(t), Number(_) => None }).collect();
+                drawn(numbers, &tensors)
             }
         }
     }
@@ -230,11 +251,11 @@ ops! { TABLE:
     fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> as GivenGenerator = None)
         -> Tensor [METHOD, RANDOM] {
         if let Some(p) = p {
-            return law_like(Law::Bernoulli { p }, input.dtype(), input, generator);
+            return drawn(law_like(Law::Bernoulli { p }, input.dtype(), input, generator)?, &[input]);
         }
         check_probabilities(input)?;
         let u = uniform_like(input, generator)?;
-        basis::cast(&super::compare::lt(&u, input)?, input.dtype())
+        drawn(basis::cast(&super::compare::lt(&u, input)?, input.dtype())?, &[input])
     }
 
     /// Poisson distributed counts with the rate that each element gives.
@@ -249,7 +270,7 @@ ops! { TABLE:
         }
         let u = uniform(input.shape(), input, generator)?;
         let count = call(Prim::Static(&POISSON_COUNT), &Params::None, &[&basis::cast(input, DType::F64)?, &u])?;
-        basis::cast(&count, input.dtype())
+        drawn(basis::cast(&count, input.dtype())?, &[input])
     }
 
     /// The number of successes of `count` trials with the probability `prob`, element by element.
@@ -267,7 +288,8 @@ ops! { TABLE:
         let shape = broadcast2(HERE, count.shape(), prob.shape())?;
         let u = uniform(&shape, if count.is_abstract() { count } else { prob }, generator)?;
         let [n, p] = [basis::cast(count, DType::F64)?, basis::cast(prob, DType::F64)?];
-        basis::cast(&call(Prim::Static(&BINOMIAL_COUNT), &Params::None, &[&n, &p, &u])?, count.dtype())
+        let numbers = call(Prim::Static(&BINOMIAL_COUNT), &Params::None, &[&n, &p, &u])?;
+        drawn(basis::cast(&numbers, count.dtype())?, &[count, prob])
     }
 
     /// `num_samples` indices drawn by the weights in each row.
@@ -319,7 +341,7 @@ macro_rules! fills {
             $(#[doc = $doc])*
             fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> as GivenGenerator = None)
                 -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
-                law_like($law, input.dtype(), input, generator)
+                drawn(law_like($law, input.dtype(), input, generator)?, &[input])
             }
         )* }
     };
@@ -347,13 +369,13 @@ ops! { MORE_FILLS:
         match p {
             super::value::Operand::Number(p) => {
                 probability("p", p.as_f64())?;
-                law_like(Law::Bernoulli { p: p.as_f64() }, input.dtype(), input, generator)
+                drawn(law_like(Law::Bernoulli { p: p.as_f64() }, input.dtype(), input, generator)?, &[input])
             }
             super::value::Operand::Tensor(p) => {
                 check_probabilities(p)?;
                 let p = basis::expand(p, input.shape()).map_err(inside)?;
                 let u = uniform_like(&p, generator)?;
-                basis::cast(&super::compare::lt(&u, &p)?, input.dtype())
+                drawn(basis::cast(&super::compare::lt(&u, &p)?, input.dtype())?, &[input, &p])
             }
         }
     }
@@ -384,7 +406,7 @@ ops! { MORE_FILLS:
 
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
-    entries: &[FILLS, MORE_FILLS, TABLE],
-    primitives: &[&[&MULTINOMIAL, &POISSON_COUNT, &BINOMIAL_COUNT]],
+    entries: &[DRAWS, FILLS, MORE_FILLS, TABLE],
+    primitives: &[DRAW_PRIMITIVES, &[&MULTINOMIAL, &POISSON_COUNT, &BINOMIAL_COUNT]],
     ..crate::ops::Family::EMPTY
 };

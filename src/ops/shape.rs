@@ -218,8 +218,14 @@ ops! { TABLE:
     }
 
     /// All tensors broadcast to their common shape.
-    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC] {
+    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC, VIEW] {
         broadcast(&tensors)
+    }
+
+    /// What `broadcast_tensors` makes of the tensor at a place, as a view of it.
+    fn broadcast_member = "broadcast_tensors:member" (input: &Tensor, at: i64, size: &[i64]) -> Tensor [INTERNAL, VIEW] {
+        let _ = at;
+        basis::expand(input, &size.iter().map(|&n| n as usize).collect())
     }
 
     /// Dimensions in another order.

@@ -13,7 +13,7 @@ pub use values::*;
 
 use super::entry::Flags;
 use super::value::{Operand, Value};
-use crate::base::{DType, Error, Result, Scalar};
+use crate::base::{DType, Error, ErrorKind, Result, Scalar};
 use crate::core::Tensor;
 
 /// Stands for the name of the operator in the text of an error, until the operator's own function puts it there.
@@ -31,15 +31,41 @@ pub fn named<T>(path: &'static str, flags: Flags, body: impl FnOnce() -> Result<
 #[cold]
 #[inline(never)]
 fn name_error(path: &str, flags: Flags, e: Error) -> Error {
+    let path = crate::core::primitive::operator_of(path);
     if path.starts_with("linalg.") {
-        return e.replacing(&format!("{HERE}()"), path).replacing(HERE, path);
+        return of_operator(e.replacing(&format!("{HERE}()"), path).replacing(HERE, path), path);
     }
     let short = path.rsplit_once('.').map_or(path, |(_, last)| last);
     if flags.has(Flags::INPLACE.or(Flags::NOT_FUNCTION)) && !flags.has(Flags::METHOD) {
-        return e.replacing(HERE, &format!("{short}_"));
+        let short = format!("{short}_");
+        return of_operator(e.replacing(HERE, &short), &format!("{short}()"));
     }
-    e.replacing(HERE, short)
+    of_operator(e.replacing(HERE, short), &format!("{short}()"))
 }
+
+/// The error under the name of the operator that was called, where it is that of an operator which that one is made of, or
+/// of none. What a matrix lacks for a factorization stays an error of it.
+fn of_operator(e: Error, head: &str) -> Error {
+    if matches!(e.kind(), ErrorKind::LinAlg | ErrorKind::Foreign | ErrorKind::Internal) {
+        return e;
+    }
+    let text = e.message();
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let own = match (rest.strip_prefix("(): "), rest.strip_prefix(": ")) {
+        (Some(rest), _) => rest,
+        (_, Some(rest)) if name.starts_with("linalg.") => rest,
+        // Of a transform.
+        (_, Some(_)) => return e,
+        _ => text,
+    };
+    let hint = if e.kind() == ErrorKind::NotImplemented && !own.contains(';') { OTHER_DTYPE } else { "" };
+    Error::new(e.kind(), format!("{head}: {own}{hint}"))
+}
+
+/// What to do about a dtype that an operator does not know.
+pub const OTHER_DTYPE: &str = "; convert it to a dtype that it knows, such as with .float() or .long(), and complex numbers by \
+    their abs(), .real or .imag";
 
 /// An error of the operator whose body runs.
 #[cold]
@@ -200,6 +226,7 @@ mod tests {
     use crate::base::DType;
     use crate::core::Tensor;
     use crate::ops;
+    use crate::ops::value::Operand;
 
     #[test]
     fn errors_carry_the_name_of_the_operator_once() {
@@ -213,11 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn inner_operators_keep_their_own_name() {
+    fn errors_have_the_name_of_the_operator_that_was_called() {
         let (a, b) = (Tensor::zeros([2, 3], DType::F64).unwrap(), Tensor::zeros([4, 2], DType::F64).unwrap());
         let e = ops::matmul::addmm(&a, &a, &b, 1.into(), 1.into()).unwrap_err();
         assert!(e.message().starts_with("addmm(): "), "{e}");
         let e = ops::matmul::mm(&a, &b).unwrap_err();
         assert!(e.message().starts_with("mm(): mat1 and mat2 shapes"), "{e}");
+        let e = ops::floats::float_power(Operand::Tensor(&a), Operand::Tensor(&b)).unwrap_err();
+        assert!(e.message().starts_with("float_power(): the size of tensor a (3)"), "{e}");
     }
 }

@@ -25,6 +25,7 @@ pub(super) struct Along {
     k: usize,
     /// Descending, or largest.
     high: bool,
+    /// Of a sort: that it is stable.
     sorted: bool,
 }
 
@@ -65,7 +66,7 @@ macro_rules! choosing {
 }
 
 choosing! {
-    SORT, "sort", |m| ordered("sort", m), |a, x| kernels::sort(x, a.dim, a.high, true);
+    SORT, "sort", |m| ordered("sort", m), |a, x| kernels::sort(x, a.dim, a.high, a.sorted);
     TOPK, "topk", |m| kernels::topk_shape(m.form(), a.k, a.dim), |a, x| kernels::topk(x, a.k, a.dim, a.high, a.sorted);
     MAX, "max", |m| extreme("max", m, a), |a, x| reduce::max_with_index(x, a.dim, a.keep);
     MIN, "min", |m| extreme("min", m, a), |a, x| reduce::min_with_index(x, a.dim, a.keep);
@@ -218,14 +219,14 @@ fn position_of(prim: &'static Opaque, x: &Tensor, dim: Option<usize>, keepdim: b
 }
 
 ops! { TABLE:
-    /// Values in order along a dimension, and where they were. NaN counts as the largest.
+    /// Values in order along a dimension, and where they were. NaN counts as the largest. Equal elements keep their order
+    /// with `stable`.
     ///
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
     fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT] of SORT {
-        let _ = stable;
-        Ok(pair(NAMED, choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?))
+        Ok(pair(NAMED, choose(&SORT, input, dim, Along { high: descending, sorted: stable, ..Along::dim(0) })?))
     }
 
     /// The indices that sort a dimension.
@@ -235,8 +236,7 @@ ops! { TABLE:
     /// tensor([1, 2, 0])
     fn argsort = "argsort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false)
         -> Tensor [METHOD, SORT] {
-        let _ = stable;
-        Ok(choose(&SORT, input, dim, Along { high: descending, ..Along::dim(0) })?.1)
+        Ok(choose(&SORT, input, dim, Along { high: descending, sorted: stable, ..Along::dim(0) })?.1)
     }
 
     /// The `k` largest (or smallest) values along a dimension, and where they were.

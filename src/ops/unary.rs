@@ -19,6 +19,14 @@ fn one_minus_square(x: &Tensor) -> Result<Tensor> {
     sub(&number(x, 1.0), &mul(x, x)?)
 }
 
+/// `1 / √(x² - 1)`, of complex numbers by the factors: the root of their product has its cut elsewhere.
+fn acosh_slope(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() {
+        return mul(&rsqrt(&shift(x, 1.0)?)?, &rsqrt(&shift(x, -1.0)?)?);
+    }
+    rsqrt(&shift(&mul(x, x)?, -1.0)?)
+}
+
 /// The p of `d|x| = Re(p dx)`.
 fn abs_slope(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_complex() { conj(&sgn(x)?) } else { sign(x) }
@@ -119,7 +127,7 @@ unary! { TABLE, PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.acosh(pullback.tensor([1.0]))
     /// tensor([0.])
-    acosh = "acosh" | "arccosh" kernel ACOSH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] rsqrt(&shift(&mul(x, x)?, -1.0)?);
+    acosh = "acosh" | "arccosh" kernel ACOSH [METHOD, INPLACE, INPLACE_FUNCTION, TRANSCENDENTAL] d[x] acosh_slope(x);
 
     /// Inverse hyperbolic tangent of each element; NaN outside of [-1, 1].
     ///

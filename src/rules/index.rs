@@ -3,7 +3,7 @@
 use super::basis::{self, zeros_like};
 use super::{Joint, batching, shapes};
 use crate::bail;
-use crate::base::{DType, Result, Shape};
+use crate::base::{DType, Result, Shape, size};
 use crate::core::params::{Dims, fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::{
@@ -438,7 +438,7 @@ pub static CHECK_INDEX: super::Opaque = super::Opaque {
         let values: &[i64] = a.as_slice().unwrap_or(&[]);
         let low = if b.wrap { -n } else { 0 };
         if let Some(bad) = values.iter().find(|&&i| i < low || i >= n) {
-            bail!(Index, "index {bad} is out of bounds for dimension {} with size {n}", b.dim);
+            return Err(size::out_of_bounds(*bad, b.dim, b.size, b.wrap));
         }
         if values.iter().all(|&i| i >= 0) {
             return Ok(smallvec![a.clone().into()]);

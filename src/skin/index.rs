@@ -51,7 +51,7 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
             IndexItem::Int(i) => {
                 let n = l.shape[dim];
                 let Some(at) = size::index(*i, n) else {
-                    bail!(Index, "index {i} is out of bounds for dimension {dim} with size {n}");
+                    return Err(size::out_of_bounds(*i, dim, n, true));
                 };
                 l = l.slice(dim, at, 1, 1);
                 dim = dim.saturating_add(1);

@@ -19,7 +19,13 @@ use std::sync::Arc;
 /// The result of an in-place operator in the shape and dtype of what it is written to.
 pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
     if new.shape() != old.shape() {
-        bail!(Runtime, "{op}(): output with shape {} doesn't match the broadcast shape {}", old.shape(), new.shape());
+        bail!(
+            Runtime,
+            "{op}(): output with shape {} doesn't match the broadcast shape {}; a tensor that is written to keeps its \
+             shape: call the form without '_', which gives a new tensor",
+            old.shape(),
+            new.shape()
+        );
     }
     if new.dtype().category() > old.dtype().category() {
         bail!(Runtime, "{op}(): result type {} can't be cast to the desired output type {}", new.dtype(), old.dtype());

@@ -76,6 +76,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sinh": (pb.sinh, (z,)),
     "cosh": (pb.cosh, (z,)),
     "tanh": (pb.tanh, (z,)),
+    **{
+        name: (getattr(pb, name), (z,))
+        for name in "acos asin atan acosh asinh atanh exp2 expm1 log1p log2 log10 sigmoid".split()
+    },
+    "silu": (pb.nn.functional.silu, (z,)),
+    "logaddexp": (pb.logaddexp, (z, w)),
     "sqrt": (pb.sqrt, (z,)),
     "rsqrt": (pb.rsqrt, (z,)),
     "pow": (lambda a, b: a**b, (z, w)),
@@ -169,6 +175,67 @@ def test_batches_and_programs(name: str) -> None:
     want = tuple(pb.stack(list(column)) for column in zip(*loop, strict=True))
     same(as_tuple(func.vmap(f)(*batch)), want, rtol=1e-9, atol=1e-9)
     same(as_tuple(func.trace(f)(*points)(*points)), as_tuple(f(*points)))
+
+
+# ---------------------------------------------------------------- values
+POINTS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3e-5, 1e30, -1e30, 100.0, -800.0, float("inf"), -float("inf"), float("nan")]
+GRID = np.array([complex(a, b) for a in POINTS for b in POINTS])
+# NumPy's names of the functions, which have the values of C99's annex G.
+OF_NUMPY = {
+    **{name: name for name in "exp sin cos tan sinh cosh tanh log sqrt exp2 expm1 log2 log10".split()},
+    **{name: name.replace("a", "arc", 1) for name in "acos asin atan acosh asinh atanh".split()},
+}
+
+
+def parts_agree(got: Any, want: Any) -> Any:
+    """Whether parts are the same up to rounding, infinities and NaN included."""
+    with np.errstate(all="ignore"):
+        near = np.abs(got - want) <= 1e-9 * np.maximum(np.abs(want), 1e-4)
+    return near | (got == want) | (np.isnan(got) & np.isnan(want))
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_values_at_zeros_infinities_and_nan(name: str) -> None:
+    with np.errstate(all="ignore"):
+        want = getattr(np, OF_NUMPY[name])(GRID)
+    got = getattr(pb, name)(pb.tensor(GRID)).numpy()
+    if name in ("exp2", "log2", "log10", "expm1"):
+        # Of these the annex does not speak, and NumPy multiplies infinities by zeros.
+        kept = ~(np.isnan(want.real) ^ np.isnan(got.real)) & ~(np.isnan(want.imag) ^ np.isnan(got.imag))
+        want, got = want[kept], got[kept]
+    wrong = ~(parts_agree(got.real, want.real) & parts_agree(got.imag, want.imag))
+    assert not wrong.any(), list(zip(GRID[wrong], got[wrong], want[wrong], strict=True))[:5]
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_values_of_all_sizes(name: str) -> None:
+    rng = np.random.default_rng(SEED)
+    sizes = 10.0 ** rng.uniform(-8, 2, (2, 4000)) * rng.choice([-1, 1], (2, 4000))
+    points = sizes[0] + 1j * sizes[1]
+    want = getattr(np, OF_NUMPY[name])(points)
+    got = getattr(pb, name)(pb.tensor(points)).numpy()
+    assert (np.abs(got - want) <= 2e-14 * np.maximum(np.abs(want), 1e-6)).all()
+    single = getattr(pb, name)(pb.tensor(points, dtype=pb.complex64)).numpy()
+    bounded = np.abs(want) < 1e30
+    assert (np.abs(single - want)[bounded] <= 1e-4 * np.maximum(np.abs(want), 1e-6)[bounded]).mean() > 0.99
+
+
+def test_logarithms_next_to_one() -> None:
+    """Where the square of the distance is all that the real part has, and where it vanishes."""
+    z = pb.tensor([1e-8 + 1e-4j, -1e-5 - 1e-9j, 1e-200 + 1e-200j, 0.3 - 0.2j], dtype=pb.complex128)
+    same(pb.log1p(z.expm1()), z, rtol=1e-14, atol=0.0)
+    assert pb.log1p(pb.tensor([1e-6j], dtype=pb.complex128)).real.item() == pytest.approx(0.5e-12, rel=1e-9)
+
+
+def test_quotients_at_zeros_and_infinities() -> None:
+    inf, nan = float("inf"), float("nan")
+    z = pb.tensor([1 + 2j, -1 - 3j, 1j, 0j])
+    got = (z / 0).numpy()
+    want = np.array([complex(inf, inf), complex(-inf, -inf), complex(nan, inf), complex(nan, nan)])
+    assert (parts_agree(got.real, want.real) & parts_agree(got.imag, want.imag)).all()
+    for infinite in (complex(inf, 1), complex(2, -inf), complex(inf, inf)):
+        assert (z / infinite).tolist() == [0] * 4
+    assert pb.sigmoid(pb.tensor([-1e4 + 1j, 1e4 - 2j])).tolist() == [0, 1]
 
 
 # ---------------------------------------------------------------- the convention

@@ -28,6 +28,34 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
         RuntimeError,
         r"mm\(\): Expected out .* float32, but got float64",
     ),
+    (
+        lambda: pb.nn.functional.embedding(pb.tensor([9]), X),
+        IndexError,
+        r"embedding\(\): index out of range in self: index 9 .*valid indices are 0 to 1; .*num_embeddings=2",
+    ),
+    (
+        lambda: pb.index_select(X, 0, pb.tensor([9])),
+        RuntimeError,
+        r"index_select\(\): index 9 is out of bounds for dimension 0 with size 2; valid indices are 0 to 1",
+    ),
+    (lambda: X[pb.tensor([5])], IndexError, r"index 5 is out of bounds .* with size 2; valid indices are -2 to 1"),
+    (lambda: X[:, 5], IndexError, r"index 5 is out of bounds .* with size 3; valid indices are -3 to 2"),
+    (
+        lambda: pb.nn.functional.linear(X, X, pb.ones(5)),
+        RuntimeError,
+        r"linear\(\): argument 'bias' must have the shape \[2\].*but it has \[5\]; reshape",
+    ),
+    (lambda: pb.rsub(2, X), TypeError, r"rsub\(\): argument 'input' .*must be Tensor, not int"),
+    (
+        lambda: pb.tensor(1.0).addbmm_(pb.ones(2, 3, 4), pb.ones(2, 4, 5)),
+        RuntimeError,
+        r"addbmm_\(\): output with shape \[\] doesn't match the broadcast shape \[3, 5\]; .*without '_'",
+    ),
+    (
+        lambda: pb.aminmax(X, dim=0, out=(pb.empty(3).double(), pb.empty(3))),
+        RuntimeError,
+        r"aminmax\(\): Expected out tensor to have dtype float32, but got float64 instead; give",
+    ),
     (lambda: pb.linalg.solve(pb.eye(2), pb.ones(())), RuntimeError, r"linalg\.solve: argument 'B' must be a vector"),
     (
         lambda: pb.linalg.svd(pb.eye(2).long()),
@@ -169,7 +197,6 @@ NUMBERS = [
     "remainder",
     "fmod",
     "pow",
-    "rsub",
     *(f"bitwise_{x}" for x in ("and", "or", "xor", "left_shift", "right_shift")),
 ]
 

@@ -76,3 +76,33 @@ def test_chunks_of_jacfwd_draw_the_same_numbers() -> None:
 def test_chunks_that_differ_go_on() -> None:
     got = func.vmap(lambda x: x + pb.rand(3), randomness="different", chunk_size=2)(pb.zeros(4, 3))
     assert len({tuple(row) for row in got.tolist()}) == 4
+
+
+DRAWS: dict[str, Callable[[Any], Any]] = {
+    "bernoulli": lambda p: pb.bernoulli(p),
+    "bernoulli of a number": lambda p: pb.bernoulli(p, 0.5),
+    "poisson": lambda p: pb.poisson(p),
+    "binomial": lambda p: pb.binomial(4 * pb.ones(3), p),
+    "normal": lambda p: pb.normal(p, p),
+    "mean": lambda p: pb.normal(p, 1.0),
+    "deviation": lambda p: pb.normal(0.0, p),
+    "uniform_": lambda p: (p * 1).uniform_(),
+    "bernoulli_": lambda p: (p * 1).bernoulli_(0.5),
+    "normal_": lambda p: (p * 1).normal_(),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_depend_on_their_parameters_with_a_derivative_of_zero(name: str) -> None:
+    draw = DRAWS[name]
+    p = pb.tensor([0.25, 0.5, 1.0], requires_grad=True)
+    out = draw(p)
+    assert out.requires_grad
+    out.sum().backward()
+    assert p.grad is not None and p.grad.tolist() == [0.0] * 3
+    primal, tangent = func.jvp(draw, (p.detach(),), (pb.ones(3),))
+    assert tangent.tolist() == [0.0] * 3 and not draw(p.detach()).requires_grad
+    both = func.vmap(func.grad(lambda q: draw(q).sum()), randomness="different")(p.detach().expand(2, 3))
+    assert both.tolist() == [[0.0] * 3] * 2
+    with pb.no_grad():
+        assert not draw(p).requires_grad

@@ -53,7 +53,14 @@ def also_complex(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, 2)).but(via={0: whole})
 
 
-@of("add", "sub", "mul", "div", "pow", "matmul")
+@of("acos", "asin", "atan", "acosh", "asinh", "atanh", "tan", "sinh", "cosh", "tanh", "exp2", "expm1", "log1p", "log2")
+@of("log10", "rsqrt", "sigmoid", "nn.functional.silu")
+def elementary(m: Maker) -> Iterator[Sample]:
+    for shape in [(2,), (0, 2), (2, 3, 2)]:
+        yield S(m(*shape, low=0.2, high=1.4)).but(via={0: whole})
+
+
+@of("add", "sub", "mul", "div", "pow", "matmul", "logaddexp")
 def two_complex(m: Maker) -> Iterator[Sample]:
     yield S(m(3, 3, 2), m(3, 3, 2)).but(via={0: whole, 1: whole})
     yield S(m(3, 3, 2), whole(m(3, 3, 2))).but(via={0: whole})

@@ -6,7 +6,7 @@ use crate::ops::arith::divide_floats;
 use crate::ops::compare::{ge, gt, le};
 use crate::ops::promote::fitted;
 use crate::ops::shape::detach;
-use crate::ops::signature::{Chosen, Floats, HERE, Inplace, Words};
+use crate::ops::signature::{Chosen, Floats, HERE, Inexact, Inplace, Words};
 use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
 use crate::rules::Partial;
 use crate::rules::basis::{self, mul, number, scale, shift, where_};
@@ -59,9 +59,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.silu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn silu = "nn.functional.silu" (input: &Tensor as Floats, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
+    fn silu = "nn.functional.silu" (input: &Tensor as Inexact, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] of crate::ops::unary::SILU {
         let _ = inplace;
-        silu_unit(input)
+        if input.dtype().is_complex() { mul(input, &sigmoid(input)?) } else { silu_unit(input) }
     }
 
     /// `x Φ(x)` of each element, Φ the normal distribution function; 'tanh' approximates it (Hendrycks, Gimpel 2016).

@@ -175,7 +175,11 @@ impl<'a> Declared<&'a Tensor> for Ordered {
     type Checked = &'a Tensor;
     #[inline]
     fn check(x: &'a Tensor, _: ArgumentPlace<'_>) -> Result<&'a Tensor> {
-        if x.dtype().is_complex() { Err(unsupported(x.dtype(), ": they have no order")) } else { Ok(x) }
+        if x.dtype().is_complex() {
+            Err(unsupported(x.dtype(), ": they have no order; order their abs(), .real or .imag"))
+        } else {
+            Ok(x)
+        }
     }
 }
 

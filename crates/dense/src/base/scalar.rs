@@ -162,9 +162,9 @@ impl Scalar {
     pub fn overflow(self, context: &str, dtype: DType) -> Error {
         let text = format!("{context}: value {self} cannot be converted to {dtype} without overflow");
         match self {
-            Scalar::Huge(_) => {
-                Error::overflow(format!("{context}: int too big to convert: {self} needs more than 64 bits"))
-            }
+            Scalar::Huge(_) => Error::overflow(format!(
+                "{context}: int too big to convert: {self} needs more than 64 bits; give a float, or a smaller int"
+            )),
             Scalar::Complex(_) if !dtype.is_complex() => {
                 Error::runtime(format!("{text}; its imaginary part would be lost"))
             }

@@ -59,7 +59,8 @@ impl Shape {
     #[doc(hidden)]
     pub fn of_sizes(op: &str, sizes: &[i64]) -> Result<Shape> {
         if let Some(s) = sizes.iter().find(|&&s| s < 0) {
-            let text = format!("{op}(): trying to create tensor with negative dimension {s}: {sizes:?}");
+            let text =
+                format!("{op}(): trying to create tensor with negative dimension {s}: {sizes:?}; sizes are 0 or more");
             return Err(Error::runtime(text));
         }
         sizes.iter().map(|&s| s as usize).collect::<Shape>().checked(op)
@@ -322,7 +323,9 @@ pub fn wrap_arguments(op: &str, argument: &str, dims: &[i64], rank: usize) -> Re
     for &d in dims {
         let d = wrap_argument(op, argument, d, rank)?;
         if out.contains(&d) {
-            return Err(Error::runtime(format!("{op}(): dim {d} appears multiple times in the list of dims")));
+            return Err(Error::runtime(format!(
+                "{op}(): dim {d} appears multiple times in the list of dims; name it once"
+            )));
         }
         out.push(d);
     }

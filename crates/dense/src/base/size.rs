@@ -118,6 +118,17 @@ pub fn total(op: &str, what: &str, sizes: impl IntoIterator<Item = usize>) -> Re
     sizes.into_iter().fold(Whole::from(0usize), |sum, n| sum.plus(n)).size_of(op, what)
 }
 
+/// The error for an index that names no element of a dimension; `wrap` if negative ones count from the end.
+#[cold]
+pub fn out_of_bounds(index: i64, dim: usize, size: usize, wrap: bool) -> Error {
+    let valid = match (size, wrap) {
+        (0, _) => "it has no elements to index".to_string(),
+        (n, true) => format!("valid indices are -{n} to {}", n.saturating_sub(1)),
+        (n, false) => format!("valid indices are 0 to {}", n.saturating_sub(1)),
+    };
+    Error::index(format!("index {index} is out of bounds for dimension {dim} with size {size}; {valid}"))
+}
+
 /// The member of a dimension of size `n` that an index names; negative ones count from the end.
 #[inline]
 pub fn index(i: i64, n: usize) -> Option<usize> {

@@ -82,7 +82,8 @@ impl Axis {
         let u = match (self.align, self.volume) {
             (true, false) => (x + T::one()) * scale,
             (true, true) => (x + T::one()) * half * (size - T::one()),
-            (false, false) => (x + T::one()) * scale - half,
+            // Rounded once, as PyTorch's is: at an element itself, where the derivative jumps, the side depends on it.
+            (false, false) => (x + T::one()).mul_add(scale, -half),
             (false, true) => ((x + T::one()) * size - T::one()) * half,
         };
         (u, scale)

@@ -121,8 +121,9 @@ fn put(py: Python<'_>, entry: &Entry, target: &PyTensor, new: &Tensor) -> PyResu
     let (shape, dtype) = (target.value().shape().clone(), target.value().dtype());
     if entry.flags.has(Flags::EXACT_OUT) && new.dtype() != dtype {
         return Err(Error::runtime(format!(
-            "{op}(): Expected out tensor to have dtype {}, but got {dtype} instead",
-            new.dtype()
+            "{op}(): Expected out tensor to have dtype {}, but got {dtype} instead; give out={}",
+            new.dtype(),
+            format_args!("empty(0, dtype={})", new.dtype())
         ))
         .into());
     }

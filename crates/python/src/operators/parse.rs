@@ -91,12 +91,23 @@ impl Bindable {
                 self.parse_keywords(py, args.add(n), kwnames, slots)?;
             }
         }
+        if variadic && slots[self.positional - 1].is_null() && self.takes_no_tensor_too() {
+            let none = PyTuple::empty(py);
+            slots[self.positional - 1] = none.as_ptr();
+            rest = Some(none);
+        }
         for (p, slot) in self.entry.params.iter().zip(slots.iter()) {
             if slot.is_null() && p.default.is_none() {
                 return Err(self.error(format!("missing required argument '{}'", p.name)));
             }
         }
         Ok(rest)
+    }
+
+    /// Whether its list of tensors may be left out, so that the operator says what it makes of none.
+    fn takes_no_tensor_too(&self) -> bool {
+        let last = &self.entry.params[self.positional - 1];
+        matches!(last.kind, ArgKind::Tensors | ArgKind::Operands) && last.default.is_none()
     }
 
     /// Places one argument too many or two: numbers among them are the factors of an old form such as `x.add(2, y)`.

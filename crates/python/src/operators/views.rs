@@ -12,7 +12,7 @@ use pullback::base::{DType, Error, Result};
 use pullback::core::{Tensor, host};
 use pullback::dense::region::Region;
 use pullback::ops::signature::{KindOf, RequiresGrad};
-use pullback::ops::{Entry, Flags, Param, Value, bits};
+use pullback::ops::{ArgKind, Entry, Flags, Param, Value, bits};
 use pullback::skin::cell::Face;
 use pullback::skin::lens::{self};
 use pullback::skin::{history, read, slot};
@@ -56,6 +56,12 @@ pub unsafe fn finish(
                 return Err(pullback::ops::shape::not_viewable(entry.short_name()).into());
             }
         }
+    }
+    if entry.flags.has(Flags::VIEW) && !base.is_null() && matches!(args.first(), Some(Value::List(_) | Value::Tuple(_)))
+    {
+        // SAFETY: by the contract.
+        let list = unsafe { Bound::from_borrowed_ptr(py, base) };
+        return Ok(members(&list, entry, &args, out)?.into_ptr());
     }
     let out = match out {
         Value::Tensor(t) if t.payload().is_some() => Value::Tensor(another(t, &args)?),
@@ -150,6 +156,29 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
     }
 }
 
+/// Each tensor of a result as a view of the tensor at its place in a list: by the entry `name:member`, which takes that
+/// tensor, its place and the shape in front of the other arguments.
+fn members<'py>(list: &Bound<'py, PyAny>, entry: &'static Entry, args: &[Value], out: Value) -> Out<'py> {
+    let py = list.py();
+    let Some(member) = pullback::ops::part_of(entry, "member") else {
+        return Err(Error::internal(format!("{}(): views without an entry for one of them", entry.name)).into());
+    };
+    let bases = list.try_iter()?.collect::<pyo3::PyResult<Vec<_>>>()?;
+    let (Value::Tuple(items) | Value::List(items)) = out else { return marshal::to_python(py, out) };
+    let object = |(i, (base, v)): (usize, (Bound<'py, PyAny>, Value))| -> Out<'py> {
+        host::turn(i)?;
+        let (Ok(base), Value::Tensor(t)) = (base.cast::<PyTensor>(), &v) else { return marshal::to_python(py, v) };
+        let size = t.shape().iter().map(|&n| n as i64).collect();
+        let own = [Value::Missing, Value::Int(i as i64), Value::Ints(size)];
+        let own = own.into_iter().chain(args[1..].iter().cloned()).collect();
+        let lens =
+            lens::lenses(member, own, 1, false).next().ok_or_else(|| Error::internal("a view without a lens"))?;
+        Ok(tensor::views::made(base, &tensor::views::base(base), lens, t.clone())?.into_any())
+    };
+    let items = bases.into_iter().zip(items).enumerate().map(object).collect::<PyResult<Vec<_>>>()?;
+    Ok(PyTuple::new(py, items)?.into_any())
+}
+
 fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
     host::turn(i)?;
     match v {
@@ -158,7 +187,8 @@ fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -
     }
 }
 
-/// What a call that its parameters do not allow means all the same: `x.view(dtype)`.
+/// What a call that its parameters do not allow means all the same: `x.view(dtype)`, or the form of the entry `name:lists`,
+/// which begins with a tensor: `einsum(x, [0, 1])`.
 ///
 /// # Safety
 /// `slf` and, unless it is null, `argument` are arguments that the caller's frame keeps alive.
@@ -170,11 +200,21 @@ pub unsafe fn other_form<'py>(
     argument: *mut ffi::PyObject,
     error: Error,
 ) -> Out<'py> {
-    if !entry.flags.has(Flags::TAKES_DTYPE) || argument.is_null() {
+    if slf.is_null() || argument.is_null() {
         return Err(error.into());
     }
     // SAFETY: by the contract.
     let (slf, argument) = unsafe { (Bound::from_borrowed_ptr(py, slf), Bound::from_borrowed_ptr(py, argument)) };
+    if tensor::cell(&slf).is_some()
+        && let Some(other) = pullback::ops::part_of(entry, "lists")
+    {
+        let any = |o: &Bound<'py, PyAny>| marshal::from_python(ArgKind::Any, false, o);
+        let values = [any(&slf)?, any(&argument)?];
+        return marshal::to_python(py, super::run::call(py, other, &values)?);
+    }
+    if !entry.flags.has(Flags::TAKES_DTYPE) {
+        return Err(error.into());
+    }
     let only = match argument.cast::<PyTuple>() {
         Ok(t) if t.len() == 1 => t.get_item(0)?,
         _ => argument,

@@ -58,7 +58,7 @@ def _places(count: int, align_corners: bool, like: Tensor) -> Tensor:
     if count <= 1:
         return like.new_zeros(count)
     places = linspace(-1.0, 1.0, count, dtype=like.dtype)
-    return places if align_corners else places * ((count - 1) / count)
+    return places if align_corners else places * (count - 1) / count
 
 
 def _check(theta: Tensor, sizes: list[int]) -> None:

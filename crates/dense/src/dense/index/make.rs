@@ -5,8 +5,10 @@ use crate::base::dtype::Category;
 use crate::base::{DType, Element, Result, Scalar, Shape};
 use crate::dense::array::{Array, Written};
 use crate::dense::copy::{Convert, cast, from_scalar};
+use crate::dense::isa::{Isa, isa};
 use crate::dense::parallel::{self, Shared};
 use crate::{bail, match_dtype};
+use num_traits::Float;
 
 /// A vector whose element `i` is `f(i)`.
 fn counted<T: Convert>(n: usize, f: impl Fn(usize) -> T + Sync) -> Result<Array> {
@@ -67,9 +69,85 @@ pub fn arange(dtype: DType, start: Scalar, step: Scalar, n: usize) -> Result<Arr
     }
 }
 
+/// Numbers at equal distances, the first `half` of which are counted from the start and the others from the end.
+struct Even<T> {
+    start: T,
+    end: T,
+    step: T,
+    half: usize,
+    last: usize,
+}
+
+/// `from + (at + direction i) step`, rounded once.
+#[inline(always)]
+fn counted_from<T: Float>(out: &mut [T], at: f64, direction: f64, step: T, from: T) {
+    for (b, block) in out.chunks_mut(1 << 12).enumerate() {
+        // Indices inside a block are 32-bit: those convert to floats in vector registers.
+        let at = at + direction * (b << 12) as f64;
+        for (i, o) in block.iter_mut().enumerate() {
+            let index = T::from(at + direction * f64::from(i as i32)).unwrap_or_else(T::nan);
+            *o = step.mul_add(index, from);
+        }
+    }
+}
+
+impl<T: Float> Even<T> {
+    /// The numbers from `first` on. Each is rounded once, so the loop is compiled for fused multiply-add too.
+    #[inline(always)]
+    fn fill(&self, first: usize, out: &mut [T]) {
+        let split = self.half.saturating_sub(first).min(out.len());
+        let (front, back) = out.split_at_mut(split);
+        counted_from(front, first as f64, 1.0, self.step, self.start);
+        counted_from(back, self.last as f64 - (first + split) as f64, -1.0, -self.step, self.end);
+    }
+
+    fn fill_native(&self, first: usize, out: &mut [T]) {
+        #[cfg(target_arch = "x86_64")]
+        if isa() > Isa::V1 {
+            // SAFETY: the machine has what the instruction set in use names.
+            return unsafe { self.fill_fused(first, out) };
+        }
+        self.fill(first, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    fn fill_fused(&self, first: usize, out: &mut [T]) {
+        self.fill(first, out);
+    }
+}
+
+impl<T: Float + Convert> Even<T> {
+    fn array(&self) -> Result<Array> {
+        let n = self.last + 1;
+        Array::build_typed::<T>([n].into(), |out, _| {
+            let out = Shared(out);
+            parallel::ranges(n, 1, &|lo, hi| {
+                // SAFETY: ranges differ between tasks and lie inside.
+                self.fill_native(lo, unsafe { std::slice::from_raw_parts_mut(out.at(lo), hi - lo) });
+            });
+            // SAFETY: the tasks write each element.
+            unsafe { Written::all() }
+        })
+    }
+}
+
+/// [`linspace`] of this dtype, computed in it as PyTorch does.
+fn even<T: Float + Convert>(start: Scalar, end: Scalar, n: usize) -> Result<Array> {
+    let (start, end): (T, T) = (from_scalar(start), from_scalar(end));
+    let gaps = T::of_f64(n.saturating_sub(1).max(1) as f64);
+    let half = if n == 1 { 1 } else { n / 2 };
+    Even { start, end, step: (end - start) / gaps, half, last: n - 1 }.array()
+}
+
 /// `n` numbers from `start` to `end` at equal distances. Each half is counted from its own end, so that both ends are
-/// exact and the row is symmetric (PyTorch's formula).
+/// exact and the row is symmetric (PyTorch's formula, and its rounding in single and double precision).
 pub fn linspace(dtype: DType, start: Scalar, end: Scalar, n: usize) -> Result<Array> {
+    match dtype {
+        DType::F32 if n > 0 => return even::<f32>(start, end, n),
+        DType::F64 if n > 0 => return even::<f64>(start, end, n),
+        _ => {}
+    }
     let gaps = n.saturating_sub(1).max(1) as f64;
     // Elements counted from the start.
     let half = if n == 1 { 1 } else { n / 2 };

@@ -28,7 +28,7 @@ pub use scatter::{Fold, check_scatter};
 
 use super::array::Array;
 use crate::bail;
-use crate::base::{DType, Error, Result};
+use crate::base::{DType, Error, Result, size};
 
 /// The indices in row-major order, if they are of dtype int64.
 fn require_indices(op: &str, dtype: DType) -> Result<()> {
@@ -40,7 +40,7 @@ fn require_indices(op: &str, dtype: DType) -> Result<()> {
 
 #[cold]
 fn out_of_range(op: &str, index: i64, dim: usize, size: usize) -> Error {
-    Error::index(format!("{op}(): index {index} is out of bounds for dimension {dim} with size {size}"))
+    size::out_of_bounds(index, dim, size, false).context(&format!("{op}()"))
 }
 
 /// The error for the first index that is not in `0..size`.

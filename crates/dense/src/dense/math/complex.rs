@@ -1,11 +1,11 @@
-//! Complex numbers in pointwise bodies. Branch cuts and special values follow C99; formulas after Kahan,
-//! "Branch cuts for complex elementary functions" (1987).
+//! Complex numbers in pointwise bodies.
 
+use super::complex_functions as functions;
 use super::fp::Fp;
 use super::lane::{Lane, V};
 use super::real::Real;
+use super::select;
 use num_complex::Complex;
-use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A complex variable of a body.
@@ -127,11 +127,14 @@ impl<R: Real> Mul for Z<R> {
 }
 impl<R: Real> Div for Z<R> {
     type Output = Self;
-    /// The divisor is scaled to a largest part of 1, so that its square neither overflows nor vanishes.
+    /// The divisor is scaled to a largest part of 1, so that its square neither overflows nor vanishes. A zero divides
+    /// the parts, and infinities make zeros.
     #[inline(always)]
     fn div(self, y: Self) -> Self {
+        let (zero, one) = (R::of(0.0), R::of(1.0));
         let s = y.re.abs().max(y.im.abs());
-        let (c, d) = (y.re / s, y.im / s);
+        let part = |p: R| select(s.is_inf(), select(p.is_inf(), one, zero).copysign(p), p / s);
+        let (c, d) = (select(s.is_zero(), one, part(y.re)), select(s.is_zero(), zero, part(y.im)));
         let q = (c * c + d * d) * s;
         Z { re: (self.re * c + self.im * d) / q, im: (self.im * c - self.re * d) / q }
     }
@@ -158,28 +161,14 @@ impl<R: Real> Add<f64> for Z<R> {
     }
 }
 
-/// i z
-#[inline(always)]
-fn times_i<R: Real>(z: Z<R>) -> Z<R> {
-    Z { re: -z.im, im: z.re }
-}
-
-/// -i z
-#[inline(always)]
-fn over_i<R: Real>(z: Z<R>) -> Z<R> {
-    Z { re: z.im, im: -z.re }
-}
-
-/// The imaginary part of conj(u) v.
-#[inline(always)]
-fn cross<R: Real>(u: Z<R>, v: Z<R>) -> R {
-    u.re * v.im - u.im * v.re
-}
-
-/// The real part of conj(u) v.
-#[inline(always)]
-fn inner<R: Real>(u: Z<R>, v: Z<R>) -> R {
-    u.re * v.re + u.im * v.im
+/// Methods that are the functions of these names.
+macro_rules! elementary {
+    ($($name:ident)*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            functions::$name(self)
+        }
+    )*};
 }
 
 impl<R: Real> Cplx for Z<R> {
@@ -228,158 +217,18 @@ impl<R: Real> Cplx for Z<R> {
     fn recip(self) -> Self {
         self.lit(1.0) / self
     }
-    /// With the largest part scaled to 1; the cut lies on the negative real axis.
-    fn sqrt(self) -> Self {
-        let (x, y) = (self.re.abs(), self.im.abs());
-        let s = x.max(y);
-        if s.is_zero() || s.is_inf() {
-            let im = if self.im.is_inf() { self.im } else { R::of(0.0).copysign(self.im) };
-            let up = self.im.is_inf() || self.re.is_nan() || !self.re.is_negative();
-            return match (s.is_zero(), up) {
-                (true, _) => Z { re: R::of(0.0), im: self.im },
-                (_, true) => Z { re: s, im: if self.im.is_nan() { self.im } else { im } },
-                _ => Z { re: if self.im.is_nan() { self.im } else { R::of(0.0) }, im: s.copysign(self.im) },
-            };
-        }
-        let (a, b) = (x / s, y / s);
-        let root = s.sqrt();
-        let t = ((a.hypot(b) + a) * 0.5).sqrt() * root;
-        let other = y / (t * 2.0);
-        if self.re.is_negative() {
-            Z { re: other, im: t.copysign(self.im) }
-        } else {
-            Z { re: t, im: other.copysign(self.im) }
-        }
-    }
     #[inline(always)]
     fn rsqrt(self) -> Self {
         self.sqrt().recip()
     }
-    fn exp(self) -> Self {
-        let e = self.re.exp();
-        // exp(inf + 0i) is inf + 0i, and exp(-inf + yi) vanishes for any y.
-        let im = if self.im.is_zero() { self.im } else { e * self.im.sin() };
-        if e.is_zero() && !self.im.is_finite() {
-            return Z { re: R::of(0.0), im: R::of(0.0) };
-        }
-        Z { re: if self.im.is_zero() { e } else { e * self.im.cos() }, im }
-    }
-    fn exp2(self) -> Self {
-        (self * LN_2).exp()
-    }
-    fn expm1(self) -> Self {
-        let (s, e) = ((self.im * 0.5).sin(), self.re.exp());
-        let im = if self.im.is_zero() { self.im } else { e * self.im.sin() };
-        let re = self.re.expm1() * self.im.cos() - s * s * 2.0;
-        Z { re: if self.im.is_zero() { self.re.expm1() } else { re }, im }
-    }
-    fn log(self) -> Self {
-        let (x, y) = (self.re.abs(), self.im.abs());
-        let (big, small) = if x < y { (y, x) } else { (x, y) };
-        let near_one = big.gt(R::of(0.5)) && big.lt(R::of(2.0));
-        let re = if near_one { ((big - 1.0) * (big + 1.0) + small * small).log1p() * 0.5 } else { self.abs().log() };
-        Z { re, im: self.angle() }
-    }
-    fn log2(self) -> Self {
-        self.log() * (1.0 / LN_2)
-    }
-    fn log10(self) -> Self {
-        self.log() * (1.0 / LN_10)
-    }
-    fn log1p(self) -> Self {
-        let shifted = self + 1.0;
-        if self.re.abs().lt(R::of(0.5)) && self.im.abs().lt(R::of(0.5)) {
-            let re = (self.re * (self.re + 2.0) + self.im * self.im).log1p() * 0.5;
-            return Z { re, im: shifted.angle() };
-        }
-        shifted.log()
-    }
+    elementary! { sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh asin acos atan asinh acosh atanh sigmoid }
+    #[inline(always)]
     fn pow(self, y: Self) -> Self {
-        if y.is_zero() {
-            return self.lit(1.0);
-        }
-        if self.is_zero() {
-            return if y.re.gt(R::of(0.0)) { self.lit(0.0) } else { self.lit(f64::NAN).scale(R::of(1.0)) };
-        }
-        (y * self.log()).exp()
+        functions::pow(self, y)
     }
+    #[inline(always)]
     fn logaddexp(self, y: Self) -> Self {
-        let (hi, lo) = if self.re.lt(y.re) { (y, self) } else { (self, y) };
-        if hi.re.is_inf() && hi == lo {
-            return hi;
-        }
-        hi + (lo - hi).exp().log1p()
-    }
-    fn sin(self) -> Self {
-        over_i(times_i(self).sinh())
-    }
-    fn cos(self) -> Self {
-        times_i(self).cosh()
-    }
-    fn tan(self) -> Self {
-        over_i(times_i(self).tanh())
-    }
-    fn sinh(self) -> Self {
-        if self.im.is_zero() {
-            return Z { re: self.re.sinh(), im: self.im };
-        }
-        let re = if self.re.is_zero() { self.re } else { self.re.sinh() * self.im.cos() };
-        Z { re, im: self.re.cosh() * self.im.sin() }
-    }
-    fn cosh(self) -> Self {
-        if self.im.is_zero() || self.re.is_zero() {
-            let re = if self.im.is_zero() { self.re.cosh() } else { self.im.cos() };
-            return Z { re, im: self.re * self.im };
-        }
-        Z { re: self.re.cosh() * self.im.cos(), im: self.re.sinh() * self.im.sin() }
-    }
-    fn tanh(self) -> Self {
-        if self.re.abs().gt(R::of(20.0)) && self.im.is_finite() {
-            let im = (self.im * 2.0).sin() * (self.re.abs() * -2.0).exp() * 2.0;
-            return Z { re: R::of(1.0).copysign(self.re), im };
-        }
-        let t = self.im.tan();
-        let beta = t * t + 1.0;
-        let s = self.re.sinh();
-        let rho = (s * s + 1.0).sqrt();
-        let d = beta * s * s + 1.0;
-        if t.is_inf() {
-            return Z { re: rho / s, im: t.recip() };
-        }
-        Z { re: beta * rho * s / d, im: t / d }
-    }
-    fn asin(self) -> Self {
-        let (u, v) = (((-self) + 1.0).sqrt(), (self + 1.0).sqrt());
-        Z { re: self.re.atan2(u.re * v.re - u.im * v.im), im: cross(u, v).asinh() }
-    }
-    fn acos(self) -> Self {
-        let (u, v) = (((-self) + 1.0).sqrt(), (self + 1.0).sqrt());
-        Z { re: u.re.atan2(v.re) * 2.0, im: cross(v, u).asinh() }
-    }
-    fn atan(self) -> Self {
-        over_i(times_i(self).atanh())
-    }
-    fn asinh(self) -> Self {
-        over_i(times_i(self).asin())
-    }
-    fn acosh(self) -> Self {
-        let (u, v) = ((self + -1.0).sqrt(), (self + 1.0).sqrt());
-        Z { re: inner(u, v).asinh(), im: u.im.atan2(v.re) * 2.0 }
-    }
-    fn atanh(self) -> Self {
-        let (x, y) = (self.re.abs(), self.im.abs());
-        if x.max(y).gt(R::of(1e15)) {
-            let re = self.recip().re;
-            let quarter = R::of(std::f64::consts::FRAC_PI_2).copysign(self.im);
-            return Z { re: if re.is_nan() { R::of(0.0).copysign(self.re) } else { re }, im: quarter };
-        }
-        let q = (R::of(1.0) - x) * (R::of(1.0) - x) + y * y;
-        let re = (x * 4.0 / q).log1p() * 0.25;
-        let im = (y * 2.0).atan2((R::of(1.0) - x) * (x + 1.0) - y * y) * 0.5;
-        Z { re: re.copysign(self.re), im: im.copysign(self.im) }
-    }
-    fn sigmoid(self) -> Self {
-        ((-self).exp() + 1.0).recip()
+        functions::logaddexp(self, y)
     }
     #[inline(always)]
     fn is_nan(self) -> bool {

@@ -6,6 +6,7 @@
 
 pub mod arc;
 pub mod complex;
+mod complex_functions;
 pub mod error_function;
 pub mod exp;
 pub mod float;

@@ -1,7 +1,8 @@
 //! Sorting along a dimension, and what follows from an order.
 //!
-//! Elements are ordered by unsigned integer keys ([`key`]); NaN is greater than every number, -0 equals 0. All sorts
-//! are stable, so that each result is the only right one.
+//! Elements are ordered by unsigned integer keys ([`key`]); NaN is greater than every number, -0 equals 0. Sorts are
+//! stable, so that each result is the only right one; where PyTorch's are not, equal elements are ordered again as there
+//! ([`unstable`]).
 
 mod key;
 mod radix;
@@ -9,6 +10,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 mod unique;
+mod unstable;
 
 pub use search::searchsorted;
 pub use unique::{Distinct, unique};
@@ -39,23 +41,23 @@ use by_order;
 /// What to take from each row.
 #[derive(Clone, Copy)]
 enum Take {
-    /// All elements in order.
-    All,
-    /// The first `k` in order.
-    First(usize),
+    /// All elements in order; equal ones in that of their places if `stable`.
+    All { stable: bool },
+    /// The first `k`, in order if `sorted`.
+    First { k: usize, sorted: bool },
     /// Only the one at this place of the order.
     Nth(usize),
     /// Only the one in the middle, the lower of two. NaN is the result where there is one, unless it is to be skipped.
     Median { skip_nan: bool },
-    /// Only the last of those that are most often there; the least of several.
+    /// Only one of those that are most often there; the least of several.
     Mode,
 }
 
 impl Take {
     fn count(self, n: usize) -> usize {
         match self {
-            Take::All => n,
-            Take::First(k) => k,
+            Take::All { .. } => n,
+            Take::First { k, .. } => k,
             Take::Nth(_) | Take::Median { .. } | Take::Mode => 1,
         }
     }
@@ -180,16 +182,28 @@ impl<T: Sortable> SortTask<'_, T> {
     fn order_row<P: Packed>(&self, row: &[T], keys: &mut Vec<P>, spare: &mut Vec<P>) {
         let flip = self.flip();
         let packed = row.iter().enumerate().map(|(i, x)| P::new(x.key() ^ flip, i));
-        match self.take {
+        if let Take::First { k, sorted: true } = self.take
+            && k < row.len() / 8
+        {
             // A bounded heap of candidates reads the row once; from an eighth on, sorting all is as fast.
-            Take::First(k) if k <= row.len() / 8 => return radix::smallest(packed, k, keys),
-            _ => {
-                keys.clear();
-                keys.extend(packed);
+            radix::smallest(packed.clone(), k + 1, keys);
+            if has_equal(keys) {
+                refill(keys, packed);
+                unstable::smallest(keys, k, true);
             }
+            return;
         }
+        refill(keys, packed.clone());
         match self.take {
-            Take::Nth(k) => nth_to_front(keys, k),
+            Take::First { k, sorted: false } => unstable::smallest(keys, k, false),
+            Take::Nth(k) => {
+                nth_to_front(keys, k);
+                let nth = keys[0].key();
+                if keys[1..].iter().any(|p| p.key() == nth) {
+                    refill(keys, packed);
+                    keys[0] = unstable::nth(keys, k);
+                }
+            }
             Take::Median { skip_nan } => {
                 let nans = row.iter().filter(|x| x.is_nan()).count();
                 // NaNs are the last in order.
@@ -200,12 +214,29 @@ impl<T: Sortable> SortTask<'_, T> {
             _ => {
                 spare.resize(row.len(), P::ZERO);
                 radix::sort(keys, spare, T::KEY_BITS);
+                if !matches!(self.take, Take::All { stable: true }) && has_equal(keys) {
+                    refill(keys, packed);
+                    match self.take {
+                        Take::First { k, .. } => unstable::smallest(keys, k, true),
+                        _ => unstable::sort(keys),
+                    }
+                }
                 if matches!(self.take, Take::Mode) {
                     keys[0] = keys[most_frequent(keys, |p| row[p.index()].is_nan())];
                 }
             }
         }
     }
+}
+
+fn refill<P: Packed>(keys: &mut Vec<P>, packed: impl Iterator<Item = P>) {
+    keys.clear();
+    keys.extend(packed);
+}
+
+/// Whether some of the keys, which are in order, are equal.
+fn has_equal<P: Packed>(keys: &[P]) -> bool {
+    keys.windows(2).any(|w| w[0].key() == w[1].key())
 }
 
 /// Moves the element at place `k` of the order to the front. The index is part of the key, so that equal elements have
@@ -268,24 +299,26 @@ pub fn kthvalue_shape((dtype, shape): TypedShape<'_>, k: usize, dim: usize) -> R
     Ok(if shape.rank() == 0 { shape.clone() } else { shape.without(dim) })
 }
 
-/// Elements along `dim` in order, and their indices. Always stable; NaN counts as greatest.
+/// Elements along `dim` in order, and their indices; NaN counts as greatest. Equal elements keep their order if `stable`,
+/// and else lie as PyTorch's do.
 ///
 /// Error: `NotImplemented` for complex dtypes.
-pub fn sort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<(Array, Array)> {
-    both("sort", a, dim, descending, Take::All)
+pub fn sort(a: &Array, dim: usize, descending: bool, stable: bool) -> Result<(Array, Array)> {
+    both("sort", a, dim, descending, Take::All { stable })
 }
 
 /// The indices of [`sort`].
-pub fn argsort(a: &Array, dim: usize, descending: bool, _stable: bool) -> Result<Array> {
-    Ok(order(a, Ask { op: "argsort", dim, descending, take: Take::All, values: false })?.1)
+pub fn argsort(a: &Array, dim: usize, descending: bool, stable: bool) -> Result<Array> {
+    Ok(order(a, Ask { op: "argsort", dim, descending, take: Take::All { stable }, values: false })?.1)
 }
 
-/// The `k` greatest (or least) elements along `dim` and their indices, in order whether `sorted` or not.
+/// The `k` greatest (or least) elements along `dim` and their indices, in order if `sorted`. Of equal elements it takes
+/// those that PyTorch does.
 ///
 /// Error: `Runtime` if there are fewer than `k`.
-pub fn topk(a: &Array, k: usize, dim: usize, largest: bool, _sorted: bool) -> Result<(Array, Array)> {
+pub fn topk(a: &Array, k: usize, dim: usize, largest: bool, sorted: bool) -> Result<(Array, Array)> {
     topk_shape(a.form(), k, dim)?;
-    both("topk", a, dim, largest, Take::First(k))
+    both("topk", a, dim, largest, Take::First { k, sorted })
 }
 
 /// The `k`-th least element along `dim` (`k` counts from 1) and its index; `dim` is dropped.
@@ -314,8 +347,8 @@ pub fn median(a: &Array, dim: usize, skip_nan: bool) -> Result<(Array, Array)> {
     one_of(if skip_nan { "nanmedian" } else { "median" }, a, dim, Take::Median { skip_nan })
 }
 
-/// The element that is most often there along `dim`, the least of several, and the index of its last occurrence; `dim`
-/// stays with size 1. NaN equals nothing.
+/// The element that is most often there along `dim`, the least of several, and the index of one of its
+/// occurrences, the same as PyTorch's; `dim` stays with size 1. NaN equals nothing.
 ///
 /// Error: `Index` for an empty dimension.
 pub fn mode(a: &Array, dim: usize) -> Result<(Array, Array)> {

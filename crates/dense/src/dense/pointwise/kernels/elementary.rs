@@ -4,28 +4,28 @@ kernels! {
     SIN(x) { float => x.sin(), complex => x.sin() }
     COS(x) { float => x.cos(), complex => x.cos() }
     TAN(x) { float => x.tan(), complex => x.tan() }
-    ASIN(x) { float => x.asin() }
-    ACOS(x) { float => x.acos() }
-    ATAN(x) { float => x.atan() }
+    ASIN(x) { float => x.asin(), complex => x.asin() }
+    ACOS(x) { float => x.acos(), complex => x.acos() }
+    ATAN(x) { float => x.atan(), complex => x.atan() }
     SINH(x) { float => x.sinh(), complex => x.sinh() }
     COSH(x) { float => x.cosh(), complex => x.cosh() }
     TANH(x) { float => x.tanh(), complex => x.tanh() }
-    ASINH(x) { float => x.asinh() }
-    ACOSH(x) { float => x.acosh() }
-    ATANH(x) { float => x.atanh() }
+    ASINH(x) { float => x.asinh(), complex => x.asinh() }
+    ACOSH(x) { float => x.acosh(), complex => x.acosh() }
+    ATANH(x) { float => x.atanh(), complex => x.atanh() }
     EXP(x) { float => x.exp(), complex => x.exp() }
-    EXP2(x) { float => x.exp2() }
-    EXPM1(x) { float => x.expm1() }
+    EXP2(x) { float => x.exp2(), complex => x.exp2() }
+    EXPM1(x) { float => x.expm1(), complex => x.expm1() }
     LOG(x) { float => x.log(), complex => x.log() }
-    LOG1P(x) { float => x.log1p() }
-    LOG2(x) { float => x.log2() }
-    LOG10(x) { float => x.log10() }
+    LOG1P(x) { float => x.log1p(), complex => x.log1p() }
+    LOG2(x) { float => x.log2(), complex => x.log2() }
+    LOG10(x) { float => x.log10(), complex => x.log10() }
     SQRT(x) { float => x.sqrt(), complex => x.sqrt() }
     RSQRT(x) { float => x.rsqrt(), complex => x.rsqrt() }
     RECIPROCAL(x) { float => x.recip(), complex => x.recip() }
-    SIGMOID(x) { float => x.sigmoid() }
+    SIGMOID(x) { float => x.sigmoid(), complex => x.sigmoid() }
     /// The derivative of the logistic function from its value.
-    SIGMOID_SLOPE(y) { float => y * (y.lit(1.0) - y) }
+    SIGMOID_SLOPE(y) { float => y * (y.lit(1.0) - y), complex => y * (y.lit(1.0) - y) }
     /// The logistic function as the derivative of its integral.
     SIGMOID_CURVE(x) { float => x.sigmoid() }
     /// The derivative of the logistic function from its argument.
