@@ -185,6 +185,15 @@ pub const COUNT: usize = {
     n
 };
 
+/// Whether errors may begin with this name as that of an operator, or of a part of one.
+#[cold]
+fn is_operator(name: &str) -> bool {
+    let is_its = |n: &str| n == name || n.rsplit_once('.').is_some_and(|(_, last)| last == name);
+    let of_primitive = |p: &&dyn Primitive| is_its(crate::core::primitive::operator_of(p.name()));
+    entries().any(|e| is_its(e.name))
+        || families().flat_map(|f| f.primitives.iter()).flat_map(|p| p.iter()).any(|p| of_primitive(p))
+}
+
 /// The building block `name:part` of an entry.
 pub fn part_of(entry: &Entry, part: &str) -> Option<&'static Entry> {
     static PARTS: std::sync::OnceLock<Vec<&'static Entry>> = std::sync::OnceLock::new();

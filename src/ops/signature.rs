@@ -43,8 +43,8 @@ fn name_error(path: &str, flags: Flags, e: Error) -> Error {
     of_operator(e.replacing(HERE, short), &format!("{short}()"))
 }
 
-/// The error under the name of the operator that was called, where it is that of an operator which that one is made of, or
-/// of none. What a matrix lacks for a factorization stays an error of it.
+/// The error under the name of the operator that was called, where it is that of an operator which that one is made of.
+/// What a matrix lacks for a factorization stays an error of it.
 fn of_operator(e: Error, head: &str) -> Error {
     if matches!(e.kind(), ErrorKind::LinAlg | ErrorKind::Foreign | ErrorKind::Internal) {
         return e;
@@ -53,11 +53,10 @@ fn of_operator(e: Error, head: &str) -> Error {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let own = match (rest.strip_prefix("(): "), rest.strip_prefix(": ")) {
-        (Some(rest), _) => rest,
+        (Some(rest), _) if super::is_operator(name) => rest,
         (_, Some(rest)) if name.starts_with("linalg.") => rest,
-        // Of a transform.
-        (_, Some(_)) => return e,
-        _ => text,
+        _ if e.kind() == ErrorKind::NotImplemented && rest.starts_with("() is") => text,
+        _ => return e,
     };
     let hint = if e.kind() == ErrorKind::NotImplemented && !own.contains(';') { OTHER_DTYPE } else { "" };
     Error::new(e.kind(), format!("{head}: {own}{hint}"))

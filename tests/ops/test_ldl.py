@@ -118,7 +118,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: L.ldl_solve(pb.eye(2), PIVOTS.float(), pb.ones(2, 1)), RuntimeError, "expected dtype int32 or int64"),
     (lambda: L.ldl_solve(pb.eye(2), PIVOTS, pb.ones(3, 1)), RuntimeError, "Incompatible shapes"),
     (lambda: L.ldl_solve(pb.eye(2), PIVOTS, pb.ones(2, 1).double()), RuntimeError, "expected dtype float32"),
-    (lambda: pb.chain_matmul(), TypeError, "missing required argument 'matrices'"),
+    (lambda: pb.chain_matmul(), RuntimeError, "Expected one or more matrices; give one"),
     (lambda: pb.chain_matmul(pb.ones(2)), RuntimeError, "must be a 2D tensor"),
 ]
 WRONG = [[0, 2], [1, 1], [3, 2], [-2, 2], [2, -2], [-1, -1], [-3, -3], [1, -2]]

@@ -18,7 +18,7 @@ transposed = pb._core.autograd._transposed
 NAMES = ("operator", "its rule", "write another")
 FACTOR = 2.0**20
 # Linear as a map, but not followed; linear for one exponent, for one of the folds, or where distinct elements stay so.
-REFUSED = {"detach", "nansum", "nanmean", "normal", "pow"}
+REFUSED = {"bernoulli", "detach", "nansum", "nanmean", "normal", "pow"}
 REFUSED |= {"cumprod", "index_reduce", "scatter", "scatter_reduce", "mode", "unique_consecutive"}
 # Linear where no number is special.
 REFUSED |= {"nan_to_num", "nextafter", "special.xlog1py", "xlogy"}
