@@ -189,9 +189,8 @@ pub const COUNT: usize = {
 #[cold]
 fn is_operator(name: &str) -> bool {
     let is_its = |n: &str| n == name || n.rsplit_once('.').is_some_and(|(_, last)| last == name);
-    let of_primitive = |p: &&dyn Primitive| is_its(crate::core::primitive::operator_of(p.name()));
-    entries().any(|e| is_its(e.name))
-        || families().flat_map(|f| f.primitives.iter()).flat_map(|p| p.iter()).any(|p| of_primitive(p))
+    let primitives = || families().flat_map(|f| f.primitives.iter()).flat_map(|p| p.iter());
+    entries().any(|e| is_its(e.name)) || primitives().any(|p| is_its(crate::core::primitive::operator_of(p.name())))
 }
 
 /// The building block `name:part` of an entry.

@@ -221,7 +221,7 @@ fn indices_out_of_range_are_errors_with_their_place() {
     let e = gather(&a, 1, &index).unwrap_err();
     assert_eq!(
         (e.kind(), e.message()),
-        (ErrorKind::Index, "gather(): index 3 is out of bounds for dimension 1 with size 3")
+        (ErrorKind::Index, "gather(): index 3 is out of bounds for dimension 1 with size 3; valid indices are 0 to 2")
     );
     let src = Array::zeros(DType::F32, [1, 2].into()).unwrap();
     assert_eq!(scatter(&a, 1, &index, &src).unwrap_err().kind(), ErrorKind::Index);
