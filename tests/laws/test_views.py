@@ -122,8 +122,6 @@ class ViewsAndWrites(RuleBasedStateMachine):
     @rule(data=st.data(), stride=st.lists(st.integers(0, 3), max_size=2))
     def as_strided(self, data: st.DataObject, stride: list[int]) -> None:
         i = self.which(data)
-        if self.model.shown[i].detached:
-            return
         whole = self.model.whole[self.model.shown[i].memory]
         offset = data.draw(st.integers(0, whole.size))
         size = []

@@ -288,3 +288,15 @@ def test_dtypes_of_parts() -> None:
         pb.float64,
     ]
     assert pb.ones(1).type("torch.DoubleTensor").dtype == pb.ones(1).type("pullback.DoubleTensor").dtype == pb.float64
+
+
+def test_old_forms_take_tensors_without_dimensions_as_factors() -> None:
+    x, y = pb.tensor([1.0, 2.0]), pb.tensor([3.0, 5.0])
+    half = pb.tensor(0.5)
+    assert x.add(half, y).tolist() == [2.5, 4.5] == pb.add(x, half, y).tolist()
+    assert x.sub(half, y).tolist() == [-0.5, -0.5]
+    assert x.clone().add_(-half, y).tolist() == [-0.5, -0.5]
+    assert x.addcmul(half, y, y).tolist() == [5.5, 14.5]
+    assert pb.add(half, half).item() == 1.0 and half.add(2, half).item() == 1.5
+    with pytest.raises(TypeError):
+        x.add(y, y)

@@ -23,6 +23,8 @@ CONSTANT = set(
     poisson binomial tril_indices triu_indices range hann_window hamming_window bartlett_window blackman_window
     kaiser_window empty_strided empty_permuted Tensor.new_empty_strided linalg.matrix_rank""".split()
 )
+# Numbers by laws whose parameters are tensors.
+DRAWN = {"bernoulli", "binomial", "normal", "poisson"}
 # Their samples are integers: the derivatives of conversions between floats are among the reference vectors.
 CONVERSIONS = {f"Tensor.{d}" for d in "bool byte char short int long half bfloat16 float cfloat cdouble".split()}
 # Memory that nobody has written.
@@ -59,7 +61,13 @@ def test_forward_is_transpose_of_reverse(name: str) -> None:
         properties.check_transpose(call)
 
 
-@pytest.mark.parametrize("name", sorted(CONSTANT - UNWRITTEN - {"result_type"}))
+@pytest.mark.parametrize("name", sorted(DRAWN))
+def test_drawn_numbers_have_zero_gradients(name: str) -> None:
+    for call in properties.calls(name):
+        properties.check_zero_gradients(call)
+
+
+@pytest.mark.parametrize("name", sorted(CONSTANT - UNWRITTEN - DRAWN - {"result_type"}))
 def test_constants_have_no_gradient(name: str) -> None:
     for call in properties.calls(name):
         properties.check_constant(call)

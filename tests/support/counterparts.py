@@ -125,7 +125,7 @@ def glu(x: Any, dim: int = -1) -> Any:
 
 
 _same = {name: getattr(np, name) for name in """sin cos tan sinh cosh tanh exp exp2 expm1 log log1p log2 log10 sqrt
-    reciprocal abs sign floor ceil trunc square positive hypot logaddexp maximum minimum fmod remainder floor_divide
+    reciprocal abs sign floor ceil trunc square positive hypot maximum minimum fmod remainder floor_divide
     logical_not logical_and logical_or logical_xor isnan isinf isfinite signbit bitwise_and bitwise_or bitwise_xor
     bitwise_left_shift bitwise_right_shift matmul dot outer prod trace tril triu flip""".split()}  # fmt: skip
 
@@ -139,7 +139,9 @@ NUMPY: dict[str, Counterpart] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "atan2": np.arctan2, "neg": np.negative, "bitwise_not": np.invert,
     "frac": lambda x: x - np.trunc(x),
-    "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": sp.expit, "erf": sp.erf, "erfc": sp.erfc, "erfinv": sp.erfinv,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": sp.erf, "erfc": sp.erfc, "erfinv": sp.erfinv,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)) if np.iscomplexobj(x) else sp.expit(x),
+    "logaddexp": lambda x, y: np.log(np.exp(x) + np.exp(y)) if np.iscomplexobj(x) else np.logaddexp(x, y),
     "lgamma": sp.gammaln, "digamma": sp.digamma, "relu": lambda x: np.maximum(x, 0),
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
     "add": alpha(np.add), "sub": alpha(np.subtract), "rsub": lambda a, b, alpha=1: b - alpha * a, "mul": np.multiply,

@@ -169,6 +169,18 @@ def check_constant(call: Call) -> None:
             raise where(call, "the result requires a gradient")
 
 
+def check_zero_gradients(call: Call) -> None:
+    """What is drawn does not change with the parameters of its law: gradients are zero, and are there."""
+    points = [t.clone().requires_grad_() if t.dtype == pb.float64 else t for t in call.tensors]
+    given = [p for p in points if p.requires_grad]
+    for y in call.leaves(*points) if given else ():
+        if not y.requires_grad:
+            raise where(call, "the result requires no gradient")
+        for g in pb.autograd.grad(y.sum(), given):
+            if g.count_nonzero():
+                raise where(call, "a gradient is not zero")
+
+
 # ---------------------------------------------------------------- batches
 
 

@@ -60,12 +60,15 @@ def placed(map_location: Any) -> Callable[[str], str]:
 
     def to(location: str, wanted: Any) -> str:
         try:
-            return str(_core.device(wanted).type)
+            kind = str(_core.device(wanted).type)
         except (RuntimeError, TypeError):
+            kind = ""
+        if kind not in ("cpu", "meta"):
             raise RuntimeError(
                 f"load(): Attempting to deserialize object on {location!r}, but the only device is 'cpu'. Please use "
                 f"load with map_location='cpu' to map your storages to the CPU, got {wanted!r}"
-            ) from None
+            )
+        return kind
 
     if map_location is None or callable(map_location):
         # A function is asked once the storage is there.

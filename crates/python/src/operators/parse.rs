@@ -2,6 +2,7 @@
 
 use crate::data::marshal;
 use crate::door::synonyms;
+use crate::tensor;
 use crate::types::options;
 use pullback::base::{Error, Result};
 use pullback::ops::signature::{Factor, Inplace, KindOf};
@@ -110,7 +111,8 @@ impl Bindable {
         matches!(last.kind, ArgKind::Tensors | ArgKind::Operands) && last.default.is_none()
     }
 
-    /// Places one argument too many or two: numbers among them are the factors of an old form such as `x.add(2, y)`.
+    /// Places one argument too many or two: numbers among them are the factors of an old form such as `x.add(2, y)`, and so are
+    /// tensors without dimensions behind the first operand, as long as there are too many.
     ///
     /// # Safety
     /// As for [`Bindable::parse`].
@@ -119,12 +121,15 @@ impl Bindable {
         let mut factors =
             (self.positional..self.entry.params.len()).filter(|&j| self.entry.params[j].declared == Some(Factor::NAME));
         let mut operands = skip..self.positional;
+        let mut surplus = n.saturating_sub(operands.len());
         for k in 0..n {
             // SAFETY: args holds n live objects.
             let (object, is_number) = unsafe {
                 let object = *args.add(k);
-                (object, ffi::PyFloat_Check(object) != 0 || ffi::PyLong_Check(object) != 0)
+                let is_number = ffi::PyFloat_Check(object) != 0 || ffi::PyLong_Check(object) != 0;
+                (object, is_number || (k + skip > 0 && surplus > 0 && is_number_in_tensor(object)))
             };
+            surplus = surplus.saturating_sub(usize::from(is_number));
             let Some(place) = (if is_number { factors.next() } else { operands.next() }) else { return false };
             slots[place] = object;
         }
@@ -246,4 +251,14 @@ impl Bindable {
     pub fn is_pointwise(&self) -> bool {
         self.entry.params.iter().all(|p| matches!(p.kind, ArgKind::Tensor | ArgKind::Operand))
     }
+}
+
+/// Whether an object is a tensor without dimensions.
+///
+/// # Safety
+/// `object` is alive.
+unsafe fn is_number_in_tensor(object: *mut ffi::PyObject) -> bool {
+    // SAFETY: as the caller promises, and the GIL is held where arguments are read.
+    let object = unsafe { Bound::from_borrowed_ptr(Python::assume_attached(), object) };
+    tensor::cell(&object).is_some_and(|t| t.value().rank() == 0)
 }
