@@ -38,6 +38,7 @@ $(VENV)/.wheel: $(RUST) $(PYTHON_SOURCES) pyproject.toml | $(VENV)/.build
 	@rm -rf target/wheels
 	$(BIN)/maturin build --release --locked --interpreter $(BIN)/python --compression-level 9 \
 		--out target/wheels
+	@$(BIN)/python tools/pack_wheel.py target/wheels
 	@$(BIN)/python tools/wheel_size.py target/wheels
 	@$(PIP) --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that the one wheel in a folder is at most 10 MB, and prints its path's size."""
+"""Checks that the one wheel in a folder is at most 8 MB, and prints its path's size."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-LIMIT_MB = 10.0
+LIMIT_MB = 8.0
 
 
 def main(folder: str) -> int:
