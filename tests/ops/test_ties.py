@@ -56,6 +56,9 @@ def test_few_elements_and_stable_sorts_keep_their_places() -> None:
     assert pb.argsort(x).tolist() == pb.argsort(x, stable=True).tolist()
     y = thirds(pb.float32, 90)
     assert pb.argsort(y, stable=True).tolist() == sorted(range(90), key=lambda i: i % 3)
+    # A second sort of long rows would take several times as long as the first.
+    long = thirds(pb.float32, 5000)
+    assert pb.argsort(long).tolist() == pb.argsort(long, stable=True).tolist()
     assert pb.argsort(y, descending=True, stable=True).tolist() == sorted(range(90), key=lambda i: -(i % 3))
 
 
