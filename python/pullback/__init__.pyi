@@ -138,9 +138,9 @@ from ._functions import group_norm as group_norm
 from ._functions import hardshrink as hardshrink
 from ._functions import hinge_embedding_loss as hinge_embedding_loss
 from ._functions import instance_norm as instance_norm
-from ._settings import is_autocast_cache_enabled as is_autocast_cache_enabled
-from ._settings import is_autocast_cpu_enabled as is_autocast_cpu_enabled
-from ._settings import is_autocast_enabled as is_autocast_enabled
+from .amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from .amp import is_autocast_enabled as is_autocast_enabled
 from ._forms import is_conj as is_conj
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from ._forms import is_distributed as is_distributed
@@ -170,6 +170,12 @@ from ._functions import rrelu_ as rrelu_
 from .serialization import save as save
 from ._functions import selu as selu
 from ._functions import selu_ as selu_
+from .amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from .amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
+from .amp import set_autocast_dtype as set_autocast_dtype
+from .amp import set_autocast_enabled as set_autocast_enabled
+from .amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from ._settings import set_default_device as set_default_device
 from ._settings import set_default_tensor_type as set_default_tensor_type
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
@@ -768,6 +774,12 @@ __all__ = [
     "selu",
     "selu_",
     "serialization",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_dtype",
+    "set_autocast_enabled",
+    "set_autocast_gpu_dtype",
     "set_default_device",
     "set_default_dtype",
     "set_default_tensor_type",

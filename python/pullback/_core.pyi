@@ -42,8 +42,11 @@ __all__ = [
     "Tensor",
     "UntypedStorage",
     "VmapInfo",
+    "_autocast",
+    "_neg_view",
     "_rebuild_tensor",
     "_restore_transform",
+    "_set_autocast",
     "_short",
     "abs",
     "abs_",
@@ -723,6 +726,8 @@ class Tensor:
         """An object of the class `cls` that has sizes and no data, for a class that answers every operator by
         `__torch_function__`.
         """
+    def _neg_view(self) -> Tensor:
+        """The negated numbers, a view."""
     def _repr_html_(self) -> builtins.str | None:
         """A table of the numbers for notebooks, if there are few."""
     def _swap(self, /, other: Any) -> Any:
@@ -780,9 +785,9 @@ class Tensor:
         """Whether all elements are non-zero, over the given dimensions or all. The result is bool; of uint8, uint8."""
     def allclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
         """Whether all elements are close to those of `other`."""
-    def amax(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    def amax(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
-    def amin(self, dim: _Ints = (), keepdim: builtins.bool = False) -> Tensor:
+    def amin(self, dim: _Ints | None = None, keepdim: builtins.bool = False) -> Tensor:
         """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins."""
     def aminmax(self, *, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> _return_aminmax:
         """The smallest and the largest element along a dimension, or of all. Ties share the derivative; NaN wins."""
@@ -848,7 +853,7 @@ class Tensor:
     def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
         """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order."""
     def as_subclass(self, cls: builtins.type[_S]) -> _S:
-        """The same tensor, with its history, as an object of a subclass of `Tensor`."""
+        """A view of the tensor as an object of a subclass of `Tensor`."""
     def asin(self) -> Tensor:
         """Inverse sine of each element, in radians; NaN outside of [-1, 1]."""
     def asin_(self) -> Self:
@@ -1268,7 +1273,7 @@ class Tensor:
     def is_complex(self, /) -> builtins.bool:
         """Whether the dtype is complex."""
     def is_conj(self, /) -> builtins.bool:
-        """Whether this is a view of another tensor that shows its conjugates."""
+        """Whether this is a view that shows the conjugates of what is in memory."""
     def is_contiguous(self, memory_format: _memory_format | None = None) -> builtins.bool:
         """Whether the elements lie in row-major order without gaps."""
     @builtins.property
@@ -1303,7 +1308,7 @@ class Tensor:
     def is_mtia(self) -> builtins.bool:
         """False."""
     def is_neg(self, /) -> builtins.bool:
-        """False: negation is never delayed."""
+        """Whether this is a view that shows the negatives of what is in memory, as the imaginary part of `conj()` does."""
     @builtins.property
     def is_nested(self) -> builtins.bool:
         """False: members of a batch have one shape."""
@@ -1743,13 +1748,13 @@ class Tensor:
     def resolve_conj(self) -> Tensor:
         """The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself: negation is never delayed."""
+        """The numbers in memory of their own, where they are the negatives of what is in memory; otherwise the tensor itself."""
     def retain_grad(self) -> None:
         """Keeps the gradient of this tensor in `.grad` although it is not a leaf."""
     @builtins.property
     def retains_grad(self) -> builtins.bool:
         """Whether `.grad` is kept although this is not a leaf."""
-    def roll(self, shifts: _Ints, dims: _Ints = ()) -> Tensor:
+    def roll(self, shifts: _Ints, dims: _Ints | None = None) -> Tensor:
         """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
         tensor.
         """
@@ -2508,6 +2513,12 @@ def is_grad_enabled() -> builtins.bool:
 
 def is_inference_mode_enabled() -> builtins.bool:
     """Whether `inference_mode` is on."""
+
+def _autocast() -> Any:
+    """The dtype that autocast lowers to on this thread; None where it is off."""
+
+def _set_autocast(dtype: _dtype | None, /) -> Any:
+    """Sets what autocast lowers to on this thread, None for nothing."""
 
 def is_inference(input: Tensor) -> builtins.bool:
     """Whether a tensor was made in inference mode."""
@@ -3274,6 +3285,14 @@ def conj(input: Tensor) -> Tensor:
     >>> import pullback
     >>> pullback.conj(pullback.tensor([1 + 2j]))
     tensor([1.-2.j])
+    """
+
+def _neg_view(input: Tensor) -> Tensor:
+    """The negated numbers, a view.
+
+    >>> import pullback
+    >>> pullback._neg_view(pullback.tensor([1.0, -2.0]))
+    tensor([-1.,  2.])
     """
 
 def conj_physical_(input: Tensor) -> Tensor:
@@ -4492,7 +4511,7 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
     tensor(6.)
     """
 
-def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amax(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The largest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -4500,7 +4519,7 @@ def amax(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out:
     tensor([5., 3.])
     """
 
-def amin(input: Tensor, dim: _Ints = (), keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
+def amin(input: Tensor, dim: _Ints | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The smallest element over the given dimensions, or over all. Ties share the derivative; NaN wins.
 
     >>> import pullback
@@ -4872,7 +4891,7 @@ def flip(input: Tensor, *dims: _Ints, out: Tensor | None = None) -> Tensor:
     tensor([3, 2, 1])
     """
 
-def roll(input: Tensor, shifts: _Ints, dims: _Ints = (), *, out: Tensor | None = None) -> Tensor:
+def roll(input: Tensor, shifts: _Ints, dims: _Ints | None = None, *, out: Tensor | None = None) -> Tensor:
     """Elements moved along dimensions, those that leave coming in at the other end. Without dims: of the flattened
     tensor.
 

@@ -377,9 +377,9 @@ def batch_norm(input: Tensor, running_mean: Tensor | None, running_var: Tensor |
 
     >>> import pullback
     >>> x = pullback.tensor([[1.0], [3.0]])
-    >>> pullback.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
-    tensor([[-1.],
-            [ 1.]])
+    >>> pullback.nn.functional.batch_norm(x, None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
     """
 
 def pad(input: Tensor, pad: _Ints, mode: builtins.str = 'constant', value: _Number | None = None) -> Tensor:

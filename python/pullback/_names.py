@@ -34,14 +34,16 @@ _HOMES = {
     "_mapped_file": "from_file",
     "_removed": "eig lstsq matrix_rank solve symeig",
     "_settings": "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "
-    "get_float32_matmul_precision get_num_interop_threads is_autocast_cache_enabled is_autocast_cpu_enabled "
-    "is_autocast_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_default_device "
-    "set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-    "set_num_interop_threads set_warn_always typename use_deterministic_algorithms",
+    "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "
+    "is_warn_always_enabled set_default_device set_default_tensor_type set_deterministic_debug_mode "
+    "set_float32_matmul_precision set_flush_denormal set_num_interop_threads set_warn_always typename "
+    "use_deterministic_algorithms",
     "_symbols": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "_tensor_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor "
     "DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor",
-    "amp": "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype",
+    "amp": "GradScaler autocast clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+    "is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled "
+    "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "cuda": "AcceleratorError OutOfMemoryError",
     "compiler": "compile",
     "serialization": "load save",

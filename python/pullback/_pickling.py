@@ -36,7 +36,7 @@ def rebuilt(kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_
     flat = _core.frombuffer(view, dtype=dtype) if count else _core.functions["empty"](0, dtype=dtype)
     out = flat.reshape(shape)
     if kind is not Tensor:
-        out = out.as_subclass(kind)
+        out = Tensor._make_subclass(kind, out)
     return out.requires_grad_() if requires_grad else out
 
 

@@ -7,8 +7,11 @@ from . import _core
 
 __all__ = [
     *("are_deterministic_algorithms_enabled", "get_default_device", "get_deterministic_debug_mode"),
-    *("get_float32_matmul_precision", "get_num_interop_threads", "is_autocast_cache_enabled"),
-    *("is_autocast_cpu_enabled", "is_autocast_enabled", "is_deterministic_algorithms_warn_only_enabled"),
+    *(
+        "get_float32_matmul_precision",
+        "get_num_interop_threads",
+    ),
+    "is_deterministic_algorithms_warn_only_enabled",
     *("is_warn_always_enabled", "set_default_device", "set_default_tensor_type", "set_deterministic_debug_mode"),
     *("set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename"),
     "use_deterministic_algorithms",
@@ -148,21 +151,6 @@ def set_default_tensor_type(t: Any) -> None:
     if kind is None or not kind.dtype.is_floating_point:
         raise TypeError(f"set_default_tensor_type(): only floating-point tensor types are supported, got {t!r}")
     _core.set_default_dtype(kind.dtype)
-
-
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """False: operators do not lower the precision by themselves."""
-    return False
-
-
-def is_autocast_cpu_enabled() -> bool:
-    """False."""
-    return False
-
-
-def is_autocast_cache_enabled() -> bool:
-    """False."""
-    return False
 
 
 def typename(obj: Any, /) -> str:

@@ -384,4 +384,4 @@ def _make_wrapper_subclass(
     if strides is not None:
         reach = sum((n - 1) * s for n, s in zip(data.shape, strides, strict=True)) + 1 if data.numel() else 0
         data = _core.functions["empty"](reach, dtype=dtype, device="meta").as_strided(data.shape, strides)
-    return data.requires_grad_(requires_grad).as_subclass(cls)
+    return Tensor._make_subclass(cls, data, requires_grad)

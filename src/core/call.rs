@@ -170,7 +170,7 @@ pub(super) fn unwrap_dual<'a>(level: LevelId, args: &[&'a Tensor]) -> Duals<'a> 
 
 fn dual_one(level: LevelId, ambient: bool, prim: Prim<'_>, params: &Params, args: &[&Tensor]) -> Result<Tensor> {
     let (primals, tangents) = unwrap_dual(level, args);
-    let out = call(prim, params, &primals)?;
+    let out = if ambient { call(prim, params, &primals)? } else { prim.primal(prim, params, &primals)? };
     if prim.is_constant_in_forward() || !out.dtype().is_differentiable() || !level::propagates(level) {
         return Ok(out);
     }

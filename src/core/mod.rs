@@ -4,6 +4,7 @@ pub mod batch;
 pub mod call;
 pub mod closed;
 pub mod custom;
+pub mod deferred;
 pub mod forward;
 mod gradients;
 pub mod host;

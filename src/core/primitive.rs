@@ -261,6 +261,12 @@ pub trait Primitive: Send + Sync + 'static {
         Saves::default()
     }
 
+    /// The only output for the primals of dual numbers, which may be one that waits until it is read.
+    #[doc(hidden)]
+    fn primal(&self, me: Prim<'_>, params: &Params, primals: &[&Tensor]) -> Result<Tensor> {
+        super::call::call(me, params, primals)
+    }
+
     /// Tangents of the outputs.
     fn jvp(&self, me: Prim<'_>, params: &Params, point: &Point<'_>, tangents: &[Option<&Tensor>]) -> Result<Tangents>;
 

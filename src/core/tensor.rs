@@ -1,5 +1,6 @@
 //! The immutable value: a dense array, or a value of a level wrapped around a value of the levels below.
 
+use super::deferred::Deferred;
 use super::level::LevelId;
 use super::meta::Meta;
 use super::nest::{Nest, NestRef, Nested};
@@ -36,6 +37,8 @@ enum Content {
     Nest(Nested),
     /// A value of [`LevelId::DENSE`].
     Constant(Box<Symbolic>),
+    /// A value of [`LevelId::DENSE`] that is computed when it is read.
+    Deferred(Box<Deferred>),
     /// A value of [`LevelId::ABSTRACT`].
     Abstract,
 }
@@ -56,7 +59,7 @@ impl Content {
     /// Looks `depth` levels deep: the parts of nested dual numbers may be shared, so that there are more ways than parts.
     fn is_bare(&self, depth: u32) -> bool {
         match self {
-            Content::Constant(_) | Content::Abstract => true,
+            Content::Constant(_) | Content::Deferred(_) | Content::Abstract => true,
             _ if depth == 0 => false,
             Content::Nest(n) => n.base().is_bare_within(depth),
             Content::One(Payload::Batched { value, .. }) => value.is_bare_within(depth - 1),
@@ -74,7 +77,7 @@ impl Other {
         match &self.content {
             Content::One(payload) => Some(payload),
             Content::Nest(n) => Some(n.top()),
-            Content::Constant(_) | Content::Abstract => None,
+            Content::Constant(_) | Content::Deferred(_) | Content::Abstract => None,
         }
     }
 
@@ -83,6 +86,7 @@ impl Other {
     fn array(&self) -> Result<&Array> {
         match &self.content {
             Content::Constant(s) => s.array(),
+            Content::Deferred(d) => d.array(),
             Content::Abstract => Err(super::meta::no_data()),
             _ => bail!(Internal, "a kernel was given a value of {}", self.level),
         }
@@ -244,6 +248,7 @@ impl Tensor {
             Repr::Dense(a) => Some(a),
             Repr::Other(o) => match &o.content {
                 Content::Constant(s) => s.array().ok(),
+                Content::Deferred(d) => d.array().ok(),
                 _ => None,
             },
         }
@@ -324,6 +329,13 @@ impl Tensor {
         self.bottom().dense()
     }
 
+    /// Whether code outside the library can see the memory of the array below all wrappers. What is in no memory stays so.
+    #[inline]
+    #[doc(hidden)]
+    pub fn is_exported(&self) -> bool {
+        self.bottom().in_memory().is_some_and(Array::is_exported)
+    }
+
     /// The array of a dense tensor that is in memory already.
     #[inline(always)]
     #[doc(hidden)]
@@ -344,7 +356,7 @@ impl Tensor {
     #[inline(never)]
     fn stored_elsewhere(&self) -> usize {
         match &*self.0 {
-            Repr::Other(o) if matches!(o.content, Content::Constant(_)) => o.shape.numel(),
+            Repr::Other(o) if matches!(o.content, Content::Constant(_) | Content::Deferred(_)) => o.shape.numel(),
             _ => self.innermost().map_or(0, Array::numel),
         }
     }
@@ -376,7 +388,7 @@ impl Tensor {
         Arc::strong_count(&self.0) == handles
             && match &*self.0 {
                 Repr::Dense(_) | Repr::Other(Other { content: Content::Abstract, .. }) => true,
-                Repr::Other(Other { content: Content::Constant(_), .. }) => false,
+                Repr::Other(Other { content: Content::Constant(_) | Content::Deferred(_), .. }) => false,
                 Repr::Other(Other { content: Content::Nest(n), .. }) => match n.made() {
                     Some(Payload::Batched { value, .. }) => value.has_only(1, nests + 1),
                     _ => n.base().has_only(nests + 1, 0),
@@ -393,7 +405,8 @@ impl Tensor {
     /// What the wrapper holds: the base of a nest, and the payload if there is one already.
     pub(super) fn held(&self) -> (Option<&Tensor>, Option<&Payload>) {
         match &*self.0 {
-            Repr::Dense(_) | Repr::Other(Other { content: Content::Constant(_) | Content::Abstract, .. }) => {
+            Repr::Dense(_)
+            | Repr::Other(Other { content: Content::Constant(_) | Content::Deferred(_) | Content::Abstract, .. }) => {
                 (None, None)
             }
             Repr::Other(Other { content: Content::One(payload), .. }) => (None, Some(payload)),
@@ -457,6 +470,13 @@ impl From<Symbolic> for Tensor {
     }
 }
 
+impl From<Deferred> for Tensor {
+    fn from(d: Deferred) -> Tensor {
+        let (level, dtype, shape) = (LevelId::DENSE, d.dtype(), d.shape().clone());
+        Tensor(counted(|| Repr::Other(Other { level, dtype, shape, content: Content::Deferred(Box::new(d)) })))
+    }
+}
+
 impl From<Array> for Tensor {
     #[inline]
     fn from(a: Array) -> Tensor {
@@ -475,7 +495,7 @@ impl std::fmt::Debug for Tensor {
             (_, Some(Payload::Taped { value, .. })) => write!(f, "Taped({}, {value:?})", self.level()),
             (_, Some(Payload::Traced { value, var })) => write!(f, "Traced({}, %{var}, {value:?})", self.level()),
             (Repr::Other(o), None) if o.level == LevelId::ABSTRACT => write!(f, "abstract {}", Meta::of(self)),
-            (Repr::Other(_), None) => write!(f, "constant {}", Meta::of(self)),
+            (Repr::Other(_), None) => write!(f, "not in memory {}", Meta::of(self)),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::level::{LevelId, LevelKind};
 use super::method_scope::MethodFrame;
+use crate::base::DType;
 use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
 
@@ -70,6 +71,10 @@ pub struct Thread {
     pub inference: Cell<bool>,
     /// Whether hooks of saved tensors are in force.
     pub packing: Cell<bool>,
+    /// Whether products may wait until they are read.
+    pub deferring: Cell<bool>,
+    /// The dtype that autocast lowers to, where it is on.
+    pub autocast: Cell<Option<DType>>,
     /// The running method of a custom function.
     pub frame: Cell<MethodFrame>,
 }
@@ -105,6 +110,8 @@ thread_local! {
             forward: Cell::new(true),
             inference: Cell::new(false),
             packing: Cell::new(false),
+            deferring: Cell::new(false),
+            autocast: Cell::new(None),
             frame: Cell::new(MethodFrame::NOBODY),
         }
     };

@@ -15,11 +15,11 @@ use crate::rules::{IntoPartial, Partial, PartialRule, Pointwise};
 
 binary! { BINARY, PRIMITIVES:
     /// The quotient rounded down.
-    floor_divide_same = "floor_divide" kernel FLOOR_DIVIDE Same [INTERNAL]
+    floor_divide_same = "floor_divide" kernel FLOOR_DIVIDE Kept [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// The quotient rounded towards zero.
-    trunc_divide_same = "div:trunc" kernel TRUNC_DIVIDE WholeQuotient [INTERNAL]
+    trunc_divide_same = "div:trunc" kernel TRUNC_DIVIDE Kept [INTERNAL]
         da[] Partial::Zero, db[] Partial::Zero;
 
     /// Remainder with the sign of `other`, as Python's `%`.

@@ -358,7 +358,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_1d(pullback.tensor(1))
     /// tensor([1])
-    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT] {
+    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
         each_padded(tensors, others, 1)
     }
 
@@ -367,7 +367,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_2d(pullback.tensor([1, 2]))
     /// tensor([[1, 2]])
-    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT] {
+    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
         each_padded(tensors, others, 2)
     }
 
@@ -376,7 +376,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_3d(pullback.tensor([1, 2])).shape
     /// pullback.Size([1, 2, 1])
-    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT] {
+    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
         each_padded(tensors, others, 3)
     }
 

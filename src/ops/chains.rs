@@ -1,12 +1,13 @@
 //! Products of many matrices, and tensors that are taken as matrices.
 
+use super::autocast::product;
 use super::creation::identity;
 use super::linalg::{inv, solve};
 use crate::base::{Result, Shape};
 use crate::core::Tensor;
 use crate::core::params::Dims;
 use crate::ops::signature::{AtLeast, Dimensions, SameDType};
-use crate::rules::basis::{self, matmul};
+use crate::rules::basis;
 
 /// Where to cut each product of neighbours `i..=j` so that the fewest numbers are multiplied: matrix i is `sizes[i]` by
 /// `sizes[i + 1]`.
@@ -34,7 +35,7 @@ fn chained(tensors: &[Tensor], cut: &[Vec<usize>], i: usize, j: usize) -> Result
         return Ok(tensors[i].clone());
     }
     let k = cut[i][j];
-    matmul(&chained(tensors, cut, i, k)?, &chained(tensors, cut, k + 1, j)?)
+    product(&chained(tensors, cut, i, k)?, &chained(tensors, cut, k + 1, j)?)
 }
 
 /// The tensors as matrices: a first vector is a row, a last one a column.
@@ -88,9 +89,9 @@ ops! { TABLE:
     fn multi_dot = "linalg.multi_dot" (tensors: Vec<&Tensor>) -> Tensor [PRODUCT] {
         let all = matrices(&tensors)?;
         let sizes: Vec<usize> = all.iter().map(|t| t.shape()[0]).chain(all.last().map(|t| t.shape()[1])).collect();
-        let product = chained(&all, &cuts(&sizes), 0, all.len() - 1)?;
-        let kept = (0..2).filter(|&d| tensors[d * (all.len() - 1)].rank() == 2).map(|d| product.shape()[d]).collect();
-        basis::reshape(&product, &kept)
+        let whole = chained(&all, &cuts(&sizes), 0, all.len() - 1)?;
+        let kept = (0..2).filter(|&d| tensors[d * (all.len() - 1)].rank() == 2).map(|d| whole.shape()[d]).collect();
+        basis::reshape(&whole, &kept)
     }
 
     /// The product of one or more matrices, in the order that costs least; `linalg.multi_dot` takes vectors too.
@@ -129,14 +130,14 @@ ops! { TABLE:
         loop {
             if left & 1 == 1 {
                 power = Some(match power {
-                    Some(p) => matmul(&p, &square)?,
+                    Some(p) => product(&p, &square)?,
                     None => square.clone(),
                 });
             }
             left >>= 1;
             match power {
                 Some(p) if left == 0 => return Ok(p),
-                _ => square = matmul(&square, &square)?,
+                _ => square = product(&square, &square)?,
             }
         }
     }
@@ -146,7 +147,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.tensorinv(pullback.tensor([[2.0]]), ind=1)
     /// tensor([[0.5000]])
-    fn tensorinv = "linalg.tensorinv" (A: &Tensor | input, ind: i64 = 2) -> Tensor [CUBIC] {
+    fn tensorinv = "linalg.tensorinv" (A: &Tensor | input, ind: i64 = 2) -> Tensor [CUBIC, IN_SINGLE] {
         if ind <= 0 {
             refuse!(Runtime, "Expected a strictly positive integer for 'ind', but got {ind}; give how many dimensions stand \
                 for rows");
@@ -167,7 +168,7 @@ ops! { TABLE:
     /// tensor([[1., 1.],
     ///         [1., 1.]])
     fn tensorsolve = "linalg.tensorsolve" (A: &Tensor | input, B: &Tensor as SameDType, dims: Option<&[i64]> as Option<Dimensions> = None)
-        -> Tensor [CUBIC] {
+        -> Tensor [CUBIC, IN_SINGLE] {
         let moved: Dims = dims.unwrap_or_default();
         let order: Dims = (0..A.rank()).filter(|d| !moved.contains(d)).chain(moved.iter().copied()).collect();
         let a = basis::permute(A, &order)?;

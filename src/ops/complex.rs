@@ -15,13 +15,7 @@ static VIEW_AS_REAL: Linear = Linear {
         let a = shapes::first(a)?;
         shapes::one(a.dtype.real(), a.shape.iter().copied().chain([2]).collect())
     },
-    eval: |_, a| {
-        let mut l = a.layout();
-        l.strides.iter_mut().for_each(|s| *s = s.saturating_mul(2));
-        l.shape.push(2);
-        l.strides.push(1);
-        reinterpreted(a, a.dtype().real(), Layout { offset: l.offset * 2, ..l })
-    },
+    eval: |_, a| reinterpreted(a, a.dtype().real(), layout_of_parts(a.layout())),
     transpose: |_, g, _, _| of_pairs(g),
     batching: Batching::Shift,
 };
@@ -41,16 +35,27 @@ static VIEW_AS_COMPLEX: Linear = Linear {
             own = copy::gather(a)?;
             &own
         };
-        let mut l = a.layout();
-        let last = l.shape.rank() - 1;
-        let shape = l.shape.without(last);
-        l.strides.truncate(last);
-        l.strides.iter_mut().for_each(|s| *s /= 2);
-        reinterpreted(a, a.dtype().complex(), Layout { shape, strides: l.strides, offset: l.offset / 2 })
+        reinterpreted(a, a.dtype().complex(), layout_of_whole(a.layout()))
     },
     transpose: |_, g, _, _| view_parts(g),
     batching: Batching::Shift,
 };
+
+/// The layout of the parts of complex numbers.
+pub(crate) fn layout_of_parts(mut l: Layout) -> Layout {
+    l.strides.iter_mut().for_each(|s| *s = s.saturating_mul(2));
+    l.shape.push(2);
+    l.strides.push(1);
+    Layout { offset: l.offset.saturating_mul(2), ..l }
+}
+
+/// The layout of complex numbers whose parts lie so along the last dimension.
+pub(crate) fn layout_of_whole(mut l: Layout) -> Layout {
+    let last = l.shape.rank().saturating_sub(1);
+    l.strides.truncate(last);
+    l.strides.iter_mut().for_each(|s| *s /= 2);
+    Layout { shape: l.shape.without(last), strides: l.strides, offset: l.offset / 2 }
+}
 
 fn reinterpreted(a: &Array, to: DType, layout: Layout) -> Result<Array> {
     match a.buffer() {
@@ -107,7 +112,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.polar(pullback.tensor([2.0]), pullback.tensor([0.0]))
     /// tensor([2.+0.j])
-    fn polar = "polar" (abs: &Tensor, angle: &Tensor) -> Tensor [] {
+    fn polar = "polar" (abs: &Tensor, angle: &Tensor) -> Tensor [IN_SINGLE] {
         complex(&abs.mul(&angle.cos()?)?, &abs.mul(&angle.sin()?)?)
     }
 
@@ -160,6 +165,15 @@ ops! { TABLE:
     /// tensor([1.-2.j])
     fn conj = "conj" (input: &Tensor) -> Tensor [METHOD, VIEW, CONJUGATES] {
         basis::conj(input)
+    }
+
+    /// The negated numbers, a view.
+    ///
+    /// >>> import pullback
+    /// >>> pullback._neg_view(pullback.tensor([1.0, -2.0]))
+    /// tensor([-1.,  2.])
+    fn neg_view = "_neg_view" (input: &Tensor) -> Tensor [METHOD, VIEW, NEGATIVES] {
+        super::unary::negative(input)
     }
 
     /// The complex conjugate in memory of its own; real tensors are their own.

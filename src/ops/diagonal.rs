@@ -166,7 +166,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.trace(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]))
     /// tensor(5.)
-    fn trace = "trace" (input: &Tensor as Ranked<2>) -> Tensor [METHOD] {
+    fn trace = "trace" (input: &Tensor as Ranked<2>) -> Tensor [METHOD, IN_SINGLE] {
         let x = if input.dtype().is_differentiable() { input.clone() } else { basis::cast(input, DType::I64)? };
         let dims: Dims = [0].into_iter().collect();
         basis::sum(&diagonal_at(&x, 0, 1)?, &dims, false)

@@ -251,7 +251,7 @@ ops! { TABLE:
         let areas = Trapezoids { x, dx, dim }.areas(&single(y)?)?;
         // Places may have more dimensions in front.
         let d = dim + areas.rank() - y.rank();
-        halved(&basis::sum(&areas, &[d], false)?, y, x)
+        halved(&basis::sum(&super::reduce::accumulated(&areas, None)?, &[d], false)?, y, x)
     }
 
     /// The integral so far, one fewer than there are samples.

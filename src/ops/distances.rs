@@ -3,6 +3,7 @@
 use super::arith::at_least;
 use super::compare::eq;
 use super::norms::vector;
+use super::promote::single;
 use super::unary::sqrt;
 use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
@@ -91,7 +92,7 @@ ops! { TABLE:
     /// >>> pullback.cdist(pullback.tensor([[0.0, 0.0]]), pullback.tensor([[3.0, 4.0], [0.0, 1.0]]))
     /// tensor([[5., 1.]])
     fn cdist = "cdist" (x1: &Tensor, x2: &Tensor, p: f64 = 2.0, compute_mode: &str as Chosen<ByProduct> = "use_mm_for_euclid_dist_if_necessary")
-        -> Tensor [NO_OUT] {
+        -> Tensor [NO_OUT, IN_SINGLE] {
         check_points("X1", x1, p)?;
         check_points("X2", x2, p)?;
         crate::ops::signature::of_dtype("x2", x2, x1.dtype())?;
@@ -115,12 +116,12 @@ ops! { TABLE:
             return basis::full(&common.append(rows).append(columns), x1.dtype(), 0.0);
         }
         if p == 2.0 && many && compute_mode != ByProduct::Never {
-            return by_product(x1, x2);
+            return basis::cast(&by_product(&single(x1)?, &single(x2)?)?, x1.dtype());
         }
         if p == 2.0 && common.numel() * rows * columns * k < FEW {
-            let a = basis::unsqueeze_dims(x1, &[x1.rank() - 1])?;
-            let b = basis::unsqueeze_dims(x2, &[x2.rank() - 2])?;
-            return vector(&sub(&a, &b)?, p, &[common.rank() + 2], false);
+            let a = basis::unsqueeze_dims(&single(x1)?, &[x1.rank() - 1])?;
+            let b = basis::unsqueeze_dims(&single(x2)?, &[x2.rank() - 2])?;
+            return basis::cast(&vector(&sub(&a, &b)?, p, &[common.rank() + 2], false)?, x1.dtype());
         }
         let grow = |x: &Tensor| basis::expand(x, &common.iter().chain(&x.shape()[x.rank() - 2..]).copied().collect());
         super::pairs::distances(&grow(x1)?, &grow(x2)?, p)

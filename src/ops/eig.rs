@@ -53,7 +53,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eig(pullback.tensor([[0.0, 1.0], [-4.0, 0.0]])).eigenvalues.abs()
     /// tensor([2., 2.])
-    fn eig = "linalg.eig" (A: &Tensor as Square | input) -> Named as linalg_eig(eigenvalues, eigenvectors) [CUBIC] of EIG {
+    fn eig = "linalg.eig" (A: &Tensor as Square | input) -> Named as linalg_eig(eigenvalues, eigenvectors) [CUBIC, IN_SINGLE] of EIG {
         Ok(Named::new(NAMED, call_many(Prim::Static(&EIG), &Params::None, &[A])?))
     }
 
@@ -62,7 +62,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.eigvals(pullback.tensor([[2.0]]))
     /// tensor([2.+0.j])
-    fn eigvals = "linalg.eigvals" (A: &Tensor as Square | input) -> Tensor [CUBIC] of EIG {
+    fn eigvals = "linalg.eigvals" (A: &Tensor as Square | input) -> Tensor [CUBIC, IN_SINGLE] of EIG {
         Ok(call_many(Prim::Static(&EIG), &Params::None, &[A])?[0].clone())
     }
 }

@@ -218,7 +218,7 @@ fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term
         shape.push(group(cols));
         basis::reshape(&v, &shape)
     };
-    let out = basis::matmul(&matrix(&a, &left, &inner)?, &matrix(&b, &inner, &right)?)?;
+    let out = super::autocast::product(&matrix(&a, &left, &inner)?, &matrix(&b, &inner, &right)?)?;
     let labels: Labels = batch.into_iter().chain(left).chain(right).collect();
     let shape: Shape = labels.iter().map(|l| sizes[l]).collect();
     Ok(Term { value: basis::reshape(&out, &shape)?, labels })
@@ -340,7 +340,9 @@ ops! { TABLE:
         }).collect();
         let out: Labels = la.iter().chain(&lb).filter(|l| !(la.contains(l) && lb.contains(l))).copied().collect();
         let (x, y) = (Term::new(a, &std::mem::take(&mut la))?, Term::new(b, &lb)?);
-        contract(x, y, |l| out.contains(&l))?.arranged(&out)
+        let product = || contract(x, y, |l| out.contains(&l))?.arranged(&out);
+        // A sum of all products is that of `dot`, which is in no list.
+        if out.is_empty() { super::autocast::without(product) } else { product() }
     }
 }
 

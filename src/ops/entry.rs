@@ -54,15 +54,23 @@ pub enum Shown {
     Whole,
     RealParts,
     ImaginaryParts,
+    Negatives,
 }
 impl Shown {
-    const ALL: [Shown; 6] =
-        [Shown::Conjugates, Shown::Adjoints, Shown::Parts, Shown::Whole, Shown::RealParts, Shown::ImaginaryParts];
+    const ALL: [Shown; 7] = [
+        Shown::Conjugates,
+        Shown::Adjoints,
+        Shown::Parts,
+        Shown::Whole,
+        Shown::RealParts,
+        Shown::ImaginaryParts,
+        Shown::Negatives,
+    ];
 }
 
 /// Where an entry appears besides its function, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Flags(pub u32);
+pub struct Flags(pub u64);
 
 impl Flags {
     pub const NONE: Flags = Flags(0);
@@ -121,9 +129,9 @@ impl Flags {
 
     /// The cost class, as its number plus one; see [`super::cost::Cost`].
     pub(super) const COST_SHIFT: u32 = 27;
-    pub(super) const COST_MASK: u32 = 15;
+    pub(super) const COST_MASK: u64 = 15;
     const fn of_cost(class: super::cost::Cost) -> Flags {
-        Flags((class as u32 + 1) << Flags::COST_SHIFT)
+        Flags((class as u64 + 1) << Flags::COST_SHIFT)
     }
     pub const FREE: Flags = Flags::of_cost(super::cost::Cost::Free);
     pub const TRANSCENDENTAL: Flags = Flags::of_cost(super::cost::Cost::Transcendental);
@@ -137,7 +145,7 @@ impl Flags {
     /// Which other numbers than its argument's a view shows, as the number of the [`Shown`] plus one: with [`Flags::VIEW`].
     const SHOWN_SHIFT: u32 = 23;
     const fn of_shown(shown: Shown) -> Flags {
-        Flags((shown as u32 + 1) << Flags::SHOWN_SHIFT)
+        Flags((shown as u64 + 1) << Flags::SHOWN_SHIFT)
     }
     pub const CONJUGATES: Flags = Flags::of_shown(Shown::Conjugates);
     pub const ADJOINTS: Flags = Flags::of_shown(Shown::Adjoints);
@@ -145,6 +153,7 @@ impl Flags {
     pub const WHOLE: Flags = Flags::of_shown(Shown::Whole);
     pub const REAL_PARTS: Flags = Flags::of_shown(Shown::RealParts);
     pub const IMAGINARY_PARTS: Flags = Flags::of_shown(Shown::ImaginaryParts);
+    pub const NEGATIVES: Flags = Flags::of_shown(Shown::Negatives);
     /// Which other numbers than its argument's a view shows.
     pub const fn shown(self) -> Option<Shown> {
         match (self.0 >> Flags::SHOWN_SHIFT) & 7 {

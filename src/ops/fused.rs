@@ -18,8 +18,8 @@ fn plus(
     f: impl Fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
     no_bools(ErrorKind::NotImplemented, dtype)?;
-    let value = fitting(HERE, "value", value, dtype)?;
     let wide = if dtype.is_half() { DType::F32 } else { dtype };
+    let value = fitting(HERE, "value", value, wide)?;
     let a = cast(a, wide)?;
     let scaled = if value.as_complex() == 1.0.into() { a } else { mul(&a, &Tensor::scalar(wide, value))? };
     cast(&f(&cast(input, wide)?, &scaled, &cast(b, wide)?)?, dtype)

@@ -82,7 +82,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cat([pullback.tensor([1, 2]), pullback.tensor([3])])
     /// tensor([1, 2, 3])
-    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 as JoinDim = 0) -> Tensor [] of basis::CAT {
+    fn cat = "cat" | "concat" | "concatenate" (tensors: Vec<&Tensor>, dim: i64 as JoinDim = 0) -> Tensor [WIDEST] of basis::CAT {
         concatenate(&tensors, dim)
     }
 
@@ -111,7 +111,7 @@ ops! { TABLE:
     /// >>> pullback.stack([pullback.tensor([1, 2]), pullback.tensor([3, 4])])
     /// tensor([[1, 2],
     ///         [3, 4]])
-    fn stack = "stack" (tensors: Vec<&Tensor>, dim: i64 as NewDim = 0) -> Tensor [] {
+    fn stack = "stack" (tensors: Vec<&Tensor>, dim: i64 as NewDim = 0) -> Tensor [WIDEST] {
         let first = tensors[0];
         for (i, t) in tensors.iter().enumerate() {
             if t.shape() != first.shape() {

@@ -196,7 +196,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.pinverse(pullback.tensor([[2.0], [0.0]]))
     /// tensor([[0.5000, 0.0000]])
-    fn pinverse = "pinverse" (input: &Tensor as Matrices, rcond: f64 = 1e-15) -> Tensor [METHOD, CUBIC] of PINV {
+    fn pinverse = "pinverse" (input: &Tensor as Matrices, rcond: f64 = 1e-15) -> Tensor [METHOD, CUBIC, IN_SINGLE] of PINV {
         pinv(input, Some(rcond.into()), false, None, None)
     }
 
@@ -207,7 +207,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.matrix_rank(pullback.ones(3, 3))
     /// tensor(1)
     fn matrix_rank = "linalg.matrix_rank" (A: &Tensor as Matrices | input, tol: Option<Operand<'_>> = None,
-        hermitian: bool = false; atol: Option<Operand<'_>> = None, rtol: Option<Operand<'_>> = None) -> Tensor [CUBIC] {
+        hermitian: bool = false; atol: Option<Operand<'_>> = None, rtol: Option<Operand<'_>> = None) -> Tensor [CUBIC, IN_SINGLE] {
         square(A, hermitian)?;
         let rtol = if tol.is_some() { Some(Operand::Number(Scalar::Int(0))) } else { rtol };
         let [atol, rtol] = tolerances(A, tol.or(atol), rtol)?;
@@ -221,7 +221,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cond(pullback.tensor([[4.0, 0.0], [0.0, 1.0]]))
     /// tensor(4.)
-    fn cond = "linalg.cond" (A: &Tensor as Matrices | input, p: &Value = &Value::None) -> Tensor [CUBIC] {
+    fn cond = "linalg.cond" (A: &Tensor as Matrices | input, p: &Value = &Value::None) -> Tensor [CUBIC, IN_SINGLE] {
         let order = match p {
             Value::None | Value::Missing => Some(2.0),
             Value::Number(s) => Some(s.as_f64()),
@@ -259,7 +259,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.lstsq(pullback.tensor([[1.0], [0.0]]), pullback.tensor([2.0, 3.0])).solution
     /// tensor([2.])
     fn lstsq = "linalg.lstsq" (A: &Tensor as Matrices | input, B: &Tensor as SameDType, rcond: Option<f64> = None;
-        driver: Option<&str> = None) -> Named as linalg_lstsq(solution, residuals, rank, singular_values) [CUBIC] of PINV {
+        driver: Option<&str> = None) -> Named as linalg_lstsq(solution, residuals, rank, singular_values) [CUBIC, IN_SINGLE] of PINV {
         let routine = routine(driver)?;
         if B.rank() == 0 {
             refuse!(Runtime, "argument 'B' must have at least 1 dimension; give one element for each row of A");

@@ -137,7 +137,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "linalg.cholesky" (A: &Tensor as Square | input; upper: bool = false) -> Tensor [CUBIC] of super::decompositions::CHOLESKY {
+    fn cholesky = "linalg.cholesky" (A: &Tensor as Square | input; upper: bool = false) -> Tensor [CUBIC, IN_SINGLE] of super::decompositions::CHOLESKY {
         let a = if upper { adjoint(A)? } else { A.clone() };
         let l = call(Prim::Static(&CHOLESKY), &Params::None, &[&a])?;
         if upper { adjoint(&l) } else { Ok(l) }
@@ -148,7 +148,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.solve(pullback.tensor([[2.0]]), pullback.tensor([4.0]))
     /// tensor([2.])
-    fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC] of super::decompositions::SOLVE {
+    fn solve = "linalg.solve" (A: &Tensor as Square | input, B: &Tensor; left: bool = true) -> Tensor [CUBIC, IN_SINGLE] of super::decompositions::SOLVE {
         solve_by(A, B, left, &mut solve_matrices)
     }
 
@@ -157,7 +157,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.inv(pullback.tensor([[2.0]]))
     /// tensor([[0.5000]])
-    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC] {
+    fn inv = "linalg.inv" | "inverse" (A: &Tensor as Square | input) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         inverse(A).map_err(|e| match e.kind() {
             crate::ErrorKind::LinAlg => crate::Error::linalg(format!("{HERE}(): the input matrix is singular, so it has no inverse")),
             _ => e,
@@ -188,7 +188,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
     fn qr = "linalg.qr" (A: &Tensor as Matrices | input, mode: &str as Chosen<Factors> = "reduced")
-        -> Named as linalg_qr(Q, R) [CUBIC] of super::decompositions::QR {
+        -> Named as linalg_qr(Q, R) [CUBIC, IN_SINGLE] of super::decompositions::QR {
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let make = |q: Tensor, r: Tensor| Named::new(NAMED, [q, r]);
         if mode == Factors::Complete && m > n {
@@ -214,14 +214,14 @@ ops! { TABLE:
     /// >>> pullback.linalg.eigh(pullback.tensor([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
     /// tensor([1., 2.])
     fn eigh = "linalg.eigh" (A: &Tensor as Square | input, UPLO: &str as Chosen<Upper> = "L")
-        -> Named as linalg_eigh(eigenvalues, eigenvectors) [CUBIC] of super::decompositions::EIGH {
+        -> Named as linalg_eigh(eigenvalues, eigenvectors) [CUBIC, IN_SINGLE] of super::decompositions::EIGH {
         let Upper(upper) = UPLO;
         let outs = call_many(Prim::Static(&EIGH), &flags(&[upper]), &[A])?;
         Ok(Named::new(NAMED, outs))
     }
 
     /// The eigenvalues (ascending) of Hermitian matrices.
-    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor | input, UPLO: &str = "L") -> Tensor [CUBIC] {
+    fn eigvalsh = "linalg.eigvalsh" (A: &Tensor | input, UPLO: &str = "L") -> Tensor [CUBIC, IN_SINGLE] {
         let pair = eigh(A, UPLO)?;
         match pair.items.into_iter().next() {
             Some(super::Value::Tensor(w)) => Ok(w),
@@ -235,7 +235,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
     fn svd = "linalg.svd" (A: &Tensor as Matrices | input, full_matrices: bool = true; driver: Driver = Driver::None)
-        -> Named as linalg_svd(U, S, Vh) [CUBIC] of super::decompositions::SVD {
+        -> Named as linalg_svd(U, S, Vh) [CUBIC, IN_SINGLE] of super::decompositions::SVD {
         let _ = driver;
         let (m, n) = (A.shape()[A.rank() - 2], A.shape()[A.rank() - 1]);
         let mut outs = call_many(Prim::Static(&SVD), &Params::None, &[A])?;
@@ -247,7 +247,7 @@ ops! { TABLE:
     }
 
     /// The singular values in descending order.
-    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices | input; driver: Driver = Driver::None) -> Tensor [CUBIC] {
+    fn svdvals = "linalg.svdvals" (A: &Tensor as Matrices | input; driver: Driver = Driver::None) -> Tensor [CUBIC, IN_SINGLE] {
         let _ = driver;
         Ok(call_many(Prim::Static(&SVD), &Params::None, &[A])?[1].clone())
     }

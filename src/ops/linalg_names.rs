@@ -25,7 +25,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.svd(pullback.tensor([[3.0]])).S
     /// tensor([3.])
-    fn svd = "svd" (input: &Tensor as Matrices, some: bool = true, compute_uv: bool = true) -> Named as svd(U, S, V) [METHOD, CUBIC] {
+    fn svd = "svd" (input: &Tensor as Matrices, some: bool = true, compute_uv: bool = true) -> Named as svd(U, S, V) [METHOD, CUBIC, IN_SINGLE] {
         if compute_uv {
             let [u, s, vh] = parts(linalg::svd(input, !some, Driver::None)?)?;
             return Ok(Named::new(NAMED, [u, s, adjoint(&vh)?]));
@@ -44,7 +44,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
-    fn qr = "qr" (input: &Tensor as Matrices, some: bool = true) -> Named as qr(Q, R) [METHOD, CUBIC] {
+    fn qr = "qr" (input: &Tensor as Matrices, some: bool = true) -> Named as qr(Q, R) [METHOD, CUBIC, IN_SINGLE] {
         let factors: [Tensor; 2] = parts(linalg::qr(input, if some { "reduced" } else { "complete" })?)?;
         Ok(Named::new(NAMED, factors))
     }
@@ -54,7 +54,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
-    fn cholesky = "cholesky" (input: &Tensor as Square, upper: bool = false) -> Tensor [METHOD, CUBIC] {
+    fn cholesky = "cholesky" (input: &Tensor as Square, upper: bool = false) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         linalg::cholesky(input, upper)
     }
 
@@ -63,7 +63,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.cholesky_inverse(pullback.tensor([[2.0]]))
     /// tensor([[0.2500]])
-    fn cholesky_inverse = "cholesky_inverse" (L: &Tensor as Square | input, upper: bool = false) -> Tensor [METHOD, CUBIC] {
+    fn cholesky_inverse = "cholesky_inverse" (L: &Tensor as Square | input, upper: bool = false) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         let l = if upper { adjoint(L)? } else { L.clone() };
         let n = l.shape()[l.rank() - 1];
         let ones = basis::expand(&identity(l.dtype(), n, n)?, l.shape())?;
@@ -77,7 +77,7 @@ ops! { TABLE:
     /// >>> pullback.cholesky_solve(pullback.tensor([[4.0]]), pullback.tensor([[2.0]]))
     /// tensor([[1.]])
     fn cholesky_solve = "cholesky_solve" (B: &Tensor as Matrices | input, L: &Tensor as Square | input2, upper: bool = false)
-        -> Tensor [METHOD, CUBIC] {
+        -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         of_dtype("L", L, B.dtype())?;
         let l = if upper { adjoint(L)? } else { L.clone() };
         let y = solve_triangular(&l, B, false, true, false)?;
@@ -92,7 +92,7 @@ ops! { TABLE:
     /// tensor([[2.]])
     fn triangular_solve = "triangular_solve" (b: &Tensor as Matrices | input, A: &Tensor as Square, upper: bool = true,
         transpose: bool = false, unitriangular: bool = false)
-        -> Named as triangular_solve(solution, cloned_coefficient) [METHOD, CUBIC] {
+        -> Named as triangular_solve(solution, cloned_coefficient) [METHOD, CUBIC, IN_SINGLE] {
         of_dtype("A", A, b.dtype())?;
         let turned = if transpose { swap_last(A)? } else { A.clone() };
         let x = solve_triangular(&turned, b, upper != transpose, true, unitriangular)?;
@@ -119,7 +119,7 @@ ops! { TABLE:
     /// >>> factors = pullback.linalg.lu_factor(pullback.tensor([[2.0]]))
     /// >>> pullback.lu_solve(pullback.tensor([[4.0]]), *factors)
     /// tensor([[2.]])
-    fn lu_solve = "lu_solve" (b: &Tensor as Matrices | input, LU_data: &Tensor as Square, LU_pivots: &Tensor) -> Tensor [METHOD, CUBIC] {
+    fn lu_solve = "lu_solve" (b: &Tensor as Matrices | input, LU_data: &Tensor as Square, LU_pivots: &Tensor) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         of_dtype("LU_data", LU_data, b.dtype())?;
         solve_packed(LU_data, LU_pivots, b, true, false)
     }

@@ -341,7 +341,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.inv_ex(pullback.tensor([[2.0]])).inverse
     /// tensor([[0.5000]])
     fn inv_ex = "linalg.inv_ex" (A: &Tensor as Square | input; check_errors: bool = false)
-        -> Named as linalg_inv_ex(inverse, info) [CUBIC] of super::decompositions::INV_EX {
+        -> Named as linalg_inv_ex(inverse, info) [CUBIC, IN_SINGLE] of super::decompositions::INV_EX {
         let outs = call_many(Prim::Static(&INV_EX), &Params::None, &[A])?;
         if check_errors {
             check(&outs[1], Failure::Inverse)?;
@@ -356,7 +356,7 @@ ops! { TABLE:
     /// >>> pullback.linalg.cholesky_ex(pullback.tensor([[-4.0]])).info
     /// tensor(1, dtype=pullback.int32)
     fn cholesky_ex = "linalg.cholesky_ex" (A: &Tensor as Square | input; upper: bool = false, check_errors: bool = false)
-        -> Named as linalg_cholesky_ex(L, info) [CUBIC] of super::decompositions::CHOLESKY_EX {
+        -> Named as linalg_cholesky_ex(L, info) [CUBIC, IN_SINGLE] of super::decompositions::CHOLESKY_EX {
         let a = if upper { adjoint(A)? } else { A.clone() };
         let outs = call_many(Prim::Static(&CHOLESKY_EX), &Params::None, &[&a])?;
         if check_errors {

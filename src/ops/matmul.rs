@@ -178,7 +178,7 @@ ops! { TABLE:
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
     fn matmul = "matmul" | "linalg.matmul" (input: &Tensor as AtLeast<1>, other: &Tensor as AtLeast<1>)
-        -> Tensor [METHOD, PRODUCT] of basis::MATMUL {
+        -> Tensor [METHOD, PRODUCT, LOWERS] of basis::MATMUL {
         same_dtype(&[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
@@ -198,7 +198,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
     /// pullback.Size([2, 4])
-    fn mm = "mm" (input: &Tensor as Ranked<2>, mat2: &Tensor as Ranked<2>) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
+    fn mm = "mm" (input: &Tensor as Ranked<2>, mat2: &Tensor as Ranked<2>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] {
         same_dtype(&[input, mat2])?;
         product(input, mat2)
     }
@@ -208,7 +208,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
     /// pullback.Size([5, 2, 4])
-    fn bmm = "bmm" (input: &Tensor as Ranked<3>, mat2: &Tensor as Ranked<3>) -> Tensor [METHOD, EXACT_OUT, PRODUCT] {
+    fn bmm = "bmm" (input: &Tensor as Ranked<3>, mat2: &Tensor as Ranked<3>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] {
         same_dtype(&[input, mat2])?;
         let (x, y) = (input.shape(), mat2.shape());
         if x[0] != y[0] || x[2] != y[1] {
@@ -266,7 +266,10 @@ ops! { TABLE:
         same_dtype(&[input, other])?;
         let lead = |x: &Tensor| crate::Shape::new(&x.shape()[..x.rank() - 1]);
         let rows = |x: &Tensor| basis::reshape(x, &[lead(x).numel(), *k].into());
-        let product = basis::matmul(&rows(input)?, &basis::swap_last(&rows(other)?)?)?;
+        let product = match input.rank() == 1 && other.rank() == 1 {
+            true => basis::matmul(&rows(input)?, &basis::swap_last(&rows(other)?)?)?,
+            false => super::autocast::product(&rows(input)?, &basis::swap_last(&rows(other)?)?)?,
+        };
         let shape = lead(input).iter().chain(lead(other).iter()).copied().collect::<crate::Shape>();
         basis::reshape(&product, &shape.checked(HERE)?)
     }
@@ -276,7 +279,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.linalg.vecdot(pullback.tensor([[1.0, 2.0], [3.0, 4.0]]), pullback.tensor([1.0, 10.0]))
     /// tensor([21., 43.])
-    fn vecdot = "linalg.vecdot" (x: &Tensor, y: &Tensor as SameDType; dim: i64 = -1) -> Tensor [PRODUCT] {
+    fn vecdot = "linalg.vecdot" (x: &Tensor, y: &Tensor as SameDType; dim: i64 = -1) -> Tensor [PRODUCT, LOWERS] {
         if !x.dtype().is_differentiable() {
             refuse!(Runtime, "Expected a floating point or complex tensor as input. Got {}; convert it with .float()", x.dtype());
         }
@@ -302,7 +305,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
     fn linear = "nn.functional.linear" (input: &Tensor as AtLeast<1>, weight: &Tensor as Ranks<1, 2>, bias: Option<&Tensor> = None)
-        -> Tensor [PRODUCT, NO_OUT] {
+        -> Tensor [PRODUCT, NO_OUT, LOWERS] {
         same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {
@@ -346,7 +349,7 @@ ops! { TABLE:
 
     /// `beta * input + alpha * (mat1 @ mat2)`.
     fn addmm = "addmm" (input: &Tensor, mat1: &Tensor, mat2: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
-        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT, LOWERS] {
         let product = |a: &Tensor, b: &Tensor| mm(a, b).map_err(|e| e.of("mm", HERE));
         plus_product(input, product, [mat1, mat2], [beta, alpha])
     }
@@ -380,7 +383,7 @@ ops! { TABLE:
     /// >>> pullback.addbmm(pullback.zeros(1, 1), pullback.ones(3, 1, 2), pullback.ones(3, 2, 1))
     /// tensor([[6.]])
     fn addbmm = "addbmm" (input: &Tensor, batch1: &Tensor as Ranked<3>, batch2: &Tensor as Ranked<3>; beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT] {
+        alpha: Scalar = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, PRODUCT, LOWERS] {
         let product = |a: &Tensor, b: &Tensor| {
             same_dtype(&[a, b])?;
             let (&[b1, n, k], &[b2, k2, m]) = (&a.shape()[..], &b.shape()[..]) else {
@@ -401,7 +404,7 @@ ops! { TABLE:
 
     /// `beta * input + alpha * (batch1 @ batch2)` over a batch of matrices.
     fn baddbmm = "baddbmm" (input: &Tensor, batch1: &Tensor, batch2: &Tensor; beta: Scalar as Factor = Scalar::Int(1),
-        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT] {
+        alpha: Scalar as Factor = Scalar::Int(1)) -> Tensor [METHOD, INPLACE, EXACT_OUT, PRODUCT, LOWERS] {
         let product = |a: &Tensor, b: &Tensor| bmm(a, b).map_err(|e| e.of("bmm", HERE));
         plus_product(input, product, [batch1, batch2], [beta, alpha])
     }

@@ -8,6 +8,7 @@ pub mod macros;
 mod adjugate;
 pub mod arith;
 pub mod arrange;
+pub mod autocast;
 pub mod bits;
 pub mod chains;
 mod checks;

@@ -284,7 +284,7 @@ ops! { TABLE:
     /// >>> pullback.quantile(pullback.tensor([0.0, 1.0, 2.0]), pullback.tensor([0.25, 0.5]))
     /// tensor([0.5000, 1.0000])
     fn quantile = "quantile" (input: &Tensor, q: Operand<'_>, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false;
-        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT] {
+        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] {
         quantiles(input, q, &Asked { dim, keepdim, between: interpolation, skip_nan: false })
     }
 
@@ -294,7 +294,7 @@ ops! { TABLE:
     /// >>> pullback.nanquantile(pullback.tensor([0.0, float("nan"), 2.0]), 0.5)
     /// tensor(1.)
     fn nanquantile = "nanquantile" (input: &Tensor, q: Operand<'_>, dim: Option<i64> as Option<Dim> = None, keepdim: bool = false;
-        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT] {
+        interpolation: &str as Chosen<Between> = "linear") -> Tensor [METHOD, SORT, IN_SINGLE] {
         quantiles(input, q, &Asked { dim, keepdim, between: interpolation, skip_nan: true })
     }
 

@@ -19,15 +19,15 @@ pub enum PromotionRule {
     Same,
     /// The same, for sums and bits: they depend on the last bits of integers only, which conversion keeps.
     Wraps,
-    /// The same, for products: also, half precision meets numbers that it does not have in single precision.
+    /// The same, for products: also, half precision meets numbers as they are in single precision.
     Product,
     /// The same, for powers and shifts, which depend on the last bits of their first operand only.
     FirstWraps,
-    /// The same, for quotients without a fraction; half precision as for products.
-    WholeQuotient,
+    /// The promoted dtype itself, where half precision meets numbers as they are in single precision.
+    Kept,
     /// Integers and bools become the default float.
     Float,
-    /// The same, for quotients: half precision meets numbers that it does not have in single precision.
+    /// The same, for quotients: half precision meets numbers as they are in single precision.
     Quotient,
 }
 
@@ -35,6 +35,12 @@ impl PromotionRule {
     #[inline(always)]
     const fn is_float(self) -> bool {
         matches!(self, PromotionRule::Float | PromotionRule::Quotient)
+    }
+    /// Whether numbers and 0-d tensors beside half precision are not rounded to it: the kernel computes in single anyway.
+    /// That is so where PyTorch's kernels do it; others, such as sums, meet the rounded number.
+    #[inline(always)]
+    const fn keeps_numbers(self) -> bool {
+        matches!(self, PromotionRule::Product | PromotionRule::Kept | PromotionRule::Quotient)
     }
     const fn wraps(self) -> [bool; 2] {
         match self {
@@ -112,8 +118,26 @@ fn binary_slow(prim: &'static Pointwise, rule: PromotionRule, a: Operand<'_>, b:
         let (x, y) = integers(prim.name, rule, dtype, a, b)?;
         return basis::cast(&call(Prim::Static(prim), &Params::None, &[&x, &y])?, dtype);
     }
-    let (x, y) = (convert(a, dtype)?, convert(b, dtype)?);
+    let (x, y) = match dtype.is_half() && rule.keeps_numbers() {
+        true => half_operands(a, b, dtype)?,
+        false => (convert(a, dtype)?, convert(b, dtype)?),
+    };
     call(Prim::Static(prim), &Params::None, &[&x, &y])
+}
+
+/// Operands of an operator whose result is of this half precision dtype: a number is in single precision, and so is a second
+/// operand that is 0-d and of another dtype.
+fn half_operands(a: Operand<'_>, b: Operand<'_>, dtype: DType) -> Result<(Tensor, Tensor)> {
+    let is_half = |x: Operand<'_>| matches!(x, Operand::Tensor(t) if t.dtype() == dtype);
+    let kept = |x: Operand<'_>| match x {
+        Operand::Number(_) => convert(x, DType::F32),
+        Operand::Tensor(t) if t.rank() == 0 && t.dtype() != dtype => convert(x, DType::F32),
+        Operand::Tensor(t) => basis::cast(t, dtype),
+    };
+    Ok(match a {
+        Operand::Number(_) if is_half(b) => (kept(a)?, convert(b, dtype)?),
+        _ => (convert(a, dtype)?, kept(b)?),
+    })
 }
 
 /// Operands of an operator whose result is of this integer dtype.
@@ -167,17 +191,12 @@ fn with_real_number(
         return None;
     };
     let dtype = t.dtype();
-    if dtype.is_half()
-        && is_beyond(n, dtype)
-        && matches!(rule, PromotionRule::Product | PromotionRule::Quotient | PromotionRule::WholeQuotient)
-    {
-        return Some(in_single_with(prim, a, b, dtype));
-    }
     if !dtype.is_float() || matches!(n, Scalar::Complex(_) | Scalar::Huge(_)) || level::tracing() != LevelId::DENSE {
         return None;
     }
     // A number lies in the array itself, and there is nothing to drop.
-    let (x, n) = (t.dense()?, ManuallyDrop::new(Array::scalar(dtype, n)));
+    let kept = if dtype.is_half() && rule.keeps_numbers() { DType::F32 } else { dtype };
+    let (x, n) = (t.dense()?, ManuallyDrop::new(Array::scalar(kept, n)));
     if !prim.kernel.supports(dtype) {
         return None;
     }
@@ -185,25 +204,17 @@ fn with_real_number(
     Some(pointwise::binary(prim.kernel, x, y).map(Tensor::from))
 }
 
-/// Whether a number is too large or too small for a half precision dtype, which its product or quotient may have.
-#[cold]
-fn is_beyond(n: Scalar, dtype: DType) -> bool {
-    let size = n.as_f64().abs();
-    let least = if dtype == DType::F16 { 2f64.powi(-14) } else { 2f64.powi(-126) };
-    size.is_finite() && size != 0.0 && (size < least || dtype.largest().is_some_and(|most| size > most))
-}
-
-#[cold]
-fn in_single_with(prim: &'static Pointwise, a: Operand<'_>, b: Operand<'_>, dtype: DType) -> Result<Tensor> {
-    let out = call(Prim::Static(prim), &Params::None, &[&convert(a, DType::F32)?, &convert(b, DType::F32)?])?;
-    basis::cast(&out, dtype)
-}
-
 /// A half precision tensor in single precision, in which composites compute so that only their results are rounded, and
 /// nothing on the way overflows.
 #[inline]
 pub fn single(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_half() { basis::cast(x, DType::F32) } else { Ok(x.clone()) }
+}
+
+/// What `f` computes of a tensor; of half precision in single, rounded once at the end.
+pub fn in_single(x: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let y = f(&single(x)?)?;
+    if x.dtype().is_half() { basis::cast(&y, x.dtype()) } else { Ok(y) }
 }
 
 /// A unary operator without a derivative.

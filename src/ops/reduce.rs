@@ -302,7 +302,7 @@ ops! { TABLE:
     /// >>> pullback.prod(pullback.tensor([2.0, 3.0]))
     /// tensor(6.)
     fn prod = "prod" (input: &Tensor, dim: Option<i64> as Reduced = None, keepdim: bool = false; dtype: Option<DType> = None)
-        -> Tensor [METHOD] of PROD {
+        -> Tensor [METHOD, IN_SINGLE] of PROD {
         prod_over(&accumulated(input, dtype)?, &dim, keepdim)
     }
 
@@ -311,7 +311,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amax(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([5., 3.])
-    fn amax = "amax" (input: &Tensor, dim: &[i64] as NamedIfEmpty = &[], keepdim: bool = false) -> Tensor [METHOD] of AMAX {
+    fn amax = "amax" (input: &Tensor, dim: Option<&[i64]> as NamedIfEmpty = None, keepdim: bool = false) -> Tensor [METHOD] of AMAX {
         call_dims(&AMAX, input, dim, keepdim)
     }
 
@@ -320,7 +320,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.amin(pullback.tensor([[1.0, 5.0], [3.0, 2.0]]), 1)
     /// tensor([1., 2.])
-    fn amin = "amin" (input: &Tensor, dim: &[i64] as NamedIfEmpty = &[], keepdim: bool = false) -> Tensor [METHOD] of AMIN {
+    fn amin = "amin" (input: &Tensor, dim: Option<&[i64]> as NamedIfEmpty = None, keepdim: bool = false) -> Tensor [METHOD] of AMIN {
         call_dims(&AMIN, input, dim, keepdim)
     }
 

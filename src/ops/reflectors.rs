@@ -175,7 +175,7 @@ ops! { TABLE:
     /// tensor([[ 0.],
     ///         [-1.]])
     fn householder_product = "linalg.householder_product" | "orgqr" (A: &Tensor as Matrices | input, tau: &Tensor as SameDType)
-        -> Tensor [METHOD, CUBIC] of HOUSEHOLDER_PRODUCT {
+        -> Tensor [METHOD, CUBIC, IN_SINGLE] of HOUSEHOLDER_PRODUCT {
         check_reflections(A, tau)?;
         product(A, tau)
     }
@@ -186,7 +186,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.geqrf(pullback.tensor([[3.0], [4.0]])).tau
     /// tensor([1.6000])
-    fn geqrf = "geqrf" (input: &Tensor as Matrices) -> Named as geqrf(a, tau) [METHOD, CUBIC] of GEQRF {
+    fn geqrf = "geqrf" (input: &Tensor as Matrices) -> Named as geqrf(a, tau) [METHOD, CUBIC, IN_SINGLE] of GEQRF {
         Ok(Named::new(NAMED, call_many(Prim::Static(&GEQRF), &Params::None, &[input])?))
     }
 
@@ -198,7 +198,7 @@ ops! { TABLE:
     /// tensor([[-1.],
     ///         [ 1.]])
     fn ormqr = "ormqr" (input: &Tensor as Matrices, tau: &Tensor as SameDType, other: &Tensor as SameDType, left: bool = true,
-        transpose: bool = false) -> Tensor [METHOD, CUBIC] {
+        transpose: bool = false) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
         let m = input.shape()[input.rank() - 2];
         // Columns behind the last row belong to the triangle alone.
         let input = &if input.shape()[input.rank() - 1] > m {

@@ -218,7 +218,7 @@ ops! { TABLE:
     }
 
     /// All tensors broadcast to their common shape.
-    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC, VIEW] {
+    fn broadcast_tensors = "broadcast_tensors" (tensors: Vec<&Tensor>) -> Vec<Tensor> [VARIADIC, VIEW, SAME_OBJECT] {
         broadcast(&tensors)
     }
 

@@ -1,9 +1,10 @@
 //! Softmax and its logarithm.
 
+use super::promote::{in_single, single};
 use super::unary::exp;
 use crate::base::{DType, Result};
 use crate::core::primitive::Saves;
-use crate::core::{Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::core::{Params, Prim, Primitive, Tensor, call};
 use crate::dense::composed;
 use crate::ops::signature::{Dim, in_floats};
 use crate::rules::basis::{self, mul, sub};
@@ -29,8 +30,11 @@ static SOFTMAX: General = General {
 };
 
 fn project(y: &Tensor, t: &Tensor, dim: usize) -> Result<Tensor> {
-    let yt = mul(y, t)?;
-    sub(&yt, &mul(y, &sum_along(&yt, dim)?)?)
+    in_single(t, |t| {
+        let y = &single(y)?;
+        let yt = mul(y, t)?;
+        sub(&yt, &mul(y, &sum_along(&yt, dim)?)?)
+    })
 }
 
 fn sum_along(x: &Tensor, dim: usize) -> Result<Tensor> {
@@ -46,16 +50,16 @@ static LOG_SOFTMAX: General = General {
     saves: |_, _| Saves { inputs: 0, outputs: 1 },
     jvp: |_, p, point, tangents| match tangents {
         [Some(t)] => {
-            let weights = exp(point.output(0)?)?;
-            Ok(smallvec![Some(sub(t, &sum_along(&mul(&weights, t)?, p.dim())?)?)])
+            let weights = exp(&single(point.output(0)?)?)?;
+            Ok(smallvec![Some(in_single(t, |t| sub(t, &sum_along(&mul(&weights, t)?, p.dim())?))?)])
         }
         _ => Ok(smallvec![None]),
     },
     vjp: |_, p, point, cotangents, _| match cotangents {
         [Some(g)] => {
-            let weights = exp(point.output(0)?)?;
-            let grad: Tangents = smallvec![Some(sub(g, &mul(&weights, &sum_along(g, p.dim())?)?)?)];
-            Ok(grad)
+            let weights = exp(&single(point.output(0)?)?)?;
+            let grad = in_single(g, |g| sub(g, &mul(&weights, &sum_along(g, p.dim())?)?))?;
+            Ok(smallvec![Some(grad)])
         }
         _ => Ok(SmallVec::new()),
     },

@@ -347,7 +347,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.roll(pullback.tensor([1, 2, 3]), 1)
     /// tensor([3, 1, 2])
-    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: &[i64] = &[]) -> Tensor [METHOD] {
+    fn roll = "roll" (input: &Tensor, shifts: &[i64], dims: Option<&[i64]> = None) -> Tensor [METHOD] {
+        let dims = dims.unwrap_or_default();
         if dims.is_empty() {
             let &[shift] = shifts else {
                 refuse!(Runtime, "argument 'shifts' must be one int where no dims are named, but it has {}; name a \

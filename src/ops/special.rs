@@ -2,7 +2,7 @@
 
 use super::arith::{at_least, at_most, divide_floats, polygamma_same};
 use super::compare::{eq, le, logical_and, logical_not, lt, ne};
-use super::promote::single;
+use super::promote::{in_single, single};
 use super::unary::{cos, exp, log, log1p, sign};
 use crate::base::promote::default_float;
 use crate::base::{ErrorKind, Result};
@@ -176,7 +176,7 @@ ops! { MORE:
         let Some(eps) = eps else { return logit_unit(input) };
         no_complex(input)?;
         let x = if input.dtype().is_float() { input.clone() } else { basis::cast(input, default_float())? };
-        logit_unit(&at_most(&at_least(&x, eps)?, 1.0 - eps)?)
+        in_single(&x, |x| logit_unit(&at_most(&at_least(x, eps)?, 1.0 - eps)?))
     }
 
     /// The derivative of order `n` of `digamma`.

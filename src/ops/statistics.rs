@@ -1,9 +1,9 @@
 //! Counts, means, variances, covariances: composites of reductions.
 
 use super::arith::{clamp, maximum};
+use super::autocast::product;
 use super::checks::{Rule, check_values};
 use super::compare::{isnan, logical_not, ne};
-use super::matmul::matmul;
 use super::promoted::{div, mul, sub};
 use super::reduce::{Spread, accumulated, amax_over, amin_over, mean_over, nansum, variance};
 use super::value::{Named, Value};
@@ -83,7 +83,7 @@ fn covariance(x: &Tensor, correction: i64, w: Option<&Weights>) -> Result<Tensor
         None => div(&total(x)?, n as i64)?,
     };
     let centred = sub(x, &mean)?;
-    let products = matmul(&centred, &basis::adjoint(&weighted(&centred)?)?)?;
+    let products = product(&centred, &basis::adjoint(&weighted(&centred)?)?)?;
     match w {
         None => div(&products, (n as i64).saturating_sub(correction).max(0)),
         Some(w) => div(&products, &norm_factor(w, correction)?),

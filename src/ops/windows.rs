@@ -92,6 +92,13 @@ fn bounds(n: usize, by: &Value) -> Result<Vec<(usize, usize)>> {
                 t.shape()
             );
         }
+        if t.dense().is_none() {
+            refuse!(
+                Runtime,
+                "argument 'indices_or_sections' is a tensor whose elements are not known here (vmap: It looks like you're \
+                 calling .item() on a Tensor), and the sizes of the pieces depend on them; give ints"
+            );
+        }
         let cuts = t.to_vec::<i64>()?;
         let by = if t.rank() == 0 { Value::Int(cuts[0]) } else { Value::Ints(cuts.into_iter().collect()) };
         return bounds(n, &by);
@@ -348,7 +355,7 @@ ops! { TABLE:
     /// >>> pullback.index_copy(pullback.zeros(3), 0, pullback.tensor([2, 0]), pullback.tensor([5.0, 6.0]))
     /// tensor([6., 0., 5.])
     fn index_copy = "index_copy" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector, source: &Tensor as SameDType)
-        -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, ROW_MAJOR] {
+        -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, ROW_MAJOR, WIDEST] {
         let x = if input.rank() == 0 { basis::reshape(input, &[1].into())? } else { input.clone() };
         let want = x.shape().with(dim, index.numel());
         if source.shape() != &want && !(source.rank() == 0 && x.rank() == 1 && want.numel() == 1) {

@@ -479,13 +479,19 @@ pub fn ones_like(a: &Tensor) -> Result<Tensor> {
 pub fn number(like: &Tensor, value: f64) -> Tensor {
     residual::number(Tensor::scalar(like.dtype(), value))
 }
+/// A 0-d constant that stands beside `like` in arithmetic: half precision, which would round it, meets it in single.
+#[inline]
+fn beside(like: &Tensor, value: f64) -> Tensor {
+    let dtype = if like.dtype().is_half() { DType::F32 } else { like.dtype() };
+    residual::number(Tensor::scalar(dtype, value))
+}
 /// `a * value`
 pub fn scale(a: &Tensor, value: f64) -> Result<Tensor> {
-    mul(a, &number(a, value))
+    mul(a, &beside(a, value))
 }
 /// `a + value`
 pub fn shift(a: &Tensor, value: f64) -> Result<Tensor> {
-    add(a, &number(a, value))
+    add(a, &beside(a, value))
 }
 
 /// The primitives of this file.

@@ -2,6 +2,7 @@
 
 use super::Infer;
 use crate::base::{Result, Shape};
+use crate::core::deferred;
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
 use crate::core::{
@@ -12,6 +13,9 @@ use smallvec::{SmallVec, smallvec};
 
 /// Cotangent of one argument from that of the output, the other argument, and the argument's shape.
 pub type Transpose = fn(&Params, g: &Tensor, other: &Tensor, shape: &Shape) -> Result<Tensor>;
+
+/// Elements of a gradient from which on it may wait until it is read: below, the product costs little.
+const WORTH_WAITING: usize = 4096;
 
 /// A bilinear operator.
 pub struct Bilinear {
@@ -39,6 +43,13 @@ impl Bilinear {
     }
 }
 
+/// Whether the cotangent of input `i` is a gradient that the sweep gives away, of a size that repays waiting.
+#[inline]
+fn is_last(point: &Point<'_>, i: usize, shape: &Shape) -> bool {
+    shape.numel() >= WORTH_WAITING
+        && point.node.and_then(|n| n.edges.get(i)).is_some_and(|e| e.as_ref().is_some_and(|e| e.node.is_leaf()))
+}
+
 impl Primitive for Bilinear {
     fn name(&self) -> &str {
         self.name
@@ -49,6 +60,13 @@ impl Primitive for Bilinear {
             return Ok(out);
         }
         Ok((self.eval)(params, args[0].array()?, args[1].array()?)?.into())
+    }
+
+    fn primal(&self, me: Prim<'_>, params: &Params, primals: &[&Tensor]) -> Result<Tensor> {
+        match deferred::deferred(me, params, primals)? {
+            Some(waiting) => Ok(waiting),
+            None => call(me, params, primals),
+        }
     }
 
     fn infer(&self, params: &Params, args: &[Meta]) -> Result<Inferred> {
@@ -87,8 +105,9 @@ impl Primitive for Bilinear {
         let mut grads = Tangents::new();
         for i in 0..2 {
             grads.push(if needs >> i & 1 == 1 {
-                let other = super::basis::conj(point.input(1 - i)?)?;
-                Some((self.transposes[i])(params, g, &other, point.in_shape(i)?)?)
+                let (other, shape) = (super::basis::conj(point.input(1 - i)?)?, point.in_shape(i)?);
+                let product = || (self.transposes[i])(params, g, &other, shape);
+                Some(if is_last(point, i, shape) { deferred::allowed(product)? } else { product()? })
             } else {
                 None
             });

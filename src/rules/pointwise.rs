@@ -98,7 +98,8 @@ pub struct PartialRule {
     pub rule: for<'a> fn(&Point<'a>) -> Result<Partial<'a>>,
 }
 
-/// A pointwise operator. Arguments have equal dtypes (the first of `where` is bool) and broadcast.
+/// A pointwise operator. Arguments have equal dtypes (the first of `where` is bool) and broadcast. Beside half precision
+/// some may be in single, as numbers are that half precision would round; the result is in half.
 ///
 /// NOTE complex numbers. A cotangent g stands for the linear form `dx -> Re(conj(g) dx)`, so what is multiplied with a
 /// tangent as `p` is multiplied with a cotangent as `conj(p)`. This also holds between real and complex values: of a real
@@ -154,7 +155,8 @@ impl Pointwise {
         let (node, residuals, recording) = (point.node, point.residuals, point.recording);
         let point = Point { inputs: &inputs, outputs: &outputs, node, residuals, recording };
         let x = self.pull_same(i, &point, &basis::cast(g, DType::F32)?)?;
-        x.map(|x| basis::cast(&x, g.dtype())).transpose()
+        let to = if point.node.is_some() { point.in_dtype(i)? } else { g.dtype() };
+        x.map(|x| basis::cast(&x, to)).transpose()
     }
 
     /// As [`Pointwise::pull`] where one of argument and result is real and the other one complex.

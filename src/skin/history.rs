@@ -121,6 +121,11 @@ pub fn rewrap(shell: &Tensor, data: &Tensor) -> Result<Tensor> {
     })
 }
 
+/// Whether the value is a variable of a program at any level.
+pub fn is_variable(t: &Tensor) -> bool {
+    matches!(t.payload(), Some(Payload::Traced { .. })) || t.below().is_some_and(is_variable)
+}
+
 /// The wrappers of a value around nothing: holds nodes and tangents, and no memory.
 pub fn shell(t: &Tensor) -> Tensor {
     let id = t.level();

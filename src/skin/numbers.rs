@@ -14,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Numbers {
     Conjugates,
+    Negatives,
     /// Real and imaginary parts along a last dimension.
     Parts,
     /// Complex numbers of such parts.
@@ -24,6 +25,7 @@ impl Numbers {
     pub(super) fn of(self, base: &Tensor) -> Result<Tensor> {
         match self {
             Numbers::Conjugates => basis::conj(base),
+            Numbers::Negatives => basis::neg(base),
             Numbers::Parts => complex::view_as_real(base),
             Numbers::Whole => complex::view_as_complex(base),
         }
@@ -32,9 +34,29 @@ impl Numbers {
     pub(super) fn back(self, shown: &Tensor) -> Result<Tensor> {
         match self {
             Numbers::Conjugates => basis::conj(shown),
+            Numbers::Negatives => basis::neg(shown),
             Numbers::Parts => complex::of_pairs(shown),
             Numbers::Whole => complex::view_as_real(shown),
         }
+    }
+
+    /// What leads back.
+    pub(super) fn inverse(self) -> Numbers {
+        match self {
+            Numbers::Parts => Numbers::Whole,
+            Numbers::Whole => Numbers::Parts,
+            itself => itself,
+        }
+    }
+
+    /// Whether each number is one of the base's, at its place, so that a view of them is one of the base.
+    pub(super) fn is_elementwise(self) -> bool {
+        matches!(self, Numbers::Conjugates | Numbers::Negatives)
+    }
+
+    /// The memory of the base in this form.
+    pub(super) fn in_memory(self, base: &Tensor) -> Result<Tensor> {
+        if self.is_elementwise() { Ok(base.clone()) } else { self.of(base) }
     }
 }
 
@@ -43,24 +65,45 @@ impl Numbers {
 /// # Errors
 /// That of reading the cell.
 pub fn view(cell: &Arc<Cell>, entry: &'static Entry, args: Vec<Value>, out: Tensor) -> Result<Arc<Cell>> {
-    let face = |numbers, value| cell.face(Face::Numbers { numbers, recorded: level::grad_enabled() }, value);
     let value = cell.read()?;
     let shown = entry.flags.shown().ok_or_else(|| Error::internal("a view that shows the numbers of its base"))?;
     match shown {
-        Shown::Whole => Ok(face(Numbers::Whole, out)),
-        Shown::Parts => Ok(face(Numbers::Parts, out)),
+        Shown::Whole => face(cell, Numbers::Whole, out),
+        Shown::Parts => face(cell, Numbers::Parts, out),
+        Shown::Negatives => face(cell, Numbers::Negatives, out),
         _ if !value.dtype().is_complex() => cell.view(only(entry, args)?, out),
-        Shown::RealParts | Shown::ImaginaryParts => {
-            let which = IndexItem::Int(i64::from(shown == Shown::ImaginaryParts));
-            let parts = face(Numbers::Parts, complex::view_as_real(&value)?);
-            parts.view(Lens::index(vec![IndexItem::Ellipsis, which]), out)
-        }
-        Shown::Conjugates => Ok(face(Numbers::Conjugates, out)),
-        Shown::Adjoints if out.rank() < 2 => Ok(face(Numbers::Conjugates, out)),
+        Shown::RealParts => part_of(cell, value, 0, out),
+        Shown::ImaginaryParts => part_of(cell, value, 1, out),
+        Shown::Conjugates => face(cell, Numbers::Conjugates, out),
+        Shown::Adjoints if out.rank() < 2 => face(cell, Numbers::Conjugates, out),
         Shown::Adjoints => {
             let transpose = crate::ops::find("Tensor.mT").ok_or_else(|| Error::internal("no entry Tensor.mT"))?;
-            face(Numbers::Conjugates, basis::swap_last(&out)?).view(only(transpose, vec![Value::Missing])?, out)
+            let conjugates = face(cell, Numbers::Conjugates, basis::swap_last(&out)?)?;
+            conjugates.through_as(only(transpose, vec![Value::Missing])?, &out)
         }
+    }
+}
+
+/// The numbers of a cell in another form, `value`. What leads back to a form that is there shows that one.
+fn face(cell: &Arc<Cell>, numbers: Numbers, value: Tensor) -> Result<Arc<Cell>> {
+    match cell.behind(numbers.inverse())? {
+        Some(below) => below.through_as(Lens::index(vec![IndexItem::Ellipsis]), &value),
+        None => Ok(cell.face(Face::Numbers { numbers, recorded: level::grad_enabled() }, value)),
+    }
+}
+
+/// The real (0) or imaginary (1) parts. In memory are those of the number, or of its conjugate.
+fn part_of(cell: &Arc<Cell>, value: Tensor, which: i64, out: Tensor) -> Result<Arc<Cell>> {
+    let lens = Lens::index(vec![IndexItem::Ellipsis, IndexItem::Int(which)]);
+    if !cell.delayed().conjugated {
+        return face(cell, Numbers::Parts, complex::view_as_real(&value)?)?.view(lens, out);
+    }
+    let value = basis::conj(&value)?;
+    let other = face(cell, Numbers::Conjugates, value.clone())?;
+    let parts = face(&other, Numbers::Parts, complex::view_as_real(&value)?)?;
+    match which {
+        0 => parts.through_as(lens, &out),
+        _ => face(&parts.through(lens)?, Numbers::Negatives, out),
     }
 }
 

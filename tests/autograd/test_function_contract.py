@@ -169,9 +169,12 @@ def test_both_names_of_a_rule() -> None:
         vmap(Twice.apply)(ROWS, ROWS)
 
 
-def test_no_instances() -> None:
-    with pytest.raises(RuntimeError, match="should not be instantiated"):
-        Classic()
+def test_instances_are_of_no_use() -> None:
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        made = Classic()
+    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward"):
+        made(X)
+    same(made.apply(X, ONES), Classic.apply(X, ONES))
     with pytest.raises(NotImplementedError, match="derive"):
         Function.apply(X)
 

@@ -53,6 +53,8 @@ for _names, _reason in (
     ("is_autocast_cache_enabled is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled", ASKS),
     ("autograd.is_multithreading_enabled autograd.is_view_replay_enabled autograd.kineto_available", ASKS),
     ("clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype", ASKS),
+    ("set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype", SETS),
+    ("set_autocast_enabled set_autocast_gpu_dtype", SETS),
     ("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum", "computes with numbers of Python"),
     ("can_cast promote_types finfo iinfo", RULES),
     ("manual_seed seed set_rng_state set_default_dtype set_default_device set_num_threads set_printoptions", SETS),

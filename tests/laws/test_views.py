@@ -117,6 +117,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
             lambda ts: getattr(ts[i], f"{name}_")(*dims),
             lambda m: m.turn(i, on_places(m.shown[i].places)),
         )
+        self.versions[self.model.shown[i].memory] += 1
 
     @precondition(lambda self: len(self.tensors) < MOST)
     @rule(data=st.data(), stride=st.lists(st.integers(0, 3), max_size=2))

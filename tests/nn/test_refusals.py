@@ -120,3 +120,31 @@ def test_margins_of_one_class_and_of_no_rows() -> None:
         assert loss(none, rows, reduction="none").shape == (0,)
         with pytest.raises(RuntimeError, match="Expected non-empty vector or matrix"):
             loss(pb.ones(2, 0), rows)
+
+
+def test_variances_of_one_element_and_without_eps() -> None:
+    with pytest.raises(ValueError, match="Expected more than 1 value per channel when training"):
+        F.group_norm(pb.ones(1, 4), 4)
+    assert F.group_norm(pb.ones(2, 4), 4).equal(pb.zeros(2, 4)), "two rows, one group each"
+    x, ones = pb.rand(3, 2), pb.ones(2)
+    for eps, training in ((-1.0, True), (-1.0, False)):
+        with pytest.raises(ValueError, match="batch_norm eps must be non-negative"):
+            F.batch_norm(x, ones, ones, training=training, eps=eps)
+        with pytest.raises(ValueError, match="batch_norm eps must be non-negative"):
+            pb.nn.BatchNorm1d(2, eps=eps).train(training)(x)
+    assert F.batch_norm(x, pb.zeros(2), ones, eps=0.0).equal(x)
+    rows = pb.tensor([[[1.0, 3.0], [5.0, 9.0]]])
+    assert F.instance_norm(rows, eps=0.0).equal(pb.tensor([[[-1.0, 1.0], [-1.0, 1.0]]]))
+
+
+def test_probabilities_have_no_index_to_ignore() -> None:
+    x, w = pb.ones(2, 3), pb.ones(4, 3)
+    with pytest.raises(RuntimeError, match="ignore_index cannot be specified when target contains probabilities"):
+        F.linear_cross_entropy(x, w, pb.ones(2, 4) / 4, ignore_index=1)
+    F.linear_cross_entropy(x, w, pb.ones(2, 4) / 4)
+
+
+def test_softshrink_is_for_fractions() -> None:
+    for dtype in (pb.int64, pb.uint8, pb.bool):
+        with pytest.raises(NotImplementedError, match=r"softshrink\(\): not implemented for .*; convert"):
+            F.softshrink(pb.ones(2, dtype=dtype))

@@ -170,3 +170,15 @@ def test_windows_of_more_elements_than_there_are_numbers_are_refused() -> None:
         F.avg_pool3d(x, size, 1, size // 2)
     y = F.avg_pool3d(x, size, 1, size // 2, count_include_pad=False)
     assert bool((y == 1).all())
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_power_pools_of_infinite_power_are_extremes(dims: int) -> None:
+    lp, largest = getattr(F, f"lp_pool{dims}d"), getattr(F, f"max_pool{dims}d")
+    x = rand(2, *(5,) * dims)
+    for ceil_mode in (False, True):
+        options = {"stride": 2, "ceil_mode": ceil_mode}
+        assert lp(x, float("inf"), 3, **options).equal(largest(x.abs(), 3, **options))
+        assert lp(x, float("-inf"), 3, **options).equal(-largest(-x.abs(), 3, **options))
+    # A large power comes near.
+    same(lp(x, 400.0, 3), largest(x.abs(), 3), rtol=0.05, atol=0.0)

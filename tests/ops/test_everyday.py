@@ -300,3 +300,28 @@ def test_old_forms_take_tensors_without_dimensions_as_factors() -> None:
     assert pb.add(half, half).item() == 1.0 and half.add(2, half).item() == 1.5
     with pytest.raises(TypeError):
         x.add(y, y)
+
+
+def test_no_dimensions_are_all() -> None:
+    x = pb.arange(6.0).reshape(2, 3)
+    assert pb.amax(x, None) == 5 and x.amin(dim=None) == 0 and x.amax(None, True).shape == (1, 1)
+    assert x.roll(1, None).equal(pb.roll(x, 1)) and pb.roll(x, shifts=-2, dims=None).tolist() == [[2, 3, 4], [5, 0, 1]]
+    for f in (pb.amax, pb.amin):
+        with pytest.raises(RuntimeError, match="Expected reduction dim to be specified"):
+            f(pb.ones(0), None)
+
+
+def test_integrals_of_bytes_add_up() -> None:
+    # The differences and products wrap, as those of bytes do; their sum does not.
+    y, x = pb.tensor([[5, 1, 6], [5, 6, 4]], dtype=pb.uint8), pb.tensor([[2, 5, 5], [9, 3, 1]], dtype=pb.uint8)
+    assert pb.trapezoid(y, x).tolist() == [9.0, 213.0]
+    assert pb.cumulative_trapezoid(y, x).tolist() == [[9.0, 9.0], [95.0, 213.0]]
+
+
+def test_cuts_that_members_have_of_their_own() -> None:
+    for cuts in (pb.tensor([1, 2]), pb.tensor([[1, 3], [2, 4]])):
+        with pytest.raises(RuntimeError, match="you're calling .item"):
+            vmap(lambda c: pb.tensor_split(pb.arange(5), c)[0])(cuts)
+    with pytest.raises(RuntimeError, match="are not known here"):
+        pb.func.trace(lambda c: pb.tensor_split(pb.arange(5), c)[0])(pb.tensor(2))
+    assert [p.tolist() for p in pb.arange(3).tensor_split(pb.tensor([1]))] == [[0], [1, 2]]

@@ -271,7 +271,6 @@ UNREAD = {
     "testing/compliance.py:_event(arg)": "part of the signature of a trace function",
     "_attached.py:pin_memory(device)": "there is no device that memory would be pinned for",
     "_numpy_functions.py:_einsum(optimize)": "the order of products is chosen here",
-    "_settings.py:is_autocast_enabled(device_type)": "no device does that",
     **dict.fromkeys(
         (f"_lobpcg.py:lobpcg(ortho_{p}params)" for p in "ifb"),
         "the basis is made orthonormal in a way without parameters",

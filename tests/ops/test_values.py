@@ -31,7 +31,7 @@ def test_every_entry_is_compared() -> None:
 
 def to_numpy(value: Any) -> Any:
     if isinstance(value, pb.Tensor):
-        return value.detach().resolve_conj().numpy()
+        return value.detach().resolve_conj().resolve_neg().numpy()
     if isinstance(value, (list, tuple)):
         return type(value)(to_numpy(v) for v in value)
     return value
@@ -51,5 +51,9 @@ def test_value(name: str) -> None:
         assert expected and len(expected) <= len(got), call.sample.describe()
         for g, w in zip(got, expected, strict=False):
             np.testing.assert_allclose(
-                g.detach().resolve_conj().numpy(), w, rtol=1e-9, atol=1e-10, err_msg=call.sample.describe()
+                g.detach().resolve_conj().resolve_neg().numpy(),
+                w,
+                rtol=1e-9,
+                atol=1e-10,
+                err_msg=call.sample.describe(),
             )

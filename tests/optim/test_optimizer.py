@@ -65,7 +65,7 @@ def test_numbers_that_are_refused(make: Any) -> None:
     if make is optim.ASGD:
         bad.remove({"alpha": -1.0})
     for case in bad:
-        with pytest.raises(ValueError, match=r"Invalid|1-element"):
+        with pytest.raises(ValueError, match=r"Invalid|1-element|should be [<>]= 0"):
             make([leaf(1.0)], **case)
     if "fused" in options:
         with pytest.raises(RuntimeError, match="does not support `differentiable`"):
@@ -80,6 +80,10 @@ def test_more_numbers_that_are_refused() -> None:
         optim.SGD([w], nesterov=True)
     with pytest.raises(ValueError, match="lr as a Tensor"):
         optim.Adam([w], lr=pb.tensor(0.1), foreach=True)
+    with pytest.raises(ValueError, match=r"betas\[0\] as a Tensor"):
+        optim.AdamW([w], betas=(pb.tensor(0.9), pb.tensor(0.99)), foreach=True)
+    kept = optim.AdamW([w], betas=(pb.full((1, 1), 0.5), pb.tensor(0.25))).param_groups[0]["betas"]
+    assert [b.shape for b in kept] == [(), ()] and [b.item() for b in kept] == [0.5, 0.25]
     with pytest.raises(ValueError, match="both floats or both Tensors"):
         optim.Adam([w], betas=(0.9, pb.tensor(0.9)))
     with pytest.raises(ValueError, match="must be 1-element"):

@@ -171,7 +171,7 @@ NUMPY: dict[str, Counterpart] = {
     "Tensor.expand_as": lambda x, y: np.broadcast_to(x, y.shape), "broadcast_tensors": np.broadcast_arrays,
     "complex": lambda a, b: a + 1j * b, "polar": lambda r, t: r * np.exp(1j * t), "real": np.real, "imag": np.imag,
     "view_as_real": lambda z: np.stack([z.real, z.imag], -1), "view_as_complex": lambda x: x[..., 0] + 1j * x[..., 1],
-    "conj": np.conj, "conj_physical": np.conj, "angle": np.angle, "isreal": np.isreal,
+    "conj": np.conj, "_neg_view": np.negative, "conj_physical": np.conj, "angle": np.angle, "isreal": np.isreal,
     "sgn": lambda z: z / np.abs(z), "adjoint": lambda x: np.conj(np.swapaxes(x, -1, -2)),
     "Tensor.H": lambda x: np.conj(x.T),
     "ravel": np.ravel, "t": np.transpose, "Tensor.mH": lambda x: np.conj(np.swapaxes(x, -1, -2)),

@@ -88,7 +88,8 @@ def assert_same(got: Any, want: Any, call: Call, what: str, rtol: float = 1e-9, 
     if tuple(got.shape) != tuple(want.shape) or got.dtype != want.dtype:
         raise where(call, f"{what}: {tuple(got.shape)} {got.dtype}, expected {tuple(want.shape)} {want.dtype}")
     a, b = (
-        np.asarray((t.to(pb.float32) if t.dtype == pb.bfloat16 else t).detach().resolve_conj()) for t in (got, want)
+        np.asarray((t.to(pb.float32) if t.dtype == pb.bfloat16 else t).detach().resolve_conj().resolve_neg())
+        for t in (got, want)
     )
     if not np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True):
         raise where(call, f"{what}: {a}, expected {b}")

@@ -14,13 +14,13 @@ def whole(x: Any) -> Any:
     return pb.complex(x[..., 0], x[..., 1])
 
 
-@of("real", "imag", "view_as_real", "conj", "conj_physical", "angle", "sgn", "isreal")
+@of("real", "imag", "view_as_real", "conj", "conj_physical", "_neg_view", "angle", "sgn", "isreal")
 def of_complex(m: Maker) -> Iterator[Sample]:
     for shape in [(2,), (0, 2), (2, 3, 2)]:
         yield S(m(*shape)).but(via={0: whole})
 
 
-@of("real", "conj", "conj_physical", "angle", "sgn", "isreal")
+@of("real", "conj", "conj_physical", "_neg_view", "angle", "sgn", "isreal")
 def of_real(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3))
 

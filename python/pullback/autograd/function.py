@@ -99,10 +99,18 @@ class Function:
         apply = _Apply()
 
     def __init__(self, *args: "Any", **kwargs: "Any") -> None:
+        import warnings
+
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Its methods are all static: call apply() of the class itself",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: "Any", **kwargs: "Any") -> None:
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated: its methods are all static, and a "
-            "Legacy autograd function with non-static forward method is deprecated; use "
-            "the static .apply(...) to invoke this function"
+            f"{type(self).__name__}: Legacy autograd function with non-static forward method is deprecated; make "
+            "forward and backward staticmethods with a ctx in front, and call the static .apply(...) of the class"
         )
 
     def __init_subclass__(cls, **kwargs: "Any") -> None:

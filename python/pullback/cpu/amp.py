@@ -9,14 +9,14 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(_autocast):
-    """`pullback.amp.autocast` for the CPU: everything keeps its dtype."""
+    """`pullback.amp.autocast` for the CPU: what is lowered is lowered on it."""
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
 class GradScaler(_GradScaler):
-    """`pullback.amp.GradScaler` for the CPU: nothing is scaled."""
+    """`pullback.amp.GradScaler` for the CPU: it scales."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__("cpu", *args, **options)

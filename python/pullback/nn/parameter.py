@@ -100,7 +100,7 @@ class Parameter(Tensor, metaclass=_MarkedType):
 
     def __repr__(self, *args: Any, **kwargs: Any) -> str:
         if type(self) is Parameter:
-            text = Tensor.__repr__(self.as_subclass(Tensor))
+            text = Tensor.__repr__(Tensor._make_subclass(Tensor, self, self.requires_grad))
         else:
             text = f"Parameter({Tensor.__repr__(self)})"
         return f"Parameter containing:\n{text}"
@@ -240,8 +240,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
         data = empty(0, device=device, dtype=dtype)
-        made: UninitializedParameter = data.as_subclass(cls)
-        return made.requires_grad_(requires_grad)
+        made: UninitializedParameter = Tensor._make_subclass(cls, data, requires_grad)
+        return made
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         """All is done when the object is made."""
@@ -263,9 +263,9 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        made: Any = empty(0, device=device, dtype=dtype).as_subclass(cls)
+        made: Any = Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent = persistent
-        out: UninitializedBuffer = made.requires_grad_(requires_grad)
+        out: UninitializedBuffer = made
         return out
 
     def __init__(

@@ -58,10 +58,10 @@ def _first(options: Options, p: Tensor, name: str) -> Tensor:
 def _check(options: Options) -> None:
     _rules.check_lr(options)
     if options["beta2_decay"] > 0:
-        raise ValueError(f"Invalid beta2_decay: {options['beta2_decay']}; argument 'beta2_decay' must be 0 or less")
+        raise ValueError(f"beta2_decay should be <= 0, but got {options['beta2_decay']}")
     for i, eps in enumerate(options["eps"]):
         if (eps is not None or i == 1) and not 0.0 <= eps:
-            raise ValueError(f"Invalid epsilon{i + 1} value: {eps}; argument 'eps' must have numbers of 0 or more")
+            raise ValueError(f"epsilon{i + 1} should be >= 0, but got {eps}")
     if not options["d"] >= 1.0:
         raise ValueError(f"Clipping threshold d should be >= 1, but got {options['d']}")
     _rules.at_least_zero(options, weight_decay="weight_decay value")

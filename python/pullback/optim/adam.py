@@ -30,13 +30,15 @@ def _check(options: Options) -> None:
     _means.check(options)
     if len({isinstance(beta, Tensor) for beta in options["betas"]}) == 2:
         raise ValueError("betas must be either both floats or both Tensors")
-    for name in ("lr", "betas") if options.get("foreach") and not options.get("capturable") else ():
-        if _has_tensor(options[name] if name == "betas" else (options[name],)):
-            raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
+    if options.get("foreach") and not options.get("capturable"):
+        for name, x in zip(("lr", "betas[0]", "betas[1]"), (options["lr"], *options["betas"]), strict=True):
+            if isinstance(x, Tensor):
+                raise ValueError(f"{name} as a Tensor is not supported for capturable=False and foreach=True")
 
 
-def _has_tensor(values: tuple[object, ...]) -> bool:
-    return any(isinstance(x, Tensor) for x in values)
+def _scalars(betas: tuple[float | Tensor, float | Tensor]) -> tuple[float | Tensor, ...]:
+    """Tensors of one element without dimensions, as they are kept in groups."""
+    return tuple(beta.squeeze() if isinstance(beta, Tensor) and beta.dim() else beta for beta in betas)
 
 
 RULE = Rule(
@@ -98,7 +100,7 @@ class Adam(Ruled):
         decoupled_weight_decay: bool = False,
     ) -> None:
         options = {
-            **{"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad},
+            **{"lr": lr, "betas": _scalars(betas), "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad},
             **{"maximize": maximize, "foreach": foreach, "capturable": capturable},
             **{"differentiable": differentiable, "fused": fused},
             "decoupled_weight_decay": decoupled_weight_decay,

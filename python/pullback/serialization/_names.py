@@ -153,7 +153,7 @@ def from_type(make: Any, kind: Any, args: Any, state: Any) -> Any:
     if type(args) is not tuple or not isinstance(kind, type) or not issubclass(kind, Tensor):
         raise UnpicklingError("a tensor of a subclass is not described as one")
     out = make(*args)
-    out = out if type(out) is kind else out.as_subclass(kind)
+    out = out if type(out) is kind else Tensor._make_subclass(kind, out, out.requires_grad)
     restore = getattr(kind, "__setstate__", None)
     if restore is not None:
         restore(out, state)

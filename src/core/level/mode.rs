@@ -9,6 +9,7 @@
 //! ```
 
 use super::{LevelId, this};
+use crate::base::DType;
 
 /// Whether tape `id` records now.
 #[inline]
@@ -60,6 +61,16 @@ pub fn propagates(id: LevelId) -> bool {
 }
 pub fn set_forward_enabled(on: bool) -> bool {
     this(|t| t.forward.replace(on))
+}
+
+/// The dtype that autocast lowers to on this thread, where it is on.
+#[inline]
+pub fn autocast() -> Option<DType> {
+    this(|t| t.autocast.get())
+}
+/// Sets what autocast lowers to, nothing where it is off, and returns what it was.
+pub fn set_autocast(lower: Option<DType>) -> Option<DType> {
+    this(|t| t.autocast.replace(lower))
 }
 
 /// Whether tensors that are made now are inference tensors.

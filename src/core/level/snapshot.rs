@@ -1,6 +1,7 @@
 //! Levels and modes as they were, for running something again later.
 
 use super::{LIVE, Level, LevelId, LevelKind, SLOTS, STACK, refresh, replace_stack, this};
+use crate::base::DType;
 use smallvec::SmallVec;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -11,6 +12,7 @@ pub struct Snapshot {
     hidden: u128,
     grad: bool,
     forward: bool,
+    autocast: Option<DType>,
 }
 
 /// Levels of a [`Snapshot`] in place of those that were live before, until dropped.
@@ -25,7 +27,13 @@ pub struct Revived {
 impl Snapshot {
     pub fn take() -> Snapshot {
         let stack = STACK.with_borrow(Clone::clone);
-        this(|t| Snapshot { stack, hidden: t.hidden.get(), grad: t.grad.get(), forward: t.forward.get() })
+        this(|t| Snapshot {
+            stack,
+            hidden: t.hidden.get(),
+            grad: t.grad.get(),
+            forward: t.forward.get(),
+            autocast: t.autocast.get(),
+        })
     }
 
     /// The tapes among the levels.
@@ -49,6 +57,7 @@ impl Snapshot {
             t.hidden.set(self.hidden);
             t.grad.set(self.grad);
             t.forward.set(self.forward);
+            t.autocast.set(self.autocast);
         });
         refresh();
     }

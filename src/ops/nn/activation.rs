@@ -1,10 +1,10 @@
 //! Activations. `inplace=True` writes the result into the input, as the in-place forms of other operators do.
 
-use crate::base::{Result, Scalar};
+use crate::base::{DType, Result, Scalar};
 use crate::core::Tensor;
 use crate::ops::arith::divide_floats;
 use crate::ops::compare::{ge, gt, le};
-use crate::ops::promote::fitted;
+use crate::ops::promote::{fitting, in_single};
 use crate::ops::shape::detach;
 use crate::ops::signature::{Chosen, Floats, HERE, Inexact, Inplace, Words};
 use crate::ops::unary::{elu_unit, gelu_erf, gelu_tanh, mish_unit, relu_same, sigmoid, silu_unit, softplus_unit};
@@ -13,15 +13,15 @@ use crate::rules::basis::{self, mul, number, scale, shift, where_};
 
 binary! { UNITS, PRIMITIVES:
     /// x where it is positive, `x * s` elsewhere; constant there if s is a 0 that is a number.
-    leaky = "leaky_relu" kernel LEAKY_RELU Same [INTERNAL]
+    leaky = "leaky_relu" kernel LEAKY_RELU Kept [INTERNAL]
         da[a b] leaky_slope(a, b), db[a] Partial::of(le(a, 0.0)?, a, 0.0, |x| Ok(x.clone()));
 
     /// The larger of an element and its lower limit, without a derivative at the limit.
-    above = "hardtanh:min" kernel HARDTANH_MIN Same [INTERNAL]
+    above = "hardtanh:min" kernel HARDTANH_MIN Kept [INTERNAL]
         da[a b] le(a, b).map(Partial::Unless), db[] Partial::Zero;
 
     /// The smaller of an element and its upper limit, without a derivative at the limit.
-    below = "hardtanh:max" kernel HARDTANH_MAX Same [INTERNAL]
+    below = "hardtanh:max" kernel HARDTANH_MAX Kept [INTERNAL]
         da[a b] ge(a, b).map(Partial::Unless), db[] Partial::Zero;
 }
 
@@ -82,26 +82,30 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.softplus(pullback.tensor([0.0]))
     /// tensor([0.6931])
     fn softplus = "nn.functional.softplus" (input: &Tensor as Floats, beta: f64 = 1.0, threshold: f64 = 20.0) -> Tensor [TRANSCENDENTAL] {
-        let z = scale(input, beta)?;
-        let soft = softplus_unit(&z)?;
-        let soft = if beta == 1.0 { soft } else { scale(&soft, 1.0 / beta)? };
-        where_(&gt(&z, threshold)?, input, &soft)
+        in_single(input, |x| {
+            let z = scale(x, beta)?;
+            let soft = softplus_unit(&z)?;
+            let soft = if beta == 1.0 { soft } else { divide_floats(&soft, beta)? };
+            where_(&gt(&z, threshold)?, x, &soft)
+        })
     }
 
     /// x where it is positive, `negative_slope * x` elsewhere.
     fn leaky_relu = "nn.functional.leaky_relu" (input: &Tensor as Floats, negative_slope: f64 = 0.01, inplace: bool as Inplace = false)
         -> Tensor [INPLACE_KEYWORD, NO_OUT] of LEAKY_RELU {
         let _ = inplace;
-        leaky(input, &number(input, negative_slope))
+        leaky(input, negative_slope)
     }
 
     /// x where it is positive, `alpha (exp(x) - 1)` elsewhere.
     fn elu = "nn.functional.elu" (input: &Tensor as Floats, alpha: f64 = 1.0, inplace: bool as Inplace = false) -> Tensor [INPLACE_KEYWORD, TRANSCENDENTAL, NO_OUT] {
         let _ = inplace;
-        // The exponential must not overflow where it is not used.
-        let is_low = le(input, 0.0)?;
-        let low = scale(&elu_unit(&basis::keep_where(&is_low, input)?)?, alpha)?;
-        where_(&is_low, &if alpha == 0.0 { detach(&low)? } else { low }, input)
+        in_single(input, |x| {
+            // The exponential must not overflow where it is not used.
+            let is_low = le(x, 0.0)?;
+            let low = scale(&elu_unit(&basis::keep_where(&is_low, x)?)?, alpha)?;
+            where_(&is_low, &if alpha == 0.0 { detach(&low)? } else { low }, x)
+        })
     }
 
     /// Each element limited to [min_val, max_val].
@@ -133,23 +137,28 @@ ops! { TABLE:
 
     /// `a * sigmoid(b)`, a and b the halves of a dimension.
     fn glu = "nn.functional.glu" (input: &Tensor, dim: i64 = -1) -> Tensor [NO_OUT] {
-        let halves = crate::ops::join::chunk(input, 2, dim)?;
-        match &halves[..] {
-            [a, b] if a.shape() == b.shape() => mul(a, &sigmoid(b)?),
-            _ => refuse!(Runtime, "halving dimension must be even, but the input has shape {}; cut or pad() it", input.shape()),
-        }
+        in_single(input, |x| {
+            let halves = crate::ops::join::chunk(x, 2, dim)?;
+            match &halves[..] {
+                [a, b] if a.shape() == b.shape() => mul(a, &sigmoid(b)?),
+                _ => refuse!(Runtime, "halving dimension must be even, but the input has shape {}; cut or pad() it", x.shape()),
+            }
+        })
     }
 }
 
 /// Limited to an interval, without a derivative at its ends.
 fn limited(x: &Tensor, low: f64, high: f64) -> Result<Tensor> {
+    if x.dtype() == DType::Bool {
+        refuse!(Runtime, "is not supported on bool tensors; convert them first");
+    }
     let floats = x.dtype().is_differentiable();
     // Integers stay integers, and so do their limits.
     let limit = |v: f64| {
         let v = if floats { Scalar::Float(v) } else { Scalar::Int(v as i64) };
-        fitted(HERE, "a limit", v, x.dtype())
+        fitting(HERE, "a limit", v, x.dtype())
     };
-    below(&above(x, &limit(low)?)?, &limit(high)?)
+    below(&above(x, limit(low)?)?, limit(high)?)
 }
 
 /// What this file adds to the table.

@@ -10,6 +10,7 @@ use crate::base::{Result, Scalar, Shape};
 use crate::core::{Params, Prim, Tensor, call};
 use crate::dense::conv::{ConvParams, by_x};
 use crate::ops::Value;
+use crate::ops::promote::single;
 use crate::ops::signature::{
     ArgumentPlace, Chosen, Declared, Positive, Spatial, Words, inside, of_channels, of_dtype, of_rank, spatial,
 };
@@ -53,6 +54,18 @@ fn check(rank: usize, input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) ->
 }
 
 /// `y` plus a value for each channel, without the batch dimension that was added.
+/// The convolution and the bias, which is added before half precision is rounded.
+fn biased(prim: Prim<'_>, p: &Params, [x, w]: [&Tensor; 2], bias: Option<&Tensor>, batched: bool) -> Result<Tensor> {
+    let dtype = x.dtype();
+    match bias {
+        Some(b) if dtype.is_half() && w.dtype() == dtype && b.dtype() == dtype => {
+            let out = call(prim, p, &[&single(x)?, &single(w)?])?;
+            basis::cast(&finish(out, Some(&single(b)?), batched)?, dtype)
+        }
+        _ => finish(call(prim, p, &[x, w])?, bias, batched),
+    }
+}
+
 fn finish(y: Tensor, bias: Option<&Tensor>, batched: bool) -> Result<Tensor> {
     let mut y = y;
     if let Some(b) = bias {
@@ -155,7 +168,7 @@ fn conv(
     }
     bias.map(|b| of_channels("bias", b, out)).transpose()?;
     let p = sizes.params(&x.shape()[2..], kernel).map_err(inside)?;
-    finish(call(Prim::Static(&CONV), &Params::other(p), &[&x, weight])?, bias, batched)
+    biased(Prim::Static(&CONV), &Params::other(p), [&x, weight], bias, batched)
 }
 
 /// Size of a transposed convolution's output.
@@ -215,7 +228,7 @@ fn conv_transpose(
     bias.map(|b| of_channels("bias", b, out)).transpose()?;
     let out = transposed_size(&sizes, &y.shape()[2..], kernel, &more)?;
     let p = sizes.params(&out, kernel).map_err(inside)?.with_output(&y.shape()[2..]);
-    finish(call(Prim::Static(&CONV_INPUT_GRAD), &Params::other(p), &[&y, weight])?, bias, batched)
+    biased(Prim::Static(&CONV_INPUT_GRAD), &Params::other(p), [&y, weight], bias, batched)
 }
 
 ops! { TABLE:
@@ -225,7 +238,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv1d(pullback.ones(1, 1, 4), pullback.ones(1, 1, 2))
     /// tensor([[[2., 2., 2.]]])
     fn conv1d = "nn.functional.conv1d" | "conv1d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<1, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<1, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<1, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<1, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv(1, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -236,7 +249,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv2d(pullback.ones(1, 2, 3, 3), pullback.ones(1, 2, 2, 2), padding='same').shape
     /// pullback.Size([1, 1, 3, 3])
     fn conv2d = "nn.functional.conv2d" | "conv2d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<2, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<2, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<2, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<2, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv(2, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -247,7 +260,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.conv3d(pullback.ones(1, 1, 3, 3, 3), pullback.ones(2, 1, 2, 2, 2)).shape
     /// pullback.Size([1, 2, 2, 2, 2])
     fn conv3d = "nn.functional.conv3d" | "conv3d" (input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None,
-        stride: &[i64] as Spatial<3, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<3, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT] {
+        stride: &[i64] as Spatial<3, 1> = &[1], padding: &Value = &Value::Int(0), dilation: &[i64] as Spatial<3, 1> = &[1], groups: i64 as Positive = 1) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv(3, input, weight, bias, (stride, padding, dilation, groups))
     }
 
@@ -258,7 +271,7 @@ ops! { TABLE:
     /// tensor([[[1., 1., 1., 1.]]])
     fn conv_transpose1d = "nn.functional.conv_transpose1d" | "conv_transpose1d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<1, 1> = &[1], padding: &[i64] as Spatial<1, 0> = &[0], output_padding: &[i64] as Spatial<1, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<1, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<1, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv_transpose(1, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -269,7 +282,7 @@ ops! { TABLE:
     /// pullback.Size([1, 3, 3, 3])
     fn conv_transpose2d = "nn.functional.conv_transpose2d" | "conv_transpose2d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<2, 1> = &[1], padding: &[i64] as Spatial<2, 0> = &[0], output_padding: &[i64] as Spatial<2, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<2, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv_transpose(2, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 
@@ -280,7 +293,7 @@ ops! { TABLE:
     /// pullback.Size([1, 1, 3, 3, 3])
     fn conv_transpose3d = "nn.functional.conv_transpose3d" | "conv_transpose3d" (input: &Tensor, weight: &Tensor,
         bias: Option<&Tensor> = None, stride: &[i64] as Spatial<3, 1> = &[1], padding: &[i64] as Spatial<3, 0> = &[0], output_padding: &[i64] as Spatial<3, 0> = &[0],
-        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<3, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT] {
+        groups: i64 as Positive = 1, dilation: &[i64] as Spatial<3, 1> = &[1]) -> Tensor [CONVOLUTION, NO_OUT, LOWERS] {
         conv_transpose(3, input, weight, bias, (stride, padding, output_padding, groups, dilation))
     }
 }

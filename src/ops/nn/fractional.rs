@@ -167,7 +167,7 @@ ops! { TABLE:
     /// pullback.Size([1, 3, 3])
     fn fractional_max_pool2d = "nn.functional.fractional_max_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>,
         output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool = false,
-        _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT] {
+        _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT, IN_SINGLE] {
         pool(input, &Asked { kernel: kernel_size, size: output_size, ratio: output_ratio, indices: return_indices, samples: _random_samples })
     }
 
@@ -178,7 +178,7 @@ ops! { TABLE:
     /// pullback.Size([1, 3, 3, 3])
     fn fractional_max_pool3d = "nn.functional.fractional_max_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>,
         output_size: &Value = &Value::None, output_ratio: &Value = &Value::None, return_indices: bool = false,
-        _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT] {
+        _random_samples: Option<&Tensor> = None) -> Value [RANDOM, NO_OUT, IN_SINGLE] {
         pool(input, &Asked { kernel: kernel_size, size: output_size, ratio: output_ratio, indices: return_indices, samples: _random_samples })
     }
 }

@@ -252,7 +252,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.grid_sample(x, pullback.zeros(1, 1, 1, 2), align_corners=False)
     /// tensor([[[[2.5000]]]])
     fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Interpolation> = "bilinear",
-        padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT] of GRID_SAMPLE {
+        padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] of GRID_SAMPLE {
         checked(input, grid, mode)?;
         let sizes = input.shape()[2..].to_vec();
         let s = Sampling { mode, padding: padding_mode, align_corners: align_corners == Some(true), orders: vec![0; sizes.len()], sizes };

@@ -282,7 +282,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.mse_loss(pullback.tensor([1.0, 3.0]), pullback.tensor([1.0, 1.0]))
     /// tensor(2.)
     fn mse_loss = "nn.functional.mse_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         let (a, b) = alike("mse_loss", input, target)?;
         floats(&a)?;
         let d = sub(&a, &b)?;
@@ -291,7 +291,7 @@ ops! { TABLE:
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         let (a, b) = alike("l1_loss", input, target)?;
         weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce))
     }
@@ -303,7 +303,7 @@ ops! { TABLE:
     /// tensor(1.5000)
     fn nll_loss = "nn.functional.nll_loss" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [NO_OUT] {
+        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [NO_OUT, IN_SINGLE] {
         let (loss, w) = picked(input, target, weight, ignore_index)?;
         weighted(&loss, &w, reduction.or_flags(size_average, reduce))
     }
@@ -315,7 +315,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn cross_entropy = "nn.functional.cross_entropy" (input: &Tensor, target: &Tensor, weight: Option<&Tensor> = None,
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
-        reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
         let reduction = reduction.or_flags(size_average, reduce);
@@ -346,7 +346,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
         target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
         let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);
@@ -369,7 +369,7 @@ ops! { TABLE:
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
     fn binary_cross_entropy = "nn.functional.binary_cross_entropy" (input: &Tensor, target: &Tensor,
         weight: Option<&Tensor> = None, size_average: Option<bool> = None, reduce: Option<bool> = None,
-        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let t = cast(target, input.dtype())?;
         for (x, name) in [(input, "input"), (&t, "target")] {
@@ -386,14 +386,14 @@ ops! { TABLE:
 
     /// Squared differences below `delta`, linear above.
     fn huber_loss = "nn.functional.huber_loss" (input: &Tensor, target: &Tensor, reduction: &str as Chosen<ReductionMode> = "mean",
-        delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [NO_OUT] {
+        delta: f64 = 1.0, weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         if delta <= 0.0 {
             refuse!(Runtime, "does not support non-positive values for delta, got {delta}; give the difference up to which \
                 losses are squared");
         }
         let (a, b) = alike("huber_loss", input, target)?;
         floats(&a)?;
-        let d = single(&sub(&a, &b)?)?;
+        let d = sub(&single(&a)?, &single(&b)?)?;
         let r = abs(&d)?;
         // NaN is near, so that it stays in the derivatives.
         let is_near = crate::ops::compare::logical_not(&crate::ops::compare::ge(&r, delta)?)?;
@@ -410,7 +410,7 @@ ops! { TABLE:
 
     /// Divergence of Kullback and Leibler from log-probabilities: `target (log target - input)`.
     fn kl_div = "nn.functional.kl_div" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<OrBatchMean> = "mean", log_target: bool = false) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         let (x, t) = pair(input, target)?;
         let loss = if log_target {
             mul(&exp(&t)?, &sub(&t, &x)?)?

@@ -180,6 +180,10 @@ ops! { TABLE:
         }
         let n = input.shape()[0];
         let rest = input.numel() / (n * num_groups).max(1);
+        if n * rest == 1 {
+            refuse!(Value, "Expected more than 1 value per channel when training, but each of the {num_groups} groups of an \
+                input of shape {} has one, whose variance is 0; give fewer groups", input.shape());
+        }
         let grouped = basis::reshape(&single(input)?, &[n, num_groups, rest].into())?;
         let y = arranged(basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?, input)?;
         let w = channels("weight", weight, input)?;
@@ -192,12 +196,16 @@ ops! { TABLE:
     ///
     /// >>> import pullback
     /// >>> x = pullback.tensor([[1.0], [3.0]])
-    /// >>> pullback.nn.functional.batch_norm(x, None, None, training=True, eps=0.0)
-    /// tensor([[-1.],
-    ///         [ 1.]])
+    /// >>> pullback.nn.functional.batch_norm(x, None, None, training=True)
+    /// tensor([[-1.0000],
+    ///         [ 1.0000]])
     fn batch_norm = "nn.functional.batch_norm" (input: &Tensor as Floats, running_mean: Option<&Tensor>,
         running_var: Option<&Tensor>, weight: Option<&Tensor> = None, bias: Option<&Tensor> = None,
         training: bool = false, momentum: f64 = 0.1, eps: f64 = 1e-5) -> crate::ops::value::Updated [UPDATES, NO_OUT] {
+        // Without it, instances and batches that vary have a norm all the same.
+        if eps < 0.0 {
+            refuse!(Value, "batch_norm eps must be non-negative, but got eps={eps}; give a small number such as 1e-5");
+        }
         let b = batch_norm_with_stats(input, running_mean, running_var, weight, bias, training, momentum, eps)?;
         let updates = b.running.map(|(m, v)| vec![(1, m), (2, v)]).unwrap_or_default();
         Ok(crate::ops::value::Updated { out: b.out, updates })

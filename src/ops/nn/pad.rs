@@ -211,6 +211,11 @@ ops! { TABLE:
         if value.is_some_and(|v| !v.is_zero()) {
             refuse!(Value, "padding mode '{mode}' doesn't take in value argument; leave it out");
         }
+        // Two dimensions of reflections, and three of edges, are what PyTorch has in its list.
+        let most = if mode == PadMode::Reflect { 4 } else { 6 };
+        if mode != PadMode::Circular && pad.len() <= most {
+            return wrapped(&crate::ops::autocast::in_single(input)?, &pads, mode);
+        }
         wrapped(input, &pads, mode)
     }
 

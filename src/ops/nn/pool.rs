@@ -278,7 +278,7 @@ ops! { MAX_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn max_pool3d = "nn.functional.max_pool3d" | "max_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>,
         stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], dilation: &[i64] as Spatial<3, 1> = &[1], ceil_mode: bool = false,
-        return_indices: bool = false) -> Value [WINDOW, NO_OUT] {
+        return_indices: bool = false) -> Value [WINDOW, NO_OUT, IN_SINGLE] {
         let sizes = max_sizes!(kernel_size, stride, padding, dilation, ceil_mode);
         max_value(input, sizes.windows(3, input)?, return_indices)
     }
@@ -297,7 +297,7 @@ ops! { MAX_TABLE:
 
     /// The largest element of each of `output_size` windows of the last three dimensions.
     fn adaptive_max_pool3d = "nn.functional.adaptive_max_pool3d" (input: &Tensor, output_size: &Value,
-        return_indices: bool = false) -> Value [NO_OUT] {
+        return_indices: bool = false) -> Value [NO_OUT, IN_SINGLE] {
         // Its volumes lie in row-major order, as in PyTorch.
         max_value(&by_rows(input)?, adaptive(3, input, output_size)?, return_indices)
     }
@@ -335,7 +335,7 @@ ops! { AVG_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn avg_pool3d = "nn.functional.avg_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>, stride: Option<&[i64]> as Strides<3> = None,
         padding: &[i64] as Spatial<3, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT] {
+        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT, IN_SINGLE] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg(3, input, sizes, divisor_override)
     }
@@ -364,7 +364,7 @@ ops! { AVG_TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.adaptive_avg_pool3d(pullback.ones(1, 5, 4, 3), 1).shape
     /// pullback.Size([1, 1, 1, 1])
-    fn adaptive_avg_pool3d = "nn.functional.adaptive_avg_pool3d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT] {
+    fn adaptive_avg_pool3d = "nn.functional.adaptive_avg_pool3d" (input: &Tensor, output_size: &Value) -> Tensor [NO_OUT, IN_SINGLE] {
         average(input, adaptive(3, input, output_size)?)
     }
 }

@@ -81,7 +81,7 @@ fn unpool(
 ops! { TABLE:
     /// Zeros with the maxima of `max_pool1d` at their places.
     fn max_unpool1d = "nn.functional.max_unpool1d" (input: &Tensor as Ranks<2, 3>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<1, 1>,
-        stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        stride: Option<&[i64]> as Strides<1> = None, padding: &[i64] as Spatial<1, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         unpool(1, (input, indices), (kernel_size, stride, padding), output_size)
     }
 
@@ -94,13 +94,13 @@ ops! { TABLE:
     /// tensor([[[0., 0.],
     ///          [0., 3.]]])
     fn max_unpool2d = "nn.functional.max_unpool2d" (input: &Tensor as Ranks<3, 4>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<2, 1>,
-        stride: Option<&[i64]> as Strides<2> = None, padding: &[i64] as Spatial<2, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        stride: Option<&[i64]> as Strides<2> = None, padding: &[i64] as Spatial<2, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         unpool(2, (input, indices), (kernel_size, stride, padding), output_size)
     }
 
     /// Zeros with the maxima of `max_pool3d` at their places.
     fn max_unpool3d = "nn.functional.max_unpool3d" (input: &Tensor as Ranks<4, 5>, indices: &Tensor as IndexTensor, kernel_size: &[i64] as Spatial<3, 1>,
-        stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT] {
+        stride: Option<&[i64]> as Strides<3> = None, padding: &[i64] as Spatial<3, 0> = &[0], output_size: Option<&[i64]> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         unpool(3, (input, indices), (kernel_size, stride, padding), output_size)
     }
 

@@ -216,14 +216,14 @@ impl Declared<Option<&[i64]>> for ReducedAsNamed {
 
 /// The same for extremes, which do not exist of nothing.
 pub enum NamedIfEmpty {}
-impl Declared<&[i64]> for NamedIfEmpty {
+impl Declared<Option<&[i64]>> for NamedIfEmpty {
     type Checked = Dims;
     #[inline]
-    fn check(dims: &[i64], at: ArgumentPlace<'_>) -> Result<Dims> {
-        if dims.is_empty() {
+    fn check(dims: Option<&[i64]>, at: ArgumentPlace<'_>) -> Result<Dims> {
+        if dims.is_none_or(<[i64]>::is_empty) {
             at.subject.map(|x| named_if_empty(crate::base::ErrorKind::Runtime, at.name, x)).transpose()?;
         }
-        reduced(Some(dims), at.rank())
+        reduced(dims, at.rank())
     }
 }
 impl Declared<Option<i64>> for NamedIfEmpty {

@@ -71,5 +71,8 @@ impl Cell {
             s.version = s.version.wrapping_add(u32::from(written));
             s.beside = s.beside.wrapping_add(u32::from(written && beside));
         });
+        if written && beside {
+            self.count_apart(&lender);
+        }
     }
 }

@@ -129,7 +129,7 @@ pub(super) fn region_of(v: &View) -> Result<Region> {
 }
 
 /// An array of this layout whose elements mean nothing.
-fn in_memory(l: &Layout) -> Result<Array> {
+pub(super) fn in_memory(l: &Layout) -> Result<Array> {
     let n = l.needed().unwrap_or(0);
     let buffer = Array::zeros(DType::U8, [n].into())?.to_buffer()?;
     buffer.view(|_| l.clone())

@@ -65,9 +65,4 @@ impl Cell {
             _ => Ok(None),
         }
     }
-
-    fn through(self: &Arc<Cell>, lens: Lens) -> Result<Arc<Cell>> {
-        let value = lens.apply(&self.read()?)?;
-        self.view(lens, value)
-    }
 }

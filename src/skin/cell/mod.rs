@@ -15,28 +15,29 @@
 //! Values of dependents are dropped before a write, so that the memory is not shared and can be written in place.
 
 mod copying;
+mod counting;
 mod lend;
 mod lift;
 mod link;
 mod members;
 mod memory;
+mod physical;
 mod reach;
 mod reading;
+mod strided;
 mod writing;
 
 pub use copying::{Copies, deep_copy};
 pub use lift::{Companion, Face};
+pub use physical::{Delayed, own_layout};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
-use super::numbers::Numbers;
-use crate::base::size::Whole;
-use crate::base::{Error, Layout, Result, Shape};
+use crate::base::Result;
 use crate::core::level;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Meta, Tensor};
 use crate::dense::region::Region;
-use crate::rules::part;
 use link::{MAX_DEPTH, View, ViewLink, flattened};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -54,10 +55,12 @@ struct State {
     birth: LevelId,
     /// Counts writes, and moves to other memory, after which dependents read again.
     version: u32,
-    /// How many of them were moves.
+    /// By how much it exceeds the count of writes that programs see: by moves, less changes of a shape in place.
     moves: u32,
     /// How many writes came by handles that share the elements and not the history.
     beside: u32,
+    /// Whether writes by this handle count here, and not where the elements are.
+    apart: bool,
     /// Whether the memory was shown to others, who may have written to it.
     shown: bool,
     /// The version of the root or parent that the value was made from.
@@ -101,6 +104,7 @@ impl Cell {
             version,
             moves: 0,
             beside: 0,
+            apart: false,
             shown: false,
             seen,
             dependents: Vec::new(),
@@ -164,45 +168,6 @@ impl Cell {
         Ok(cell)
     }
 
-    /// The elements of the memory that sizes, strides and an offset name, as a view. Without an offset, from where this
-    /// cell's begin.
-    ///
-    /// # Errors
-    /// `Runtime` if they leave the memory; `NotImplemented` if its elements are not in row-major order.
-    pub fn as_strided(self: &Arc<Cell>, shape: Shape, strides: &[i64], offset: Option<usize>) -> Result<Arc<Cell>> {
-        const OP: &str = "as_strided";
-        let root = match &self.state().link {
-            ViewLink::View(v) => Some(v.root.clone()),
-            _ => None,
-        };
-        let root = root.unwrap_or_else(|| self.clone());
-        let is_part = matches!(&root.state().link, ViewLink::Alias { region: Some(_), .. });
-        if is_part && !history::has_history(&root.read()?) {
-            // What is detached from a view shows a part of a memory, all of which can be named.
-            let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
-            return root.data_root()?.0.as_strided(shape, strides, Some(offset))?.detached();
-        }
-        let (whole, value) = (root.layout()?, root.read()?);
-        if !whole.is_contiguous() {
-            crate::bail!(NotImplemented, "{OP}(): the memory is not in row-major order; make it contiguous() before");
-        }
-        if let Some(s) = strides.iter().find(|s| **s < 0) {
-            crate::bail!(Runtime, "{OP}(): Negative strides are not supported at the moment, got strides with {s}");
-        }
-        let offset = offset.map_or_else(|| self.layout().map(|l| l.offset), Ok)?;
-        let part = Layout::strided(OP, shape, strides, Whole::from(offset).minus(whole.offset))?;
-        part.require_room(OP, value.numel(), whole.offset).map_err(|e| match value.payload() {
-            // A member of a batch has its own elements, not the memory that they lie in.
-            Some(_) => {
-                Error::new(e.kind(), format!("{} The result can access memory outside of `tensor`.", e.message()))
-            }
-            None => e,
-        })?;
-        let region = Region::Strided(part);
-        let shown = part::show(&value, &region)?;
-        root.view(Lens::region(region), shown)
-    }
-
     /// A cell with the same elements and no history.
     pub fn detached(self: &Arc<Cell>) -> Result<Arc<Cell>> {
         let value = distinct(strip(&self.read()?)?);
@@ -211,6 +176,13 @@ impl Cell {
         let link = ViewLink::Alias { parent: parent.clone(), region };
         let cell = Cell::make(Some(value), link, level::current(), 0, seen);
         cell.depends(&parent);
+        Ok(cell)
+    }
+
+    /// As [`Cell::detached`], with a count of its own writes that begins at `writes`.
+    pub fn apart(self: &Arc<Cell>, writes: u32) -> Result<Arc<Cell>> {
+        let cell = self.detached()?;
+        cell.count_from(writes);
         Ok(cell)
     }
 
@@ -342,16 +314,6 @@ impl Cell {
         self.state().successor.clone()
     }
 
-    /// How often the elements were written to, through whatever face.
-    pub fn version(self: &Arc<Cell>) -> u32 {
-        let below = match &self.state().link {
-            ViewLink::View(v) => Some(v.root.clone()),
-            ViewLink::Lift { face: Face::Tangent { .. }, .. } | ViewLink::Root => None,
-            ViewLink::Alias { parent, .. } | ViewLink::Lift { parent, .. } => Some(parent.clone()),
-        };
-        below.map_or_else(|| self.state().writes(), |cell| cell.version())
-    }
-
     /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
     pub fn is_written(&self) -> bool {
         let s = self.state();
@@ -375,17 +337,6 @@ impl Cell {
         self.state().birth
     }
 
-    /// Whether the elements are conjugates of another cell's.
-    pub fn is_conjugated(&self) -> bool {
-        match &self.state().link {
-            ViewLink::View(v) => v.root.is_conjugated(),
-            ViewLink::Alias { parent, .. } => parent.is_conjugated(),
-            ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => parent.is_conjugated(),
-            ViewLink::Lift { face, .. } => matches!(face, Face::Numbers { numbers: Numbers::Conjugates, .. }),
-            ViewLink::Root => false,
-        }
-    }
-
     /// Whether the elements are another cell's, with whose history this one's goes.
     pub fn is_view(&self) -> bool {
         matches!(self.state().link, ViewLink::View(_))
@@ -399,35 +350,6 @@ impl Cell {
             _ => return None,
         };
         Some(below.base().unwrap_or(below))
-    }
-
-    /// Sizes, strides and offset of the elements, for small ones as if they were in memory too.
-    pub fn layout(self: &Arc<Cell>) -> Result<Layout> {
-        let value = self.read()?;
-        let (strides, offset) = super::read::layout(&value);
-        let own = Layout { shape: value.shape().clone(), strides, offset };
-        let link = self.state().link.clone();
-        let region = match link {
-            ViewLink::View(v) => {
-                let root = v.root.layout()?;
-                match self.region()? {
-                    Region::Strided(l) if root.is_contiguous() => {
-                        let offset = l.offset.saturating_add(root.offset);
-                        return Ok(Layout { offset, ..l });
-                    }
-                    _ => return Ok(own),
-                }
-            }
-            _ if super::read::innermost(&value).is_some_and(|a| a.buffer().is_some()) => return Ok(own),
-            ViewLink::Alias { region: Some(region), .. } => region,
-            ViewLink::Alias { .. } | ViewLink::Root => return Ok(own),
-            ViewLink::Lift { parent, face: Face::Dual { .. } | Face::Primal { .. } } => return parent.layout(),
-            ViewLink::Lift { .. } => return Ok(own),
-        };
-        Ok(match region {
-            Region::Strided(l) => l,
-            Region::Listed { .. } => own,
-        })
     }
 
     /// A custom function returned it, and it shows elements of another tensor: what is recorded of it is the function.
@@ -451,40 +373,6 @@ impl Cell {
     /// Says which object stands for the cell; 0 if none does any more.
     pub fn set_host(&self, host: usize) {
         self.state().host = host;
-    }
-
-    /// The cell whose memory is this one's, and the value here with its elements in a buffer that nobody else holds or
-    /// that is visible outside already.
-    pub fn export(self: &Arc<Cell>) -> Result<Tensor> {
-        let (data, _) = self.data_root()?;
-        let link = data.state().link.clone();
-        match link {
-            ViewLink::Root => {
-                data.settle_memory()?;
-                if !matches!(self.state().link, ViewLink::Alias { .. }) {
-                    data.show();
-                }
-            }
-            ViewLink::Lift { face: Face::Numbers { numbers: Numbers::Conjugates, .. }, .. } => crate::bail!(
-                Runtime,
-                "conjugates cannot be shared: they are nowhere in memory; call resolve_conj() before"
-            ),
-            ViewLink::Lift { parent, face: Face::Bits | Face::Numbers { .. } } => drop(parent.export()?),
-            _ => {}
-        }
-        self.read()
-    }
-
-    fn settle_memory(self: &Arc<Cell>) -> Result<()> {
-        self.drop_dependents();
-        let value = self.state().value.take();
-        let Some(mut value) = value else { crate::bail!(Internal, "a cell has lost its value") };
-        let made = super::slot::make_exportable(&mut value);
-        self.replace(Some(value), |s| {
-            s.version = s.version.wrapping_add(1);
-            s.moves = s.moves.wrapping_add(1);
-        });
-        made
     }
 }
 

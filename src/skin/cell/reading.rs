@@ -1,12 +1,13 @@
 //! Reading a cell: its value is made again when what it was made from has moved.
 
 use super::super::history::{as_result, rewrap, strip};
+use super::super::read::innermost;
 use super::link::{View, ViewLink};
-use super::{Cell, distinct};
+use super::{Cell, Face, distinct};
 use crate::base::{DType, Error, Result};
 use crate::core::Tensor;
 use crate::core::level::GradMode;
-use crate::dense::stack;
+use crate::dense::{Array, stack};
 use crate::rules::part;
 use std::sync::Arc;
 
@@ -86,7 +87,8 @@ impl Cell {
                 parent.refresh()?;
                 let version = parent.stamp().wrapping_add(face.stamp());
                 match value {
-                    Some(value) if seen == version || face.is_final() => Ok(value),
+                    Some(value) if face.is_final() => Ok(value),
+                    Some(value) if seen == version => self.as_shown_outside(&parent, &face, value),
                     value => {
                         let around = value.or_else(|| self.state().shell.take());
                         let value = face.lift(&parent.read()?, around.as_ref())?;
@@ -95,6 +97,30 @@ impl Cell {
                 }
             }
         }
+    }
+
+    /// The value of a face; where it is made of copies of elements that others may write to, as those are now.
+    fn as_shown_outside(self: &Arc<Cell>, parent: &Arc<Cell>, face: &Face, value: Tensor) -> Result<Tensor> {
+        let Face::Numbers { numbers, .. } = face else { return Ok(value) };
+        if !numbers.is_elementwise() {
+            return Ok(value);
+        }
+        let base = parent.read()?;
+        if !innermost(&base).is_some_and(Array::is_exported) {
+            return Ok(value);
+        }
+        let data = {
+            let _off = GradMode::set(false);
+            numbers.of(&strip(&base)?)?
+        };
+        let bytes =
+            |t: &Tensor| -> Result<_> { innermost(t).map(|a| a.contiguous()?.bytes().map(<[u8]>::to_vec)).transpose() };
+        if bytes(&data)? == bytes(&value)? {
+            return Ok(value);
+        }
+        let value = rewrap(&value, &data)?;
+        self.replace(Some(value.clone()), |s| s.version = s.version.wrapping_add(1));
+        Ok(value)
     }
 
     fn reread(self: &Arc<Cell>, v: &View, version: u32) -> Result<Tensor> {
@@ -109,7 +135,9 @@ impl Cell {
     /// Keeps a value made from `version` of the parent. Views of this cell see that it moved.
     fn remember(self: &Arc<Cell>, parent: &Arc<Cell>, value: Tensor, version: u32) -> Tensor {
         self.replace(Some(value.clone()), |s| {
-            s.version += u32::from(s.seen != version);
+            let moved = u32::from(s.seen != version);
+            s.version = s.version.wrapping_add(moved);
+            s.moves = s.moves.wrapping_add(moved);
             s.seen = version;
         });
         self.depends(parent);

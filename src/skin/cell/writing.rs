@@ -100,7 +100,7 @@ impl Cell {
     }
 
     /// The function among those that this view was made by whose results no recorded write may reach.
-    fn made(self: &Arc<Cell>) -> Option<MadeBy> {
+    pub(super) fn made(self: &Arc<Cell>) -> Option<MadeBy> {
         let own = {
             let s = self.state();
             match (&s.made_by, &s.link) {
@@ -245,6 +245,9 @@ impl Cell {
             ViewLink::Root | ViewLink::View(_) => None,
             ViewLink::Alias { parent, region } => {
                 parent.write_data(op, region.as_ref(), &strip(&new)?)?;
+                if self.state().apart {
+                    parent.uncount_write();
+                }
                 Some(parent)
             }
             ViewLink::Lift { parent, face } => {

@@ -1,5 +1,6 @@
 //! Compositions against written-out derivatives, modes, escapes, and the state that errors leave.
 
+mod deferred;
 mod eval_shape;
 
 use super::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};

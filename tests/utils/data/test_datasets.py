@@ -44,7 +44,7 @@ def test_tensor_dataset() -> None:
     assert d[1:][0].equal(x[1:]), "whatever indexes tensors"
     many = d.__getitems__([2, 0, -1])
     assert [[p.tolist() for p in s] for s in many] == [[p.tolist() for p in d[k]] for k in (2, 0, -1)]
-    with pytest.raises(ValueError, match="Size mismatch between tensors"):
+    with pytest.raises(AssertionError, match="Size mismatch between tensors"):
         data.TensorDataset(x, y[:2])
     with pytest.raises(TypeError, match="one or more tensors"):
         data.TensorDataset([1, 2])  # type: ignore[arg-type]
@@ -93,6 +93,7 @@ def test_random_split() -> None:
     assert [len(p) for p in data.random_split(d, [0.5, 0.25, 0.25])] == [6, 2, 2]
     assert [len(p) for p in data.random_split(d, [1 / 3] * 3)] == [4, 3, 3]
     assert [len(p) for p in data.random_split(Squares(1), [1])] == [1]
+    assert [len(p) for p in data.random_split(d, [1, 0])] == [10, 0], "what adds up to 1 is fractions"
     with pytest.raises(ValueError, match="Sum of input lengths"):
         data.random_split(d, [7, 4])
     with pytest.raises(ValueError, match="Fraction at index 0"):
@@ -138,6 +139,7 @@ def test_parts_for_processes() -> None:
     assert [list(p) for p in parts] != orders
     few = [list(data.DistributedSampler(range(10), 3, k, shuffle=False, drop_last=True)) for k in range(3)]
     assert few == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    assert [len(list(data.DistributedSampler(range(2), 3, k, drop_last=True))) for k in range(3)] == [0, 0, 0]
     with pytest.raises(RuntimeError, match="Requires distributed package"):
         data.DistributedSampler(range(3))
     with pytest.raises(ValueError, match=r"Invalid rank 3, rank should be in the interval \[0, 2\]"):

@@ -15,7 +15,8 @@ use smallvec::SmallVec;
 /// The same values in another dtype, in row-major order.
 pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     let mut steps = [Step::NONE; 5];
-    let steps = Elementwise::Convert(dtype).plan(a.dtype(), [Reg::Input(0); 3], Reg::Output(0), 0, &mut steps)?;
+    let steps =
+        Elementwise::Convert(dtype).plan(a.dtype().into(), [Reg::Input(0); 3], Reg::Output(0), 0, &mut steps)?;
     let mut dims = SmallVec::from_slice(a.shape());
     let mut input = [Strided { ptr: a.ptr(), width: a.dtype().size(), strides: a.strides() }];
     strided::merge_dims(&mut dims, &mut input);

@@ -81,7 +81,7 @@ fn make_dual<'py>(
     // As the tangent's memory is laid out otherwise, or it is the primal itself, it is not shared.
     let shared = value.dtype() == given.dtype() && !Arc::ptr_eq(&cell, &other) && {
         let (a, b) = (cell.layout()?, other.layout()?);
-        a.strides == b.strides && !b.may_overlap() && cell.is_conjugated() == other.is_conjugated()
+        a.strides == b.strides && !b.may_overlap() && cell.delayed() == other.delayed()
     };
     standing::stand_for(&cell, primal);
     let companion = shared.then(|| Companion { cell: other, object: Arc::new(tangent.clone().unbind()) });

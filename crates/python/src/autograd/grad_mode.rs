@@ -4,6 +4,7 @@
 use crate::door::descriptors::Out;
 use crate::door::{callable, overrides};
 use crate::function;
+use crate::types::dtype;
 use crate::types::errors::PyResult;
 use pullback::core::level;
 use pullback::core::node::locked;
@@ -181,6 +182,21 @@ fn is_inference<'py>(input: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     callable::asked_of(input, "is_inference", crate::tensor::PyTensor::is_inference)
 }
 
+/// The dtype that autocast lowers to on this thread; None where it is off.
+#[pyfunction]
+fn _autocast(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
+    level::autocast().map(|d| dtype::object(py, d))
+}
+
+/// Sets what autocast lowers to on this thread, None for nothing.
+#[pyfunction]
+#[pyo3(signature = (dtype, /))]
+fn _set_autocast(dtype: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let lower = dtype.map(|d| dtype::dtype_argument(d, "autocast", "dtype")).transpose()?;
+    level::set_autocast(lower);
+    Ok(())
+}
+
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     for place in [m.clone(), crate::types::submodule(m, "autograd")?] {
         place.add_class::<NoGrad>()?;
@@ -190,5 +206,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     }
     m.add_function(wrap_pyfunction!(is_grad_enabled, m)?)?;
     m.add_function(wrap_pyfunction!(is_inference_mode_enabled, m)?)?;
+    m.add_function(wrap_pyfunction!(_autocast, m)?)?;
+    m.add_function(wrap_pyfunction!(_set_autocast, m)?)?;
     overrides::add_asking(m, wrap_pyfunction!(is_inference, m)?)
 }

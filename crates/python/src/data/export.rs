@@ -205,7 +205,8 @@ pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
     }
     // Memory that only this tensor holds is handed out as it is.
     drop(value);
-    Ok(read::array(&t.export()?, what, Reading::Elements)?)
+    let what = if what == "__array__()" { "numpy()" } else { what };
+    Ok(read::array(&t.export(what)?, what, Reading::Elements)?)
 }
 
 /// Whether a live tape or dual level follows the value.

@@ -94,7 +94,7 @@ pub struct Call {
     pub(super) inputs: Inputs,
     /// Levels that were live at the call.
     pub(super) levels: LevelSet,
-    needs: Set,
+    pub(super) needs: Set,
     /// The outputs as the last setup saw them: objects for the caller, until it has got its result.
     pub(super) shown: Mutex<Option<SmallVec<[Py<PyAny>; 2]>>>,
 }
@@ -287,7 +287,7 @@ impl Call {
         own: bool,
     ) -> PyResult<Forward> {
         let objects = self.inputs.objects(py, values, own)?;
-        let _followed = self.inputs.followed(&self.needs, &objects);
+        let _followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(forward, &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
         Call::lower(&mut parsed.tensors)?;
@@ -311,7 +311,7 @@ impl Call {
         let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
         let objects = self.inputs.objects(py, values, own)?;
         let first = [ctx.clone().into_any()];
-        let followed = self.inputs.followed(&self.needs, &objects);
+        let followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
         drop(followed);
         let mut parsed = Structure::parse(&out)?;
@@ -349,7 +349,7 @@ impl Call {
         };
         let objects = self.inputs.objects(py, values, false)?;
         let first: SmallVec<[Bound<'_, PyAny>; 1]> = ctx.iter().map(|c| c.clone().into_any()).collect();
-        let _followed = self.inputs.followed(&self.needs, &objects);
+        let _followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
         let mut tensors = Structure::parse(&out)?.tensors;
         let taken = ctx.map(|ctx| Ctx::take(&ctx)).transpose()?;

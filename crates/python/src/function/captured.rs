@@ -4,11 +4,16 @@
 use super::call::Call;
 use super::inputs::Leaf;
 use super::method;
+use crate::tensor;
+use crate::tensor::history::Followed;
+use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::method_scope::{self, Captured, RunningMethod};
 use pullback::core::tensor::Payload;
 use pullback::core::{LevelId, Node, Tensor, level};
 use pullback::dense::first_thread::FastLocal;
+use pullback::skin::tape;
+use pyo3::prelude::*;
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ptr::{from_ref, null};
@@ -117,6 +122,29 @@ pub fn what(t: &Tensor) -> Captured {
         Some(Argument { whole: false, .. }) => Captured::Argument,
         Some(a) => method::twin(a.call, a.index).map_or(Captured::Argument, Captured::Twin),
     }
+}
+
+/// The program differentiates in a forward: the arguments hang on the ambient tape where the caller's tensors do, if no
+/// transform runs.
+pub fn link(py: Python<'_>) -> PyResult<()> {
+    let Some(call) = calls().next().filter(|call| !call.needs.is_empty()) else { return Ok(()) };
+    let objects = Followed::of(py, from_ref(call) as usize);
+    if objects.is_empty() || !tape::is_outside() {
+        return Ok(());
+    }
+    let given = call.inputs.leaves.iter().filter_map(|leaf| match leaf {
+        Leaf::Tensor { index, value, .. } if call.needs.has(*index) => Some(value),
+        _ => None,
+    });
+    for (given, object) in given.zip(&objects) {
+        let Some(t) = tensor::cell(object) else { continue };
+        // What was written to meanwhile is no longer what the caller gave.
+        let unwritten = given.below().is_some_and(|below| below.same(&t.value()));
+        if unwritten && given.level() == LevelId::AMBIENT {
+            t.adopt(given.clone())?;
+        }
+    }
+    Ok(())
 }
 
 fn is_argument(t: &Tensor) -> bool {

@@ -1,5 +1,6 @@
 //! The arguments of a call: trees of tensors and other objects.
 
+use super::call::Call;
 use super::ctx::Needs;
 use super::methods::Methods;
 use super::{Objects, as_list, optional, value_of};
@@ -214,13 +215,14 @@ impl Inputs {
         self.trees.as_ref().map_or(self.leaves.len(), Vec::len)
     }
 
-    /// The objects, one for each leaf, of the tensors in the set.
-    pub fn followed<'py>(&self, set: &Set, objects: &[Bound<'py, PyAny>]) -> Option<Followed> {
+    /// The objects, one for each leaf, of the tensors that the call's tapes follow.
+    pub fn followed<'py>(&self, call: &Call, objects: &[Bound<'py, PyAny>]) -> Option<Followed> {
         let inside = |(leaf, o)| match leaf {
-            &Leaf::Tensor { index, .. } if set.has(index) => Some(o),
+            &Leaf::Tensor { index, .. } if call.needs.has(index) => Some(o),
             _ => None,
         };
-        (!set.is_empty()).then(|| Followed::new(self.leaves.iter().zip(objects).filter_map(inside)))
+        let of = std::ptr::from_ref(call) as usize;
+        (!call.needs.is_empty()).then(|| Followed::new(of, self.leaves.iter().zip(objects).filter_map(inside)))
     }
 
     /// For each argument, whether a tensor in it is in the set.

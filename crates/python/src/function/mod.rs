@@ -26,7 +26,7 @@ use call::Call;
 pub use ctx::Ctx;
 use ctx::{Needs, VmapInfo};
 use inputs::Inputs;
-pub use method::{check_reach, computed, is_derived, look, open_tape};
+pub use method::{check_reach, computed, is_derived, open_tape};
 use methods::{Bindings, Methods};
 use pullback::core::level::GradMode;
 use pullback::core::method_scope::{self, LevelSet};
@@ -270,6 +270,13 @@ fn without_history(out: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     if changed { Ok(PyTuple::new(py, all)?.into_any()) } else { Ok(out) }
 }
 
+/// The program turns grad mode on, or differentiates: perhaps in a method.
+#[inline]
+pub fn look(py: Python<'_>) -> PyResult<()> {
+    method::look(py)?;
+    captured::link(py)
+}
+
 /// Adds the classes, and tells the interpreter that `apply` is called by its entry point.
 /// Shows the collector a ctx.
 fn show(held: &dyn Any, visitor: &mut Visitor<'_>) -> bool {
@@ -281,7 +288,8 @@ fn show(held: &dyn Any, visitor: &mut Visitor<'_>) -> bool {
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
-    let _ = (upward::SHOWS[1].set(show), upward::LOOK.set(look));
+    let asked = |py: Python<'_>, changes: bool| if changes { look(py) } else { method::look(py) };
+    let _ = (upward::SHOWS[1].set(show), upward::LOOK.set(asked));
     let _ = upward::LEAF.set(|t, value| method::leaf(t.py(), value, || Ok(Accumulator::new(t)?)));
     let py = m.py();
     method_scope::set_arguments(captured::what, captured::leads_out);

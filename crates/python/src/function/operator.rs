@@ -109,7 +109,7 @@ type Places = SmallVec<[usize; 8]>;
 fn places(object: &Bound<'_, PyAny>, found: &mut Places) -> PyResult<()> {
     if let Some(t) = tensor::cell(object) {
         // Nobody may hold the value any more when the next one is shown: it would be moved.
-        let element = t.export()?.innermost().filter(|a| a.numel() > 0).map(|a| a.ptr() as usize);
+        let element = t.export_memory()?.innermost().filter(|a| a.numel() > 0).map(|a| a.ptr() as usize);
         found.push(element.unwrap_or(object.as_ptr() as usize));
     } else if let Ok(list) = object.cast::<PyList>() {
         list.iter().try_for_each(|o| places(&o, found))?;

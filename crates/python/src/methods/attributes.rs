@@ -89,7 +89,7 @@ descriptors! { METHODS, ATTRIBUTES:
     fn element_size(slf) { int(slf.py(), slf.get().value().dtype().size()) }
     /// The address of the first element.
     fn data_ptr(slf) {
-        let place = slf.get().export()?;
+        let place = slf.get().export_memory()?;
         let Some(array) = read::innermost(&place) else { return Err(Error::internal("data_ptr(): no array").into()) };
         int(slf.py(), array.ptr() as usize as i64)
     }
@@ -118,19 +118,22 @@ descriptors! { METHODS, ATTRIBUTES:
     }
     /// The numbers in memory of their own, where they are the conjugates of another tensor; otherwise the tensor itself.
     fn resolve_conj(slf) {
-        if !slf.get().value().dtype().is_complex() || !slf.get().cell().is_conjugated() {
+        if !slf.get().delayed().conjugated {
             return Ok(slf.clone().into_any());
         }
         Ok(tensor::wrap(slf.py(), basis::copy(&slf.get().value())?)?.into_any())
     }
-    /// The tensor itself: negation is never delayed.
-    fn resolve_neg(slf) { Ok(slf.clone().into_any()) }
-    /// Whether this is a view of another tensor that shows its conjugates.
-    fn is_conj(slf) {
-        truth(slf.py(), slf.get().value().dtype().is_complex() && slf.get().cell().is_conjugated())
+    /// The numbers in memory of their own, where they are the negatives of what is in memory; otherwise the tensor itself.
+    fn resolve_neg(slf) {
+        if !slf.get().delayed().negated {
+            return Ok(slf.clone().into_any());
+        }
+        Ok(tensor::wrap(slf.py(), basis::copy(&slf.get().value())?)?.into_any())
     }
-    /// False: negation is never delayed.
-    fn is_neg(slf) { truth(slf.py(), false) }
+    /// Whether this is a view that shows the conjugates of what is in memory.
+    fn is_conj(slf) { truth(slf.py(), slf.get().delayed().conjugated) }
+    /// Whether this is a view that shows the negatives of what is in memory, as the imaginary part of `conj()` does.
+    fn is_neg(slf) { truth(slf.py(), slf.get().delayed().negated) }
     /// False: there are no inference tensors.
     fn is_inference(slf) { truth(slf.py(), false) }
     ~
@@ -235,7 +238,7 @@ descriptors! { METHODS, ATTRIBUTES:
     set(slf, value) { Ok(set_part(slf, "imag", value)?) }
     ~
     /// The same memory without history; assigning replaces the values and keeps the history.
-    get data(slf) { tensor::views::detached(slf) }
+    get data(slf) { tensor::views::data(slf) }
     set(slf, value) {
         match value {
             Some(value) => Ok(tensor::views::set_data(slf, &value)?),

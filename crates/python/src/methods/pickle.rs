@@ -209,11 +209,11 @@ pub fn deepcopy_memory<'py>(memory: &Arc<Cell>, memo: &Bound<'py, PyAny>) -> PyR
 }
 
 descriptors! { METHODS, ATTRIBUTES:
-    /// The same tensor, with its history, as an object of a subclass of `Tensor`.
+    /// A view of the tensor as an object of a subclass of `Tensor`.
     fn as_subclass(slf, cls) {
         let class = cls.as_ref().and_then(|c| c.cast::<PyType>().ok());
         match class.filter(|c| c.is_subclass_of::<PyTensor>().unwrap_or(false)) {
-            Some(class) => Ok(tensor::wrap_cell_as(&class, slf, slf.get().cell())?.into_any()),
+            Some(class) => Ok(tensor::wrap_cell_as(&class, slf, tensor::views::whole(slf)?)?.into_any()),
             None => {
                 let got = cls.map_or_else(|| Ok("None".into()), |c| brief(&c))?;
                 Err(Error::type_(format!("as_subclass(): argument 'cls' must be a subclass of Tensor, got {got}")).into())

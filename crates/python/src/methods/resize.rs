@@ -239,6 +239,7 @@ descriptors! { METHODS, ATTRIBUTES:
         t.check_writable("set_")?;
         check_constant(&t.value(), "the tensor")?;
         let cell = named(slf, source, storage_offset, size, stride)?;
+        cell.count_from(t.version().wrapping_add(1));
         tensor::views::show(slf, "set_", cell)?;
         Ok(slf.clone().into_any())
     }
@@ -251,7 +252,9 @@ descriptors! { METHODS, ATTRIBUTES:
     fn as_strided_(slf, size, stride, storage_offset = None) {
         let t = slf.get();
         t.check_writable("as_strided_")?;
-        t.refer(crate::methods::storage::strided(slf, "as_strided_", size, stride, storage_offset)?);
+        let view = crate::methods::storage::strided(slf, "as_strided_", size, stride, storage_offset)?;
+        view.count_change();
+        t.refer(view);
         Ok(slf.clone().into_any())
     }
     /// Exchanges what both objects stand for: `utils.swap_tensors`.

@@ -50,11 +50,7 @@ pub struct Storage {
 
 impl Storage {
     fn of(t: &PyTensor) -> Result<Storage> {
-        // Conjugates are nowhere in memory; what they are the conjugates of is.
-        let value = match t.shared_cell().filter(|cell| cell.is_conjugated()) {
-            Some(cell) => cell.base().unwrap_or(cell).export()?,
-            None => t.export()?,
-        };
+        let value = t.export_memory()?;
         let array = read::array(&value, "untyped_storage()", read::Reading::Elements)?;
         let array = if array.buffer().is_some() { array } else { array.to_buffer()? };
         let Some(buffer) = array.buffer() else { return Err(Error::internal("untyped_storage(): no buffer")) };

@@ -66,7 +66,7 @@ pub fn run<'py>(
     let targets = targets(op, out)?;
     check_gradients(op, &targets, args)?;
     let in_dtype = in_dtype_of(entry, args, &targets);
-    match crate::operators::run::call(py, entry, in_dtype.as_deref().unwrap_or(args))? {
+    match crate::operators::run::exactly(py, entry, in_dtype.as_deref().unwrap_or(args))? {
         Value::Tensor(new) if targets.len() == 1 => {
             put(py, entry, targets[0].get(), &new)?;
             Ok(targets[0].clone().into_ptr())

@@ -12,7 +12,7 @@ use pullback::base::Result;
 use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
 use pullback::ops::value::Updated;
-use pullback::ops::{self, Entry, Flags, Value};
+use pullback::ops::{self, Entry, Flags, Value, autocast};
 use pullback::skin::write;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -201,9 +201,14 @@ pub fn call(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<V
     run_long(py, entry, values)
 }
 
+/// As [`call`] for results that go into a tensor of the caller: autocast leaves the arguments as they are.
+pub fn exactly(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
+    if entry.flags.has_policy() { autocast::without(|| call(py, entry, values)) } else { call(py, entry, values) }
+}
+
 #[inline(always)]
 fn run_long(py: Python<'_>, entry: &'static Entry, values: &[Value]) -> Result<Value> {
-    if entry.flags.is_long(values) { without_gil(py, || (entry.run)(values)) } else { (entry.run)(values) }
+    if entry.flags.is_long(values) { without_gil(py, || entry.call(values)) } else { entry.call(values) }
 }
 
 /// `x.name_(…)`: the result goes into the cell of the first argument.
@@ -219,7 +224,7 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
     let values = b.values(py, slots)?;
     let out = match tensor::cell(&slf) {
         Some(cell) if b.entry.flags.has(Flags::OVERWRITES) => overwriting(py, cell, b.entry, &values),
-        _ => call(py, b.entry, &values),
+        _ => exactly(py, b.entry, &values),
     }?;
     crate::operators::views::assign(b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
@@ -237,7 +242,7 @@ fn overwriting(py: Python<'_>, cell: &tensor::PyTensor, entry: &'static Entry, v
             // The tensor holds the value, and the arguments do.
             write::in_memory_of(own, 2, || (entry.run)(values))
         }
-        _ => call(py, entry, values),
+        _ => exactly(py, entry, values),
     }
 }
 

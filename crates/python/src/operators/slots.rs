@@ -17,9 +17,9 @@ use crate::types::errors;
 use crate::types::errors::PyResult;
 use crate::types::raised;
 use pullback::base::{Error, Scalar};
-use pullback::core::{LevelId, Tensor};
+use pullback::core::{LevelId, Tensor, level};
 use pullback::ops::value::Operand;
-use pullback::ops::{Cost, arith, compare, matmul, unary};
+use pullback::ops::{Cost, arith, autocast, compare, matmul, unary};
 use pullback::skin::write;
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
@@ -217,7 +217,11 @@ fn remainder(a: Operand<'_>, b: Operand<'_>) -> Result {
 }
 fn matmul(a: Operand<'_>, b: Operand<'_>) -> Result {
     match (a, b) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => matmul::matmul(a, b),
+        (Operand::Tensor(a), Operand::Tensor(b)) if level::autocast().is_none() => matmul::matmul(a, b),
+        (Operand::Tensor(a), Operand::Tensor(b)) => {
+            let [a, b] = autocast::lowered([a, b])?;
+            matmul::matmul(&a, &b)
+        }
         _ => Err(pullback::Error::type_("matmul(): argument 'other' must be Tensor, not a number")),
     }
 }

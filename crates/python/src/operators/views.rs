@@ -63,10 +63,7 @@ pub unsafe fn finish(
         let list = unsafe { Bound::from_borrowed_ptr(py, base) };
         return Ok(members(&list, entry, &args, out)?.into_ptr());
     }
-    let out = match out {
-        Value::Tensor(t) if t.payload().is_some() => Value::Tensor(another(t, &args)?),
-        out => out,
-    };
+    let out = others(out, &args)?;
     let leaf = asks_for_gradient(entry, &args);
     let out = match &out {
         Value::Tensor(t) if slot::is_row_major(t) => out,
@@ -89,20 +86,26 @@ fn settled(out: Value, row_major: bool) -> Result<Value> {
     })
 }
 
+/// Values that follow levels as those of new tensors.
+fn others(out: Value, args: &[Value]) -> Result<Value> {
+    Ok(match out {
+        Value::Tensor(t) if t.payload().is_some() => Value::Tensor(another(t, args)?),
+        Value::List(items) => Value::List(items.into_iter().map(|v| others(v, args)).collect::<Result<_>>()?),
+        Value::Tuple(items) => Value::Tuple(items.into_iter().map(|v| others(v, args)).collect::<Result<_>>()?),
+        out => out,
+    })
+}
+
 /// A value that follows levels as that of a new tensor: one that is an argument's is recorded as a result.
-fn another(t: Tensor, args: &[Value]) -> pullback::base::Result<Tensor> {
-    let given = match args.first() {
-        Some(Value::Tensor(x)) => Some(x),
-        Some(Value::List(items)) => items.iter().find_map(|v| match v {
-            Value::Tensor(x) if x.same(&t) => Some(x),
-            _ => None,
-        }),
-        _ => None,
-    };
-    match given.filter(|x| x.same(&t)).cloned() {
-        Some(x) => history::as_result(t, &x),
-        None => Ok(t),
+fn another(t: Tensor, args: &[Value]) -> Result<Tensor> {
+    fn is_in(args: &[Value], t: &Tensor) -> bool {
+        args.iter().any(|v| match v {
+            Value::Tensor(x) => x.same(t),
+            Value::List(items) | Value::Tuple(items) => is_in(items, t),
+            _ => false,
+        })
     }
+    if is_in(args, &t) { history::as_result(t.clone(), &t) } else { Ok(t) }
 }
 
 /// Whether a maker of tensors was called with `requires_grad=True`.
@@ -168,6 +171,9 @@ fn members<'py>(list: &Bound<'py, PyAny>, entry: &'static Entry, args: &[Value],
     let object = |(i, (base, v)): (usize, (Bound<'py, PyAny>, Value))| -> Out<'py> {
         host::turn(i)?;
         let (Ok(base), Value::Tensor(t)) = (base.cast::<PyTensor>(), &v) else { return marshal::to_python(py, v) };
+        if entry.flags.has(Flags::SAME_OBJECT) && t.same(&base.get().value()) {
+            return Ok(base.clone().into_any());
+        }
         let size = t.shape().iter().map(|&n| n as i64).collect();
         let own = [Value::Missing, Value::Int(i as i64), Value::Ints(size)];
         let own = own.into_iter().chain(args[1..].iter().cloned()).collect();
@@ -210,7 +216,8 @@ pub unsafe fn other_form<'py>(
     {
         let any = |o: &Bound<'py, PyAny>| marshal::from_python(ArgKind::Any, false, o);
         let values = [any(&slf)?, any(&argument)?];
-        return marshal::to_python(py, super::run::call(py, other, &values)?);
+        let out = super::run::call(py, other, &values)?;
+        return marshal::to_python(py, others(out, &values)?);
     }
     if !entry.flags.has(Flags::TAKES_DTYPE) {
         return Err(error.into());
@@ -246,7 +253,9 @@ pub fn assign(entry: &'static Entry, slf: &Bound<'_, PyAny>, args: Vec<Value>, o
         let base = cell.cell();
         if let Some(lens) = lens::lenses(entry, args, 1, false).next() {
             drop(out);
-            cell.refer(base.reviewed(&op, lens)?);
+            let view = base.reviewed(&op, lens)?;
+            view.count_change();
+            cell.refer(view);
         }
         return Ok(());
     }

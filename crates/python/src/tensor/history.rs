@@ -6,6 +6,7 @@ use crate::types::errors::PyResult;
 use pullback::core::node::{Sink, locked};
 use pullback::core::{Edge, LevelId, Tensor};
 use pullback::skin::tape::{self, requires_grad};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -14,7 +15,7 @@ use std::sync::{Arc, Weak};
 pub fn set_requires_grad(slf: &Bound<'_, PyTensor>, on: bool) -> PyResult<()> {
     let t = slf.get();
     if on {
-        upward::look(slf.py())?;
+        upward::look(slf.py(), true)?;
     }
     let value = t.value();
     if requires_grad(&value) == on {
@@ -44,8 +45,8 @@ pub fn make_leaf(slf: &Bound<'_, PyTensor>) -> PyResult<()> {
 }
 
 thread_local! {
-    /// The arguments of the forwards that run, as objects, whose values a tape follows outside.
-    static FOLLOWED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// The arguments of the forwards that run, as objects, whose values a tape follows outside, each behind its call.
+    static FOLLOWED: RefCell<Vec<(usize, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Arguments of a forward that say of themselves that they require grad, while this lives; the forward's tensors have no
@@ -53,12 +54,20 @@ thread_local! {
 pub struct Followed(usize);
 
 impl Followed {
-    pub fn new<'a, 'py: 'a>(objects: impl Iterator<Item = &'a Bound<'py, PyAny>>) -> Followed {
+    /// Of `call`, whose arguments live as long as this.
+    pub fn new<'a, 'py: 'a>(call: usize, objects: impl Iterator<Item = &'a Bound<'py, PyAny>>) -> Followed {
         FOLLOWED.with_borrow_mut(|f| {
             let before = f.len();
-            f.extend(objects.map(|o| o.as_ptr() as usize));
+            f.extend(objects.map(|o| (call, o.as_ptr() as usize)));
             Followed(before)
         })
+    }
+
+    /// The objects of a call's forward, if one runs.
+    pub fn of<'py>(py: Python<'py>, call: usize) -> Vec<Bound<'py, PyAny>> {
+        // SAFETY: who made the entries holds the objects until they are taken off.
+        let object = |&(_, o): &(usize, usize)| unsafe { Bound::from_borrowed_ptr(py, o as *mut ffi::PyObject) };
+        FOLLOWED.with_borrow(|f| f.iter().filter(|(of, _)| *of == call).map(object).collect())
     }
 }
 
@@ -73,11 +82,11 @@ pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
     if requires_grad(&slf.get().value()) {
         return Ok(true);
     }
-    upward::look(slf.py())?;
-    let t = slf.get();
-    if FOLLOWED.with_borrow(|f| f.contains(&(slf.as_ptr() as usize))) {
+    if FOLLOWED.with_borrow(|f| f.iter().any(|(_, o)| *o == slf.as_ptr() as usize)) {
         return Ok(true);
     }
+    upward::look(slf.py(), false)?;
+    let t = slf.get();
     // A view that was made where nothing records says what its base says; no gradient comes through it.
     let beside = || !t.is_inference() && t.shared_cell().is_some_and(|cell| cell.leaves_tape());
     Ok(requires_grad(&t.value()) || beside())

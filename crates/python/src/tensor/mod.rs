@@ -15,7 +15,8 @@ use pullback::base::Result;
 use pullback::core::level::Birth;
 use pullback::core::{LevelId, Tensor, level};
 use pullback::dense::region::Region;
-use pullback::skin::{Cell, Slot, read, slot, write};
+use pullback::skin::cell::Delayed;
+use pullback::skin::{Cell, Slot, slot, write};
 use pyo3::ffi;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -292,9 +293,7 @@ impl PyTensor {
         if let Some(cell) = self.shared_cell() {
             return cell.layout();
         }
-        let value = self.value();
-        let (strides, offset) = read::layout(&value);
-        Ok(pullback::base::Layout { shape: value.shape().clone(), strides, offset })
+        Ok(pullback::skin::cell::own_layout(&self.value()))
     }
 
     /// What a cell hears that this object stood for.
@@ -347,10 +346,24 @@ impl PyTensor {
         unsafe { (*self.gradient.get()).get_or_insert_with(GradBox::new).clone() }
     }
 
+    /// How the elements follow from what is in memory.
+    pub fn delayed(&self) -> Delayed {
+        self.shared_cell().map_or_else(Delayed::default, |cell| cell.delayed())
+    }
+
     /// The array of a plain value, in memory that others may see and write to.
-    pub fn export(&self) -> Result<Tensor> {
+    ///
+    /// # Errors
+    /// `Runtime` if the elements are nowhere in memory.
+    pub fn export(&self, op: &str) -> Result<Tensor> {
+        self.delayed().check(op)?;
+        self.export_memory()
+    }
+
+    /// As [`PyTensor::export`], with what is in memory where conjugation or negation is delayed.
+    pub fn export_memory(&self) -> Result<Tensor> {
         if self.alone().is_none() {
-            return self.cell().export();
+            return self.cell().export_memory();
         }
         let Some((mut value, _)) = self.with(Slot::take) else { return Ok(self.value()) };
         let made = slot::make_exportable(&mut value);
@@ -433,7 +446,7 @@ pub unsafe fn cell_at<'a>(py: Python<'_>, o: *mut ffi::PyObject) -> Option<&'a P
 /// A new object around a value. Memory that others see is copied: the object is no view of it.
 #[inline]
 pub fn wrap(py: Python<'_>, value: Tensor) -> PyResult<Bound<'_, PyTensor>> {
-    let exported = read::innermost(&value).is_some_and(|a| a.is_exported());
+    let exported = value.is_exported();
     object::make(py, PyTensor::new(if exported { slot::owned(value)? } else { value }))
 }
 

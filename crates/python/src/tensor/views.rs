@@ -43,10 +43,14 @@ pub fn made<'py>(
 
 /// The same elements, as contents of another object.
 pub fn alias(slf: &Bound<'_, PyTensor>) -> PyResult<PyTensor> {
+    Ok(PyTensor::of_cell(whole(slf)?, slf.get().is_inference()))
+}
+
+/// A view of all elements.
+pub fn whole(slf: &Bound<'_, PyTensor>) -> PyResult<Arc<Cell>> {
     let out = indexing::get(&slf.get().value(), &[])?;
-    let base = slf.get().cell();
-    standing::stand_for(&base, slf);
-    Ok(PyTensor::of_cell(base.view(Lens::index(Vec::new()), out)?, slf.get().is_inference()))
+    let _mode = slf.get().is_inference().then(|| GradMode::set(false));
+    Ok(base(slf).view(Lens::index(Vec::new()), out)?)
 }
 
 /// `x[items] = value`
@@ -102,13 +106,18 @@ pub fn detached<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> 
     Ok(tensor::wrap_cell(slf, slf.get().cell().detached()?)?.into_any())
 }
 
+/// `x.data`: the same elements without history, whose writes do not count as writes to `slf`.
+pub fn data<'py>(slf: &Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(tensor::wrap_cell(slf, slf.get().cell().apart(0)?)?.into_any())
+}
+
 /// `x.data = value`: the elements are those of `value`; history and gradient stay.
 pub fn set_data(slf: &Bound<'_, PyTensor>, value: &Bound<'_, PyAny>) -> PyResult<()> {
     let Ok(other) = value.cast::<PyTensor>() else {
         let got = class::type_name(value);
         return Err(Error::type_(format!("data: Variable data has to be a tensor, but got {got}")).into());
     };
-    show(slf, "data", other.get().cell().detached()?)
+    show(slf, "data", other.get().cell().apart(slf.get().version())?)
 }
 
 /// Makes `slf` show the elements of `data`, which has no history; its own history and gradient stay.
@@ -117,7 +126,9 @@ pub fn show(slf: &Bound<'_, PyTensor>, op: &str, data: Arc<Cell>) -> PyResult<()
     pullback::skin::write::check_data(op, &old, &new)?;
     if old.shape() == new.shape() && old.dtype() == new.dtype() {
         let value = pullback::skin::history::rewrap(&old, &new)?;
-        slf.get().refer(data.with_history(value)?);
+        let shown = data.with_history(value)?;
+        shown.count_from(data.version());
+        slf.get().refer(shown);
         return Ok(());
     }
     slf.get().refer(data);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Tensor, bfloat16, empty_like, finfo, float16, float32, where
+from ..._casting import lowers
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -10,14 +11,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _wide(input: Tensor) -> Tensor:
+def wide(input: Tensor) -> Tensor:
     """The argument of steps that are rounded once, at their end: numbers of 16 bits as float32."""
     return input.to(float32) if input.dtype is bfloat16 or input.dtype is float16 else input
 
 
 def _inplace(input: Tensor, out: Tensor, inplace: bool = False) -> Tensor:
-    """What was computed of `_wide(input)`, in the dtype of the argument, and in its place if wanted."""
-    if out.dtype is not input.dtype and _wide(input) is not input:
+    """What was computed of `wide(input)`, in the dtype of the argument, and in its place if wanted."""
+    if out.dtype is not input.dtype and wide(input) is not input:
         out = out.to(input.dtype)
     return input.copy_(out) if inplace else out
 
@@ -33,16 +34,19 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    x = _wide(input)
-    return _inplace(input, where(x > 0, x, alpha * (x.clamp(max=0.0) / alpha).expm1()), inplace)
+    x = wide(input)
+    low = x.clamp(max=0.0) / alpha
+    # The slope of `elu` is exact far below 0; above, where a negative `alpha` leads, it has none.
+    return _inplace(input, where(x > 0, x, alpha * (F.elu(low) if alpha > 0 else low.expm1())), inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """scale * (max(0, x) + min(0, alpha * (exp(x) - 1))) with the constants of self-normalizing networks."""
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    return _inplace(input, scale * F.elu(_wide(input), alpha), inplace)
+    return _inplace(input, scale * F.elu(wide(input), alpha), inplace)
 
 
+@lowers
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     """x where it is positive, `weight` * x elsewhere; `weight` has one element, or one for each channel of dimension 1.
 
@@ -62,8 +66,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
     elif input.dim() == 0:
         weight = weight.reshape(())
-    x = _wide(input)
-    return _inplace(input, where(x > 0, x, _wide(weight) * x))
+    x = wide(input)
+    return _inplace(input, where(x > 0, x, wide(weight) * x))
 
 
 def rrelu(
@@ -72,7 +76,7 @@ def rrelu(
     """x where it is positive, a * x elsewhere: a is drawn uniformly from [lower, upper) in training, else the mean."""
     if not lower <= upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
-    x = _wide(input)
+    x = wide(input)
     slope: Any = empty_like(x).uniform_(lower, upper) if training else (lower + upper) / 2
     return _inplace(input, where(x >= 0, x, slope * x), inplace)
 
@@ -87,29 +91,35 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
     Raises RuntimeError if `lambd` is negative, or larger than numbers of the dtype are.
     """
+    if not (input.is_floating_point() or input.is_complex()):
+        name = str(input.dtype).rpartition(".")[2]
+        raise NotImplementedError(f"softshrink(): not implemented for {name} tensors; convert them with .float()")
     most = finfo(input.dtype).max
     if not 0 <= lambd <= most:
         raise RuntimeError(
             f"softshrink(): lambda must be in range [0, {most:g}] for input dtype {input.dtype}, but found {lambd:g}"
         )
-    x = _wide(input)
+    x = wide(input)
+    if x is not input:
+        # The derivative asks on which side of the bound x is as numbers of 16 bits say.
+        x = where(input.abs() <= lambd, x.detach(), x)
     return _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)))
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
-    x = _wide(input)
+    x = wide(input)
     return _inplace(input, x - x.tanh())
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(x + 3) / 6."""
-    return _inplace(input, F.relu6(_wide(input) + 3.0) / 6.0, inplace)
+    return _inplace(input, F.relu6(wide(input) + 3.0) / 6.0, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x * relu6(x + 3) / 6."""
-    x = _wide(input)
+    x = wide(input)
     middle = where(x < 3, x * ((x + 3.0) / 6.0), x)
     return _inplace(input, where(x <= -3, x * 0.0, middle), inplace)
 
@@ -128,7 +138,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 def _is_at_most(x: Tensor, bound: float) -> Tensor:
     """Compares with the bound as it is, which half precision would round."""
-    return _wide(x) <= bound
+    return wide(x) <= bound
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

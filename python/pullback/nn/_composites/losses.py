@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, arange, where
+from ... import Tensor, arange, bfloat16, float16, result_type, where
+from ..._casting import in_single
 from .. import functional as F
+from .activations import wide
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
         )
 
 
+@in_single
 def smooth_l1_loss(
     input: Tensor,
     target: Tensor,
@@ -65,10 +68,13 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     reduction = reduction_of(size_average, reduce, reduction)
-    d = (input - target).abs()
-    return reduced(d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
+    d = (wide(input) - wide(target)).abs()
+    loss = d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    dtype = result_type(input, target)
+    return reduced(loss.to(dtype) if dtype is bfloat16 or dtype is float16 else loss, reduction)
 
 
+@in_single
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -80,6 +86,7 @@ def soft_margin_loss(
     return reduced((-target * input).exp().log1p(), reduction_of(size_average, reduce, reduction))
 
 
+@in_single
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -94,6 +101,7 @@ def hinge_embedding_loss(
     return reduced(near + far, reduction_of(size_average, reduce, reduction))
 
 
+@in_single
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -116,6 +124,7 @@ def margin_ranking_loss(
     return reduced(loss, reduction_of(size_average, reduce, reduction))
 
 
+@in_single
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -153,6 +162,7 @@ def cosine_embedding_loss(
     return reduced(near + far, reduction)
 
 
+@in_single
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -248,6 +258,7 @@ def _of_rows(loss: Tensor, reduction: str) -> Tensor:
     return reduced(loss, "sum" if reduction == "mean" and loss.numel() == 0 else reduction)
 
 
+@in_single
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -277,6 +288,7 @@ def multi_margin_loss(
     return _of_rows(loss.squeeze(0) if target.dim() == 0 else loss, reduction)
 
 
+@in_single
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -299,6 +311,7 @@ def multilabel_margin_loss(
     return _of_rows(loss.squeeze(0) if input.dim() <= 1 else loss, reduction)
 
 
+@in_single
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,

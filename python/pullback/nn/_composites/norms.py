@@ -22,8 +22,7 @@ def instance_norm(
     """Normalizes each channel of each instance: (N, C, *).
 
     With `use_input_stats` by its own mean and variance, of which running statistics learn the mean over instances;
-    without
-    by the running statistics.
+    without by the running statistics.
 
     Raises:
         ValueError: for a channel of one element, whose variance is not known.

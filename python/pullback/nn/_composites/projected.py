@@ -48,6 +48,11 @@ def linear_cross_entropy(
             "linear_cross_entropy(): expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.size(-1)} and {linear_weight.size(-1)}, respectively"
         )
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError(
+            "linear_cross_entropy(): ignore_index cannot be specified when target contains probabilities; leave it "
+            "out, or give class indices"
+        )
     ignored = -100 if ignore_index is None else ignore_index
 
     def loss(x: Tensor, t: Tensor, how: str) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import Tensor, broadcast_tensors, div, einsum, linalg
+from ..._casting import lowers
 from .. import functional as F
 from ._formats import arranged
 
@@ -123,6 +124,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return out.reshape(*lead, weight.size(0))
 
 
+@lowers
 def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     """`conv1d` of (T, N, C) with `weight` (K, C, out): time in front, channels at the end.
 
@@ -169,9 +171,12 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     return input / norm if out is None else div(input, norm, out=out)
 
 
-def _lp_pool(
-    average: Callable[..., Tensor], dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool
-) -> Tensor:
+def _lp_pool(dims: int, input: Tensor, p: float, kernel: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    if abs(p) == math.inf:
+        largest: Callable[..., Tensor] = getattr(F, f"max_pool{dims}d")
+        sign = math.copysign(1.0, p)
+        return sign * largest(sign * input.abs(), kernel, stride, 0, 1, ceil_mode)
+    average: Callable[..., Tensor] = getattr(F, f"avg_pool{dims}d")
     sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
     out = average(input.pow(p), sizes, stride, 0, ceil_mode)
     return (out.sign() * out.abs().relu()).mul(math.prod(sizes)).pow(1.0 / p)
@@ -179,17 +184,17 @@ def _lp_pool(
 
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last dimension."""
-    return _lp_pool(F.avg_pool1d, 1, input, norm_type, kernel_size, stride, ceil_mode)
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last two dimensions."""
-    return _lp_pool(F.avg_pool2d, 2, input, norm_type, kernel_size, stride, ceil_mode)
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
     """The p-norm of each window of the last three dimensions."""
-    return _lp_pool(F.avg_pool3d, 3, input, norm_type, kernel_size, stride, ceil_mode)
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:

@@ -146,7 +146,7 @@ class _Conv(_ConvNd):
         )  # fmt: skip
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        convolve = (F.conv1d, F.conv2d, F.conv3d)[self._dims - 1]
+        convolve = (F.conv1d, F.conv2d, F.conv3d)[len(self.kernel_size) - 1]
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
@@ -225,7 +225,7 @@ class _ConvTransposeNd(_ConvNd):
         """What makes the result of the size that was asked for."""
         if output_size is None:
             return tuple(self.output_padding)
-        n = self._dims
+        n = len(self.kernel_size)
         extra = input.dim() - n
         if len(output_size) == extra + n:
             output_size = list(output_size)[extra:]
@@ -251,7 +251,7 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - low for size, low in zip(output_size, least, strict=True))
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
-        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self._dims - 1]
+        convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[len(self.kernel_size) - 1]
         more = self._output_padding(input, output_size)
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 

@@ -43,13 +43,14 @@ class _FractionalMaxPoolNd(Module):
         self.register_buffer("_random_samples", _random_samples)
 
     def forward(self, input: Tensor) -> Any:
+        dims = len(self.kernel_size)
         for name, given in (("output_size", self.output_size), ("output_ratio", self.output_ratio)):
-            if given is not None and len(given) != self._dims:
+            if given is not None and len(given) != dims:
                 raise ValueError(
-                    f"fractional_max_pool{self._dims}d requires {name} to either be a single Int or tuple of Ints. "
-                    f"There are {self._dims} dimensions, but got {given}"
+                    f"fractional_max_pool{dims}d requires {name} to either be a single Int or tuple of Ints. "
+                    f"There are {dims} dimensions, but got {given}"
                 )
-        pool = F.fractional_max_pool2d if self._dims == 2 else F.fractional_max_pool3d
+        pool = F.fractional_max_pool2d if dims == 2 else F.fractional_max_pool3d
         return pool(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
         )

@@ -24,6 +24,40 @@ STEPS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _step(layer: Any, mode: str, input: Tensor, hx: Any) -> tuple[Tensor, ...]:
+    name = type(layer).__name__
+    if input.dim() not in (1, 2):
+        raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+    states = () if hx is None else hx if isinstance(hx, tuple) else (hx,)
+    for i, state in enumerate(states):
+        if state.dim() not in (1, 2):
+            which = f"hx[{i}]" if isinstance(hx, tuple) else "hidden"
+            raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {state.dim()}D instead")
+    batched = input.dim() == 2
+    x = input if batched else input.unsqueeze(0)
+    if x.size(1) != layer.input_size:
+        raise RuntimeError(f"input has inconsistent input_size: got {x.size(1)} expected {layer.input_size}")
+    count = 2 if mode == "LSTM" else 1
+    if hx is None:
+        states = (x.new_zeros((x.size(0), layer.hidden_size)),) * count
+    else:
+        states = tuple(s if batched else s.unsqueeze(0) for s in states)
+    for i, state in enumerate(states):
+        if state.size(0) != x.size(0):
+            raise RuntimeError(f"Input batch size {x.size(0)} doesn't match hidden{i} batch size {state.size(0)}")
+        if state.size(1) != layer.hidden_size:
+            raise RuntimeError(
+                f"hidden{i} has inconsistent hidden_size: got {state.size(1)}, expected {layer.hidden_size}"
+            )
+    weights = (layer.weight_ih, layer.weight_hh, layer.bias_ih, layer.bias_hh)
+    if mode == "LSTM":
+        h, c = lstm_cell(x, states, *weights)
+        out: tuple[Tensor, ...] = (h, c)
+    else:
+        out = (STEPS[mode](x, states[0], *weights),)
+    return out if batched else tuple(t.squeeze(0) for t in out)
+
+
 class RNNCellBase(Module):
     """What cells have in common: two matrices, two biases, and checks.
 
@@ -57,39 +91,6 @@ class RNNCellBase(Module):
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
-
-    def _step(self, mode: str, input: Tensor, hx: Any) -> tuple[Tensor, ...]:
-        name = type(self).__name__
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        states = () if hx is None else hx if isinstance(hx, tuple) else (hx,)
-        for i, state in enumerate(states):
-            if state.dim() not in (1, 2):
-                which = f"hx[{i}]" if isinstance(hx, tuple) else "hidden"
-                raise ValueError(f"{name}: Expected {which} to be 1D or 2D, got {state.dim()}D instead")
-        batched = input.dim() == 2
-        x = input if batched else input.unsqueeze(0)
-        if x.size(1) != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {x.size(1)} expected {self.input_size}")
-        count = 2 if mode == "LSTM" else 1
-        if hx is None:
-            states = (x.new_zeros((x.size(0), self.hidden_size)),) * count
-        else:
-            states = tuple(s if batched else s.unsqueeze(0) for s in states)
-        for i, state in enumerate(states):
-            if state.size(0) != x.size(0):
-                raise RuntimeError(f"Input batch size {x.size(0)} doesn't match hidden{i} batch size {state.size(0)}")
-            if state.size(1) != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {state.size(1)}, expected {self.hidden_size}"
-                )
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
-        if mode == "LSTM":
-            h, c = lstm_cell(x, states, *weights)
-            out: tuple[Tensor, ...] = (h, c)
-        else:
-            out = (STEPS[mode](x, states[0], *weights),)
-        return out if batched else tuple(t.squeeze(0) for t in out)
 
     def extra_repr(self) -> str:
         bias = f", bias={self.bias}" if self.bias is not True else ""
@@ -126,7 +127,7 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._step(f"RNN_{self.nonlinearity.upper()}", input, hx)[0]
+        return _step(self, f"RNN_{self.nonlinearity.upper()}", input, hx)[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -146,7 +147,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
-        h, c = self._step("LSTM", input, None if hx is None else tuple(hx))
+        h, c = _step(self, "LSTM", input, None if hx is None else tuple(hx))
         return h, c
 
 
@@ -166,4 +167,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        return self._step("GRU", input, hx)[0]
+        return _step(self, "GRU", input, hx)[0]

@@ -22,10 +22,18 @@ __all__ = [
 ]
 
 
-class _InstanceNorm(_NormBase):
-    # Dimensions of one instance.
-    _dims = 2
+def _normalized(layer: Any, input: Tensor) -> Tensor:
+    by_instance = layer.training or not layer.track_running_stats
+    momentum = layer.momentum if layer.momentum is not None else 0.0
+    mean, var = layer.running_mean, layer.running_var
+    try:
+        return F.instance_norm(input, mean, var, layer.weight, layer.bias, by_instance, momentum, layer.eps)
+    except RuntimeError as error:
+        _tell_remedies(layer, mean, error)
+        raise
 
+
+class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
@@ -41,11 +49,12 @@ class _InstanceNorm(_NormBase):
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
-        return self._dims
+        return 2
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.dim() not in (self._dims, self._dims + 1):
-            raise ValueError(f"expected {self._dims}D or {self._dims + 1}D input (got {input.dim()}D input)")
+        alone = self._get_no_batch_dim()
+        if input.dim() not in (alone, alone + 1):
+            raise ValueError(f"expected {alone}D or {alone + 1}D input (got {input.dim()}D input)")
 
     def _load_from_state_dict(
         self,
@@ -73,7 +82,7 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        channels = input.dim() - self._dims
+        channels = input.dim() - self._get_no_batch_dim()
         if input.size(channels) != self.num_features:
             if self.affine:
                 raise ValueError(
@@ -87,18 +96,8 @@ class _InstanceNorm(_NormBase):
                 stacklevel=2,
             )
         if channels == 0:
-            return self._normalized(input.unsqueeze(0)).squeeze(0)
-        return self._normalized(input)
-
-    def _normalized(self, input: Tensor) -> Tensor:
-        by_instance = self.training or not self.track_running_stats
-        momentum = self.momentum if self.momentum is not None else 0.0
-        mean, var = self.running_mean, self.running_var
-        try:
-            return F.instance_norm(input, mean, var, self.weight, self.bias, by_instance, momentum, self.eps)
-        except RuntimeError as error:
-            _tell_remedies(self, mean, error)
-            raise
+            return _normalized(self, input.unsqueeze(0)).squeeze(0)
+        return _normalized(self, input)
 
 
 class InstanceNorm1d(_InstanceNorm):
@@ -120,7 +119,8 @@ class InstanceNorm2d(_InstanceNorm):
     pullback.Size([2, 3, 5, 5])
     """
 
-    _dims = 3
+    def _get_no_batch_dim(self) -> int:
+        return 3
 
 
 class InstanceNorm3d(_InstanceNorm):
@@ -131,7 +131,8 @@ class InstanceNorm3d(_InstanceNorm):
     pullback.Size([2, 3, 2, 5, 5])
     """
 
-    _dims = 4
+    def _get_no_batch_dim(self) -> int:
+        return 4
 
 
 class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
@@ -150,7 +151,7 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Gives parameters and buffers the number of channels of the argument."""
-        batched = input if input.dim() > self._dims else input.unsqueeze(0)
+        batched = input if input.dim() > self._get_no_batch_dim() else input.unsqueeze(0)
         super().initialize_parameters(batched)
 
 
@@ -174,7 +175,9 @@ class LazyInstanceNorm2d(_LazyInstanceNorm):
     """
 
     cls_to_become = InstanceNorm2d
-    _dims = 3
+
+    def _get_no_batch_dim(self) -> int:
+        return 3
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
@@ -186,4 +189,6 @@ class LazyInstanceNorm3d(_LazyInstanceNorm):
     """
 
     cls_to_become = InstanceNorm3d
-    _dims = 4
+
+    def _get_no_batch_dim(self) -> int:
+        return 4

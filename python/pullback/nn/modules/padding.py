@@ -33,19 +33,26 @@ __all__ = [
 class _Pad(Module):
     __constants__ = ["padding"]
     _dims = 1
-    _mode = "constant"
     padding: Any
 
     def __init__(self, padding: Any) -> None:
         super().__init__()
         self.padding = _ntuple(2 * self._dims)(padding)
 
-    def forward(self, input: Tensor) -> Tensor:
-        _refuse_empty(input, self._dims)
-        return F.pad(input, self.padding, self._mode)
-
     def extra_repr(self) -> str:
         return f"{self.padding}"
+
+
+class _ReflectionPad(_Pad):
+    def forward(self, input: Tensor) -> Tensor:
+        _refuse_empty(input, len(self.padding) // 2)
+        return F.pad(input, self.padding, "reflect")
+
+
+class _ReplicationPad(_Pad):
+    def forward(self, input: Tensor) -> Tensor:
+        _refuse_empty(input, len(self.padding) // 2)
+        return F.pad(input, self.padding, "replicate")
 
 
 class _ConstantPad(_Pad):
@@ -138,7 +145,7 @@ class ZeroPad3d(_ZeroPad):
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
+class ReflectionPad1d(_ReflectionPad):
     """Adds what lies mirrored at the ends, without the last element, of the last dimension of (*, L): one number, or
     one for each side, the last dimension first.
 
@@ -147,10 +154,8 @@ class ReflectionPad1d(_Pad):
     pullback.Size([1, 1, 6])
     """
 
-    _mode = "reflect"
 
-
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPad):
     """Adds what lies mirrored at the ends, without the last element, of the last 2 dimensions of (*, H, W): one
     number, or one for each side, the last dimension first.
 
@@ -160,10 +165,9 @@ class ReflectionPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPad):
     """Adds what lies mirrored at the ends, without the last element, of the last 3 dimensions of (*, D, H, W): one
     number, or one for each side, the last dimension first.
 
@@ -173,10 +177,9 @@ class ReflectionPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class ReplicationPad1d(_ReplicationPad):
     """Repeats the last element at the ends of the last dimension of (*, L): one number, or one for each side, the
     last dimension first.
 
@@ -185,10 +188,8 @@ class ReplicationPad1d(_Pad):
     pullback.Size([1, 1, 6])
     """
 
-    _mode = "replicate"
 
-
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPad):
     """Repeats the last element at the ends of the last 2 dimensions of (*, H, W): one number, or one for each side,
     the last dimension first.
 
@@ -198,10 +199,9 @@ class ReplicationPad2d(_Pad):
     """
 
     _dims = 2
-    _mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPad):
     """Repeats the last element at the ends of the last 3 dimensions of (*, D, H, W): one number, or one for each
     side, the last dimension first.
 
@@ -211,17 +211,14 @@ class ReplicationPad3d(_Pad):
     """
 
     _dims = 3
-    _mode = "replicate"
 
 
 class _CircularPad(_Pad):
-    _mode = "circular"
-
     def forward(self, input: Tensor) -> Tensor:
-        wanted = (self._dims + 1, self._dims + 2)
+        wanted = (len(self.padding) // 2 + 1, len(self.padding) // 2 + 2)
         if input.dim() not in wanted:
             raise ValueError(f"expected {wanted[0]}D or {wanted[1]}D input (got {input.dim()}D input)")
-        return F.pad(input, self.padding, self._mode)
+        return F.pad(input, self.padding, "circular")
 
 
 class CircularPad1d(_CircularPad):

@@ -25,6 +25,22 @@ __all__ = [
 ]
 
 
+def _max_pooled(layer: Any, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Any:
+    _refuse_empty(input, dims)
+    return pool(
+        input, layer.kernel_size, layer.stride, layer.padding, layer.dilation,
+        ceil_mode=layer.ceil_mode, return_indices=layer.return_indices,
+    )  # fmt: skip
+
+
+def _avg_pooled(layer: Any, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Tensor:
+    _refuse_empty(input, dims)
+    return pool(
+        input, layer.kernel_size, layer.stride, layer.padding, layer.ceil_mode, layer.count_include_pad,
+        layer.divisor_override,
+    )  # fmt: skip
+
+
 class _MaxPoolNd(Module):
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
 
@@ -45,13 +61,6 @@ class _MaxPoolNd(Module):
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
 
-    def _pooled(self, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Any:
-        _refuse_empty(input, dims)
-        return pool(
-            input, self.kernel_size, self.stride, self.padding, self.dilation,
-            ceil_mode=self.ceil_mode, return_indices=self.return_indices,
-        )  # fmt: skip
-
     def extra_repr(self) -> str:
         return (
             f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
@@ -68,7 +77,7 @@ class MaxPool1d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool1d, input, 1)
+        return _max_pooled(self, F.max_pool1d, input, 1)
 
 
 class MaxPool2d(_MaxPoolNd):
@@ -80,7 +89,7 @@ class MaxPool2d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool2d, input, 2)
+        return _max_pooled(self, F.max_pool2d, input, 2)
 
 
 class MaxPool3d(_MaxPoolNd):
@@ -92,7 +101,7 @@ class MaxPool3d(_MaxPoolNd):
     """
 
     def forward(self, input: Tensor) -> Any:
-        return self._pooled(F.max_pool3d, input, 3)
+        return _max_pooled(self, F.max_pool3d, input, 3)
 
 
 class _MaxUnpoolNd(Module):
@@ -106,7 +115,7 @@ class _MaxUnpoolNd(Module):
         self.padding = sizes(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
-        unpool = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)[self._dims - 1]
+        unpool = (F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)[len(self.kernel_size) - 1]
         return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
@@ -208,15 +217,8 @@ class AvgPool2d(Module):
         self.count_include_pad = count_include_pad
         self.divisor_override = divisor_override
 
-    def _pooled(self, pool: Callable[..., Tensor], input: Tensor, dims: int) -> Tensor:
-        _refuse_empty(input, dims)
-        return pool(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
-            self.divisor_override,
-        )  # fmt: skip
-
     def forward(self, input: Tensor) -> Tensor:
-        return self._pooled(F.avg_pool2d, input, 2)
+        return _avg_pooled(self, F.avg_pool2d, input, 2)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -231,7 +233,7 @@ class AvgPool3d(AvgPool2d):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._pooled(F.avg_pool3d, input, 3)
+        return _avg_pooled(self, F.avg_pool3d, input, 3)
 
 
 class _LPPoolNd(Module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, empty, gru, lstm, rnn_relu, rnn_tanh
+from ... import Tensor, _core, empty, gru, lstm, rnn_relu, rnn_tanh
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -26,6 +26,31 @@ __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "R
 # How many rows of weights a unit has.
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 LAYERS: dict[str, Callable[..., Any]] = {"RNN_TANH": rnn_tanh, "RNN_RELU": rnn_relu, "GRU": gru, "LSTM": lstm}
+
+
+def _state_shapes(layer: Any, batch: int) -> list[tuple[int, int, int]]:
+    rows = layer.num_layers * (2 if layer.bidirectional else 1)
+    first = (rows, batch, layer.proj_size or layer.hidden_size)
+    return [first, (rows, batch, layer.hidden_size)] if layer.mode == "LSTM" else [first]
+
+
+def _states(layer: Any, x: Tensor, hx: Any, batch: int, batched: bool, order: Tensor | None) -> tuple[Tensor, ...]:
+    """The first states, zeros if none are given, each with a batch in the order of the sequences."""
+    if hx is None:
+        return tuple(x.new_zeros(shape) for shape in _state_shapes(layer, batch))
+    states = tuple(hx) if layer.mode == "LSTM" else (hx,)
+    dims = tuple(s.dim() for s in states)
+    expected = 3 if batched else 2
+    if any(d != expected for d in dims):
+        kind = f"{'batched 3-D' if batched else 'unbatched 2-D'} input"
+        if layer.mode == "LSTM":
+            raise RuntimeError(
+                f"For {kind}, hx and cx should also be {expected}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
+            )
+        raise RuntimeError(f"For {kind}, hx should also be {expected}-D but got {dims[0]}-D tensor")
+    if not batched:
+        return tuple(s.unsqueeze(1) for s in states)
+    return tuple(layer.permute_hidden(s, order) for s in states)
 
 
 class RNNBase(Module):
@@ -118,11 +143,6 @@ class RNNBase(Module):
         """The weights of each layer and direction."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
-    def _state_shapes(self, batch: int) -> list[tuple[int, int, int]]:
-        rows = self.num_layers * (2 if self.bidirectional else 1)
-        first = (rows, batch, self.proj_size or self.hidden_size)
-        return [first, (rows, batch, self.hidden_size)] if self.mode == "LSTM" else [first]
-
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raises RuntimeError for an input whose dimensions do not fit."""
         expected = 2 if batch_sizes is not None else 3
@@ -162,13 +182,13 @@ class RNNBase(Module):
             if not batched:
                 x = x.unsqueeze(0 if self.batch_first else 1)
             batch = x.size(0 if self.batch_first else 1)
-        states = self._states(x, hx, batch, batched, order)
+        states = _states(self, x, hx, batch, batched, order)
         self.check_input(x, batch_sizes)
-        for i, (state, shape) in enumerate(zip(states, self._state_shapes(batch), strict=True)):
+        for i, (state, shape) in enumerate(zip(states, _state_shapes(self, batch), strict=True)):
             which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
             self.check_hidden_size(state, shape, f"Expected {which} size {{}}, got {{}}")
         weights = self._flat_weights
-        if x.dtype != weights[0].dtype:
+        if x.dtype != weights[0].dtype and _core._autocast() is None:
             raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({weights[0].dtype})")
         out, *ends = LAYERS[self.mode](
             *(x, states if self.mode == "LSTM" else states[0], weights, self.bias, self.num_layers, self.dropout),
@@ -183,24 +203,6 @@ class RNNBase(Module):
         if not batched:
             ends = [end.squeeze(1) for end in ends]
         return shown, tuple(ends) if self.mode == "LSTM" else ends[0]
-
-    def _states(self, x: Tensor, hx: Any, batch: int, batched: bool, order: Tensor | None) -> tuple[Tensor, ...]:
-        """The first states, zeros if none are given, each with a batch in the order of the sequences."""
-        if hx is None:
-            return tuple(x.new_zeros(shape) for shape in self._state_shapes(batch))
-        states = tuple(hx) if self.mode == "LSTM" else (hx,)
-        dims = tuple(s.dim() for s in states)
-        expected = 3 if batched else 2
-        if any(d != expected for d in dims):
-            kind = f"{'batched 3-D' if batched else 'unbatched 2-D'} input"
-            if self.mode == "LSTM":
-                raise RuntimeError(
-                    f"For {kind}, hx and cx should also be {expected}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
-                )
-            raise RuntimeError(f"For {kind}, hx should also be {expected}-D but got {dims[0]}-D tensor")
-        if not batched:
-            return tuple(s.unsqueeze(1) for s in states)
-        return tuple(self.permute_hidden(s, order) for s in states)
 
     def extra_repr(self) -> str:
         parts = [
@@ -304,11 +306,11 @@ class LSTM(RNNBase):
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of h."""
-        return self._state_shapes(_batch(self, input, batch_sizes))[0]
+        return _state_shapes(self, _batch(self, input, batch_sizes))[0]
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """The shape of c."""
-        return self._state_shapes(_batch(self, input, batch_sizes))[1]
+        return _state_shapes(self, _batch(self, input, batch_sizes))[1]
 
 
 def _batch(rnn: RNNBase, input: Tensor, batch_sizes: Tensor | None) -> int:

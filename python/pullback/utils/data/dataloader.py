@@ -194,7 +194,9 @@ class DataLoader(Generic[T_co]):
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
-    if not isinstance(num_workers, int) or num_workers < 0:
+    if not isinstance(num_workers, int):
+        raise TypeError(f"DataLoader(): num_workers must be an int, not {type(num_workers).__name__}")
+    if num_workers < 0:
         raise ValueError(
             "DataLoader(): num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
         )

@@ -67,7 +67,9 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
             raise TypeError("TensorDataset(): one or more tensors are expected")
         if any(t.ndim == 0 or t.shape[0] != tensors[0].shape[0] for t in tensors):
             sizes = [tuple(t.shape) for t in tensors]
-            raise ValueError(f"TensorDataset(): Size mismatch between tensors: the first dimensions of {sizes} differ")
+            raise AssertionError(
+                f"TensorDataset(): Size mismatch between tensors: the first dimensions of {sizes} differ"
+            )
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
@@ -224,7 +226,7 @@ def random_split(
     Raises ValueError if the lengths do not add up to that of the data set, or a fraction is not between 0 and 1.
     """
     n = len(dataset)  # type: ignore[arg-type]
-    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1 + 1e-9 and any(isinstance(x, float) for x in lengths):
+    if math.isclose(sum(lengths), 1):
         for k, fraction in enumerate(lengths):
             if not 0 <= fraction <= 1:
                 raise ValueError(f"random_split(): Fraction at index {k} is not between 0 and 1: {fraction}")

@@ -47,7 +47,7 @@ class DistributedSampler(Sampler[int]):
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0
         n = len(dataset)
-        self.num_samples = n // num_replicas if drop_last and n >= num_replicas else math.ceil(n / num_replicas)
+        self.num_samples = n // num_replicas if drop_last else math.ceil(n / num_replicas)
         self.total_size = self.num_samples * num_replicas
 
     def __iter__(self) -> Iterator[int]:

@@ -251,7 +251,7 @@ ops! { TABLE:
     /// >>> h
     /// tensor([[0.6083]])
     fn lstm_cell = "lstm_cell" (input: &Tensor, hx: Vec<&Tensor>, w_ih: &Tensor, w_hh: &Tensor, b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT] {
+        b_hh: Option<&Tensor> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT, WIDEST] {
         if hx.len() != 2 {
             refuse!(Runtime, "lstm_cell expects two hidden states, but got {}; give (h, c)", hx.len());
         }
@@ -266,7 +266,7 @@ ops! { TABLE:
     /// >>> pullback.gru_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(3, 2), pullback.ones(3, 1))
     /// tensor([[0.1149]])
     fn gru_cell = "gru_cell" (input: &Tensor, hx: &Tensor, w_ih: &Tensor, w_hh: &Tensor, b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
+        b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT, WIDEST] {
         Ok(step(Cell::Gru, input, &[hx], Weights { ih: w_ih, hh: w_hh, biases: both(b_ih, b_hh)?, hr: None })?.remove(0))
     }
 
@@ -276,7 +276,7 @@ ops! { TABLE:
     /// >>> pullback.rnn_tanh_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
     /// tensor([[0.9640]])
     fn rnn_tanh_cell = "rnn_tanh_cell" (input: &Tensor, hx: &Tensor, w_ih: &Tensor, w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None, b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
+        b_ih: Option<&Tensor> = None, b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT, LOWERS] {
         Ok(step(Cell::Tanh, input, &[hx], Weights { ih: w_ih, hh: w_hh, biases: both(b_ih, b_hh)?, hr: None })?.remove(0))
     }
 
@@ -286,7 +286,7 @@ ops! { TABLE:
     /// >>> pullback.rnn_relu_cell(pullback.ones(1, 2), pullback.zeros(1, 1), pullback.ones(1, 2), pullback.ones(1, 1))
     /// tensor([[2.]])
     fn rnn_relu_cell = "rnn_relu_cell" (input: &Tensor, hx: &Tensor, w_ih: &Tensor, w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None, b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT] {
+        b_ih: Option<&Tensor> = None, b_hh: Option<&Tensor> = None) -> Tensor [PRODUCT, NO_OUT, LOWERS] {
         Ok(step(Cell::Relu, input, &[hx], Weights { ih: w_ih, hh: w_hh, biases: both(b_ih, b_hh)?, hr: None })?.remove(0))
     }
 
@@ -301,7 +301,7 @@ ops! { TABLE:
     /// (pullback.Size([3, 1, 1]), pullback.Size([1, 1, 1]))
     fn lstm = "lstm" (input: &Tensor as Ranks<2, 3>, hx: Vec<&Tensor>, params: Vec<&Tensor>, has_biases: bool,
         num_layers: i64 as Positive, dropout: f64 as Dropped, train: bool, bidirectional: bool, batch_first: bool = false;
-        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor, Tensor) [PRODUCT, NO_OUT] {
+        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor, Tensor) [PRODUCT, NO_OUT, LOWERS] {
         if hx.len() != 2 {
             refuse!(Runtime, "lstm expects two hidden states, but got {}; give (h, c)", hx.len());
         }
@@ -322,7 +322,7 @@ ops! { TABLE:
     /// (pullback.Size([4, 1, 1]), pullback.Size([1, 1, 1]))
     fn gru = "gru" (input: &Tensor as Ranks<2, 3>, hx: &Tensor, params: Vec<&Tensor>, has_biases: bool,
         num_layers: i64 as Positive, dropout: f64 as Dropped, train: bool, bidirectional: bool, batch_first: bool = false;
-        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT] {
+        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT, WIDEST] {
         let dropout = if train { dropout } else { 0.0 };
         single(&Stack { cell: Cell::Gru, params, has_biases, layers: num_layers, dropout, bidirectional, batch_first,
             sizes: batch_sizes }, input, hx)
@@ -332,7 +332,7 @@ ops! { TABLE:
     /// those of `gru`.
     fn rnn_tanh = "rnn_tanh" (input: &Tensor as Ranks<2, 3>, hx: &Tensor, params: Vec<&Tensor>, has_biases: bool,
         num_layers: i64 as Positive, dropout: f64 as Dropped, train: bool, bidirectional: bool, batch_first: bool = false;
-        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT] {
+        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT, LOWERS] {
         let dropout = if train { dropout } else { 0.0 };
         single(&Stack { cell: Cell::Tanh, params, has_biases, layers: num_layers, dropout, bidirectional, batch_first,
             sizes: batch_sizes }, input, hx)
@@ -341,7 +341,7 @@ ops! { TABLE:
     /// Layers of `rnn_relu_cell`, as `rnn_tanh`.
     fn rnn_relu = "rnn_relu" (input: &Tensor as Ranks<2, 3>, hx: &Tensor, params: Vec<&Tensor>, has_biases: bool,
         num_layers: i64 as Positive, dropout: f64 as Dropped, train: bool, bidirectional: bool, batch_first: bool = false;
-        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT] {
+        batch_sizes: Option<&[i64]> = None) -> (Tensor, Tensor) [PRODUCT, NO_OUT, LOWERS] {
         let dropout = if train { dropout } else { 0.0 };
         single(&Stack { cell: Cell::Relu, params, has_biases, layers: num_layers, dropout, bidirectional, batch_first,
             sizes: batch_sizes }, input, hx)

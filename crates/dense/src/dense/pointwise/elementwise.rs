@@ -30,30 +30,63 @@ impl Elementwise<'_> {
         }
     }
 
-    /// The steps that compute it from operands of `dtype` (a condition is bool) in the registers `src`, of which it reads
-    /// as many as it takes, into `dst`. Half precision is converted to single and back, in temporaries from `temp` on, of
-    /// which it takes four at most.
+    /// The steps that compute it from `operands` in the registers `src`, of which it reads as many as it takes, into `dst`.
+    /// Half precision is converted to single and back, in temporaries from `temp` on, of which it takes four at most.
     ///
     /// # Errors
     /// `NotImplemented` if the kernel does not know the dtype.
     pub fn plan<'s>(
         &self,
-        dtype: DType,
+        operands: Operands,
         src: [Reg; 3],
         dst: Reg,
         temp: u8,
         steps: &'s mut [Step; 5],
     ) -> Result<&'s [Step]> {
         match self {
-            Elementwise::Kernel(k) => kernel(k, dtype, src, dst, temp, steps),
-            Elementwise::Convert(to) => Ok(conversion(dtype, *to, src[0], dst, temp, steps)),
+            Elementwise::Kernel(k) => kernel(k, operands, src, dst, temp, steps),
+            Elementwise::Convert(to) => Ok(conversion(operands.dtype, *to, src[0], dst, temp, steps)),
+        }
+    }
+}
+
+/// The dtypes of a kernel's operands, but for a condition, which is bool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operands {
+    pub dtype: DType,
+    /// By bits, which of them are in single precision beside half, in which the kernel computes anyway: numbers that half
+    /// precision would round.
+    pub single: u32,
+}
+
+impl From<DType> for Operands {
+    fn from(dtype: DType) -> Operands {
+        Operands { dtype, single: 0 }
+    }
+}
+
+impl Operands {
+    /// Those of a kernel, from the dtypes of its arguments.
+    #[inline]
+    pub fn of(k: &Kernel, args: impl Iterator<Item = DType> + Clone) -> Operands {
+        let (mut last, mut half) = (DType::F32, None);
+        for d in args.clone() {
+            last = d;
+            half = if d.is_half() { Some(d) } else { half };
+        }
+        match half {
+            Some(dtype) if k.arity > 1 => {
+                let single = args.enumerate().filter(|(_, d)| *d == DType::F32).fold(0, |bits, (i, _)| bits | 1 << i);
+                Operands { dtype, single }
+            }
+            _ => last.into(),
         }
     }
 }
 
 fn kernel<'s>(
     k: &Kernel,
-    dtype: DType,
+    Operands { dtype, single }: Operands,
     mut src: [Reg; 3],
     dst: Reg,
     temp: u8,
@@ -61,7 +94,7 @@ fn kernel<'s>(
 ) -> Result<&'s [Step]> {
     let arity = k.arity as usize;
     src[arity..].fill(Reg::None);
-    if let Some(row) = k.native_row(dtype) {
+    if let Some(row) = k.native_row(dtype).filter(|_| single == 0) {
         steps[0] = Step { row, dst, src };
         return Ok(&steps[..1]);
     }
@@ -74,6 +107,9 @@ fn kernel<'s>(
         n += 1;
     };
     for (i, r) in src.iter_mut().enumerate().take(arity).skip(usize::from(k.condition)) {
+        if single >> i & 1 == 1 {
+            continue;
+        }
         let wide = Reg::Temp(temp + i as u8);
         push(convert_step(dtype, DType::F32, *r, wide));
         *r = wide;
@@ -132,7 +168,7 @@ mod tests {
         let mut steps = Vec::new();
         for (i, (f, src, dst)) in all.into_iter().enumerate() {
             let mut room = [Step::NONE; 5];
-            steps.extend_from_slice(f.plan(dtype, src, dst, 3 + 4 * i as u8, &mut room).unwrap());
+            steps.extend_from_slice(f.plan(dtype.into(), src, dst, 3 + 4 * i as u8, &mut room).unwrap());
         }
         let input = |x: &Array| Input { ptr: x.ptr(), width: dtype.size(), strides: smallvec![1] };
         let inputs = [input(a), input(b)];
@@ -163,7 +199,8 @@ mod tests {
             }
         }
         let mut room = [Step::NONE; 5];
-        let complex = Elementwise::Kernel(&LT).plan(DType::C64, [Reg::Input(0); 3], Reg::Output(0), 0, &mut room);
+        let complex =
+            Elementwise::Kernel(&LT).plan(DType::C64.into(), [Reg::Input(0); 3], Reg::Output(0), 0, &mut room);
         assert!(complex.is_err_and(|e| e.message().contains("lt() is not implemented for complex64")));
     }
 }

@@ -8,7 +8,7 @@ pub mod program;
 #[cfg(test)]
 mod tests;
 
-pub use elementwise::Elementwise;
+pub use elementwise::{Elementwise, Operands};
 pub use kernel::{Body, Kernel, Loop, OutDtype, Row, Rows};
 
 use super::array::{Array, Written};
@@ -31,11 +31,11 @@ pub fn unary(k: &Kernel, a: &Array) -> Result<Array> {
     {
         return one_row(k, row, a.dtype(), a.shape(), a.ptr(), null(), null(), 0);
     }
-    general(k, &[a], a.dtype(), a.shape().clone())
+    general(k, &[a], a.shape().clone())
 }
 
 /// `k` of each pair of elements; the shapes broadcast. The dtypes must be equal, but for a first operand of bools where
-/// the kernel takes a condition.
+/// the kernel takes a condition. Beside half precision some operands may be in single: the result is in half.
 #[inline]
 pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
     let dtype = b.dtype();
@@ -59,11 +59,7 @@ pub fn binary(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
             return rows.run(k, row, dtype, b.shape(), (b, a), true);
         }
     }
-    if k.condition {
-        conditional(k, a, b)
-    } else {
-        general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
-    }
+    if k.condition { conditional(k, a, b) } else { general(k, &[a, b], broadcast2(k.name, a.shape(), b.shape())?) }
 }
 
 /// As [`binary`] where the first operand is a condition.
@@ -88,11 +84,10 @@ fn conditional(k: &Kernel, a: &Array, b: &Array) -> Result<Array> {
             return rows.run(k, row, dtype, b.shape(), (b, a), true);
         }
     }
-    general(k, &[a, b], dtype, broadcast2(k.name, a.shape(), b.shape())?)
+    general(k, &[a, b], broadcast2(k.name, a.shape(), b.shape())?)
 }
 
-/// `k` of each triple of elements; the shapes broadcast. The dtypes must be equal, but for a first operand of bools
-/// where the kernel takes a condition.
+/// `k` of each triple of elements; the shapes broadcast, and the dtypes are as for [`binary`].
 #[inline]
 pub fn ternary(k: &Kernel, a: &Array, b: &Array, c: &Array) -> Result<Array> {
     let dtype = c.dtype();
@@ -109,7 +104,7 @@ pub fn ternary(k: &Kernel, a: &Array, b: &Array, c: &Array) -> Result<Array> {
     {
         return one_row(k, row, dtype, a.shape(), a.ptr(), b.ptr(), c.ptr(), 0);
     }
-    general(k, &[a, b, c], dtype, broadcast_all(k.name, [a.shape(), b.shape(), c.shape()])?)
+    general(k, &[a, b, c], broadcast_all(k.name, [a.shape(), b.shape(), c.shape()])?)
 }
 
 /// Contiguous operands of at most one chunk: straight into the new array.
@@ -271,14 +266,14 @@ fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> ControlFlow
     let planned = {
         let mut args: SmallVec<[&Array; 3]> = SmallVec::from_slice(others);
         args.insert(at, &own);
-        let dtype = args[args.len() - 1].dtype();
+        let operands = Operands::of(k, args.iter().map(|a| a.dtype()));
         let fits = own.numel() * own.dtype().size() >= LARGE
-            && check_operands(k, args.iter().map(|a| a.dtype()), dtype).is_ok()
+            && check_operands(k, args.iter().map(|a| a.dtype()), operands.dtype).is_ok()
             && broadcast_all(k.name, args.iter().map(|a| a.shape())).is_ok_and(|s| s == shape);
-        let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps).ok();
+        let steps = Elementwise::Kernel(k).plan(operands, OPERANDS, Reg::Output(0), 0, &mut steps).ok();
         let inputs: SmallVec<[Input; 3]> =
             if fits { args.iter().map(|a| operand(a, &shape)).collect() } else { SmallVec::new() };
-        steps.filter(|_| fits).map(|steps| (dtype, inputs, steps))
+        steps.filter(|_| fits).map(|steps| (operands.dtype, inputs, steps))
     };
     let Some((dtype, mut inputs, steps)) = planned else { return ControlFlow::Continue(own) };
     let mut dims = SmallVec::from_slice(&shape);
@@ -292,13 +287,15 @@ const OPERANDS: [Reg; 3] = [Reg::Input(0), Reg::Input(1), Reg::Input(2)];
 
 /// Anything else: strided, broadcast, large, half precision.
 #[inline(never)]
-fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Array> {
+fn general(k: &Kernel, args: &[&Array], shape: Shape) -> Result<Array> {
+    let operands = Operands::of(k, args.iter().map(|a| a.dtype()));
+    let dtype = operands.dtype;
     check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
     if let Some(first) = args.iter().find(|a| a.shape() == &shape).filter(|a| a.has_channels_behind()) {
-        return channels_last(k, args, dtype, &shape)?.with_strides_of(first);
+        return channels_last(k, args, &shape)?.with_strides_of(first);
     }
     let mut steps = [Step::NONE; 5];
-    let steps = Elementwise::Kernel(k).plan(dtype, OPERANDS, Reg::Output(0), 0, &mut steps)?;
+    let steps = Elementwise::Kernel(k).plan(operands, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
     args.iter().for_each(|a| inputs.push(operand(a, &shape)));
     let mut dims = SmallVec::from_slice(&shape);
@@ -321,11 +318,11 @@ fn general(k: &Kernel, args: &[&Array], dtype: DType, shape: Shape) -> Result<Ar
 
 /// The result with its channels behind the other dimensions, as they are in the first operand of its shape.
 #[cold]
-fn channels_last(k: &Kernel, args: &[&Array], dtype: DType, shape: &Shape) -> Result<Array> {
+fn channels_last(k: &Kernel, args: &[&Array], shape: &Shape) -> Result<Array> {
     let behind = |a: &&Array| a.expand(shape)?.with_channels_behind();
     let args = args.iter().map(behind).collect::<Result<SmallVec<[Array; 3]>>>()?;
     let shape = args[0].shape().clone();
-    general(k, &args.iter().collect::<SmallVec<[&Array; 3]>>(), dtype, shape)?.with_channels_second()
+    general(k, &args.iter().collect::<SmallVec<[&Array; 3]>>(), shape)?.with_channels_second()
 }
 
 /// Runs the steps of one operator into `dst`, which is new memory, or that of an input with an element at each place.
@@ -366,7 +363,7 @@ fn check_operands(k: &Kernel, args: impl ExactSizeIterator<Item = DType>, dtype:
     }
     for (i, d) in args.enumerate() {
         let wanted = if k.condition && i == 0 { DType::Bool } else { dtype };
-        if d != wanted {
+        if d != wanted && !(d == DType::F32 && wanted.is_half()) {
             crate::bail!(Runtime, "{}(): expected operand {i} of dtype {wanted}, got {d}", k.name);
         }
     }
@@ -378,9 +375,10 @@ fn check_operands(k: &Kernel, args: impl ExactSizeIterator<Item = DType>, dtype:
 /// # Errors
 /// Those of [`unary`], [`binary`] and [`ternary`], but for what depends on elements.
 pub fn result(k: &Kernel, args: &[TypedShape<'_>]) -> Result<(DType, Shape)> {
-    let Some(&(dtype, shape)) = args.last() else {
+    let Some(&(_, shape)) = args.last() else {
         crate::bail!(Internal, "{}(): a pointwise kernel has one to three operands", k.name)
     };
+    let dtype = Operands::of(k, args.iter().map(|a| a.0)).dtype;
     check_operands(k, args.iter().map(|a| a.0), dtype)?;
     if !k.supports(dtype) {
         return Err(elementwise::unsupported(k, dtype));
