@@ -97,7 +97,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
     tensor([3., 3.])
     """
     _tensor("fill", input)
-    out: Tensor = _like(input).fill_(value)
+    out: Tensor = input.clone().fill_(value)
     return out
 
 

@@ -72,7 +72,7 @@ def test_concatenation_and_subsets() -> None:
     for k in (5, -6):
         with pytest.raises(ValueError, match="should not exceed dataset length 5"):
             d[k]
-    with pytest.raises(ValueError, match="not be an empty iterable"):
+    with pytest.raises(AssertionError, match="not be an empty iterable"):
         data.ConcatDataset([])
     with pytest.raises(ValueError, match="does not support IterableDataset"):
         data.ConcatDataset([Count(2)])

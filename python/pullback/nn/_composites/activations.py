@@ -33,7 +33,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     Raises RuntimeError if `alpha` is 0.
     """
     if alpha == 0:
-        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise RuntimeError("alpha cannot be 0 for CELU, which divides by it; give another number, such as 1.0")
     x = wide(input)
     low = x.clamp(max=0.0) / alpha
     # The slope of `elu` is exact far below 0; above, where a negative `alpha` leads, it has none.
@@ -53,15 +53,20 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Raises RuntimeError for another number of weights.
     """
     if weight.dim() > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}")
+        raise RuntimeError(
+            f"Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.dim()}; flatten() it"
+        )
     if weight.numel() != 1:
         if input.dim() == 0:
-            raise RuntimeError("Not allow zero-dim input tensor.")
+            raise RuntimeError(
+                f"argument 'input' must not be zero-dim, since weight has {weight.numel()} numbers; give one, or "
+                "channels in dimension 1"
+            )
         channels = input.size(1) if input.dim() > 1 else 1
         if channels != weight.numel():
             raise RuntimeError(
                 "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                f"{weight.numel()} and channel size = {channels}."
+                f"{weight.numel()} and channel size = {channels}. Give weight a number for each channel, or one."
             )
         weight = weight.reshape((1, -1) + (1,) * (input.dim() - 2)) if input.dim() > 1 else weight
     elif input.dim() == 0:
@@ -75,7 +80,9 @@ def rrelu(
 ) -> Tensor:
     """x where it is positive, a * x elsewhere: a is drawn uniformly from [lower, upper) in training, else the mean."""
     if not lower <= upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}")
+        raise RuntimeError(
+            f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}; swap them"
+        )
     x = wide(input)
     slope: Any = empty_like(x).uniform_(lower, upper) if training else (lower + upper) / 2
     return _inplace(input, where(x >= 0, x, slope * x), inplace)
@@ -127,6 +134,8 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it is above `threshold`, `value` elsewhere."""
     if not inplace:
+        if not input.is_floating_point():
+            value = int(value)
         return where(_is_at_most(input, threshold), value, input)
     one = input
     for d, (size, stride) in enumerate(zip(input.shape, input.stride(), strict=True)):

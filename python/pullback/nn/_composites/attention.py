@@ -22,7 +22,9 @@ def as_additive(mask: Tensor | None, name: str, other: Tensor | None, other_name
     if mask is None:
         return None
     if mask.dtype != boolean and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
+        raise AssertionError(
+            f"only bool and floating types of {name} are supported, got {mask.dtype}; convert it with .bool()"
+        )
     if other is not None and other.dtype != mask.dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
@@ -84,7 +86,7 @@ def _separately(
 def _check_mask(mask: Tensor, batch: int, heads: int, target: int, source: int) -> Tensor:
     expected = (target, source) if mask.dim() == 2 else (batch * heads, target, source)
     if mask.dim() not in (2, 3):
-        raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported")
+        raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported; give (L, S) or (N * heads, L, S)")
     if tuple(mask.shape) != expected:
         raise RuntimeError(
             f"The shape of the {mask.dim()}D attn_mask is {tuple(mask.shape)}, but should be {expected}."
@@ -159,7 +161,9 @@ def multi_head_attention_forward(
         mask = _check_mask(mask, batch, num_heads, target, k.shape[0])
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
-            raise AssertionError("bias cannot be added to static key or value.")
+            raise AssertionError(
+                "bias cannot be added to static key or value; leave bias_k and bias_v, or static_k and static_v out"
+            )
         k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
         mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (mask, padding))
     rows, head = batch * num_heads, width // num_heads
@@ -183,7 +187,10 @@ def _masks(
     """Both masks as what is added to scores, and whether a flag says the second one."""
     added = as_additive(padding, "key_padding_mask", mask, "attn_mask", query)
     if is_causal and mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint, which says of a mask that it is causal; give that mask, "
+            "such as Transformer.generate_square_subsequent_mask(size)"
+        )
     if is_causal and added is None and not need_weights:
         return None, None, True
     return added, as_additive(mask, "attn_mask", None, "", query), is_causal and added is None
@@ -203,7 +210,7 @@ def _in_projection(
     if key.shape != value.shape:
         raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
     if weight is None:
-        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None; give one of both")
     return _projected(query, key, value, weight, bias)
 
 

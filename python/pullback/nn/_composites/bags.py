@@ -49,26 +49,30 @@ def embedding_bag(
         input, weight = weight, input
     if per_sample_weights is not None and per_sample_weights.size() != input.size():
         raise ValueError(
-            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
-            "same "
-            f"shape as the input ({input.shape})"
+            f"If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape}); give a weight for each index"
         )
     if weight.dim() != 2:
-        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}; give a row for each index"
+        )
     input, offsets, per_sample_weights = _as_vector(input, offsets, per_sample_weights, include_last_offset)
     if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
+        raise ValueError(f"mode has to be one of 'sum', 'mean' or 'max', got {mode!r}")
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
-            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-            f"(got mode='{mode}'). Please open a feature request on GitHub."
+            "per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'): weights make no mean or maximum; leave them out"
         )
     if mode == "max" and (sparse or scale_grad_by_freq):
         raise ValueError(
-            "max mode does not support sparse weights or scaling the gradient by the frequency of the words"
+            "mode='max' does not support sparse weights or scaling the gradient by the frequency of the words; leave "
+            "sparse and scale_grad_by_freq out"
         )
     if padding_idx is not None and not -weight.size(0) <= padding_idx < weight.size(0):
-        raise RuntimeError("padding_idx must be within the number of embeddings")
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {weight.size(0)}, but got padding_idx={padding_idx}"
+        )
     count = offsets.numel()
     # Indices before the first offset belong to no bag.
     bag = (arange(input.numel()).unsqueeze(1) >= offsets).to(int64).sum(1) - 1
@@ -89,16 +93,16 @@ def _as_vector(
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}"
+                f"sequences. However, found offsets of type {type(offsets).__name__}; leave it out"
             )
         rows, size = input.shape
         return input.reshape(-1), arange(rows) * size, None if weights is None else weights.reshape(-1)
     if input.dim() != 1:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}; flatten() it")
     if offsets is None:
-        raise ValueError("offsets has to be a 1D Tensor but got None")
+        raise ValueError("offsets has to be a 1D Tensor but got None; give the places where bags begin in the 1D input")
     if offsets.dim() != 1:
-        raise ValueError("offsets has to be a 1D Tensor")
+        raise ValueError(f"offsets has to be a 1D Tensor, but it has {offsets.dim()} dimensions; flatten() it")
     return input, offsets[:-1] if include_last else offsets, weights
 
 

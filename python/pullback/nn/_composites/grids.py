@@ -65,18 +65,19 @@ def _check(theta: Tensor, sizes: list[int]) -> None:
     n = len(sizes) - 2
     if n not in (2, 3):
         raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-            f"Got size {tuple(sizes)}."
+            f"only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(sizes)}."
         )
     if not theta.is_floating_point():
-        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        raise ValueError(
+            f"Expected theta to have floating point type, but got {theta.dtype}; convert it with theta.float()"
+        )
     if theta.dim() != 3 or tuple(theta.shape[1:]) != (n, n + 1):
         raise ValueError(
             f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {tuple(sizes)}. "
             f"Got {tuple(theta.shape)}."
         )
     if min(sizes) <= 0:
-        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(sizes)}")
+        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(sizes)}; give sizes above 0")
     if theta.shape[0] != sizes[0]:
         raise ValueError(
             f"Expected one map for each of the {sizes[0]} instances of size {tuple(sizes)}, got {theta.shape[0]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from ... import Tensor, arange, bfloat16, float16, result_type, where
+from ... import Tensor, arange, bfloat16, float16, int64, result_type, where
 from ..._casting import in_single
 from .. import functional as F
 from .activations import wide
@@ -14,6 +14,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+
+
+def no_reduction(word: str) -> str:
+    """What is wrong with a word that names no reduction."""
+    return f"{word!r} is not a valid value for reduction; use 'none', 'mean' or 'sum'"
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
@@ -29,7 +34,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
             stacklevel=3,
         )
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise ValueError(no_reduction(reduction))
     return reduction
 
 
@@ -66,7 +71,7 @@ def smooth_l1_loss(
     """
     _warn_of_shapes(input, target)
     if beta < 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+        raise RuntimeError(f"does not support negative values for beta, got {beta}; give 0 or more")
     reduction = reduction_of(size_average, reduce, reduction)
     d = (wide(input) - wide(target)).abs()
     loss = d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
@@ -117,8 +122,8 @@ def margin_ranking_loss(
     """
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError(
-            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
+            "all input tensors should have the same number of dimensions, but input1, input2 and target have the "
+            f"shapes {list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}; unsqueeze() or flatten() them"
         )
     loss = (-target * (input1 - input2) + margin).clamp(min=0.0)
     return reduced(loss, reduction_of(size_average, reduce, reduction))
@@ -146,14 +151,16 @@ def cosine_embedding_loss(
         if target.dim() == 0:
             raise RuntimeError(
                 "0D target tensor expects 1D input tensors, but found inputs with sizes "
-                f"{list(input1.shape)} and {list(input2.shape)}."
+                f"{list(input1.shape)} and {list(input2.shape)}; give a target for each row"
             )
         if target.dim() == 1:
             raise RuntimeError(
                 "1D target tensor expects 2D input tensors, but found inputs with sizes "
-                f"{list(input1.shape)} and {list(input2.shape)}."
+                f"{list(input1.shape)} and {list(input2.shape)}; give rows, or one number as the target"
             )
-        raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported, got {target.dim()}D")
+        raise RuntimeError(
+            f"0D or 1D target tensor expected, multi-target not supported, got {target.dim()}D; give one number a row"
+        )
     products = (input1 * input2).sum(-1)
     lengths = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = products / lengths.sqrt()
@@ -195,6 +202,9 @@ def _some_negative(t: Tensor) -> bool:
         return False
 
 
+_VARIANCE = "give variances, which are 0 or more, such as the exp() of what a layer gives"
+
+
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -204,17 +214,20 @@ def gaussian_nll_loss(
     """
     if isinstance(var, (int, float)):
         if var < 0:
-            raise ValueError("var has negative entry/entries")
+            raise ValueError(f"var has negative entry/entries, got {var}; {_VARIANCE}")
         var = input.new_full(input.shape, var)
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
         elif var.dim() != input.dim() or any(v not in (1, s) for v, s in zip(var.shape, input.shape, strict=True)):
-            raise ValueError("var is of incorrect size")
+            raise ValueError(
+                f"var is of incorrect size: it has the shape {list(var.shape)}, and the input {list(input.shape)}; "
+                "give a variance for each element, or one for each row"
+            )
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not valid")
+        raise ValueError(no_reduction(reduction))
     if _some_negative(var):
-        raise ValueError("var has negative entry/entries")
+        raise ValueError(f"var has negative entry/entries; {_VARIANCE}")
     # The floor moves no gradient: the variance has that of where it is above it.
     var = var + (var.detach().clamp(min=eps) - var.detach())
     loss = 0.5 * (var.log() + (input - target) ** 2 / var)
@@ -236,20 +249,27 @@ def multilabel_soft_margin_loss(
     return reduced(loss.sum(-1) / input.size(-1), reduction)
 
 
-def _rows(name: str, input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tensor]:
+def _rows(input: Tensor, target: Tensor, target_dim: int) -> tuple[Tensor, Tensor]:
     """Inputs (N, C) and targets of `target_dim` dimensions, of arguments that may lack the batch."""
     if input.dim() == 0:
         # One class.
         input = input.unsqueeze(0)
     if input.dim() > 2 or input.size(-1) == 0:
         raise RuntimeError(
-            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+            "argument 'input': Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}; give (N, C) or (C)"
+        )
+    if target.dtype is not int64:
+        raise RuntimeError(
+            f"expected dtype int64 for argument 'target', but got {target.dtype}; convert it with .long()"
         )
     rows = input if input.dim() == 2 else input.unsqueeze(0)
     wanted = rows.shape if target_dim == 2 else rows.shape[:1]
     given = target.reshape(wanted) if target.dim() < target_dim and target.numel() == math.prod(wanted) else target
     if given.shape != wanted:
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for {name} of input {list(input.shape)}")
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for an input of {list(input.shape)}; give {list(wanted)}"
+        )
     return rows, given
 
 
@@ -275,10 +295,10 @@ def multi_margin_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ValueError("only p == 1 and p == 2 supported")
+        raise ValueError(f"only p == 1 and p == 2 supported, got p={p}")
     if weight is not None and weight.dim() != 1:
-        raise ValueError("weight must be one-dimensional")
-    rows, y = _rows("multi_margin_loss", input, target, 1)
+        raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}; give a number for each class")
+    rows, y = _rows(input, target, 1)
     own = rows.gather(1, y.unsqueeze(1))
     loss = (margin - own + rows).clamp(min=0.0)
     loss = loss if p == 1 else loss * loss
@@ -301,7 +321,7 @@ def multilabel_margin_loss(
     Targets are classes by row, ended by -1.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    rows, y = _rows("multilabel_margin_loss", input, target, 2)
+    rows, y = _rows(input, target, 2)
     listed = (y < 0).to(y.dtype).cumsum(1) == 0
     safe = where(listed, y, 0)
     hits = (safe.unsqueeze(2) == arange(rows.size(1))) & listed.unsqueeze(2)
@@ -330,11 +350,12 @@ def triplet_margin_loss(
     """
     reduction = reduction_of(size_average, reduce, reduction)
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise ValueError(f"margin must be greater than 0, got {margin}; give the distance to keep, such as 1.0")
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs; "
+            "unsqueeze() them"
         )
     return _triplets(
         lambda a, b: F.pairwise_distance(a, b, p, eps), anchor, positive, negative, margin, swap, reduction
@@ -353,13 +374,14 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """`triplet_margin_loss` with a distance of one's own."""
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise ValueError(no_reduction(reduction))
     if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
+        raise ValueError(f"margin must be greater than 0, got {margin}; give the distance to keep, such as 1.0")
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs; "
+            "unsqueeze() them"
         )
     distance = F.pairwise_distance if distance_function is None else distance_function
     return _triplets(distance, anchor, positive, negative, margin, swap, reduction)

@@ -32,11 +32,14 @@ def instance_norm(
         raise RuntimeError(f"instance_norm(): expected an input of at least 2 dimensions, got {input.dim()}")
     if not use_input_stats:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false; give both, or "
+                "use_input_stats=True"
+            )
         return F.batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     batch, channels, *rest = input.shape
     if math.prod(rest) == 1:
-        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {list(input.shape)}")
     if weight is not None and weight.dtype is not input.dtype:
         # 16-bit instances may be scaled in float32, and nothing else.
         if weight.dtype is not float32 or input.dtype not in (float16, bfloat16):
@@ -56,7 +59,7 @@ def instance_norm(
 
 def _check_p(p: float) -> None:
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got p={p}")
 
 
 def dropped_channels(input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
@@ -72,7 +75,9 @@ def dropped_channels(input: Tensor, p: float, training: bool, inplace: bool, dim
 def check_channels(input: Tensor) -> None:
     """Raises RuntimeError for a tensor without channels."""
     if input.dim() < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        raise RuntimeError(
+            f"Feature dropout requires at least 2 dimensions in the input, but it has {input.dim()}; give (N, C, *)"
+        )
 
 
 def _warn_of_dims(op: str, input: Tensor, wanted: str) -> None:
@@ -91,9 +96,8 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _check_p(p)
     if input.dim() not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. "
-            "Note that dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
-            "dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+            f"Expected 2D or 3D input, but received a {input.dim()}D input: "
+            "whole channels of (C, L) or (N, C, L) are dropped. For single elements there is dropout()."
         )
     return dropped_channels(input, p, training, inplace, 1)
 

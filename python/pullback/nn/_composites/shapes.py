@@ -30,16 +30,16 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     r = upscale_factor
     if input.dim() < 3:
         raise RuntimeError(
-            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
+            f"expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
         )
     if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+        raise RuntimeError(f"expects a positive upscale_factor, but got {r}")
     if r * r >= 2**63:
         raise ValueError(f"upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")
     *lead, channels, height, width = input.shape
     if channels % (r * r) != 0:
         raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            "expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={channels} is not divisible by {r * r}"
         )
     n = len(lead)
@@ -56,18 +56,16 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     r = downscale_factor
     if input.dim() < 3:
         raise RuntimeError(
-            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.dim()} "
-            "dimension(s)"
+            f"expects input to have at least 3 dimensions, but got input with {input.dim()} dimension(s)"
         )
     if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+        raise RuntimeError(f"expects a positive downscale_factor, but got {r}")
     *lead, channels, height, width = input.shape
     for side, size, d in (("height", height, -2), ("width", width, -1)):
         if size % r != 0:
             raise RuntimeError(
-                f"pixel_unshuffle expects {side} to be divisible by downscale_factor, but input.size({d})={size} is "
-                "not "
-                f"divisible by {r}"
+                f"expects {side} to be divisible by downscale_factor, but input.size({d})={size} is "
+                f"not divisible by {r}; pad() it, or give another factor"
             )
     n = len(lead)
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
@@ -81,19 +79,22 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     Raises RuntimeError for fewer than three dimensions, or groups that do not divide the channels.
     """
     if input.dim() < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+        raise RuntimeError(f"expects input with > 2 dims, but got input with sizes {list(input.shape)}; give (N, C, *)")
     if groups <= 0:
-        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+        raise RuntimeError(f"Number of groups to divide channels in must be positive, but got groups={groups}")
     batch, channels, *rest = input.shape
     if channels % groups != 0:
         raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups; give a "
+            "divisor"
         )
     moved = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2)
     return arranged(moved.reshape(input.shape), input)
 
 
-native_channel_shuffle = channel_shuffle
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """`channel_shuffle` under its other name."""
+    return channel_shuffle(input, groups)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -204,7 +205,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     Raises ValueError for fewer than three dimensions.
     """
     if input.dim() < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)")
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions); give (N, C, *)")
     if input.numel() == 0:
         return input
     channels = input.size(1)

@@ -69,7 +69,7 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(f"embed_dim must be divisible by num_heads, got {embed_dim} and {num_heads}")
         if self._qkv_same_embed_dim:
             self.in_proj_weight = Parameter(empty((3 * embed_dim, embed_dim), **options))
             for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):

@@ -33,7 +33,9 @@ class _FractionalMaxPoolNd(Module):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
         if output_size is not None and output_ratio is not None:
-            raise ValueError("only one of output_size and output_ratio may be specified")
+            raise ValueError(
+                f"only one of output_size and output_ratio may be specified, got {output_size} and {output_ratio}"
+            )
         self.kernel_size = each(kernel_size)
         self.return_indices = return_indices
         self.output_size = None if output_size is None else each(output_size)

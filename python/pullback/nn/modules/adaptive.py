@@ -90,16 +90,19 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
         if target_.dim() not in (0, 1) or input_.dim() != target_.dim() + 1:
             if target_.dim() > 1:
-                raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+                raise RuntimeError(
+                    f"0D or 1D target tensor expected, multi-target not supported, but it is {target_.dim()}D"
+                )
             raise RuntimeError(
                 f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with "
-                "size "
-                f"{input_.size()}"
+                f"size {list(input_.shape)}"
             )
         batched = target_.dim() == 1
         x, y = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         if x.size(0) != y.size(0):
-            raise RuntimeError("Input and target should have the same size in the batch dimension.")
+            raise RuntimeError(
+                f"Input and target should have the same size in the batch dimension, got {x.size(0)} and {y.size(0)}"
+            )
         if bool(((y < 0) | (y >= self.n_classes)).any()):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range [{y.min().item()}, "

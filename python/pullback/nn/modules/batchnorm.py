@@ -295,7 +295,9 @@ class SyncBatchNorm(_BatchNorm):
 
     def _check_non_zero_input_channels(self, input: Tensor) -> None:
         if input.size(1) == 0:
-            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+            raise ValueError(
+                "SyncBatchNorm number of input channels should be non-zero; give (N, C, *) with a C above 0"
+            )
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:

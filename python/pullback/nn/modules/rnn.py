@@ -86,6 +86,8 @@ class RNNBase(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        if isinstance(input_size, int) and input_size < 0:
+            raise ValueError(f"input_size must be greater than zero, got {input_size}")
         _check_sizes(mode, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
@@ -189,7 +191,10 @@ class RNNBase(Module):
             self.check_hidden_size(state, shape, f"Expected {which} size {{}}, got {{}}")
         weights = self._flat_weights
         if x.dtype != weights[0].dtype and _core._autocast() is None:
-            raise ValueError(f"RNN input dtype ({x.dtype}) does not match weight dtype ({weights[0].dtype})")
+            raise ValueError(
+                f"RNN input dtype ({x.dtype}) does not match weight dtype ({weights[0].dtype}); convert one of them "
+                "with .to()"
+            )
         out, *ends = LAYERS[self.mode](
             *(x, states if self.mode == "LSTM" else states[0], weights, self.bias, self.num_layers, self.dropout),
             *(self.training, self.bidirectional, self.batch_first),
@@ -235,7 +240,8 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
         raise ValueError("Unrecognized RNN mode: " + mode)
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
         raise ValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed, got "
+            f"{dropout!r}"
         )
     if dropout > 0 and num_layers == 1:
         warnings.warn(
@@ -247,13 +253,13 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
     if not isinstance(hidden_size, int):
         raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
     if hidden_size <= 0:
-        raise ValueError("hidden_size must be greater than zero")
+        raise ValueError(f"hidden_size must be greater than zero, got {hidden_size}")
     if num_layers <= 0:
-        raise ValueError("num_layers must be greater than zero")
+        raise ValueError(f"num_layers must be greater than zero, got {num_layers}")
     if proj_size < 0:
-        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        raise ValueError(f"proj_size should be a positive integer or zero to disable projections, got {proj_size}")
     if proj_size >= hidden_size:
-        raise ValueError("proj_size has to be smaller than hidden_size")
+        raise ValueError(f"proj_size has to be smaller than hidden_size, got {proj_size} and {hidden_size}")
 
 
 class RNN(RNNBase):

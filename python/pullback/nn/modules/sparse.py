@@ -19,13 +19,15 @@ def _padding(padding_idx: int | None, count: int) -> int | None:
     if padding_idx is None:
         return None
     if not -count <= padding_idx < count:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(f"Padding_idx must be within num_embeddings, {count}, but got padding_idx={padding_idx}")
     return padding_idx % count
 
 
 def _check_rows(embeddings: Tensor) -> None:
     if embeddings.dim() != 2:
-        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        raise AssertionError(
+            f"Embeddings parameter is expected to be 2-dimensional, but has the shape {list(embeddings.shape)}"
+        )
 
 
 class _Table(Module):
@@ -38,7 +40,9 @@ class _Table(Module):
             self.reset_parameters()
             return
         if list(given.shape) != [rows, width]:
-            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+            raise AssertionError(
+                f"Shape of weight does not match num_embeddings and embedding_dim: it is {list(given.shape)}"
+            )
         self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:

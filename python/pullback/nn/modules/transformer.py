@@ -40,7 +40,7 @@ def _get_activation_fn(activation: str | Callable[[Tensor], Tensor]) -> Callable
     if activation == "gelu":
         return F.gelu
     if not callable(activation):
-        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+        raise RuntimeError(f"activation should be 'relu', 'gelu' or a function, not {activation!r}")
     return activation
 
 
@@ -384,9 +384,15 @@ class Transformer(Module):
     ) -> Tensor:
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
-            raise RuntimeError("the batch number of src and tgt must be equal")
+            raise RuntimeError(
+                f"the batch number of src and tgt must be equal, but they have the shapes {list(src.shape)} and "
+                f"{list(tgt.shape)}; batch_first says which dimension it is"
+            )
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
-            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+            raise RuntimeError(
+                f"the feature number of src and tgt must be equal to d_model, {self.d_model}, but they are "
+                f"{src.size(-1)} and {tgt.size(-1)}"
+            )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         out: Tensor = self.decoder(
             tgt,

@@ -153,7 +153,7 @@ class ConcatDataset(Dataset[T_co]):
     def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
         self.datasets = list(datasets)
         if not self.datasets:
-            raise ValueError("ConcatDataset(): datasets should not be an empty iterable")
+            raise AssertionError("ConcatDataset(): datasets should not be an empty iterable; give one at least")
         if any(isinstance(d, IterableDataset) for d in self.datasets):
             raise ValueError("ConcatDataset does not support IterableDataset: chain them by ChainDataset")
         self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))  # type: ignore[arg-type]
