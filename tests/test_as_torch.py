@@ -283,6 +283,12 @@ def test_devices_are_not_there(torch: Any) -> None:
     for part in (torch.cuda, torch.mps, torch.xpu, torch.distributed, torch.backends.cudnn, torch.backends.mps):
         assert part.is_available() is False
     assert torch.backends.mps.is_built() is False and torch.cuda.device_count() == 0
+    assert torch.distributed.is_nccl_available() is torch.distributed.is_backend_available("gloo") is False
+    assert torch.xpu.is_initialized() is False
+    from torch import mtia  # type: ignore[import-not-found]
+    from torch.distributed import autograd, rpc  # type: ignore[import-not-found]
+
+    assert mtia.is_available() is rpc.is_available() is autograd.is_available() is False
     torch.cuda.manual_seed_all(0)
     torch.cuda.empty_cache()
     assert torch.cuda.memory_stats() == {} and torch.cuda.memory.memory_allocated() == 0

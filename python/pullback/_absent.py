@@ -87,6 +87,16 @@ def reason(path: "str") -> "str | None":
     return None
 
 
+def not_there(*args: "Any", **kwargs: "Any") -> "bool":
+    """What a part that is out of scope answers when a program asks whether it is there: False."""
+    return False
+
+
+def is_question(name: "str") -> "bool":
+    """Whether a function of this name asks if something is there, as `is_nccl_available` does."""
+    return name.startswith("is_") and name.endswith(("available", "built", "initialized", "launched"))
+
+
 def explained(module: "str", name: "str", known: "Any" = ()) -> "str":
     """The text of the error for a name that a module does not have."""
     text = f"module {module!r} has no attribute {name!r}"
@@ -110,6 +120,8 @@ def absent(module: "str", known: "Any" = (), classes: "bool" = False) -> "Callab
     """
 
     def __getattr__(name: "str") -> "Any":
+        if is_question(name) and reason(f"{module}.{name}".partition(".")[2]) is not None:
+            return not_there
         if classes and name[0].isupper():
             import sys
 

@@ -6,7 +6,7 @@ from abc import ABCMeta
 from types import ModuleType
 from typing import Any
 
-from .._absent import REASONS, explained, reason
+from .._absent import REASONS, explained, is_question, not_there, reason
 
 # Parts whose names programs use at once, or have another way for.
 _AT_ONCE = frozenset({"_C", "_inductor"})
@@ -26,7 +26,7 @@ class StandIn(ABCMeta):
     def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        return stand_in(f"{cls._path}.{name}")
+        return _member(cls._path, name)
 
     def __repr__(cls) -> str:
         return f"<{cls._path}, out of scope>" if "_path" in cls.__dict__ else super().__repr__()
@@ -43,9 +43,14 @@ class _Part(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        found = stand_in(f"{self.__name__}.{name}")
+        found = _member(self.__name__, name)
         setattr(self, name, found)
         return found
+
+
+def _member(path: str, name: str) -> Any:
+    """What stands for a name in what is out of scope: an answer for a question, and else a stand-in."""
+    return not_there if is_question(name) else stand_in(f"{path}.{name}")
 
 
 @functools.cache
