@@ -38,3 +38,12 @@ def lazily(package: "str", names: "tuple[str, ...]", contents: "dict[str, str] |
         return found
 
     return __getattr__
+
+
+def adopt(module: "dict[str, Any]") -> None:
+    """Gives a public module the classes that it takes from private files beside it: programs and pickles name it."""
+    name = module["__name__"]
+    private = (f"{name}._", f"{name.rpartition('.')[0]}._")
+    for value in list(module.values()):
+        if isinstance(value, type) and value.__module__.startswith(private):
+            value.__module__ = name

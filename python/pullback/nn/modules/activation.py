@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Tensor, empty
+from ..._members import adopt
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
@@ -282,3 +283,6 @@ class PReLU(Module):
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
+
+
+adopt(globals())

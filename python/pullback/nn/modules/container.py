@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from operator import index
 
+from ..._members import adopt
 from ._parameter_containers import ParameterDict as ParameterDict
 from ._parameter_containers import ParameterList as ParameterList
 from .module import Module
@@ -296,3 +297,6 @@ def pairs(given: Any, owner: str) -> list[tuple[str, Any]]:
         name, value = pair
         out.append((name, value))
     return out
+
+
+adopt(globals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._members import adopt
 from ._convolutions import Conv1d as Conv1d
 from ._convolutions import Conv2d as Conv2d
 from ._convolutions import Conv3d as Conv3d
@@ -33,3 +34,5 @@ __all__ = [
     "LazyConvTranspose2d",
     "LazyConvTranspose3d",
 ]
+
+adopt(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Tensor
+from ..._members import adopt
 from .. import functional as F
 from ._linear_cross_entropy import LinearCrossEntropyLoss as LinearCrossEntropyLoss
 from ._losses import BCELoss as BCELoss
@@ -343,3 +344,6 @@ class NLLLoss2d(NLLLoss):
     >>> pullback.nn.NLLLoss2d()(pullback.zeros(1, 2, 1, 1), pullback.zeros(1, 1, 1, dtype=pullback.int64)) == 0
     tensor(True)
     """
+
+
+adopt(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import Tensor
+from ..._members import adopt
 from .. import functional as F
 from ._fractional import FractionalMaxPool2d as FractionalMaxPool2d
 from ._fractional import FractionalMaxPool3d as FractionalMaxPool3d
@@ -382,3 +383,6 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
 
     def forward(self, input: Tensor) -> Any:
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+adopt(globals())

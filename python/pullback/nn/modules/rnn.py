@@ -6,6 +6,7 @@ import math
 import warnings
 
 from ... import Tensor, _core, empty, gru, lstm, rnn_relu, rnn_tanh
+from ..._members import adopt
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -338,3 +339,6 @@ class GRU(RNNBase):
         if "proj_size" in kwargs:
             raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__("GRU", *args, **kwargs)
+
+
+adopt(globals())

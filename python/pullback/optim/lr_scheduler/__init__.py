@@ -16,6 +16,7 @@ some have a closed form too, which `step(epoch)` and `SequentialLR` use.
 [1.0, 1.0, 0.5, 0.5, 0.25]
 """
 
+from ..._members import adopt
 from ._base import LRScheduler, _LRScheduler
 from ._composed import ChainedScheduler, SequentialLR
 from ._cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
@@ -51,3 +52,5 @@ __all__ = [
     "StepLR",
     "_LRScheduler",
 ]
+
+adopt(globals())

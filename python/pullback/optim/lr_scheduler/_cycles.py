@@ -161,7 +161,7 @@ class OneCycleLR(_WithMomentum):
     >>> w = pullback.zeros(1, requires_grad=True)
     >>> optimizer = pullback.optim.SGD([w], lr=0.1, momentum=0.9)
     >>> scheduler = pullback.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=10)
-    >>> optimizer.param_groups[0]["lr"]
+    >>> round(optimizer.param_groups[0]["lr"], 6)
     0.04
 
     Raises:
