@@ -60,3 +60,21 @@ def test_scales_of_precisions() -> None:
     assert pb.autograd.gradcheck(lambda a: _precision_to_scale_tril(a @ a.mT + one), (leaf,))
     with pytest.raises(pb.linalg.LinAlgError):
         _precision_to_scale_tril(-precision)
+
+
+def test_lazy_properties_are_computed_once_and_with_gradients() -> None:
+    class Scaled:
+        def __init__(self, x: Any) -> None:
+            self.x, self.calls = x, 0
+
+        @utils.lazy_property
+        def twice(self) -> Any:
+            """Two times x."""
+            self.calls += 1
+            return 2 * self.x
+
+    scaled = Scaled(pb.ones(2, requires_grad=True))
+    with pb.no_grad():
+        first = scaled.twice
+    assert first is scaled.twice and scaled.calls == 1 and first.requires_grad
+    assert isinstance(Scaled.twice, property)

@@ -7,9 +7,10 @@ from ..overrides import is_tensor_like
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-__all__ = ["broadcast_all", "clamp_probs", "logits_to_probs", "probs_to_logits"]
+__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
 
 _functions: Any = _core.functions
 
@@ -54,3 +55,31 @@ def probs_to_logits(probs: Any, is_binary: bool = False) -> Any:
     if is_binary:
         return _functions["log"](clamped) - _functions["log1p"](-clamped)
     return _functions["log"](clamped)
+
+
+class lazy_property:
+    """A method as an attribute that is computed when it is first asked for, with gradients, and kept.
+
+    >>> from pullback.distributions.utils import lazy_property
+    >>> class Square:
+    ...     @lazy_property
+    ...     def area(self):
+    ...         print("computed")
+    ...         return 4
+    >>> square = Square()
+    >>> square.area, square.area
+    computed
+    (4, 4)
+    """
+
+    def __init__(self, wrapped: Callable[[Any], Any]) -> None:
+        self.wrapped = wrapped
+        self.__doc__ = wrapped.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return property(self.wrapped)
+        with _core.enable_grad():
+            value = self.wrapped(instance)
+        setattr(instance, self.wrapped.__name__, value)
+        return value
