@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import pullback as pb
 from pullback import nn
+from pullback.utils import pytree
 
 
 def net() -> Any:
@@ -113,3 +116,45 @@ def test_lazy_modules() -> None:
     lazy(pb.ones(1, 4))
     assert type(lazy) is nn.Linear and lazy.in_features == 4 and type(lazy.weight) is nn.Parameter
     assert not lazy._hooked
+
+
+def test_registered_tensors_are_a_dict_in_trees() -> None:
+    layer = nn.BatchNorm1d(2, affine=True)
+    kept: Any = layer._parameters
+    assert pytree.tree_leaves([kept, layer._buffers])[:2] == [layer.weight, layer.bias]
+    doubled = pytree.tree_map(lambda p: 2 * p, kept)
+    assert type(doubled) is dict and list(doubled) == ["weight", "bias"] and doubled["weight"].tolist() == [2, 2]
+    paths = [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(kept)[0]]
+    assert paths == ["['weight']", "['bias']"]
+    found = pb.func.grad(lambda held: (3 * held["weight"]).sum() + held["bias"].sum())(kept)
+    assert type(found) is dict and found["weight"].tolist() == [3, 3] and found["bias"].tolist() == [1, 1]
+    assert pb.func.vmap(lambda held: held["weight"] + held["bias"])(kept).tolist() == [1, 1]
+
+
+def test_the_type_of_registered_tensors_makes_dicts() -> None:
+    layer = nn.Linear(1, 1)
+    kept: Any = layer._parameters
+    made = type(kept)((name, p.detach()) for name, p in kept.items())
+    assert (
+        type(made) is dict and list(made) == ["weight", "bias"] and type(kept)(a=1) == {"a": 1} and type(kept)() == {}
+    )
+    kept.update(made)
+    assert layer.weight is made["weight"]
+
+
+def test_registered_tensors_are_a_dict_for_optree(monkeypatch: pytest.MonkeyPatch) -> None:
+    registered: dict[type, Any] = {}
+
+    def register(cls: type, flatten: Any, unflatten: Any, *, namespace: str) -> None:
+        assert namespace == "everywhere" and cls not in registered
+        registered[cls] = flatten, unflatten
+
+    fake = SimpleNamespace(registry=SimpleNamespace(__GLOBAL_NAMESPACE="everywhere"), register_pytree_node=register)
+    monkeypatch.setitem(sys.modules, "optree", fake)
+    layer = nn.Linear(1, 1)
+    for _ in range(2):
+        kept = layer._parameters
+    flatten, unflatten = registered[type(kept)]
+    children, names, entries = flatten(kept)
+    assert children == [layer.bias, layer.weight] and names == entries == ("bias", "weight")
+    assert unflatten(names, [1, 2]) == {"bias": 1, "weight": 2}

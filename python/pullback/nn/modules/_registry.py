@@ -11,8 +11,11 @@ called without looking for hooks.
 
 from __future__ import annotations
 
+import sys
 from _weakref import ref
 from collections import OrderedDict
+
+from ...utils.pytree import MappingKey, register_pytree_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +29,11 @@ class Registry(dict):  # type: ignore[type-arg]
     """A dict of a module whose items are attributes of the module as well."""
 
     __slots__ = ("owner",)
+    owner: Any
 
-    def __init__(self, owner: object, items: Iterable[Any] = ()) -> None:
-        super().__init__(items)
-        self.owner = ref(owner)
-        if self:
-            owner.__dict__.update(self)
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A plain dict: what a program makes with the type of `module._parameters` belongs to no module."""
+        return dict(*args, **kwargs)
 
     def _attributes(self) -> dict[str, Any]:
         owner = self.owner()
@@ -89,6 +91,51 @@ class Registry(dict):  # type: ignore[type-arg]
         return dict, (dict(self),)
 
 
+def registry_of(owner: object, items: Any = ()) -> Registry:
+    """A registry of a module, whose items become attributes of the module."""
+    made: Registry = dict.__new__(Registry)
+    made.owner = ref(owner)
+    if items:
+        dict.update(made, items)
+        owner.__dict__.update(made)
+    return made
+
+
+def _taken_apart(registry: Registry) -> tuple[list[Any], tuple[Any, ...]]:
+    return list(registry.values()), tuple(registry)
+
+
+def _taken_apart_with_keys(registry: Registry) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+    return [(MappingKey(name), value) for name, value in registry.items()], tuple(registry)
+
+
+def _put_together(values: Iterable[Any], names: Iterable[Any]) -> dict[Any, Any]:
+    return dict(zip(names, values, strict=True))
+
+
+# In PyTorch it is a plain dict, which trees take apart.
+register_pytree_node(Registry, _taken_apart, _put_together, flatten_with_keys_fn=_taken_apart_with_keys)
+# The module `optree` that was told so.
+_told: Any = None
+
+
+def _tell(optree: Any) -> None:
+    """The same for the trees of `optree`, in which keys are sorted."""
+    global _told
+    _told = optree
+    everywhere = getattr(getattr(optree, "registry", None), "__GLOBAL_NAMESPACE", None)
+    if everywhere is None:
+        return
+
+    def taken_apart(registry: Registry) -> Any:
+        names = tuple(sorted(registry))
+        return [registry[name] for name in names], names, names
+
+    optree.register_pytree_node(
+        Registry, taken_apart, lambda names, values: _put_together(values, names), namespace=everywhere
+    )
+
+
 class RegistryAttribute:
     """`module._parameters` and its like. A dict that a program put there, or that came out of a pickle, is taken
     over."""
@@ -101,12 +148,15 @@ class RegistryAttribute:
     def __get__(self, module: Any, owner: Any = None) -> Any:
         if module is None:
             return self
+        optree = sys.modules.get("optree")
+        if optree is not _told and optree is not None:
+            _tell(optree)
         held = module.__dict__.get(self.name)
         if type(held) is Registry and held.owner() is module:
             return held
         if held is None:
             raise AttributeError(f"'{type(module).__name__}' object has no attribute '{self.name}'")
-        own = module.__dict__[self.name] = Registry(module, held)
+        own = module.__dict__[self.name] = registry_of(module, held)
         return own
 
     def __set__(self, module: Any, value: Any) -> None:
@@ -114,7 +164,7 @@ class RegistryAttribute:
         if type(old) is Registry and old.owner() is module and old is not value:
             for item in list(old.items()):
                 old._forget(*item)
-        module.__dict__[self.name] = Registry(module, value)
+        module.__dict__[self.name] = registry_of(module, value)
 
     def __delete__(self, module: Any) -> None:
         del module.__dict__[self.name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import Tensor
 from ..parameter import Buffer, Parameter
 from ._global_hooks import GLOBAL
-from ._registry import HooksAttribute, Registry, RegistryAttribute
+from ._registry import HooksAttribute, RegistryAttribute, registry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ class Structure:
         self.__dict__.update(state)
         for registry in ("_parameters", "_buffers", "_modules"):
             if registry in state:
-                self.__dict__[registry] = Registry(self, state[registry])
+                self.__dict__[registry] = registry_of(self, state[registry])
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
 
     # Walks

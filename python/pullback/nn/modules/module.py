@@ -33,7 +33,7 @@ from ._calling import (
     register_module_parameter_registration_hook as register_module_parameter_registration_hook,
 )
 from ._global_hooks import GLOBAL
-from ._registry import Registry
+from ._registry import registry_of
 from ._state import Stateful
 from ._state import _IncompatibleKeys as _IncompatibleKeys
 from ._state import _WrappedHook as _WrappedHook
@@ -110,9 +110,9 @@ class Module(Stateful):
             raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         own = self.__dict__
         own["training"] = True
-        own["_parameters"] = Registry(self)
-        own["_buffers"] = Registry(self)
-        own["_modules"] = Registry(self)
+        own["_parameters"] = registry_of(self)
+        own["_buffers"] = registry_of(self)
+        own["_modules"] = registry_of(self)
         own["_non_persistent_buffers_set"] = set()
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -346,7 +346,7 @@ class Module(Stateful):
         replica: Module = type(self).__new__(type(self))
         replica.__dict__.update(self.__getstate__())
         for name in ("_parameters", "_buffers", "_modules"):
-            replica.__dict__[name] = Registry(replica, () if name == "_parameters" else dict(self.__dict__[name]))
+            replica.__dict__[name] = registry_of(replica, () if name == "_parameters" else dict(self.__dict__[name]))
         return replica
 
 
