@@ -209,6 +209,7 @@ def test_names_of_the_inside_that_programs_use(torch: Any) -> None:
     assert _C._nn._parse_to(torch.float64, non_blocking=True) == (None, torch.float64, True, None)
     assert _C._nn._parse_to("meta", torch.half, True) == (torch.device("meta"), torch.half, True, None)
     assert _C._nn._parse_to(torch.ones(1), memory_format=torch.channels_last)[3] is torch.channels_last
+    assert _C._LinAlgError is torch.linalg.LinAlgError and _C._OutOfMemoryError is torch.cuda.OutOfMemoryError
     assert _C._nn.gelu is torch.nn.functional.gelu and _C.TensorBase is torch.Tensor
     torch._logging.set_logs(graph_code=True)
     future = torch.__future__
@@ -285,6 +286,8 @@ def test_devices_are_not_there(torch: Any) -> None:
     assert torch.backends.mps.is_built() is False and torch.cuda.device_count() == 0
     assert torch.distributed.is_nccl_available() is torch.distributed.is_backend_available("gloo") is False
     assert torch.xpu.is_initialized() is False
+    assert not isinstance(torch.ones(1), torch.distributed.fsdp.FSDPModule)
+    assert torch.distributed.rpc.is_available() is False
     from torch import mtia  # type: ignore[import-not-found]
     from torch.distributed import autograd, rpc  # type: ignore[import-not-found]
 

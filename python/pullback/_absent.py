@@ -112,24 +112,26 @@ def explained(module: "str", name: "str", known: "Any" = ()) -> "str":
     return text
 
 
-def absent(module: "str", known: "Any" = (), classes: "bool" = False) -> "Callable[[str], Any]":
+def absent(module: "str", known: "Any" = (), classes: "bool" = False, parts: "str" = "") -> "Callable[[str], Any]":
     """A `__getattr__` for a module that has a few names of PyTorch's, and tells why it has no others.
 
     `classes` says that programs name its classes where they define functions, as types and defaults of arguments: under
-    `as_torch` these have a stand-in, which raises where it is called.
+    `as_torch` these have a stand-in, which raises where it is called. So have `parts`, names of its modules.
     """
+    modules = parts.split()
 
     def __getattr__(name: "str") -> "Any":
         if is_question(name) and reason(f"{module}.{name}".partition(".")[2]) is not None:
             return not_there
-        if classes and name[0].isupper():
+        if name in modules or (classes and name[0].isupper()):
             import sys
 
             own = sys.modules.get("pullback.as_torch")
             if own is not None and own.is_installed():
-                from .as_torch._standins import stand_in
+                from .as_torch._standins import module_like, stand_in
 
-                return stand_in(f"torch.{module.partition('.')[2]}.{name}")
+                path = f"torch.{module.partition('.')[2]}.{name}"
+                return module_like(path) if name in modules else stand_in(path)
         raise AttributeError(explained(module, name, known))
 
     return __getattr__

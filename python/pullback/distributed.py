@@ -20,4 +20,5 @@ def is_initialized() -> bool:
     return False
 
 
-__getattr__ = absent("torch.distributed", __all__, classes=True)
+_PARTS = "algorithms autograd checkpoint device_mesh distributed_c10d elastic fsdp nn optim pipelining rpc tensor"
+__getattr__ = absent("torch.distributed", __all__, classes=True, parts=_PARTS)

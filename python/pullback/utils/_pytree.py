@@ -3,6 +3,7 @@
 from .pytree import *  # noqa: F403
 from .pytree import TreeSpec, tree_structure
 from .pytree import broadcast_to_and_flatten as _broadcast_to_and_flatten  # noqa: F401
+from .pytree import register_pytree_node as _register_pytree_node  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
