@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from typing import Any
@@ -95,3 +96,44 @@ def test_structures_of_leaves() -> None:
     assert leaf == _pytree.tree_structure(1) and isinstance(leaf, _pytree.LeafSpec)
     assert not isinstance(_pytree.tree_structure([1]), _pytree.LeafSpec) and not isinstance(1, _pytree.LeafSpec)
     assert _pytree.TreeSpec(list, None, [leaf, leaf]) == _pytree.tree_structure([1, 2])
+
+
+Row = namedtuple("Row", "a b")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tuple", (1, 2)),
+        ("list", [1, 2]),
+        ("dict", {"x": 1, "y": 2}),
+        ("namedtuple", Row(1, 2)),
+        ("ordereddict", collections.OrderedDict(x=1, y=2)),
+        ("defaultdict", collections.defaultdict(int, x=1, y=2)),
+        ("deque", collections.deque([1, 2], maxlen=3)),
+    ],
+)
+def test_containers_are_put_together_as_they_were(name: str, value: Any) -> None:
+    from pullback.utils import _pytree
+
+    values, context = getattr(_pytree, f"_{name}_flatten")(value)
+    again = getattr(_pytree, f"_{name}_unflatten")(values, context)
+    assert values == [1, 2] == _pytree.tree_leaves(value) and again == value and type(again) is type(value)
+    assert getattr(again, "maxlen", None) == getattr(value, "maxlen", None)
+    assert _pytree.is_namedtuple(value) == (name == "namedtuple") == _pytree.is_namedtuple(type(value))
+
+
+def test_older_names_register_nodes() -> None:
+    from pullback.utils import _pytree
+
+    class Bag(dict[str, Any]):
+        pass
+
+    class Box(dict[str, Any]):
+        pass
+
+    for kind, register in ((Bag, _pytree._register_pytree_node), (Box, _pytree._private_register_pytree_node)):
+        register(kind, _pytree._dict_flatten, lambda values, keys, kind=kind: kind(zip(keys, values, strict=True)))
+        tree = _pytree.tree_map(lambda x: x + 1, kind(a=1, b=2))
+        assert type(tree) is kind and tree == {"a": 2, "b": 3}
+    assert _pytree.arg_tree_leaves([1, 2], Bag(a=3), key=(4,)) == [1, 2, 3, 4]
