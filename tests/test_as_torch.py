@@ -320,7 +320,6 @@ def test_devices_are_not_there(torch: Any) -> None:
 ABSENT = [
     ("torch.distributed.init_process_group", r"torch\.distributed\.init_process_group is out of scope: one process"),
     ("torch.onnx.export", r"torch\.onnx\.export is out of scope: models are not exported"),
-    ("torch.fx", r"torch\.fx is out of scope: modules are not rewritten"),
     ("torch.sparse_coo_tensor", r"out of scope: tensors are dense"),
     ("torch.fft.rfft", r"out of scope: there are no Fourier transforms"),
     ("torch.stft", r"out of scope: there are no Fourier transforms"),
@@ -347,9 +346,24 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
         return
     found: dict[str, Any] = {}
     exec(f"from {module} import {name}", found)
-    use = found[name].Node if name == "fx" else found[name]
     with pytest.raises(NotImplementedError, match="out of scope"):
-        use(1)
+        found[name](1)
+
+
+def test_parts_that_are_loaded_with_torch_can_be_named(torch: Any) -> None:
+    class Printer(torch.fx.Interpreter):  # type: ignore[misc, name-defined]
+        def run_node(self, node: torch.fx.Node) -> Any: ...  # type: ignore[name-defined]
+
+    assert not isinstance(torch.ones(1), (torch.fx.Proxy, torch.sparse.FloatTensor, torch.ao.quantization.QuantStub))
+    for call, why in (
+        (Printer, "modules are not rewritten"),
+        (lambda: torch.fx.symbolic_trace(torch.nn.ReLU()), "modules are not rewritten"),
+        (lambda: torch.sparse.mm(torch.ones(1, 1), torch.ones(1, 1)), "tensors are dense"),
+        (lambda: torch.quantization.quantize_dynamic(torch.nn.ReLU()), "no quantized dtypes"),
+        (lambda: torch.nested.nested_tensor([torch.ones(1)]), "tensors are not nested"),
+    ):
+        with pytest.raises(NotImplementedError, match=f"out of scope: .*{why}"):
+            call()
 
 
 NAMED_ONLY = """

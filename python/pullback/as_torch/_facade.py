@@ -9,7 +9,7 @@ from typing import Any
 import pullback
 
 from .._absent import explained, reason
-from ._standins import is_part, module_like, stand_in, stands
+from ._standins import is_loaded, is_part, module_like, stand_in, stands
 
 # The version of PyTorch whose names and behaviour these are.
 VERSION = "2.13.0"
@@ -118,6 +118,8 @@ class Torch(_Facade):
         try:
             return getattr(pullback, name)
         except AttributeError:
+            if is_loaded(name):
+                return import_module(f"torch.{name}")
             raise AttributeError(explained("torch", name, dir(pullback))) from None
 
     def __dir__(self) -> list[str]:

@@ -10,6 +10,8 @@ from .._absent import REASONS, explained, is_question, not_there, reason
 
 # Parts whose names programs use at once, or have another way for.
 _AT_ONCE = frozenset({"_C", "_inductor"})
+# Whole parts that PyTorch loads by itself, so that programs name what is in them without importing them.
+_LOADED = frozenset("ao classes export futures fx masked monitor nested package quantization sparse".split())
 # The stand-ins that modules of this package hold: module and name.
 _held: set[tuple[str, str]] = set()
 
@@ -74,6 +76,11 @@ def module_like(path: str) -> ModuleType:
 def is_part(path: str) -> bool:
     """Whether a name that may be a module's, as in `from torch import fx`, is that of a whole part."""
     return path.partition(".")[2] in REASONS
+
+
+def is_loaded(name: str) -> bool:
+    """Whether `torch` itself has this name of a whole part, as in `class Mine(torch.fx.Interpreter)`."""
+    return name in _LOADED
 
 
 def hold(module: str, name: str) -> None:
