@@ -221,7 +221,7 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<Optio
         points[1].push((v, a));
         points[2].push((v, b));
     }
-    let draws = default_generator().get_state();
+    let draws = default_generator().position();
     let run = |at: &Vec<(u32, Tensor)>| -> Result<Option<Outputs>> {
         let value = |a: &Atom| match a {
             Atom::Const(t) => t.clone(),
@@ -234,7 +234,7 @@ fn stands_trial(i: &Instruction, vars: &[Meta], needed: &[bool]) -> Result<Optio
         let before = TRIAL.with(|t| t.replace(true));
         let outs = call_many(i.prim.as_prim(), &i.params, &refs);
         TRIAL.with(|t| t.set(before));
-        default_generator().set_state(&draws)?;
+        default_generator().restore(&draws);
         match outs {
             Ok(outs) => Ok(Some(outs)),
             // An ordinary error says that it does not stand the trial; others are the program's own.

@@ -52,14 +52,31 @@ pub(super) enum Law {
     Bernoulli {
         p: f64,
     },
+    /// Integers from 0 on, all that the dtype has.
+    Anything,
+    /// Normal numbers that are not drawn by blocks.
+    NormalOneByOne {
+        mean: f64,
+        std: f64,
+    },
     /// A permutation along the last dimension.
     Permutation,
+}
+
+impl Law {
+    /// The same for elements that are not filled in row-major order.
+    pub(super) fn one_by_one(self) -> Law {
+        match self {
+            Law::Normal { mean, std } => Law::NormalOneByOne { mean, std },
+            other => other,
+        }
+    }
 }
 
 fields! { enum Law {
     0 => Uniform { low, high }, 1 => Normal { mean, std }, 2 => Integers { low, high }, 3 => Exponential { rate },
     4 => Cauchy { median, scale }, 5 => LogNormal { mean, std }, 6 => Geometric { p }, 7 => Bernoulli { p },
-    8 => Permutation,
+    8 => Permutation, 9 => Anything, 10 => NormalOneByOne { mean, std },
 } }
 
 #[derive(Clone)]
@@ -114,6 +131,8 @@ impl Draw {
             Law::Geometric { p } => kernels::geometric(rng, dtype, shape, p),
             Law::Bernoulli { p } => kernels::bernoulli_with(rng, dtype, shape, p),
             Law::Permutation => self.permutations(rng),
+            Law::NormalOneByOne { mean, std } => kernels::normal_one_by_one(rng, dtype, shape, mean, std),
+            Law::Anything => kernels::anything(rng, dtype, shape),
         }
     }
 

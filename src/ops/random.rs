@@ -1,4 +1,4 @@
-//! Random numbers. A draw depends on the generator's seed and on how much was drawn before, not on threads.
+//! Random numbers. A draw depends on the generator's seed and on what was drawn before, not on threads.
 
 use super::draw::{Law, Source, law};
 use super::shape::sizes;
@@ -6,6 +6,7 @@ use super::value::Value;
 use crate::base::promote::default_float;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
+use crate::core::params::Dims;
 use crate::core::tensor::Payload;
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::pointwise::kernels as counts;
@@ -33,9 +34,11 @@ pub(crate) static MULTINOMIAL: Opaque = Opaque {
     batching: OpaqueBatch::Align,
 };
 
-/// Uniform numbers in [0, 1) like a tensor: the base of draws with tensor arguments.
-fn uniform_like(x: &Tensor, g: Source<'_>) -> Result<Tensor> {
-    law_like(Law::Uniform { low: 0.0, high: 1.0 }, x.dtype(), x, g)
+/// One with these probabilities, else zero. Uniform numbers are not rounded to half precision before they are compared.
+fn chosen(p: &Tensor, dtype: DType, g: Source<'_>) -> Result<Tensor> {
+    let wide = if p.dtype().is_half() { DType::F32 } else { p.dtype() };
+    let u = law_like(Law::Uniform { low: 0.0, high: 1.0 }, wide, p, g)?;
+    basis::cast(&super::compare::lt(&u, &basis::cast(p, wide)?)?, dtype)
 }
 
 pub(crate) static POISSON_COUNT: Pointwise = Pointwise::constant("poisson", &counts::POISSON_COUNT);
@@ -76,10 +79,30 @@ fn is_any(mask: &Tensor) -> Result<bool> {
     }
 }
 
-/// Numbers for each element of a tensor; none are drawn for one without data.
+/// The dimensions of a tensor in the order of its memory, if that is not row-major.
+fn memory_order(x: &Tensor) -> Option<Dims> {
+    let a = x.innermost().filter(|a| a.rank() == x.rank() && !a.is_contiguous())?;
+    let strides = a.strides();
+    let mut order: Dims = (0..a.rank()).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
+    let is_permuted = order.iter().enumerate().any(|(i, &d)| i != d);
+    (is_permuted && strides.iter().all(|&s| s > 0)).then_some(order)
+}
+
+/// Numbers for each element of a tensor, in the order of its memory; none are drawn for one without data.
 fn law_like(what: Law, dtype: DType, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
     let _without_data = x.is_abstract().then(level::WithoutData::enter);
-    law(HERE, what, dtype, x.shape().clone(), g)
+    let Some(order) = memory_order(x) else { return law(HERE, what, dtype, x.shape().clone(), g) };
+    let numbers = law(HERE, what.one_by_one(), dtype, order.iter().map(|&d| x.shape()[d]).collect(), g)?;
+    let mut back = order.clone();
+    order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
+    basis::permute(&numbers, &back)
+}
+
+/// What the elements of a tensor become.
+fn law_into(what: Law, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
+    let by_rows = x.innermost().is_none_or(|a| a.rank() != x.rank() || a.is_contiguous());
+    law_like(if by_rows { what } else { what.one_by_one() }, x.dtype(), x, g)
 }
 
 /// Probabilities must lie in [0, 1]; values of a transform are checked where they are dense.
@@ -155,7 +178,7 @@ ops! { TABLE:
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
-        law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, d, input.shape().clone(), generator)
+        law_like(Law::Uniform { low: 0.0, high: 1.0 }, d, input, generator)
     }
 
     /// Standard normal random numbers with the shape and dtype of another tensor.
@@ -165,7 +188,7 @@ ops! { TABLE:
         -> Tensor [CREATION, RANDOM] {
         ignore!(layout, device, requires_grad, memory_format);
         let d = float_dtype(Some(dtype.unwrap_or(input.dtype())))?;
-        law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, d, input.shape().clone(), generator)
+        law_like(Law::Normal { mean: 0.0, std: 1.0 }, d, input, generator)
     }
 
     /// Random integers in [low, high): `randint(high, size)` or `randint(low, high, size)`.
@@ -194,7 +217,7 @@ ops! { TABLE:
             (Some(high), None) | (None, Some(high)) => (0, high),
             (None, None) => refuse!(Type, "missing required argument 'high'; give the end of the range, as in randint_like(x, 10)"),
         };
-        law(HERE, Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input.shape().clone(), generator)
+        law_like(Law::Integers { low, high }, dtype.unwrap_or(input.dtype()), input, generator)
     }
 
     /// A random permutation of 0 … n - 1.
@@ -254,8 +277,7 @@ ops! { TABLE:
             return drawn(law_like(Law::Bernoulli { p }, input.dtype(), input, generator)?, &[input]);
         }
         check_probabilities(input)?;
-        let u = uniform_like(input, generator)?;
-        drawn(basis::cast(&super::compare::lt(&u, input)?, input.dtype())?, &[input])
+        drawn(chosen(input, input.dtype(), generator)?, &[input])
     }
 
     /// Poisson distributed counts with the rate that each element gives.
@@ -329,8 +351,6 @@ ops! { TABLE:
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
         let keep = law_like(Law::Bernoulli { p: 1.0 - p }, DType::Bool, input, None)?;
-        // What is made of several tensors lies as the first of them.
-        let keep = crate::ops::nn::formats::arranged(keep, input)?;
         basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }
@@ -341,7 +361,7 @@ macro_rules! fills {
             $(#[doc = $doc])*
             fn $name = $path (input: &Tensor, $($p: $t = $d),*; generator: Source<'_> as GivenGenerator = None)
                 -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
-                drawn(law_like($law, input.dtype(), input, generator)?, &[input])
+                drawn(law_into($law, input, generator)?, &[input])
             }
         )* }
     };
@@ -374,8 +394,7 @@ ops! { MORE_FILLS:
             super::value::Operand::Tensor(p) => {
                 check_probabilities(p)?;
                 let p = basis::expand(p, input.shape()).map_err(inside)?;
-                let u = uniform_like(&p, generator)?;
-                drawn(basis::cast(&super::compare::lt(&u, &p)?, input.dtype())?, &[input, &p])
+                drawn(chosen(&p, input.dtype(), generator)?, &[input, &p])
             }
         }
     }
@@ -383,24 +402,12 @@ ops! { MORE_FILLS:
     /// Fills with random integers in [from, to): by default all that the dtype represents exactly.
     fn random_fill = "Tensor.random" (input: &Tensor, from_: Option<i64> = None, to: Option<i64> = None;
         generator: Source<'_> as GivenGenerator = None) -> Tensor [INPLACE, NOT_FUNCTION, RANDOM] {
-        let top = match input.dtype() {
-            DType::Bool => 2,
-            DType::U8 => 256,
-            DType::I8 => 128,
-            DType::I16 => 1 << 15,
-            DType::I32 => 1 << 31,
-            DType::F16 => (1 << 11) + 1,
-            DType::BF16 => (1 << 8) + 1,
-            DType::F32 => (1 << 24) + 1,
-            DType::F64 => (1 << 53) + 1,
-            _ => i64::MAX,
+        let law_ = match (from_, to) {
+            (Some(low), Some(high)) => Law::Integers { low, high },
+            (Some(high), None) | (None, Some(high)) => Law::Integers { low: 0, high },
+            (None, None) => Law::Anything,
         };
-        let (low, high) = match (from_, to) {
-            (Some(f), Some(t)) => (f, t),
-            (Some(t), None) | (None, Some(t)) => (0, t),
-            (None, None) => (0, top),
-        };
-        law_like(Law::Integers { low, high }, input.dtype(), input, generator)
+        law_like(law_, input.dtype(), input, generator)
     }
 }
 

@@ -4,13 +4,13 @@
 use crate::core::level::{self, Level, LevelKind, Randomness};
 use crate::core::origin::Origin;
 use crate::core::params::Parameters;
-use crate::dense::random::{Generator, default_generator};
+use crate::dense::random::{Generator, Position, default_generator};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A generator (`None`: the default one), and its state at its first draw.
-type Mark = (Option<Arc<dyn Parameters>>, [u8; 16]);
+/// A generator (`None`: the default one), and where it stood at its first draw.
+type Mark = (Option<Arc<dyn Parameters>>, Position);
 
 /// What a part of the program drew from.
 #[derive(Clone, Default)]
@@ -53,14 +53,13 @@ impl Marks {
     /// Where the same generators stand now.
     #[must_use]
     pub fn now(&self) -> Marks {
-        Marks(self.0.iter().map(|(g, _)| (g.clone(), generator(g).get_state())).collect())
+        Marks(self.0.iter().map(|(g, _)| (g.clone(), generator(g).position())).collect())
     }
 
     /// Puts the generators where they stood.
     pub fn restore(&self) {
-        for (g, state) in &self.0 {
-            // The state is as long as the generator made it.
-            let _ = generator(g).set_state(state);
+        for (g, position) in &self.0 {
+            generator(g).restore(position);
         }
     }
 }
@@ -118,7 +117,7 @@ pub fn note(rng: &Generator, handle: &Option<Arc<dyn Parameters>>) {
     FRAMES.with_borrow_mut(|frames| {
         for frame in frames.iter_mut().rev() {
             if !frame.marks.0.iter().any(|(g, _)| of(g) == of(handle)) {
-                frame.marks.0.push((handle.clone(), rng.get_state()));
+                frame.marks.0.push((handle.clone(), rng.position()));
             }
             if frame.repeats {
                 break;

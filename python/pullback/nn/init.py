@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 
-from .. import Tensor, linalg, no_grad
+from .. import Tensor, empty_like, linalg, no_grad, where
 from ._overriding import shown
 
 TYPE_CHECKING = False
@@ -105,12 +105,43 @@ def trunc_normal_(
             "incorrect.",
             stacklevel=2,
         )
+    kept = below((b - mean) / std) - below((a - mean) / std)
     with no_grad():
-        # The inverse of the distribution function, at uniform values between those of the two ends.
-        low, high = below((a - mean) / std), below((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if kept > _OFTEN:
+            return _until_inside(tensor, mean, std, a, b, generator)
+        return _until_accepted(tensor, mean, std, a, b, generator)
+
+
+_OFTEN = 0.3
+"""A share of normal numbers in the interval from which on they are tried themselves."""
+
+
+def _until_inside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    """Normal numbers, those outside of [a, b] drawn anew."""
+    low, high = (tensor.new_tensor(end).item() for end in (a, b))
+    drawn = tensor.normal_(mean, std, generator=generator)
+    while not tensor.is_meta and (outside := (drawn < low) | (drawn > high)).any():
+        drawn = where(outside, empty_like(tensor).normal_(mean, std, generator=generator), drawn)
+    return tensor if drawn is tensor else tensor.copy_(drawn)
+
+
+def _until_accepted(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    """Uniform numbers in [a, b], each drawn anew until it is accepted with its share of the greatest density there."""
+
+    def height(x: Any) -> Any:
+        return -0.5 * ((x - mean) / std) ** 2
+
+    greatest = height(max(a, min(mean, b)))
+
+    def refused(x: Tensor) -> Tensor:
+        return empty_like(tensor).uniform_(generator=generator).log() > height(x) - greatest
+
+    drawn = tensor.uniform_(a, b, generator=generator)
+    open_ = refused(drawn)
+    while not tensor.is_meta and open_.any():
+        fresh = empty_like(tensor).uniform_(a, b, generator=generator)
+        drawn, open_ = where(open_, fresh, drawn), where(open_, refused(fresh), open_)
+    return tensor if drawn is tensor else tensor.copy_(drawn)
 
 
 def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Generator | None = None) -> Tensor:

@@ -17,7 +17,7 @@ mod global;
 mod guard;
 mod large;
 mod local;
-mod lock;
+pub(super) mod lock;
 mod os;
 mod slabs;
 

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// A source of random numbers: the same seed gives the same numbers, on any number of threads.
+/// A source of random numbers: the same seed gives the same numbers, on any number of threads, and those of PyTorch.
 ///
 /// >>> import pullback
 /// >>> g = pullback.Generator().manual_seed(7)
@@ -33,7 +33,7 @@ impl PyGenerator {
         if let Some(d) = device {
             Device::from_argument(d, "Generator")?;
         }
-        Ok(PyGenerator(Arc::new(Generator::new(random::default_generator().initial_seed()))))
+        Ok(PyGenerator(Arc::new(Generator::default())))
     }
     /// Starts over from a seed; returns the generator.
     fn manual_seed(slf: PyRef<'_, Self>, seed: i128) -> Py<PyGenerator> {

@@ -157,8 +157,8 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; with `hard` one-hot, with the gradient of the soft sample."""
-    drawn = empty_like(logits).uniform_().clamp(min=finfo(logits.dtype).tiny)
-    soft = ((logits - (-drawn.log()).log()) / tau).softmax(dim)
+    waited = empty_like(logits).exponential_().clamp(min=finfo(logits.dtype).tiny)
+    soft = ((logits - waited.log()) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]

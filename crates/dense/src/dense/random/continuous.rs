@@ -1,74 +1,75 @@
 //! Distributions over the real numbers.
 
-use super::fill::{drawn, fill, fill_with, groups};
-use super::generator::{Generator, Stream};
-use super::kernels::{Cauchy, Exponential, LogNormal, Normal, Sampler, Uniform};
+use super::fill::{drawn, fill, fill_with};
+use super::generator::{Engine, Generator};
+use super::kernels::{Cauchy, Exponential, Normal, PAIRED, Sampler, Uniform};
 use super::math::SampleFloat;
-use crate::bail;
 use crate::base::{DType, Element, Error, Result, Shape};
 use crate::dense::Array;
+use crate::dense::copy::Convert;
+use crate::{bail, match_dtype};
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// Where a draw begins.
-#[derive(Clone, Copy)]
-enum StartOfDraw {
-    /// At the generator's position, which moves on.
-    Next,
-    /// So many elements after the generator's position, which stays.
-    At(u64),
-}
+/// Elements between which a serial draw lets others have their turn.
+const TURN: usize = 64;
 
 /// Draws a float or complex array: 32-bit and narrower types from `single`, the others from `double`. Complex
 /// elements take two samples each.
-fn draw<A, B>(
-    op: &str,
-    rng: &Generator,
-    dtype: DType,
-    shape: &Shape,
-    place: StartOfDraw,
-    single: A,
-    double: B,
-) -> Result<Array>
+fn draw<A, B>(op: &str, rng: &Generator, dtype: DType, shape: &Shape, single: A, double: B) -> Result<Array>
 where
     A: Sampler<Out = f32>,
     B: Sampler<Out = f64>,
 {
     let shape = shape.clone();
-    let scale = if dtype.is_complex() { 2 } else { 1 };
-    let begin = |n: usize, groups: u64| -> (Stream, u64) {
-        match place {
-            StartOfDraw::Next if n == 0 => (rng.peek(), 0),
-            StartOfDraw::Next => (rng.reserve(groups), 0),
-            StartOfDraw::At(i) => (rng.peek(), i.wrapping_mul(scale)),
-        }
-    };
-    let run32 = |out: &mut [f32]| {
-        let (stream, start) = begin(out.len(), groups::<A>(out.len()));
-        fill(stream, start, &single, out);
-    };
-    let run64 = |out: &mut [f64]| {
-        let (stream, start) = begin(out.len(), groups::<B>(out.len()));
-        fill(stream, start, &double, out);
-    };
     // SAFETY: the fills write each element, and read none.
     unsafe {
         match dtype {
-            DType::F32 => drawn(shape, run32),
-            DType::F64 => drawn(shape, run64),
-            DType::C64 => drawn(shape, |out: &mut [Complex<f32>]| run32(parts_of(out))),
-            DType::C128 => drawn(shape, |out: &mut [Complex<f64>]| run64(parts_of(out))),
+            DType::F32 => drawn(shape, |out| fill(rng, &single, out)),
+            DType::F64 => drawn(shape, |out| fill(rng, &double, out)),
+            DType::C64 => drawn(shape, |out: &mut [Complex<f32>]| fill(rng, &single, parts_of(out))),
+            DType::C128 => drawn(shape, |out: &mut [Complex<f64>]| fill(rng, &double, parts_of(out))),
             DType::F16 => drawn(shape, |out: &mut [f16]| {
-                let (stream, start) = begin(out.len(), groups::<A>(out.len()));
-                fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
+                fill_with(rng, &single, out, |_, x, out| out.convert_from_f32_slice(x));
             }),
             DType::BF16 => drawn(shape, |out: &mut [bf16]| {
-                let (stream, start) = begin(out.len(), groups::<A>(out.len()));
-                fill_with(stream, start, &single, out, |_, x, out| out.convert_from_f32_slice(x));
+                fill_with(rng, &single, out, |_, x, out| out.convert_from_f32_slice(x));
             }),
             _ => Err(unsupported(op, dtype)),
         }
+    }
+}
+
+/// Draws a float array whose numbers are computed in double precision.
+fn draw_double<B: Sampler<Out = f64>>(
+    op: &str,
+    rng: &Generator,
+    dtype: DType,
+    shape: &Shape,
+    body: &B,
+) -> Result<Array> {
+    let convert = |_: usize, x: &[f64], out: &mut [f32]| out.iter_mut().zip(x).for_each(|(o, &x)| *o = x as f32);
+    // SAFETY: the fills write each element, and read none.
+    unsafe {
+        match dtype {
+            DType::F64 => drawn(shape.clone(), |out| fill(rng, body, out)),
+            DType::F32 => drawn(shape.clone(), |out| fill_with(rng, body, out, convert)),
+            DType::F16 => drawn(shape.clone(), |out: &mut [f16]| {
+                fill_with(rng, body, out, |_, x, out| out.convert_from_f64_slice(x));
+            }),
+            DType::BF16 => drawn(shape.clone(), |out: &mut [bf16]| {
+                fill_with(rng, body, out, |_, x, out| out.convert_from_f64_slice(x));
+            }),
+            _ => Err(unsupported(op, dtype)),
+        }
+    }
+}
+
+/// Fills with one number after the other.
+fn serial<T: Convert>(rng: &Generator, out: &mut [T], next: impl Fn(&mut Engine) -> f64) {
+    for some in out.chunks_mut(TURN) {
+        rng.with(|e| some.iter_mut().for_each(|o| *o = T::of_f64(next(e))));
     }
 }
 
@@ -92,30 +93,13 @@ pub(super) fn digits_and_max(dtype: DType) -> (u32, f64) {
     }
 }
 
-/// Uniform in `[low, high)`, in steps of `2^-24` of the interval (`2^-53`, `2^-11`, `2^-8` for the other float types).
-/// Complex elements get two independent parts.
+/// Uniform in `[low, high)`, in steps of `2^-24` of the interval, `2^-53` in double precision, and rounded to narrower
+/// types. Complex elements get two independent parts.
 ///
 /// # Errors
 /// `Runtime` if `low > high`, or if the length of the interval is not a finite number of the dtype.
 pub fn uniform(rng: &Generator, dtype: DType, shape: &Shape, low: f64, high: f64) -> Result<Array> {
-    uniform_place(rng, dtype, shape, low, high, StartOfDraw::Next)
-}
-
-/// Uniform in `[0, 1)`: the elements `start`, `start + 1`, … of the draw that [`uniform`] would make now. The generator
-/// does not move, so parts of one logical draw can be made apart.
-pub fn uniform_at(rng: &Generator, dtype: DType, shape: &Shape, start: u64) -> Result<Array> {
-    uniform_place(rng, dtype, shape, 0.0, 1.0, StartOfDraw::At(start))
-}
-
-fn uniform_place(
-    rng: &Generator,
-    dtype: DType,
-    shape: &Shape,
-    low: f64,
-    high: f64,
-    place: StartOfDraw,
-) -> Result<Array> {
-    let (digits, max) = digits_and_max(dtype);
+    let (_, max) = digits_and_max(dtype);
     if low.is_nan() || high.is_nan() || low > high {
         bail!(Runtime, "uniform(): uniform_ expects to return a [from, to) range, but found from={low} > to={high}");
     }
@@ -125,20 +109,30 @@ fn uniform_place(
             "uniform(): uniform_ expects to-from <= {max:e} for dtype {dtype}, but found from={low} and to={high}"
         );
     }
-    let last = last_below(dtype, low, high);
-    let single = Uniform { digits: digits.min(24), scale: (high - low) as f32, low: low as f32, last: last as f32 };
-    draw("uniform", rng, dtype, shape, place, single, Uniform { digits, scale: high - low, low, last })
+    let end = first_rounded_to(dtype, high);
+    let single = Uniform { scale: high as f32 - low as f32, low: low as f32, end: end as f32 };
+    draw("uniform", rng, dtype, shape, single, Uniform { scale: high - low, low, end })
 }
 
-/// The largest number of the dtype below `high`, but not below `low`.
-fn last_below(dtype: DType, low: f64, high: f64) -> f64 {
-    let (below, low) = match dtype.real() {
-        DType::F16 => (f16_below(f16::from_f64(high)).to_f64(), f16::from_f64(low).to_f64()),
-        DType::BF16 => (bf16_below(bf16::from_f64(high)).to_f64(), bf16::from_f64(low).to_f64()),
-        DType::F32 => (f64::from((high as f32).next_down()), f64::from(low as f32)),
-        _ => (high.next_down(), low),
+/// The least single (or double) precision number that the dtype rounds to `high`.
+fn first_rounded_to(dtype: DType, high: f64) -> f64 {
+    // Half of the distance to the number below: a tie goes to the one whose last bit is 0.
+    let (high, below, is_even) = match dtype.real() {
+        DType::F16 => (
+            f16::from_f64(high).to_f64(),
+            f16_below(f16::from_f64(high)).to_f64(),
+            f16::from_f64(high).to_bits() & 1 == 0,
+        ),
+        DType::BF16 => (
+            bf16::from_f64(high).to_f64(),
+            bf16_below(bf16::from_f64(high)).to_f64(),
+            bf16::from_f64(high).to_bits() & 1 == 0,
+        ),
+        DType::F32 => return f64::from(high as f32),
+        _ => return high,
     };
-    below.max(low)
+    let middle = (high + below) / 2.0;
+    if is_even { middle } else { f64::from((middle as f32).next_up()) }
 }
 
 fn f16_below(x: f16) -> f16 {
@@ -162,39 +156,82 @@ fn bits_below(bits: u16) -> u16 {
 /// # Errors
 /// `Runtime` if `std` is negative or not a number.
 pub fn normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64) -> Result<Array> {
-    normal_place(rng, dtype, shape, mean, std, StartOfDraw::Next)
-}
-
-/// Standard normal: the elements `start`, `start + 1`, … of the draw that [`normal`] would make now. The generator does
-/// not move.
-pub fn normal_at(rng: &Generator, dtype: DType, shape: &Shape, start: u64) -> Result<Array> {
-    normal_place(rng, dtype, shape, 0.0, 1.0, StartOfDraw::At(start))
-}
-
-fn normal_place(
-    rng: &Generator,
-    dtype: DType,
-    shape: &Shape,
-    mean: f64,
-    std: f64,
-    place: StartOfDraw,
-) -> Result<Array> {
     if std.is_nan() || std < 0.0 {
         bail!(Runtime, "normal(): normal expects std >= 0.0, but found std {std}");
     }
-    if !dtype.is_complex() {
-        let single = Normal { mean: mean as f32, std: std as f32 };
-        return draw("normal", rng, dtype, shape, place, single, Normal { mean, std });
-    }
-    let std = std * std::f64::consts::FRAC_1_SQRT_2;
-    let single = Normal { mean: 0.0, std: std as f32 };
-    let z = draw("normal", rng, dtype, shape, place, single, Normal { mean: 0.0, std })?;
-    if mean == 0.0 {
-        return Ok(z);
-    }
+    let shape = shape.clone();
+    let half = std * std::f64::consts::FRAC_1_SQRT_2;
+    // SAFETY: the fills write each element, and read none.
+    let z = unsafe {
+        match dtype {
+            DType::F32 => return drawn(shape, |out: &mut [f32]| normal_fill(rng, out, mean, std)),
+            DType::F64 => return drawn(shape, |out: &mut [f64]| normal_fill(rng, out, mean, std)),
+            DType::F16 => return drawn(shape, |out: &mut [f16]| normal_blocks(rng, out, mean, std)),
+            DType::BF16 => return drawn(shape, |out: &mut [bf16]| normal_blocks(rng, out, mean, std)),
+            DType::C64 => drawn(shape, |out: &mut [Complex<f32>]| normal_fill(rng, parts_of(out), 0.0, half)),
+            DType::C128 => drawn(shape, |out: &mut [Complex<f64>]| normal_fill(rng, parts_of(out), 0.0, half)),
+            _ => return Err(unsupported("normal", dtype)),
+        }?
+    };
     match dtype {
+        _ if mean == 0.0 => Ok(z),
         DType::C64 => shift::<f32>(&z, mean),
         _ => shift::<f64>(&z, mean),
+    }
+}
+
+/// Normal numbers one after the other, as a tensor that is not in row-major order is filled.
+///
+/// # Errors
+/// Those of [`normal`]; `NotImplemented` for dtypes that are not real.
+pub fn normal_one_by_one(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64) -> Result<Array> {
+    if dtype.is_complex() || shape.numel() < PAIRED || std.is_nan() || std < 0.0 {
+        return normal(rng, dtype, shape, mean, std);
+    }
+    one_by_one("normal", rng, dtype, shape, |e| e.normal() * std + mean)
+}
+
+fn one_by_one(
+    op: &str,
+    rng: &Generator,
+    dtype: DType,
+    shape: &Shape,
+    next: impl Fn(&mut Engine) -> f64,
+) -> Result<Array> {
+    if !dtype.is_float() {
+        return Err(unsupported(op, dtype));
+    }
+    // SAFETY: the fill writes each element, and reads none.
+    match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| serial(rng, out, next)) })
+}
+
+/// Fewer than a block are pairs from one number after the other. Of more, those behind the last whole block are drawn once
+/// more together with as many before them as make a block.
+fn normal_fill<T: SampleFloat + Convert + Default>(rng: &Generator, out: &mut [T], mean: f64, std: f64) {
+    if out.len() < PAIRED {
+        return serial(rng, out, |e| e.normal() * std + mean);
+    }
+    let body = Normal { mean: T::of(mean), std: T::of(std) };
+    fill(rng, &body, out);
+    if !out.len().is_multiple_of(PAIRED) {
+        let last = out.len() - PAIRED;
+        fill(rng, &body, &mut out[last..]);
+    }
+}
+
+/// The same in half precision, which draws nothing for an incomplete block.
+fn normal_blocks<T: Convert>(rng: &Generator, out: &mut [T], mean: f64, std: f64) {
+    if out.len() < PAIRED {
+        return serial(rng, out, |e| e.normal() * std + mean);
+    }
+    let body = Normal { mean: mean as f32, std: std as f32 };
+    let convert = |_: usize, x: &[f32], out: &mut [T]| {
+        out.iter_mut().zip(x).for_each(|(o, &x)| *o = T::of_f64(f64::from(x)));
+    };
+    let (whole, last) = (out.len() / PAIRED * PAIRED, out.len() - PAIRED);
+    fill_with(rng, &body, &mut out[..whole], convert);
+    if last + PAIRED != whole {
+        fill_with(rng, &body, &mut out[last..], convert);
     }
 }
 
@@ -216,10 +253,7 @@ pub fn exponential(rng: &Generator, dtype: DType, shape: &Shape, rate: f64) -> R
     if rate.is_nan() || rate <= 0.0 {
         bail!(Runtime, "exponential(): exponential_ expects lambda > 0.0, but found lambda={rate}");
     }
-    real_only("exponential", dtype)?;
-    let factor = -1.0 / rate;
-    let single = Exponential { factor: factor as f32, tiny: -f32::EPSILON / 4.0 };
-    draw("exponential", rng, dtype, shape, StartOfDraw::Next, single, Exponential { factor, tiny: -f64::EPSILON / 4.0 })
+    draw_double("exponential", rng, dtype, shape, &Exponential { factor: -1.0 / rate, tiny: -f64::EPSILON / 4.0 })
 }
 
 /// Density `scale / (π · ((x - median)² + scale²))`.
@@ -230,9 +264,7 @@ pub fn cauchy(rng: &Generator, dtype: DType, shape: &Shape, median: f64, scale: 
     if scale.is_nan() || scale <= 0.0 {
         bail!(Runtime, "cauchy(): cauchy_ expects sigma > 0.0, but found sigma={scale}");
     }
-    real_only("cauchy", dtype)?;
-    let single = Cauchy { median: median as f32, scale: scale as f32 };
-    draw("cauchy", rng, dtype, shape, StartOfDraw::Next, single, Cauchy { median, scale })
+    draw_double("cauchy", rng, dtype, shape, &Cauchy { median, scale, tiny: f64::EPSILON / 4.0 })
 }
 
 /// The exponential of a normal variable with this mean and standard deviation.
@@ -243,11 +275,5 @@ pub fn log_normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: 
     if std.is_nan() || std <= 0.0 {
         bail!(Runtime, "log_normal(): log_normal_ expects std > 0.0, but found std={std}");
     }
-    real_only("log_normal", dtype)?;
-    let single = LogNormal(Normal { mean: mean as f32, std: std as f32 });
-    draw("log_normal", rng, dtype, shape, StartOfDraw::Next, single, LogNormal(Normal { mean, std }))
-}
-
-fn real_only(op: &str, dtype: DType) -> Result<()> {
-    if dtype.is_float() { Ok(()) } else { Err(unsupported(op, dtype)) }
+    one_by_one("log_normal", rng, dtype, shape, |e| SampleFloat::exp(e.normal() * std + mean))
 }

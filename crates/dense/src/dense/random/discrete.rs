@@ -1,17 +1,17 @@
 //! Distributions over the integers.
 
 use super::continuous::{digits_and_max, unsupported};
-use super::fill::{drawn, fill_with, groups};
+use super::fill::{drawn, fill_with, words};
 use super::generator::Generator;
-use super::kernels::{Exponential, Sampler, Words32, Words64, fill_groups};
+use super::kernels::{Uniform, Waiting, Words64};
 use super::math::SampleFloat;
 use crate::base::{DType, Element, Result, Shape};
 use crate::dense::copy::Convert;
 use crate::dense::{Array, Buffer, memory, threads};
 use crate::{bail, match_dtype};
 
-/// Ranges up to this size take 32 bits per element: probabilities are then off by `2^-16` of themselves at most.
-const NARROW: u64 = 1 << 16;
+/// Ranges below this size take 32 bits per element, as in PyTorch: probabilities are off by `2^-4` of themselves at most.
+const NARROW: u64 = 1 << 28;
 
 /// Uniform integers in `[low, high)`, as elements of any real dtype.
 ///
@@ -40,31 +40,39 @@ pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i6
     }
     // Zero stands for 2^64.
     let range = (last.wrapping_sub(low) as u64).wrapping_add(1);
+    remainders(rng, dtype, shape, low, range, (1..NARROW).contains(&range))
+}
+
+/// What is left of random bits divided by `range`, from `low` on. `narrow`: 32 bits each. A range of zero stands for
+/// `2^64`.
+fn remainders(rng: &Generator, dtype: DType, shape: &Shape, low: i64, range: u64, narrow: bool) -> Result<Array> {
     // SAFETY: the fill writes each element, and reads none.
     match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
-        if (1..=NARROW).contains(&range) {
-            let stream = rng.reserve(groups::<Words32>(out.len()));
-            fill_with(stream, 0, &Words32, out, |_, words, out| {
+        if narrow {
+            let range = range as u32;
+            words(rng, 1, out, |_, words, out| {
                 for (o, &w) in out.iter_mut().zip(words) {
-                    // The high word of the product, which never rejects: an element always takes the same word.
-                    *o = T::of_i64(low + ((u64::from(w) * range) >> 32) as i64);
+                    *o = T::of_i64(low + i64::from(w % range));
                 }
             });
         } else {
-            let stream = rng.reserve(groups::<Words64>(out.len()));
-            fill_with(stream, 0, &Words64, out, |_, words, out| {
+            fill_with(rng, &Words64, out, |_, words, out| {
                 for (o, &w) in out.iter_mut().zip(words) {
-                    *o = T::of_i64(low.wrapping_add(below(w, range) as i64));
+                    *o = T::of_i64(low.wrapping_add(w.checked_rem(range).unwrap_or(w) as i64));
                 }
             });
         }
     }) })
 }
 
-/// The part of `range` that `word` is of `2^64`; a range of zero stands for `2^64`.
-#[inline]
-fn below(word: u64, range: u64) -> u64 {
-    if range == 0 { word } else { ((u128::from(word) * u128::from(range)) >> 64) as u64 }
+/// Uniform integers from 0 on: all that the dtype has, and of a float type those that it holds exactly.
+///
+/// # Errors
+/// `NotImplemented` for complex dtypes.
+pub fn anything(rng: &Generator, dtype: DType, shape: &Shape) -> Result<Array> {
+    let Some((_, most)) = bounds(dtype) else { return Err(unsupported("random", dtype)) };
+    let range = if dtype.is_float() { (1 << digits_and_max(dtype).0) + 1 } else { most as u64 + 1 };
+    remainders(rng, dtype, shape, 0, range, range <= 1 << 31)
 }
 
 /// The integers that a real dtype can hold, roughly for floats: their finite range.
@@ -129,16 +137,16 @@ fn permutation<I: Copy, T: Element>(
         for (i, o) in order.iter_mut().enumerate() {
             *o = make(i);
         }
-        let stream = rng.reserve(groups::<Words64>(n));
         let mut words = [0; 512];
-        for i in 0..n {
+        for i in 0..n.saturating_sub(1) {
             if i % (1 << 14) == 0 && i > 0 {
                 threads::cancellation_point();
             }
             if i % words.len() == 0 {
-                fill_groups(stream.key, stream.first.wrapping_add(groups::<Words64>(i)), &Words64, &mut words);
+                let rest = words.len().min(n - 1 - i);
+                rng.fill(&mut words[..rest]);
             }
-            let j = i + below(words[i % words.len()], (n - i) as u64) as usize;
+            let j = i + words[i % words.len()] as usize % (n - i);
             order.swap(i, j);
         }
         for (o, &mut i) in out.iter_mut().zip(order) {
@@ -154,25 +162,23 @@ fn permutation<I: Copy, T: Element>(
 pub fn bernoulli(rng: &Generator, probs: &Array) -> Result<Array> {
     let probs = probs.contiguous()?;
     match probs.dtype() {
-        DType::F64 => bernoulli_of::<f64, Words64>(rng, &probs, &Words64, |w, p| f64::unit(w, 53) < p),
-        DType::F32 => bernoulli_of::<f32, Words32>(rng, &probs, &Words32, less),
-        DType::F16 => bernoulli_of::<half::f16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
-        DType::BF16 => bernoulli_of::<half::bf16, Words32>(rng, &probs, &Words32, |w, p| less(w, p.to_f32())),
+        DType::F64 => bernoulli_of::<f64, f64>(rng, &probs, |p| p),
+        DType::F32 => bernoulli_of::<f32, f32>(rng, &probs, |p| p),
+        DType::F16 => bernoulli_of::<half::f16, f32>(rng, &probs, half::f16::to_f32),
+        DType::BF16 => bernoulli_of::<half::bf16, f32>(rng, &probs, half::bf16::to_f32),
         d => Err(unsupported("bernoulli", d)),
     }
 }
 
-/// True with probability `p`, to 32 bits.
-#[inline]
-fn less(word: u32, p: f32) -> bool {
-    f64::from(word) < f64::from(p) * 2f64.powi(32)
+/// Uniform in [0, 1).
+fn unit<T: SampleFloat>() -> Uniform<T> {
+    Uniform { scale: T::of(1.0), low: T::of(0.0), end: T::of(1.0) }
 }
 
-fn bernoulli_of<T: Convert, B: Sampler>(
+fn bernoulli_of<T: Convert, U: SampleFloat + Default>(
     rng: &Generator,
     probs: &Array,
-    body: &B,
-    draw: impl Fn(B::Out, T) -> bool + Sync,
+    chance: impl Fn(T) -> U + Sync,
 ) -> Result<Array> {
     let Some(p) = probs.as_slice::<T>() else { bail!(Internal, "contiguous() gave a strided array") };
     if let Some(bad) = p.iter().find(|p| !(0.0..=1.0).contains(&p.to_f64())) {
@@ -181,10 +187,9 @@ fn bernoulli_of<T: Convert, B: Sampler>(
     // SAFETY: the fill writes each element, and reads none.
     unsafe {
         drawn::<T>(probs.shape().clone(), |out| {
-            let stream = rng.reserve(groups::<B>(out.len()));
-            fill_with(stream, 0, body, out, |at, words, out| {
-                for (o, (&w, &p)) in out.iter_mut().zip(words.iter().zip(&p[at..])) {
-                    *o = if draw(w, p) { T::one() } else { T::zero() };
+            fill_with(rng, &unit::<U>(), out, |at, u, out| {
+                for (o, (&u, &p)) in out.iter_mut().zip(u.iter().zip(&p[at..])) {
+                    *o = if u < chance(p) { T::one() } else { T::zero() };
                 }
             });
         })
@@ -199,16 +204,12 @@ pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> R
     if !(0.0..=1.0).contains(&p) {
         bail!(Runtime, "bernoulli(): bernoulli_ expects p to be in [0, 1], but got p={p}");
     }
-    // The probability in units of 2^-32. A whole unit more than a word can be is its own case: always.
-    let threshold = (p * 2f64.powi(32)).round() as u64;
     // SAFETY: the fill writes each element, and reads none.
     match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
-        let stream = rng.reserve(groups::<Words32>(out.len()));
         let (zero, one) = (T::zero(), T::one());
-        let Ok(threshold) = u32::try_from(threshold) else { return out.fill(one) };
-        fill_with(stream, 0, &Words32, out, |_, words, out| {
-            for (o, &w) in out.iter_mut().zip(words) {
-                *o = if w < threshold { one } else { zero };
+        fill_with(rng, &unit::<f64>(), out, |_, u, out| {
+            for (o, &u) in out.iter_mut().zip(u) {
+                *o = if u < p { one } else { zero };
             }
         });
     }) })
@@ -225,12 +226,10 @@ pub fn geometric(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result
     if dtype == DType::Bool || dtype.is_complex() {
         return Err(unsupported("geometric", dtype));
     }
-    // The exponential variable of the same memory, rounded up.
-    let body = Exponential { factor: 1.0 / (-p).ln_1p(), tiny: -f64::EPSILON / 4.0 };
+    let body = Waiting { factor: 1.0 / (-p).ln_1p(), tiny: f64::EPSILON / 4.0 };
     // SAFETY: the fill writes each element, and reads none.
     match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
-        let stream = rng.reserve(groups::<Exponential<f64>>(out.len()));
-        fill_with(stream, 0, &body, out, |_, times, out| {
+        fill_with(rng, &body, out, |_, times, out| {
             for (o, &t) in out.iter_mut().zip(times) {
                 *o = T::of_f64(round_up(t));
             }

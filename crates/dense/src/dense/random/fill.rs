@@ -1,20 +1,19 @@
-//! Filling slices in parallel, from any position on.
+//! Filling slices: the words of a sequence are drawn in order, and become samples in parallel.
 
-use super::generator::Stream;
-use super::kernels::{Sampler, fill_groups};
+use super::generator::Generator;
+use super::kernels::{Sampler, samples};
 use crate::base::{Element, Result, Shape};
 use crate::dense::array::{Array, Written};
 use crate::dense::threads;
 
-/// Samples per task: a few tens of microseconds. A multiple of every group size.
-const TASK: usize = 1 << 15;
+/// Samples whose words are drawn at once, for tasks to share.
+const BLOCK: usize = 1 << 15;
+/// Samples per task: some microseconds.
+const TASK: usize = 1 << 12;
 /// Samples per tile, when they are converted on the way out.
 const TILE: usize = 1 << 9;
-
-/// How many groups `n` samples of a body take.
-pub fn groups<B: Sampler>(n: usize) -> u64 {
-    n.div_ceil(B::GROUP) as u64
-}
+/// So few samples go without memory from the heap.
+const FEW: usize = 16;
 
 /// A pointer that tasks share; each writes its own part.
 struct Shared<T>(*mut T);
@@ -45,52 +44,44 @@ pub unsafe fn drawn<T: Element>(shape: Shape, fill: impl FnOnce(&mut [T])) -> Re
     })
 }
 
-/// Fills `out` with the samples at `start`, `start + 1`, … of a stream.
-pub fn fill<B: Sampler>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
-    parts(out, TASK, |begin, part| fill_serial(stream, start.wrapping_add(begin as u64), body, part));
+/// Calls `f(index of the first, words, part)` for parts of `out`, with `each` words of the sequence for each element.
+pub fn words<T: Send>(rng: &Generator, each: usize, out: &mut [T], f: impl Fn(usize, &[u32], &mut [T]) + Sync) {
+    if out.len() <= FEW && each <= 2 {
+        let mut few = [0; 2 * FEW];
+        let few = &mut few[..each * out.len()];
+        rng.fill(few);
+        return f(0, few, out);
+    }
+    let mut drawn = vec![0; each * out.len().min(BLOCK)];
+    for (i, block) in out.chunks_mut(BLOCK).enumerate() {
+        if i > 0 {
+            threads::cancellation_point();
+        }
+        let drawn = &mut drawn[..each * block.len()];
+        rng.fill(drawn);
+        let drawn = &*drawn;
+        parts(block, TASK, |begin, part| f(i * BLOCK + begin, &drawn[each * begin..][..each * part.len()], part));
+    }
+}
+
+/// Fills `out` with samples.
+pub fn fill<B: Sampler>(rng: &Generator, body: &B, out: &mut [B::Out]) {
+    words(rng, B::WORDS, out, |_, words, part| samples(body, words, part));
 }
 
 /// As [`fill`], with `convert(index of the first, samples, out)` for each tile.
 pub fn fill_with<B: Sampler, T: Send>(
-    stream: Stream,
-    start: u64,
+    rng: &Generator,
     body: &B,
     out: &mut [T],
     convert: impl Fn(usize, &[B::Out], &mut [T]) + Sync,
 ) {
-    parts(out, TASK, |begin, part| {
+    words(rng, B::WORDS, out, |begin, words, part| {
         let mut tile = [B::Out::default(); TILE];
         for (i, piece) in part.chunks_mut(TILE).enumerate() {
-            let at = begin + i * TILE;
-            let samples = &mut tile[..piece.len()];
-            fill_serial(stream, start.wrapping_add(at as u64), body, samples);
-            convert(at, samples, piece);
+            let samples_here = &mut tile[..piece.len()];
+            samples(body, &words[i * TILE * B::WORDS..][..piece.len() * B::WORDS], samples_here);
+            convert(begin + i * TILE, samples_here, piece);
         }
     });
-}
-
-/// Whole groups are written in place; the ends, where they do not fill a group, by way of one.
-fn fill_serial<B: Sampler>(stream: Stream, start: u64, body: &B, out: &mut [B::Out]) {
-    let size = B::GROUP as u64;
-    let skip = (start % size) as usize;
-    let head = if skip == 0 { 0 } else { (B::GROUP - skip).min(out.len()) };
-    let (head, rest) = out.split_at_mut(head);
-    let mut index = stream.first.wrapping_add(start / size);
-    if !head.is_empty() {
-        partial(stream.key, index, body, skip, head);
-        index = index.wrapping_add(1);
-    }
-    let whole = rest.len() / B::GROUP * B::GROUP;
-    let (whole, tail) = rest.split_at_mut(whole);
-    fill_groups(stream.key, index, body, whole);
-    if !tail.is_empty() {
-        partial(stream.key, index.wrapping_add((whole.len() / B::GROUP) as u64), body, 0, tail);
-    }
-}
-
-/// The samples of one group from `skip` on.
-fn partial<B: Sampler>(key: [u32; 2], index: u64, body: &B, skip: usize, out: &mut [B::Out]) {
-    let mut group = [B::Out::default(); 64];
-    fill_groups(key, index, body, &mut group[..B::GROUP]);
-    out.copy_from_slice(&group[skip..skip + out.len()]);
 }

@@ -4,29 +4,23 @@
 //! Logarithm, sine, cosine and exponential use the reductions and minimax polynomials of Sun's fdlibm.
 #![allow(clippy::excessive_precision)] // The coefficients stand here as they were published.
 
-use super::philox::{LANES, Words};
 use std::fmt::Debug;
 
 /// The two float types that samples are computed in.
 pub trait SampleFloat: Copy + Debug + PartialOrd + Send + Sync + 'static {
-    type Bits: Copy;
-    /// Rows of 16 elements in a group.
-    const ROWS: usize;
-    const GROUP: usize = Self::ROWS * LANES;
+    /// Words that a uniform number is made of.
+    const WORDS: usize;
 
-    /// The random bits of row `r`, lane `l`.
-    fn bits(words: &Words, r: usize, l: usize) -> Self::Bits;
-    /// Multiples of `2^-digits` in [0, 1); `digits` at most 24 and 53.
-    fn unit(b: Self::Bits, digits: u32) -> Self;
-    /// In the open interval (0, 1), symmetric, with small numbers at full relative precision in f32's case.
-    fn open(b: Self::Bits) -> Self;
+    /// Uniform in [0, 1), in steps of `2^-24` and `2^-53`, from the first words.
+    fn unit(words: &[u32]) -> Self;
     /// Natural logarithm of a positive normal number.
     fn ln(self) -> Self;
-    /// Sine and cosine of a uniform angle, never exactly at a multiple of a right angle.
-    fn turn(b: Self::Bits) -> (Self, Self);
+    /// Sine and cosine of a part of a turn, of which there are less than 1.
+    fn turn(self) -> (Self, Self);
     fn exp(self) -> Self;
     fn sqrt(self) -> Self;
     fn add(self, x: Self) -> Self;
+    fn sub(self, x: Self) -> Self;
     fn mul(self, x: Self) -> Self;
     fn div(self, x: Self) -> Self;
     /// The smaller one; not a number if `self` is not.
@@ -44,6 +38,10 @@ macro_rules! arithmetic {
         #[inline(always)]
         fn add(self, x: $t) -> $t {
             self + x
+        }
+        #[inline(always)]
+        fn sub(self, x: $t) -> $t {
+            self - x
         }
         #[inline(always)]
         fn mul(self, x: $t) -> $t {
@@ -69,25 +67,13 @@ macro_rules! arithmetic {
 }
 
 impl SampleFloat for f32 {
-    type Bits = u32;
-    const ROWS: usize = 4;
+    const WORDS: usize = 1;
     arithmetic!(f32);
 
     #[inline(always)]
-    fn bits(words: &Words, r: usize, l: usize) -> u32 {
-        words[r][l]
-    }
-
-    #[inline(always)]
-    fn unit(b: u32, digits: u32) -> f32 {
-        // At most 24 bits: the signed conversion is exact, and cheaper than the unsigned one.
-        (b >> (32 - digits)) as i32 as f32 * f32::from_bits((127 - digits) << 23)
-    }
-
-    #[inline(always)]
-    fn open(b: u32) -> f32 {
-        // Half a step below 1 rounds to 1, where the logarithm is 0: as good a sample as its neighbours.
-        ((b >> 1) as i32 as f32 + 0.5) * f32::from_bits((127 - 31) << 23)
+    fn unit(words: &[u32]) -> f32 {
+        // The signed conversion is exact, and cheaper than the unsigned one.
+        (words[0] & 0x00ff_ffff) as i32 as f32 * f32::from_bits((127 - 24) << 23)
     }
 
     #[inline(always)]
@@ -105,10 +91,11 @@ impl SampleFloat for f32 {
     }
 
     #[inline(always)]
-    fn turn(b: u32) -> (f32, f32) {
-        let t = b.wrapping_add(1 << 29);
-        let (quadrant, rest) = (t >> 30, (t & 0x3fff_ffff) as i32 - (1 << 29));
-        let x = (rest as f32 + 0.5) * (std::f32::consts::FRAC_PI_2 / (1u32 << 30) as f32);
+    fn turn(self) -> (f32, f32) {
+        let right_angles = self * 4.0;
+        let quadrant = (right_angles + 0.5) as i32;
+        let x = (right_angles - quadrant as f32) * std::f32::consts::FRAC_PI_2;
+        let quadrant = quadrant as u32;
         let z = x * x;
         let s = x + x * z * (-0.166_666_55 + z * (0.008_332_161 + z * -1.951_529_6e-4));
         let c = 1.0 - 0.5 * z + z * z * (0.041_666_646 + z * (-0.001_388_731_6 + z * 2.443_315_7e-5));
@@ -126,24 +113,13 @@ impl SampleFloat for f32 {
 }
 
 impl SampleFloat for f64 {
-    type Bits = u64;
-    const ROWS: usize = 2;
+    const WORDS: usize = 2;
     arithmetic!(f64);
 
     #[inline(always)]
-    fn bits(words: &Words, r: usize, l: usize) -> u64 {
-        u64::from(words[2 * r][l]) | u64::from(words[2 * r + 1][l]) << 32
-    }
-
-    #[inline(always)]
-    fn unit(b: u64, digits: u32) -> f64 {
-        (b >> (64 - digits)) as i64 as f64 * f64::from_bits(u64::from(1023 - digits) << 52)
-    }
-
-    #[inline(always)]
-    fn open(b: u64) -> f64 {
-        // 52 bits as the fraction of a number in [1, 2), then less 1 plus half a step: exact.
-        f64::from_bits(b >> 12 | 1023 << 52) - (1.0 - f64::EPSILON / 2.0)
+    fn unit(words: &[u32]) -> f64 {
+        let bits = u64::from(words[0]) << 32 | u64::from(words[1]);
+        (bits & ((1 << 53) - 1)) as i64 as f64 * f64::from_bits((1023 - 53) << 52)
     }
 
     #[inline(always)]
@@ -166,11 +142,11 @@ impl SampleFloat for f64 {
     }
 
     #[inline(always)]
-    fn turn(b: u64) -> (f64, f64) {
-        let t = b.wrapping_add(1 << 61);
-        let (quadrant, rest) = (t >> 62, (t & (u64::MAX >> 2)) as i64 - (1 << 61));
-        // 53 bits of the angle, plus half a step.
-        let x = ((rest >> 9) as f64 + 0.5) * (std::f64::consts::FRAC_PI_2 / (1u64 << 53) as f64);
+    fn turn(self) -> (f64, f64) {
+        let right_angles = self * 4.0;
+        let quadrant = (right_angles + 0.5) as i32;
+        let x = (right_angles - f64::from(quadrant)) * std::f64::consts::FRAC_PI_2;
+        let quadrant = quadrant as u64;
         let z = x * x;
         let s = 8.333_333_333_322_489_461e-3
             + z * (-1.984_126_982_985_794_931e-4
@@ -222,17 +198,22 @@ mod tests {
         (a.into() - b).abs() / (ulp * b.abs())
     }
 
+    /// Words that look random.
+    fn words(i: u32) -> [u32; 2] {
+        let word = i.wrapping_mul(2_654_435_761);
+        [word, word.rotate_left(7) ^ i]
+    }
+
     #[test]
     fn logarithms_and_exponentials_are_accurate() {
         for i in 0..200_000u32 {
-            let b = i.wrapping_mul(2_654_435_761);
-            let x = f32::open(b);
+            let x = 1.0 - f32::unit(&words(i));
             assert!(x > 0.0 && x <= 1.0);
             let exact = f64::from(x).ln();
             assert!(x == 1.0 || ulps(SampleFloat::ln(x), exact, f64::from(f32::EPSILON)) < 1.0, "ln {x}");
-            let y = f64::open(u64::from(b) << 32 | u64::from(i));
-            assert!(y > 0.0 && y < 1.0);
-            assert!(ulps(SampleFloat::ln(y), y.ln(), f64::EPSILON) < 2.0, "ln {y}");
+            let y = 1.0 - f64::unit(&words(i));
+            assert!(y > 0.0 && y <= 1.0);
+            assert!(y == 1.0 || ulps(SampleFloat::ln(y), y.ln(), f64::EPSILON) < 2.0, "ln {y}");
             let t = (y - 0.5) * 1400.0;
             assert!(ulps(SampleFloat::exp(t), t.exp(), f64::EPSILON) < 2.0, "exp {t}");
         }
@@ -245,22 +226,25 @@ mod tests {
     #[test]
     fn angles_are_accurate_and_go_round_once() {
         for i in 0..100_000u32 {
-            let b = i.wrapping_mul(2_654_435_761);
-            let turns = (f64::from(b) + 0.5) / 2f64.powi(32);
-            let (s, c) = f32::turn(b);
-            let (es, ec) = (std::f64::consts::TAU * turns).sin_cos();
+            let turns = f32::unit(&words(i));
+            let (s, c) = turns.turn();
+            let (es, ec) = (std::f64::consts::TAU * f64::from(turns)).sin_cos();
             assert!((f64::from(s) - es).abs() < 1.5e-7 && (f64::from(c) - ec).abs() < 1.5e-7, "{turns}");
-            let (s, c) = f64::turn(u64::from(b) << 32 | 1 << 31);
+            let turns = f64::unit(&words(i));
+            let (s, c) = turns.turn();
+            let (es, ec) = (std::f64::consts::TAU * turns).sin_cos();
             assert!((s - es).abs() < 2e-15 && (c - ec).abs() < 2e-15, "{turns}");
-            assert!(s != 0.0 && c != 0.0);
         }
+        assert_eq!(
+            (0.0f64.turn(), 0.25f32.turn(), 0.5f64.turn().1, 0.75f64.turn().0),
+            ((0.0, 1.0), (1.0, -0.0), -1.0, -1.0)
+        );
     }
 
     #[test]
-    fn units_have_the_asked_digits() {
-        assert_eq!(f32::unit(u32::MAX, 24), 1.0 - f32::EPSILON / 2.0);
-        assert_eq!(f32::unit(u32::MAX, 8), 255.0 / 256.0);
-        assert_eq!(f64::unit(u64::MAX, 53), 1.0 - f64::EPSILON / 2.0);
-        assert_eq!((f32::unit(0, 24), f64::unit(0, 53)), (0.0, 0.0));
+    fn units_are_below_one() {
+        assert_eq!(f32::unit(&[u32::MAX]), 1.0 - f32::EPSILON / 2.0);
+        assert_eq!(f64::unit(&[u32::MAX; 2]), 1.0 - f64::EPSILON / 2.0);
+        assert_eq!((f32::unit(&[0]), f64::unit(&[0, 0])), (0.0, 0.0));
     }
 }

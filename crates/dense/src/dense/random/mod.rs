@@ -1,11 +1,9 @@
-//! Random numbers that depend on the seed and on the place of the element, and on nothing else.
+//! Random numbers from one sequence, in the order of the elements: PyTorch's.
 //!
-//! Philox4x32-10 turns a counter into words without any state, so element `i` of a draw is a function of the seed,
-//! the generator's offset and `i`: the same for any number of threads and any instruction set (the formulas below
-//! avoid fused multiply-adds on purpose). Each draw advances the offset past the words that it used.
-//!
-//! Words come in *groups* of 16 consecutive counters, 64 words of 32 bits. A group holds 64 elements that need 32 bits
-//! each or 32 elements that need 64; a draw starts with a new group.
+//! A generator is a Mersenne Twister with 32 bits a word. A law takes so many words of it for each element, and makes of
+//! them what PyTorch's kernels make, so that the same seed gives the same numbers, but for rounding in the last place.
+//! Words are drawn in order and become samples in parallel: the numbers do not depend on the number of threads, nor, since
+//! the formulas avoid fused multiply-adds, on the instruction set.
 
 mod continuous;
 mod discrete;
@@ -13,13 +11,13 @@ mod fill;
 mod generator;
 mod kernels;
 mod math;
+mod mersenne;
 mod multinomial;
-mod philox;
 mod rejection;
 
-pub use continuous::{cauchy, exponential, log_normal, normal, normal_at, uniform, uniform_at};
-pub use discrete::{bernoulli, bernoulli_with, geometric, integers, randint, randperm};
-pub use generator::{Generator, default_generator, manual_seed};
+pub use continuous::{cauchy, exponential, log_normal, normal, normal_one_by_one, uniform};
+pub use discrete::{anything, bernoulli, bernoulli_with, geometric, integers, randint, randperm};
+pub use generator::{Generator, Position, default_generator, manual_seed};
 pub use multinomial::{check_weights, choose, multinomial, noise_shape};
 pub use rejection::{binomial, poisson, standard_gamma};
 

@@ -1,36 +1,25 @@
-//! Distributions that try until a candidate is accepted. Each element has a sequence of words of its own, so it does
-//! not matter how many its neighbours use.
+//! Distributions that try until a candidate is accepted, one element after the other.
 
 use super::continuous::unsupported;
-use super::fill::parts;
-use super::generator::Generator;
+use super::generator::{Engine, Generator};
 use super::math::SampleFloat;
-use super::philox::{LANES, Sequence};
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result};
 use crate::dense::copy::Convert;
 use crate::dense::math::scalar::lgamma;
-use crate::dense::{Array, copy};
+use crate::dense::{Array, copy, threads};
 use crate::{bail, match_dtype};
 
-/// Elements per task: some microseconds each.
-const TASK: usize = 1 << 10;
+/// Elements between which other draws have their turn, and work may be given up.
+const TURN: usize = 64;
 
 /// One sample per element of `params`, whose dtype and shape the result has.
-fn draw<P: Sync>(
-    rng: &Generator,
-    like: &Array,
-    params: &[P],
-    sample: impl Fn(&mut Sequence, &P) -> f64 + Sync,
-) -> Result<Array> {
+fn draw<P>(rng: &Generator, like: &Array, params: &[P], sample: impl Fn(&mut Engine, &P) -> f64) -> Result<Array> {
     match_dtype!(like.dtype(), T => Array::build::<T>(like.shape().clone(), |out| {
-        let stream = rng.reserve(out.len().div_ceil(LANES) as u64);
-        parts(out, TASK, |begin, out| {
-            for (i, o) in out.iter_mut().enumerate() {
-                let mut words = Sequence::new(stream.key, stream.element(begin + i));
-                *o = T::of_f64(sample(&mut words, &params[begin + i]));
-            }
-        });
+        for (out, params) in out.chunks_mut(TURN).zip(params.chunks(TURN)) {
+            threads::cancellation_point();
+            rng.with(|e| out.iter_mut().zip(params).for_each(|(o, p)| *o = T::of_f64(sample(e, p))));
+        }
     }))
 }
 
@@ -51,7 +40,7 @@ pub fn poisson(rng: &Generator, rates: &Array) -> Result<Array> {
 }
 
 /// Knuth's method: as many uniform factors as it takes to fall below `exp(-rate)`.
-fn few(words: &mut Sequence, rate: f64) -> f64 {
+fn few(words: &mut Engine, rate: f64) -> f64 {
     let floor = SampleFloat::exp(-rate);
     let (mut count, mut product) = (0.0, words.uniform());
     while product > floor {
@@ -62,7 +51,7 @@ fn few(words: &mut Sequence, rate: f64) -> f64 {
 }
 
 /// The transformed rejection method PTRS of Hörmann (1993), for rates from 10.
-fn many(words: &mut Sequence, rate: f64) -> f64 {
+fn many(words: &mut Engine, rate: f64) -> f64 {
     if rate.is_infinite() {
         return rate;
     }
@@ -112,7 +101,12 @@ pub fn binomial(rng: &Generator, count: &Array, prob: &Array) -> Result<Array> {
     })
 }
 
-fn successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
+/// Uniform in (0, 1).
+fn positive(words: &mut Engine) -> f64 {
+    words.uniform().max(f64::EPSILON / 4.0)
+}
+
+fn successes(words: &mut Engine, n: f64, p: f64) -> f64 {
     if n == 0.0 || p == 0.0 {
         return 0.0;
     }
@@ -122,7 +116,7 @@ fn successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
     // The distances between successes are geometric.
     let (log_q, mut trials, mut found) = ((-p).ln_1p(), 0.0, 0.0);
     loop {
-        trials += (SampleFloat::ln(words.uniform()) / log_q).ceil();
+        trials += (SampleFloat::ln(positive(words)) / log_q).ceil();
         if trials > n {
             return found;
         }
@@ -131,7 +125,7 @@ fn successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
 }
 
 /// The transformed rejection method BTRS of Hörmann (1993), for `p <= 1/2` and `n·p >= 10`.
-fn many_successes(words: &mut Sequence, n: f64, p: f64) -> f64 {
+fn many_successes(words: &mut Engine, n: f64, p: f64) -> f64 {
     let deviation = (n * p * (1.0 - p)).sqrt();
     let b = 1.15 + 2.53 * deviation;
     let a = -0.0873 + 0.0248 * b + 0.01 * p;
@@ -175,24 +169,23 @@ pub fn standard_gamma(rng: &Generator, alpha: &Array) -> Result<Array> {
     draw(rng, alpha, &params, |words, &a| gamma(words, a).max(tiny))
 }
 
-fn gamma(words: &mut Sequence, alpha: f64) -> f64 {
+fn gamma(words: &mut Engine, alpha: f64) -> f64 {
     // Below 1: one higher, times a power of a uniform variable.
     let (alpha, scale) = if alpha < 1.0 {
-        (alpha + 1.0, SampleFloat::exp(SampleFloat::ln(words.uniform()) / alpha))
+        (alpha + 1.0, SampleFloat::exp(SampleFloat::ln(1.0 - words.uniform()) / alpha))
     } else {
         (alpha, 1.0)
     };
     let d = alpha - 1.0 / 3.0;
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
-        let radius = (-2.0 * SampleFloat::ln(words.uniform())).sqrt();
-        let x = radius * f64::turn(words.word()).1;
+        let x = words.normal();
         let v = 1.0 + c * x;
         if v <= 0.0 {
             continue;
         }
         let v = v * v * v;
-        if SampleFloat::ln(words.uniform()) < 0.5 * x * x + d * (1.0 - v + SampleFloat::ln(v)) {
+        if SampleFloat::ln(1.0 - words.uniform()) < 0.5 * x * x + d * (1.0 - v + SampleFloat::ln(v)) {
             return scale * d * v;
         }
     }

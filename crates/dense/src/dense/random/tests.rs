@@ -1,7 +1,7 @@
 //! Properties of draws: ranges, moments, independence of threads and instruction sets, errors.
 
 use super::*;
-use crate::base::{DType, ErrorKind, Shape};
+use crate::base::{DType, ErrorKind, Result, Shape};
 use crate::dense::{Array, threads};
 
 fn rng(seed: u64) -> Generator {
@@ -210,6 +210,29 @@ fn categories_come_with_their_weights() {
     assert_eq!(&multinomial(&g, &w.reshape(&[8].into()).unwrap(), 1, true).unwrap().shape()[..], &[1]);
 }
 
+/// PyTorch's numbers from the seed 1234.
+#[test]
+fn numbers_are_those_of_pytorch() {
+    let start = |f: &dyn Fn(&Generator) -> Result<Array>| values(f(&rng(1234)).unwrap());
+    let n = Shape::from([4]);
+    let close = |a: Vec<f64>, b: [f64; 4]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + b.abs()));
+    let u = start(&|g| uniform(g, DType::F32, &n, 0.0, 1.0));
+    assert!(close(u, [0.028_979_242, 0.401_898_563, 0.259_844_184, 0.366_641_343]));
+    let few = start(&|g| normal(g, DType::F32, &n, 0.0, 1.0));
+    assert!(close(few, [0.046_130_463, 0.402_402_818, -1.011_529_088, 0.216_738_239]));
+    let many = start(&|g| normal(g, DType::F32, &[20].into(), 0.0, 1.0));
+    assert!(close(many, [-0.111_718_565, -0.496_590_108, 0.163_073_704, -0.881_687_760]));
+    let waits = start(&|g| exponential(g, DType::F32, &n, 1.0));
+    assert!(close(waits, [0.263_749_659, 0.082_028_024, 0.628_120_303, 0.535_083_294]));
+    let g = rng(1234);
+    let order = values(randperm(&g, 10, DType::I64).unwrap());
+    assert_eq!(order.len(), 10);
+    // A permutation takes a word for each element but the last.
+    let other = rng(1234);
+    uniform(&other, DType::F32, &[9].into(), 0.0, 1.0).unwrap();
+    assert_eq!(g.position(), other.position());
+}
+
 /// All draws, as bits.
 fn all_draws(seed: u64) -> Vec<Vec<u64>> {
     let (g, s) = (rng(seed), Shape::from([3, 33_000]));
@@ -251,31 +274,10 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn draws_are_parts_of_one_sequence() {
-    for d in [DType::F32, DType::F64, DType::BF16, DType::C64] {
-        let g = rng(27);
-        let whole = |f: &dyn Fn(u64, usize) -> Array, s, n| f(s, n).to_vec::<num_complex::Complex<f64>>().unwrap();
-        let u = |s, n: usize| uniform_at(&g, d, &[n].into(), s).unwrap();
-        let z = |s, n: usize| normal_at(&g, d, &[n].into(), s).unwrap();
-        for f in [&u as &dyn Fn(u64, usize) -> Array, &z] {
-            let all = whole(f, 0, 300);
-            for (start, n) in [(0, 1), (1, 2), (5, 64), (63, 2), (64, 64), (70, 200), (299, 1), (31, 33), (3, 0)] {
-                assert_eq!(whole(f, start as u64, n), all[start..start + n], "{d} {start} {n}");
-            }
-        }
-        assert_eq!(g.offset(), 0);
-        let drawn = uniform(&g, d, &[300].into(), 0.0, 1.0).unwrap().to_vec::<num_complex::Complex<f64>>().unwrap();
-        g.manual_seed(27);
-        assert_eq!(drawn, whole(&u, 0, 300));
-    }
-}
-
-#[test]
 fn generators_remember_seed_and_position() {
     let g = rng(28);
     let draw = |g: &Generator| values(normal(g, DType::F32, &[5].into(), 0.0, 1.0).unwrap());
     let first = draw(&g);
-    assert_eq!(g.offset(), 1);
     let state = g.get_state();
     let second = draw(&g);
     assert_ne!(first, second);
@@ -286,22 +288,34 @@ fn generators_remember_seed_and_position() {
     g.manual_seed(28);
     assert_eq!((draw(&g), g.initial_seed()), (first, 28));
     let seed = g.seed();
-    assert_eq!((g.initial_seed(), g.offset()), (seed, 0));
+    assert_eq!(g.initial_seed(), seed);
     assert!(seed < 1 << 53 && seed != g.seed());
     assert_eq!(Generator::default().initial_seed(), 67_280_421_310_721);
-    // An empty draw uses nothing, a large one what it needs.
+    // An empty draw uses nothing.
+    let before = g.position();
     uniform(&g, DType::F64, &[0, 7].into(), 0.0, 1.0).unwrap();
-    assert_eq!(g.offset(), 0);
-    uniform(&g, DType::F64, &[33].into(), 0.0, 1.0).unwrap();
-    assert_eq!(g.offset(), 2);
-    for bad in [0, 15, 17] {
+    assert_eq!(g.position(), before);
+    draw(&g);
+    assert_ne!(g.position(), before);
+    g.restore(&before);
+    assert_eq!(g.position(), before);
+    for bad in [0, 16, 5055, 5057] {
         assert!(g.set_state(&vec![0; bad]).unwrap_err().message().contains("RNG state is wrong size"));
     }
+    // Positions that no generator has: more words left than there are, and none but zeros.
+    draw(&g);
+    for (at, byte) in [(8, 0xff), (9, 0xff), (16, 0xff), (23, 0xff)] {
+        let mut state = g.get_state();
+        state[at] = byte;
+        assert!(g.set_state(&state).is_err_and(|e| e.message().contains("RNG state is invalid")));
+    }
+    assert!(g.set_state(&vec![0; 5056]).unwrap_err().message().contains("RNG state is invalid"));
 }
 
 #[test]
 fn errors_name_the_argument_and_leave_the_generator_alone() {
     let (g, s) = (rng(29), Shape::from([3]));
+    let before = g.position();
     let probs = |v: &[f32]| Array::from_slice([v.len()], v).unwrap();
     let cases = [
         (randint(&g, DType::I64, &s, 5, 5), "random_ expects 'from' to be less than 'to', but got from=5 >= to=5"),
@@ -340,5 +354,5 @@ fn errors_name_the_argument_and_leave_the_generator_alone() {
             assert_eq!(e.kind(), ErrorKind::NotImplemented);
         }
     }
-    assert_eq!(g.offset(), 0);
+    assert_eq!(g.position(), before);
 }
