@@ -22,6 +22,7 @@ def short(x: float) -> Any:
 def main() -> None:
     sys.path.insert(0, str(ROOT / "tests"))
     import torch
+
     from support.draws import numbers, programs
 
     warnings.simplefilter("ignore")

@@ -2077,7 +2077,7 @@ class UntypedStorage:
         """The bytes as numbers."""
 
 class Generator:
-    """A source of random numbers: the same seed gives the same numbers, on any number of threads.
+    """A source of random numbers: the same seed gives the same numbers, on any number of threads, and those of PyTorch.
 
     >>> import pullback
     >>> g = pullback.Generator().manual_seed(7)

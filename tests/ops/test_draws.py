@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from support.draws import numbers, programs
 
 import pullback as pb
+from support.draws import numbers, programs
 
 RECORDED = json.loads((Path(__file__).parents[1] / "reference/draws.json").read_text())
 PROGRAMS = programs(pb)

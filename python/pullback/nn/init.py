@@ -133,7 +133,7 @@ def _until_accepted(tensor: Tensor, mean: float, std: float, a: float, b: float,
 
     greatest = height(max(a, min(mean, b)))
 
-    def refused(x: Tensor) -> Tensor:
+    def refused(x: Tensor) -> Any:
         return empty_like(tensor).uniform_(generator=generator).log() > height(x) - greatest
 
     drawn = tensor.uniform_(a, b, generator=generator)
