@@ -232,3 +232,8 @@ def test_initial_values() -> None:
             call()
     with pytest.warns(FutureWarning, match="uniform_"):
         nn.init.uniform(pb.empty(2))
+
+
+def test_the_older_weight_norm_tells_of_the_newer() -> None:
+    with pytest.warns(FutureWarning, match=r"in favor of `nn\.utils\.parametrizations\.weight_norm`"):
+        nn.utils.weight_norm(nn.Linear(3, 2))

@@ -161,9 +161,7 @@ def multi_head_attention_forward(
         mask = _check_mask(mask, batch, num_heads, target, k.shape[0])
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
-            raise AssertionError(
-                "bias cannot be added to static key or value; leave bias_k and bias_v, or static_k and static_v out"
-            )
+            raise AssertionError("bias cannot be added to static key or value; leave one of them out")
         k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
         mask, padding = (None if m is None else F.pad(m, (0, 1)) for m in (mask, padding))
     rows, head = batch * num_heads, width // num_heads
