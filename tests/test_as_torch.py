@@ -298,6 +298,7 @@ def test_devices_are_not_there(torch: Any) -> None:
     assert not isinstance(torch.ones(1).storage(), torch.cuda.FloatStorage) and torch.cuda.get_arch_list() == []
     with torch.cuda.stream(None), torch.cuda.StreamContext(None):
         torch.cuda.reset_max_memory_allocated()
+    assert torch.cuda._initialized is torch.cuda.is_initialized() is False
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         torch.cuda.nvtx.range_push("part")
     with pytest.raises(RuntimeError, match="NVTX functions not installed"), torch.cuda.nvtx.range("part"):

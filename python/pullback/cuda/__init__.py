@@ -55,6 +55,10 @@ def is_available() -> bool:
     return False
 
 
+# Functions that run a part of a program twice ask whether there are random numbers of devices to restore.
+_initialized = False
+
+
 def is_initialized() -> bool:
     """False."""
     return False
