@@ -2425,7 +2425,7 @@ def frombuffer(buffer: Any, *, dtype: _dtype, count: builtins.int = -1, offset: 
 default_generator: Generator
 
 def manual_seed(seed: builtins.int) -> Generator:
-    """Seeds the default generator and returns it."""
+    """Seeds the default generator, by what int() makes of the argument, and returns it."""
 
 def seed() -> builtins.int:
     """Gives the default generator a seed of the system and returns it."""

@@ -110,7 +110,7 @@ fn counted(dtype: DType, [start, end, step]: [Scalar; 3]) -> Result<Tensor> {
     let (a, b, s) = (start.as_i64(), end.as_i64(), step.as_i64());
     if s == 0 {
         refuse!(
-            Runtime,
+            Value,
             "argument 'step' must not be 0, but {step} is 0 in {dtype}; give a float dtype or a larger step"
         );
     }

@@ -162,7 +162,7 @@ ops! { TABLE:
     fn index_select = "index_select" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexVector) -> Tensor [METHOD, SCATTERED, ROW_MAJOR] {
         let x = at_least_1d(input)?;
         let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
-            .map_err(|e| as_runtime(inside(e)))?;
+            .map_err(inside)?;
         let out = index::take_members(&x, dim, &i)?;
         if input.rank() == 0 { basis::reshape(&out, input.shape()) } else { Ok(out) }
     }
@@ -180,7 +180,7 @@ ops! { TABLE:
             return Err(other_shape(ErrorKind::Runtime, "source", source.shape(), &want));
         }
         let i = check_index(&index, Bounds { size: x.shape()[dim], dim, wrap: false })
-            .map_err(|e| as_runtime(inside(e)))?;
+            .map_err(inside)?;
         let alpha = fitting(HERE, "alpha", alpha, x.dtype())?;
         let src = if alpha.as_f64() == 1.0 { src } else { basis::mul(&src, &Tensor::scalar(x.dtype(), alpha))? };
         basis::reshape(&self::index::add_members(&x, dim, &i, &src)?, input.shape())

@@ -80,10 +80,10 @@ fn consumed(item: &IndexItem) -> usize {
 fn check_count(items: &[IndexItem], rank: usize) -> Result<usize> {
     let used: usize = items.iter().map(consumed).sum();
     if used > rank {
-        bail!(Index, "too many indices for tensor of dimension {rank}");
+        bail!(Index, "too many indices for tensor of dimension {rank}; give {rank} at most");
     }
     if items.iter().filter(|i| matches!(i, IndexItem::Ellipsis)).count() > 1 {
-        bail!(Index, "an index can only have a single ellipsis ('...')");
+        bail!(Index, "an index can only have a single ellipsis ('...'); leave one out");
     }
     Ok(rank - used)
 }

@@ -224,7 +224,7 @@ ops! { TABLE:
     fn cond = "linalg.cond" (A: &Tensor as Matrices | input, p: &Value = &Value::None) -> Tensor [CUBIC, IN_SINGLE] {
         let order = match p {
             Value::None | Value::Missing => Some(2.0),
-            Value::Number(s) => Some(s.as_f64()),
+            Value::Number(s) => Some(super::norms::real_order("p", *s)?),
             Value::Int(i) => Some(*i as f64),
             Value::Float(x) => Some(*x),
             Value::Str(s) if matches!(&s[..], "fro" | "nuc" | "inf" | "-inf") => None,

@@ -115,12 +115,31 @@ enum Order<'a> {
     Name(&'a str),
 }
 
+/// The order of a norm as a number, which has a size.
+pub(super) fn real_order(name: &str, p: Scalar) -> Result<f64> {
+    match p {
+        Scalar::Complex(z) => {
+            refuse!(
+                Runtime,
+                "Expected a non-complex scalar as the order of norm, but got {name}={z}; give its real part"
+            )
+        }
+        p => Ok(p.as_f64()),
+    }
+}
+
 fn order(name: &str, v: &Value) -> Result<Order<'static>> {
     Ok(match v {
         Value::None | Value::Missing => Order::Default,
-        Value::Number(s) => Order::P(s.as_f64()),
         Value::Int(i) => Order::P(*i as f64),
         Value::Float(x) => Order::P(*x),
+        Value::Number(s) => Order::P(real_order(name, *s)?),
+        Value::Tensor(t)
+            if t.rank() == 0
+                && let Some(one) = t.dense() =>
+        {
+            Order::P(real_order(name, one.item()?)?)
+        }
         Value::Str(s) => match &s[..] {
             "fro" => Order::Name("fro"),
             "nuc" => Order::Name("nuc"),

@@ -247,15 +247,23 @@ ops! { TABLE:
         {
             refuse!(Runtime, "expects std >= 0.0, but found std {}; give its absolute value", s.as_f64());
         }
+        let has_dims = |o: super::value::Operand<'_>| matches!(o, T(t) if t.rank() > 0);
+        if size.is_some() && (has_dims(mean) || has_dims(std)) {
+            refuse!(Type, "argument 'size' goes with numbers, but mean or std is a tensor, whose shape the result has; leave \
+                it out, or expand() the tensor");
+        }
         match (mean, std, size) {
             (Number(m), Number(s), Some(size)) => {
                 let law_ = Law::Normal { mean: m.as_f64(), std: s.as_f64() };
                 law(HERE, law_, float_dtype(dtype)?, sizes(HERE, size)?, generator)
             }
             (Number(_), Number(_), None) => refuse!(Type, "missing required argument 'size'; give the shape of the result"),
-            (m, s, _) => {
+            (m, s, size) => {
                 let shapes = [m, s].map(|o| match o { T(t) => t.shape().clone(), Number(_) => Shape::scalar() });
-                let shape = crate::base::shape::broadcast2(HERE, &shapes[0], &shapes[1])?;
+                let shape = match size {
+                    Some(size) => sizes(HERE, size)?,
+                    None => crate::base::shape::broadcast2(HERE, &shapes[0], &shapes[1])?,
+                };
                 let d = match (m, s) { (T(t), _) | (_, T(t)) => t.dtype(), _ => default_float() };
                 let z = law(HERE, Law::Normal { mean: 0.0, std: 1.0 }, float_dtype(Some(d))?, shape, generator)?;
                 let spread = super::arith::mul(T(&z), s)?;

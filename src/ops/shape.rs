@@ -322,7 +322,10 @@ ops! { TABLE:
         let Some(s) = (if start == n as i64 { Some(n) } else { size::index(start, n) }) else {
             refuse!(Index, "start out of range (expected to be in range of [-{n}, {n}], but got {start}); name a place in it");
         };
-        if length < 0 || length.unsigned_abs() > (n - s) as u64 {
+        if length < 0 {
+            refuse!(Runtime, "length must be non-negative, but got length={length}; give the number of elements");
+        }
+        if length.unsigned_abs() > (n - s) as u64 {
             refuse!(Runtime, "start ({s}) + length ({length}) exceeds dimension size ({n}); take fewer elements");
         }
         basis::slice(input, dim, s, length as usize, 1)

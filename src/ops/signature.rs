@@ -53,13 +53,24 @@ fn of_operator(e: Error, head: &str) -> Error {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.')).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
     let own = match (rest.strip_prefix("(): "), rest.strip_prefix(": ")) {
-        (Some(rest), _) if super::is_operator(name) => rest,
+        (Some(rest), _) if super::is_operator(name) || text.starts_with(head) => rest,
         (_, Some(rest)) if name.starts_with("linalg.") => rest,
         _ if e.kind() == ErrorKind::NotImplemented && rest.starts_with("() is") => text,
         _ => return e,
     };
+    let own = own_text(own);
     let hint = if e.kind() == ErrorKind::NotImplemented && !own.contains(';') { OTHER_DTYPE } else { "" };
     Error::new(e.kind(), format!("{head}: {own}{hint}"))
+}
+
+/// The text behind the names of the operators that the called one is made of.
+fn own_text(mut text: &str) -> &str {
+    while let Some((name, rest)) = text.split_once("(): ")
+        && super::is_operator(name)
+    {
+        text = rest;
+    }
+    text
 }
 
 /// What to do about a dtype that an operator does not know.

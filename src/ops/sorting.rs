@@ -183,6 +183,9 @@ impl Extreme {
                 named_if_empty(ErrorKind::Runtime, "dim", input)?;
                 (self.over)(input, &(0..input.rank()).collect::<Vec<_>>(), false).map(Value::Tensor)
             }
+            DimOrTensor::Other(_) if keepdim => {
+                refuse!(Type, "argument 'keepdim' goes with 'dim' as an int, but 'dim' is a Tensor; give dim.item()")
+            }
             DimOrTensor::Other(other) => (self.of_two)(input, other).map(Value::Tensor),
             DimOrTensor::Dim(d) => {
                 let a = Along::one_of(input, keepdim);

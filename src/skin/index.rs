@@ -36,7 +36,7 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
     let named = items.iter().filter(|i| !matches!(i, IndexItem::NewAxis | IndexItem::Ellipsis)).count();
     let rank = layout.shape.rank();
     if named > rank {
-        bail!(Index, "too many indices for tensor of dimension {rank}");
+        bail!(Index, "too many indices for tensor of dimension {rank}; give {rank} at most");
     }
     let hidden = rank.saturating_sub(named);
     let mut out = Layout { shape: Default::default(), strides: Default::default(), offset: layout.offset };

@@ -84,7 +84,12 @@ pub fn leaf(t: &Tensor, sink: Arc<dyn Sink>) -> Result<Tensor> {
 /// `Runtime` for dtypes without derivative, and for values that a transform follows.
 pub fn new_leaf(t: &Tensor, sink: Arc<dyn Sink>) -> Result<Tensor> {
     if !t.dtype().is_differentiable() {
-        bail!(Runtime, "only Tensors of floating point and complex dtype can require gradients, got {}", t.dtype());
+        bail!(
+            Runtime,
+            "only Tensors of floating point and complex dtype can require gradients, got {}; convert it with .float() or \
+             .double()",
+            t.dtype()
+        );
     }
     if let Some(Payload::Dual { primal, tangent }) = t.payload() {
         return Ok(Tensor::dual(t.level(), new_leaf(primal, sink)?, tangent.clone()));
@@ -135,7 +140,11 @@ fn root(op: &str, i: usize, y: &Tensor, cotangent: Option<Tensor>) -> Result<(Ed
                 origin::at_here()
             );
         }
-        bail!(Runtime, "{op}(): element {i} of tensors does not require grad and does not have a grad_fn");
+        bail!(
+            Runtime,
+            "{op}(): element {i} of tensors does not require grad and does not have a grad_fn; call requires_grad_() on \
+             what it is computed from"
+        );
     };
     let meta = &edge.node.metas[edge.slot as usize];
     let seed = match cotangent {

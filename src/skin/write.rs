@@ -28,7 +28,12 @@ pub fn fit(op: &str, old: &Tensor, new: &Tensor) -> Result<Tensor> {
         );
     }
     if new.dtype().category() > old.dtype().category() {
-        bail!(Runtime, "{op}(): result type {} can't be cast to the desired output type {}", new.dtype(), old.dtype());
+        bail!(
+            Runtime,
+            "{op}(): result type {} can't be cast to the desired output type {}; write to a tensor of that dtype",
+            new.dtype(),
+            old.dtype()
+        );
     }
     basis::cast(new, old.dtype())
 }

@@ -1,4 +1,4 @@
-"""Functions that are written in Python name themselves in their errors, whatever they are made of."""
+"""Functions and modules that are written in Python name themselves in their errors, whatever they are made of."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import pullback as pb
 import pullback.nn.functional as F
+from pullback import nn
 
 X = pb.ones(2, 3)
 SHAPES = [(), (0,), (5,), (2, 3), (1, 2, 3, 4), (1, 1, 1, 1, 1, 1, 1)]
@@ -76,6 +77,35 @@ def test_errors_of_functions_that_were_given_are_their_own() -> None:
 
     with pytest.raises(RuntimeError, match=r"^matmul\(\): mat1 and mat2 shapes"):
         F.triplet_margin_with_distance_loss(X, X, X, distance_function=distance)
+
+
+CELL = nn.GRUCell(3, 4)
+FORWARDS: list[tuple[nn.Module, tuple[Any, ...], str]] = [
+    (CELL, (pb.ones(2, 7),), "GRUCell: input has inconsistent input_size: got 7"),
+    (CELL, (X, pb.ones(5, 4)), "GRUCell: Input batch size 2 doesn't match hidden0 batch size 5"),
+    (nn.CircularPad2d(1), (X,), r"CircularPad2d: expected 3D or 4D input \(got 2D input\)"),
+    (nn.BatchNorm2d(3), (X,), r"BatchNorm2d: expected 4D input \(got 2D input\)"),
+    (nn.LSTM(3, 4), (X.double(),), r"LSTM: RNN input dtype \(pullback.float64\) does not match weight dtype"),
+    (nn.Sequential(nn.BatchNorm2d(3)), (X,), "BatchNorm2d: expected 4D input"),
+    (nn.Linear(4, 2), (X,), r"linear\(\): mat1 and mat2 shapes"),
+]
+
+
+@pytest.mark.parametrize("case", FORWARDS, ids=lambda c: c[2][:12])
+def test_modules_name_their_class(case: tuple[nn.Module, tuple[Any, ...], str]) -> None:
+    module, args, text = case
+    with pytest.raises((RuntimeError, ValueError), match="^" + text):
+        module(*args)
+
+
+def test_errors_of_modules_of_ones_own_stay_as_they_are() -> None:
+    class Own(nn.Module):
+        def forward(self, x: pb.Tensor) -> pb.Tensor:
+            raise ValueError("of my own")
+
+    for module in (Own(), nn.Sequential(Own())):
+        with pytest.raises(ValueError, match="^of my own$"):
+            module(X)
 
 
 def test_thresholds_keep_the_dtype() -> None:

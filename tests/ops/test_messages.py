@@ -35,7 +35,7 @@ CASES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     ),
     (
         lambda: pb.index_select(X, 0, pb.tensor([9])),
-        RuntimeError,
+        IndexError,
         r"index_select\(\): index 9 is out of bounds for dimension 0 with size 2; valid indices are 0 to 1",
     ),
     (lambda: X[pb.tensor([5])], IndexError, r"index 5 is out of bounds .* with size 2; valid indices are -2 to 1"),

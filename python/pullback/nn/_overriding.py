@@ -26,12 +26,12 @@ _OF_OPERATOR = re.compile(r"(\w+)\(\): |linalg\.\w+: ")
 
 def _ours(error: BaseException) -> bool:
     """Whether the error was raised by this library, on behalf of no function that it was given."""
+    if type(error) not in _KINDS or len(error.args) != 1 or not isinstance(error.args[0], str):
+        return False
     at = error.__traceback__
-    while at is not None:
-        if not f"{at.tb_frame.f_globals.get('__name__', '')}.".startswith(_OWN):
-            return False
+    while at is not None and f"{at.tb_frame.f_globals.get('__name__', '')}.".startswith(_OWN):
         at = at.tb_next
-    return len(error.args) == 1 and isinstance(error.args[0], str) and type(error) in _KINDS
+    return at is None and error.__traceback__ is not None
 
 
 _KINDS = {AssertionError, AttributeError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError}
@@ -76,6 +76,12 @@ def _inner(function: Any) -> Any:
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     return function
+
+
+def name_module(error: BaseException, module: Any) -> None:
+    """Puts the class of a module before an error of its `forward` that names nothing."""
+    if _ours(error) and not _NAMED.match(error.args[0]):
+        error.args = (f"{type(module).__name__}: {error.args[0]}",)
 
 
 def shown(function: _F) -> _F:

@@ -62,6 +62,17 @@ fn numbers(name: &str, v: &Value, spatial: usize) -> Result<Option<Vec<f64>>> {
     })
 }
 
+/// Sizes are ints, which factors need not be.
+fn whole(size: &Value) -> Result<()> {
+    match size {
+        Value::Tuple(all) | Value::List(all) => all.iter().try_for_each(whole),
+        Value::Float(x) | Value::Number(crate::base::Scalar::Float(x)) => {
+            refuse!(Type, "argument 'size' must be int or tuple of ints, but got {x}; give a factor as scale_factor")
+        }
+        _ => Ok(()),
+    }
+}
+
 fn listed(values: &[f64]) -> String {
     let all: Vec<String> = values.iter().map(|v| v.to_string()).collect();
     format!("[{}]", all.join(", "))
@@ -70,6 +81,7 @@ fn listed(values: &[f64]) -> String {
 /// The sizes of the result, and the factors that were given, if they say where elements lie.
 fn sizes(input: &Tensor, size: &Value, factor: &Value, recompute: bool) -> Result<(Vec<usize>, Vec<Option<f64>>)> {
     let spatial = &input.shape()[2..];
+    whole(size)?;
     let (size, factor) = (numbers("size", size, spatial.len())?, numbers("scale_factor", factor, spatial.len())?);
     let (given, by_size) = match (size, factor) {
         (Some(_), Some(_)) => refuse!(Value, "only one of size or scale_factor should be defined; leave one out"),

@@ -23,8 +23,9 @@ fn trailing(input: &Tensor, normalized: &[i64]) -> Result<Vec<usize>> {
     if !fits {
         refuse!(
             Runtime,
-            "given normalized_shape={normalized:?}, expected input with shape [*, {normalized:?}], but got input \
+            "given normalized_shape={normalized:?}, expected input with shape [*, {}], but got input \
              of size {}; name its trailing sizes",
+            normalized.iter().map(i64::to_string).collect::<Vec<_>>().join(", "),
             input.shape()
         );
     }

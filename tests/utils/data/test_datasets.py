@@ -48,7 +48,7 @@ def test_tensor_dataset() -> None:
         data.TensorDataset(x, y[:2])
     with pytest.raises(TypeError, match="one or more tensors"):
         data.TensorDataset([1, 2])  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="index 3 is out of bounds"):
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
         d.__getitems__([3])
 
 

@@ -34,7 +34,9 @@ fn number(t: &PyTensor, what: &str) -> Result<Scalar> {
     if value.numel() != 1 {
         let n = value.numel();
         return Err(match what {
-            "item()" => Error::runtime(format!("{what}: a Tensor with {n} elements cannot be converted to Scalar")),
+            "item()" => Error::runtime(format!(
+                "{what}: a Tensor with {n} elements cannot be converted to Scalar; index one of them, or give tolist() all"
+            )),
             _ => Error::value(format!("{what}: only one element tensors can be converted to Python scalars, not {n}")),
         });
     }

@@ -188,7 +188,9 @@ pub fn from_python(kind: ArgKind, optional: bool, o: Any<'_, '_>) -> Result<Valu
         ArgKind::Operand => operand(o)?,
         ArgKind::Number => number(o)?.or_else(|| item(o)).map(Value::Number),
         ArgKind::Int => integer(o)?.map(Value::Int),
-        ArgKind::Float => number(o)?.filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?,
+        ArgKind::Float => {
+            number(o)?.or_else(|| item(o)).filter(|n| !matches!(n, Scalar::Complex(_))).map(float).transpose()?
+        }
         ArgKind::Bool => truth(o)?.map(Value::Bool),
         ArgKind::Str => o.cast::<PyString>().ok().map(|s| Value::Str(raised::text(s))),
         ArgKind::Ints => integers(o)?.map(Value::Ints),
@@ -215,7 +217,7 @@ pub fn from_python(kind: ArgKind, optional: bool, o: Any<'_, '_>) -> Result<Valu
 
 /// The number in a 0-d tensor that no derivative or batch follows.
 fn item(o: Any<'_, '_>) -> Option<Scalar> {
-    tensor(o)?.dense()?.item().ok()
+    tensor(o)?.dense().filter(|t| t.rank() == 0)?.item().ok()
 }
 
 fn operand(o: Any<'_, '_>) -> Result<Option<Value>> {

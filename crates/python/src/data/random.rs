@@ -9,9 +9,9 @@ use pullback::core::params::Parameters;
 use pullback::dense::Array;
 use pullback::dense::random::{self, Generator};
 use pullback::skin::read::{self, Reading};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyFloat, PyInt};
 use std::sync::Arc;
 
 /// A source of random numbers: the same seed gives the same numbers, on any number of threads, and those of PyTorch.
@@ -36,9 +36,16 @@ impl PyGenerator {
         Ok(PyGenerator(Arc::new(Generator::default())))
     }
     /// Starts over from a seed; returns the generator.
-    fn manual_seed(slf: PyRef<'_, Self>, seed: i128) -> Py<PyGenerator> {
-        slf.0.manual_seed(seed as u64);
-        slf.into()
+    fn manual_seed(slf: PyRef<'_, Self>, seed: &Bound<'_, PyAny>) -> PyResult<Py<PyGenerator>> {
+        if seed.is_instance_of::<PyFloat>() || !seed.hasattr("__index__")? {
+            let class = type_name(seed);
+            return Err(PyRuntimeError::new_err(format!(
+                "manual_seed(): argument 'seed': expected a long, but got {class}; give an int"
+            ))
+            .into());
+        }
+        slf.0.manual_seed(seed_of(seed)?);
+        Ok(slf.into())
     }
     /// Takes a new seed from the system and returns it.
     fn seed(&self) -> u64 {
@@ -70,11 +77,23 @@ pub fn of_object(o: &Bound<'_, PyAny>) -> Option<Arc<dyn Parameters>> {
     Some(o.cast::<PyGenerator>().ok()?.get().0.clone())
 }
 
-/// Seeds the default generator and returns it.
+/// A seed of 64 bits, with a sign or without.
+fn seed_of(o: &Bound<'_, PyAny>) -> PyResult<u64> {
+    match o.extract::<i128>() {
+        Ok(seed) if (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&seed) => Ok(seed as u64),
+        Err(e) if !e.is_instance_of::<PyOverflowError>(o.py()) => Err(e.into()),
+        _ => Err(PyValueError::new_err(
+            "manual_seed(): argument 'seed': Overflow when unpacking long long; give an int from -2**63 to 2**64 - 1",
+        )
+        .into()),
+    }
+}
+
+/// Seeds the default generator, by what int() makes of the argument, and returns it.
 #[pyfunction]
-fn manual_seed(seed: i128) -> PyGenerator {
-    random::manual_seed(seed as u64);
-    PyGenerator(random::default_generator().clone())
+fn manual_seed(seed: &Bound<'_, PyAny>) -> PyResult<PyGenerator> {
+    random::manual_seed(seed_of(&seed.py().get_type::<PyInt>().call1((seed,))?)?);
+    Ok(PyGenerator(random::default_generator().clone()))
 }
 
 /// Gives the default generator a seed of the system and returns it.

@@ -47,11 +47,33 @@ unsafe extern "C" fn call(module: Object, args: *const Object, n: ffi::Py_ssize_
             all.extend((0..n + named).map(|i| *args.offset(i)));
             let positional = n as usize | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
             let out = ffi::PyObject_Vectorcall(f.as_ptr(), all.as_ptr().add(1), positional, names);
-            Ok(Bound::from_owned_ptr_or_err(py, out)?.into_ptr())
+            if out.is_null() {
+                return Err(with_class(py, module).into());
+            }
+            Ok(out)
         }
     };
     // SAFETY: the interpreter calls.
     unsafe { enter(called) }
+}
+
+/// The error that is set, with the class of the module in front if it is one of its own that names nothing.
+///
+/// # Safety
+/// A live object, and an exception is set.
+#[cold]
+unsafe fn with_class(py: Python<'_>, module: Object) -> PyErr {
+    let error = PyErr::fetch(py);
+    // SAFETY: by the contract.
+    let module = unsafe { Borrowed::<PyAny>::from_ptr(py, module) };
+    if let Some(traceback) = error.traceback(py) {
+        let _ = error.value(py).setattr(intern!(py, "__traceback__"), traceback);
+    }
+    let naming = py.import("pullback.nn._overriding").and_then(|m| m.getattr("name_module"));
+    match naming.and_then(|f| f.call1((error.value(py), module))) {
+        Ok(_) => error,
+        Err(e) => e,
+    }
 }
 
 pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -221,13 +221,21 @@ fn inplace(py: Python<'_>, b: &Bindable, slots: &Slots) -> PyResult<Object> {
         let name = b.entry.short_name();
         cell.check_writable(name).or_else(|_| cell.check_writable(&format!("{name}_")))?;
     }
-    let values = b.values(py, slots)?;
+    let values = b.values(py, slots).map_err(|e| of_inplace(b.entry, e))?;
     let out = match tensor::cell(&slf) {
         Some(cell) if b.entry.flags.has(Flags::OVERWRITES) => overwriting(py, cell, b.entry, &values),
         _ => exactly(py, b.entry, &values),
-    }?;
+    }
+    .map_err(|e| of_inplace(b.entry, e))?;
     crate::operators::views::assign(b.entry, &slf, values, out)?;
     Ok(slf.into_ptr())
+}
+
+/// The error under the name of the in-place form, which was called.
+#[cold]
+fn of_inplace(entry: &Entry, e: pullback::base::Error) -> pullback::base::Error {
+    let name = entry.short_name();
+    e.of(name, &format!("{name}_"))
 }
 
 /// As [`call`], for an operator that changes elements of `cell`: where they are, if nobody else sees that. It keeps the GIL

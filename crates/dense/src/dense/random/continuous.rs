@@ -101,13 +101,10 @@ pub(super) fn digits_and_max(dtype: DType) -> (u32, f64) {
 pub fn uniform(rng: &Generator, dtype: DType, shape: &Shape, low: f64, high: f64) -> Result<Array> {
     let (_, max) = digits_and_max(dtype);
     if low.is_nan() || high.is_nan() || low > high {
-        bail!(Runtime, "uniform(): uniform_ expects to return a [from, to) range, but found from={low} > to={high}");
+        bail!(Runtime, "uniform(): expects to return a [from, to) range, but found from={low} > to={high}; swap them");
     }
     if (high - low).is_nan() || high - low > max {
-        bail!(
-            Runtime,
-            "uniform(): uniform_ expects to-from <= {max:e} for dtype {dtype}, but found from={low} and to={high}"
-        );
+        bail!(Runtime, "uniform(): expects to-from <= {max:e} for dtype {dtype}, but found from={low} and to={high}");
     }
     let end = first_rounded_to(dtype, high);
     let single = Uniform { scale: high as f32 - low as f32, low: low as f32, end: end as f32 };
@@ -157,7 +154,7 @@ fn bits_below(bits: u16) -> u16 {
 /// `Runtime` if `std` is negative or not a number.
 pub fn normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64) -> Result<Array> {
     if std.is_nan() || std < 0.0 {
-        bail!(Runtime, "normal(): normal expects std >= 0.0, but found std {std}");
+        bail!(Runtime, "normal(): expects std >= 0.0, but found std {std}; give its absolute value");
     }
     let shape = shape.clone();
     let half = std * std::f64::consts::FRAC_1_SQRT_2;
@@ -251,7 +248,7 @@ where
 /// `Runtime` if `rate` is not positive.
 pub fn exponential(rng: &Generator, dtype: DType, shape: &Shape, rate: f64) -> Result<Array> {
     if rate.is_nan() || rate <= 0.0 {
-        bail!(Runtime, "exponential(): exponential_ expects lambda > 0.0, but found lambda={rate}");
+        bail!(Runtime, "exponential(): expects lambda > 0.0, but found lambda={rate}; give a positive rate");
     }
     draw_double("exponential", rng, dtype, shape, &Exponential { factor: -1.0 / rate, tiny: -f64::EPSILON / 4.0 })
 }
@@ -262,7 +259,7 @@ pub fn exponential(rng: &Generator, dtype: DType, shape: &Shape, rate: f64) -> R
 /// `Runtime` if `scale` is not positive.
 pub fn cauchy(rng: &Generator, dtype: DType, shape: &Shape, median: f64, scale: f64) -> Result<Array> {
     if scale.is_nan() || scale <= 0.0 {
-        bail!(Runtime, "cauchy(): cauchy_ expects sigma > 0.0, but found sigma={scale}");
+        bail!(Runtime, "cauchy(): expects sigma > 0.0, but found sigma={scale}; give a positive scale");
     }
     draw_double("cauchy", rng, dtype, shape, &Cauchy { median, scale, tiny: f64::EPSILON / 4.0 })
 }
@@ -273,7 +270,7 @@ pub fn cauchy(rng: &Generator, dtype: DType, shape: &Shape, median: f64, scale: 
 /// `Runtime` if `std` is not positive.
 pub fn log_normal(rng: &Generator, dtype: DType, shape: &Shape, mean: f64, std: f64) -> Result<Array> {
     if std.is_nan() || std <= 0.0 {
-        bail!(Runtime, "log_normal(): log_normal_ expects std > 0.0, but found std={std}");
+        bail!(Runtime, "log_normal(): expects std > 0.0, but found std={std}; give a positive deviation");
     }
     one_by_one("log_normal", rng, dtype, shape, |e| SampleFloat::exp(e.normal() * std + mean))
 }

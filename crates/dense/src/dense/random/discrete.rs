@@ -19,7 +19,7 @@ const NARROW: u64 = 1 << 28;
 /// `Runtime` if the range is empty or leaves the dtype's.
 pub fn randint(rng: &Generator, dtype: DType, shape: &Shape, low: i64, high: i64) -> Result<Array> {
     if low >= high {
-        bail!(Runtime, "randint(): random_ expects 'from' to be less than 'to', but got from={low} >= to={high}");
+        bail!(Runtime, "randint(): expects 'from' to be less than 'to', but got from={low} >= to={high}; swap them");
     }
     integers(rng, dtype, shape, low, high - 1)
 }
@@ -30,7 +30,7 @@ pub fn randint(rng: &Generator, dtype: DType, shape: &Shape, low: i64, high: i64
 /// `Runtime` if the range is empty or leaves the dtype's.
 pub fn integers(rng: &Generator, dtype: DType, shape: &Shape, low: i64, last: i64) -> Result<Array> {
     if low > last {
-        bail!(Runtime, "randint(): random_ expects 'from' to be at most the last value, but got {low} > {last}");
+        bail!(Runtime, "randint(): expects 'from' to be at most the last value, but got {low} > {last}");
     }
     let (min, max) = bounds(dtype).ok_or_else(|| unsupported("randint", dtype))?;
     for (name, value) in [("from", low), ("to - 1", last)] {
@@ -107,7 +107,8 @@ pub fn randperm(rng: &Generator, n: i64, dtype: DType) -> Result<Array> {
     if i128::from(n) - 1 > most {
         bail!(
             Runtime,
-            "randperm(): n is too large for result tensor type {dtype}: got {n}, its largest index is {most}"
+            "randperm(): n is too large for result tensor type {dtype}: got {n}, its largest index is {most}; give \
+             dtype=int64"
         );
     }
     let shape = Shape::from([n as usize]);
@@ -202,7 +203,7 @@ fn bernoulli_of<T: Convert, U: SampleFloat + Default>(
 /// `Runtime` if `p` is outside `[0, 1]`.
 pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result<Array> {
     if !(0.0..=1.0).contains(&p) {
-        bail!(Runtime, "bernoulli(): bernoulli_ expects p to be in [0, 1], but got p={p}");
+        bail!(Runtime, "bernoulli(): expects p to be in [0, 1], but got p={p}; it is a probability");
     }
     // SAFETY: the fill writes each element, and reads none.
     match_dtype!(dtype, T => unsafe { drawn::<T>(shape.clone(), |out| {
@@ -221,7 +222,7 @@ pub fn bernoulli_with(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> R
 /// `Runtime` unless `0 < p < 1`.
 pub fn geometric(rng: &Generator, dtype: DType, shape: &Shape, p: f64) -> Result<Array> {
     if !(p > 0.0 && p < 1.0) {
-        bail!(Runtime, "geometric(): geometric_ expects p to be in (0, 1), but got p={p}");
+        bail!(Runtime, "geometric(): expects p to be in (0, 1), but got p={p}; it is a probability");
     }
     if dtype == DType::Bool || dtype.is_complex() {
         return Err(unsupported("geometric", dtype));

@@ -37,19 +37,23 @@ pub fn noise_shape(shape: &Shape, dtype: DType, count: i64, replacement: bool) -
         bail!(Runtime, "multinomial(): argument 'input': prob_dist must be 1 or 2 dim, got {} dims", shape.rank());
     }
     if !dtype.is_float() {
-        return Err(super::continuous::unsupported("multinomial", dtype));
+        bail!(
+            Runtime,
+            "multinomial(): only supports floating-point dtypes for input, got {dtype}; convert it with .float()"
+        );
     }
     let k = shape[shape.rank() - 1];
     if k > MAX_CATEGORIES {
-        bail!(Runtime, "multinomial(): number of categories cannot exceed 2^24, got {k}");
+        bail!(Runtime, "multinomial(): number of categories cannot exceed 2^24, got {k}; draw in groups");
     }
     if count <= 0 {
-        bail!(Runtime, "multinomial(): cannot sample n_sample <= 0 samples, got {count}");
+        bail!(Runtime, "multinomial(): cannot sample n_sample <= 0 samples, got num_samples={count}; give 1 or more");
     }
     if !replacement && count as u64 > k as u64 {
         bail!(
             Runtime,
-            "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement: got {count} > {k}"
+            "multinomial(): cannot sample n_sample > prob_dist.size(-1) samples without replacement: got {count} > {k}; \
+             draw fewer, or with replacement=True"
         );
     }
     if !replacement {
@@ -100,17 +104,25 @@ fn check_rows(w: &[f64], rows: usize, count: usize, replacement: bool) -> Result
 
 fn check_row(w: &[f64], count: usize, replacement: bool) -> Result<()> {
     if let Some(x) = w.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
-        bail!(Runtime, "multinomial(): probability tensor contains either `inf`, `nan` or element < 0: got {x}");
+        bail!(
+            Runtime,
+            "multinomial(): probability tensor contains either `inf`, `nan` or element < 0: got {x}; weights are finite and 0 \
+             or more"
+        );
     }
     let positive = w.iter().filter(|&&x| x > 0.0).count();
     if positive == 0 {
-        bail!(Runtime, "multinomial(): invalid multinomial distribution (sum of probabilities <= 0)");
+        bail!(
+            Runtime,
+            "multinomial(): invalid multinomial distribution (sum of probabilities <= 0); some weight of each row is positive"
+        );
     }
     if !replacement && positive < count {
         bail!(
             Runtime,
             "multinomial(): invalid multinomial distribution (with replacement=False, not enough non-negative \
-             category to sample): {positive} categories have a positive weight, got n_sample={count}"
+             category to sample): {positive} categories have a positive weight, got n_sample={count}; \
+             draw fewer, or with replacement=True"
         );
     }
     Ok(())

@@ -34,7 +34,10 @@ fn floats(op: &str, a: &Array) -> Result<Vec<f64>> {
 pub fn poisson(rng: &Generator, rates: &Array) -> Result<Array> {
     let params = floats("poisson", rates)?;
     if let Some(bad) = params.iter().find(|r| r.is_nan() || **r < 0.0) {
-        bail!(Runtime, "poisson(): invalid Poisson rate, expected rate to be non-negative, got {bad}");
+        bail!(
+            Runtime,
+            "poisson(): invalid Poisson rate, expected rate to be non-negative, got {bad}; give rates such as those of exp()"
+        );
     }
     draw(rng, rates, &params, |words, &rate| if rate < 10.0 { few(words, rate) } else { many(words, rate) })
 }

@@ -130,7 +130,7 @@ pub fn check_extreme(op: &str, (dtype, shape): TypedShape<'_>, dims: &[usize]) -
         bail!(NotImplemented, "{op}(): complex numbers have no order; got dtype {dtype}");
     }
     if let Some(d) = dims.iter().find(|&&d| shape.get(d) == Some(&0)) {
-        bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size.");
+        bail!(Index, "{op}(): Expected reduction dim {d} to have non-zero size; reduce another one");
     }
     Ok(())
 }

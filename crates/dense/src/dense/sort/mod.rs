@@ -299,7 +299,7 @@ pub fn kthvalue_shape((dtype, shape): TypedShape<'_>, k: usize, dim: usize) -> R
     check_order("kthvalue", dtype)?;
     let n = shape.get(dim).copied().unwrap_or(1);
     if n == 0 {
-        bail!(Index, "kthvalue(): Expected reduction dim {dim} to have non-zero size.");
+        bail!(Index, "kthvalue(): Expected reduction dim {dim} to have non-zero size; reduce another one");
     }
     if k == 0 || k > n {
         bail!(Runtime, "kthvalue(): selected number k out of range for dimension {dim}: got {k} for size {n}");
@@ -342,7 +342,7 @@ pub fn kthvalue(a: &Array, k: usize, dim: usize) -> Result<(Array, Array)> {
 fn one_of(op: &'static str, a: &Array, dim: usize, take: Take) -> Result<(Array, Array)> {
     check_order(op, a.dtype())?;
     if a.shape().get(dim) == Some(&0) {
-        bail!(Index, "{op}(): Expected reduction dim {dim} to have non-zero size.");
+        bail!(Index, "{op}(): Expected reduction dim {dim} to have non-zero size; reduce another one");
     }
     both(op, a, dim, false, take)
 }

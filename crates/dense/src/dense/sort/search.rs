@@ -18,13 +18,13 @@ pub fn searchsorted(sorted: &Array, values: &Array, right: bool) -> Result<Array
     if sorted.dtype() != values.dtype() {
         bail!(
             Runtime,
-            "{OP}(): boundary tensor and input value tensor should have same dtype, got {} and {}",
+            "{OP}(): boundary tensor and input value tensor should have same dtype, got {} and {}; convert one of them",
             sorted.dtype(),
             values.dtype()
         );
     }
     let Some((&n, lead)) = sorted.shape().split_last() else {
-        bail!(Runtime, "{OP}(): boundaries tensor should have positive dimension");
+        bail!(Runtime, "{OP}(): boundaries tensor should have positive dimension; give them in a row");
     };
     let is_vector = lead.is_empty();
     let m = values.shape().last().copied().unwrap_or(1);
