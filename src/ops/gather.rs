@@ -12,7 +12,6 @@ use crate::ops::signature::{
     Chosen, Dim, HERE, IndexOrEmpty, IndexTensor, IndexVector, Integers, Mask, Ranked, SameDType, Single, Words,
     inside, of_dtype, other_shape, refused,
 };
-use crate::rules::abstracted;
 use crate::rules::basis::{self, cast};
 use crate::rules::index::{self, Bounds, check_index};
 
@@ -124,8 +123,7 @@ ops! { TABLE:
     fn gather = "gather" (input: &Tensor, dim: i64 as Dim, index: &Tensor as IndexOrEmpty; sparse_grad: bool = false) -> Tensor [METHOD, EXACT_OUT, SCATTERED] of crate::rules::index::GATHER {
         let _ = sparse_grad;
         if index.numel() == 0 {
-            let zeros = basis::full(index.shape(), input.dtype(), 0)?;
-            return if input.is_abstract() { abstracted::without_data(&zeros) } else { Ok(zeros) };
+            return basis::reshape(&basis::slice(&super::shape::ravel(input)?, 0, 0, 0, 1)?, index.shape());
         }
         let e = elementwise(input, dim, index)?;
         basis::reshape(&index::gather(&e.x, e.dim, &e.index).map_err(as_runtime)?, index.shape())

@@ -3,6 +3,7 @@
 use super::arith::{divide_floats, pow_same};
 use super::compare::{eq, ne};
 use super::promote::single;
+use super::random::drawn;
 use super::reduce::{amax_over, amin_over};
 use super::unary::{abs, sign};
 use super::value::Value;
@@ -80,7 +81,7 @@ pub(super) fn vector(x: &Tensor, p: f64, dims: &[usize], keep: bool) -> Result<T
         return amin_over(&abs(x)?, dims, keep);
     }
     if p == 0.0 {
-        return basis::sum(&cast(&ne(x, 0.0)?, x.dtype())?, dims, keep);
+        return basis::sum(&drawn(cast(&ne(x, 0.0)?, x.dtype())?, &[x])?, dims, keep);
     }
     if is_single(x, dims) {
         return squeezed(&norm_of_one(x)?, dims, keep);

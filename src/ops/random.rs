@@ -49,8 +49,9 @@ binary! { DRAWS, DRAW_PRIMITIVES:
     drawn_by = "random:drawn" kernel STEPPED Same [INTERNAL] da[] Partial::Zero, db[] Partial::Zero;
 }
 
-/// Numbers that were drawn by laws with these parameters, as a result of them: PyTorch's require grad if a parameter does.
-fn drawn(numbers: Tensor, from: &[&Tensor]) -> Result<Tensor> {
+/// Values that tensors decide and do not move, such as numbers drawn by laws with these parameters, as a result of them:
+/// PyTorch's require grad if one of the tensors does, and have the derivative 0.
+pub(super) fn drawn(numbers: Tensor, from: &[&Tensor]) -> Result<Tensor> {
     from.iter().try_fold(numbers, |numbers, from| match from.payload() {
         Some(Payload::Taped { .. }) if !level::records(from.level()) => Ok(numbers),
         Some(Payload::Taped { .. } | Payload::Dual { .. } | Payload::Batched { .. })

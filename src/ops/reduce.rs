@@ -217,9 +217,11 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     if x.dtype() == DType::Bool {
         return call_dims(&ALL, x, Dims::from_slice(dims), keep);
     }
-    let empty = dims.iter().any(|&d| x.shape()[d] == 0);
-    let x = if empty { super::shape::detach(x)? } else { x.clone() };
-    call_dims(&PROD, &x, Dims::from_slice(dims), keep)
+    // The derivative of a product of nothing divides by none of its factors.
+    if x.dtype().is_differentiable() && dims.iter().any(|&d| x.shape()[d] == 0) {
+        return basis::shift(&basis::sum(x, dims, keep)?, 1.0);
+    }
+    call_dims(&PROD, x, Dims::from_slice(dims), keep)
 }
 
 /// Variance with the divisor `n - correction`, or its square root.

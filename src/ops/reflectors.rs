@@ -110,7 +110,7 @@ fn factor_tangents(packed: &Tensor, tau: &Tensor, da: &Tensor) -> Result<Tangent
     let unit = add(&tril(&part(&head, 0, k, 0, k)?, -1)?, &ones)?;
     let down = |x: &Tensor| triangular(&unit, x, false, true);
     let (w, g) = (triu(&down(&sub(&part(&q, 0, k, 0, k)?, &ones)?)?, 0)?, down(&part(&dq, 0, k, 0, k)?)?);
-    let used = k.min(m - 1);
+    let used = k.min(m.saturating_sub(1));
     let turned = tril(&right_solve(&part(&g, 0, k, 0, used)?, &part(&w, 0, used, 0, used)?)?, -1)?;
     let dw = triu(&sub(&g, &matmul(&turned, &part(&w, 0, used, 0, k)?)?)?, 0)?;
     let dvectors = matmul(&unit, &turned)?;
