@@ -47,6 +47,7 @@ __all__ = [
     "_rebuild_tensor",
     "_restore_transform",
     "_set_autocast",
+    "_set_warn_always",
     "_short",
     "abs",
     "abs_",
@@ -2523,6 +2524,8 @@ def _set_autocast(dtype: _dtype | None, /) -> Any:
 def is_inference(input: Tensor) -> builtins.bool:
     """Whether a tensor was made in inference mode."""
 
+def _set_warn_always(on: Any) -> Any: ...
+
 def is_anomaly_enabled() -> builtins.bool:
     """Whether recorded operators remember where they were called."""
 
@@ -2847,7 +2850,7 @@ def repeat_interleave(input: Tensor, repeats: _Operand | None = None, dim: built
     tensor([5, 7, 7])
     """
 
-def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str = 'ij') -> builtins.tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str | None = None) -> builtins.tuple[Tensor, ...]:
     """Grids of coordinates: tensor i repeated along every dimension but the i-th. With `indexing='xy'` the first two
     dimensions are swapped.
 

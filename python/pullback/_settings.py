@@ -100,8 +100,9 @@ def get_num_interop_threads() -> int:
 
 
 def set_warn_always(b: bool) -> None:
-    """Remembers a flag: warnings are shown as the filters of Python say."""
+    """Whether warnings that are said once in a process are said each time; the filters of Python come behind."""
     _State.warn_always = bool(b)
+    _core._set_warn_always(_State.warn_always)
 
 
 def is_warn_always_enabled() -> bool:

@@ -3,7 +3,8 @@
 use crate::base::Result;
 use crate::dense::threads;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 /// Services of the host language.
@@ -35,6 +36,39 @@ pub fn turn(i: usize) -> Result<()> {
 
 pub fn warn(text: &str) -> Result<()> {
     HOST.get().map_or(Ok(()), |h| (h.warn)(text))
+}
+
+static ALWAYS: AtomicBool = AtomicBool::new(false);
+
+/// Whether warnings that are said once are said each time.
+pub fn set_warn_always(on: bool) {
+    ALWAYS.store(on, Relaxed);
+}
+
+/// Whether a warning was said: in a process it is said once.
+pub struct Said(AtomicBool);
+
+impl Said {
+    pub const fn not_yet() -> Said {
+        Said(AtomicBool::new(false))
+    }
+    #[cold]
+    pub fn warn(&self, text: fmt::Arguments<'_>) -> Result<()> {
+        if self.0.swap(true, Relaxed) && !ALWAYS.load(Relaxed) {
+            return Ok(());
+        }
+        warn(&format!("{text} (This is said once.)"))
+    }
+}
+
+/// Warns where a program comes first; gives the error that the user may have made of the warning.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! warn_once {
+    ($($text:tt)*) => {{
+        static SAID: $crate::core::host::Said = $crate::core::host::Said::not_yet();
+        SAID.warn(format_args!($($text)*))
+    }};
 }
 
 /// Runs `f` while other threads of the host may run. It may be given up if the user asks for that, so it must not write

@@ -304,13 +304,18 @@ ops! { TABLE:
     /// (tensor([[1, 1],
     ///         [2, 2]]), tensor([[3, 4],
     ///         [3, 4]]))
-    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: &str as Chosen<Indexing> = "ij") -> Vec<Tensor> [VARIADIC, VIEW] {
-        grid(&tensors, indexing)
+    fn meshgrid = "meshgrid" (tensors: Vec<&Tensor>; indexing: Option<&str> as Option<Chosen<Indexing>> = None) -> Vec<Tensor> [VARIADIC, VIEW] {
+        if indexing.is_none() {
+            crate::warn_once!("meshgrid(): PyTorch will require the argument 'indexing'; give indexing='ij', which is taken, \
+                or 'xy'")?;
+        }
+        grid(&tensors, indexing.unwrap_or(Indexing::Matrix))
     }
 
     /// What `meshgrid` makes of the tensor at a place, as a view of it.
-    fn grid_member = "meshgrid:member" (input: &Tensor, at: i64, size: &[i64], indexing: &str as Chosen<Indexing> = "ij") -> Tensor [INTERNAL, VIEW] {
+    fn grid_member = "meshgrid:member" (input: &Tensor, at: i64, size: &[i64], indexing: Option<&str> as Option<Chosen<Indexing>> = None) -> Tensor [INTERNAL, VIEW] {
         let size: Shape = size.iter().map(|&n| n as usize).collect();
+        let indexing = indexing.unwrap_or(Indexing::Matrix);
         repeated_along(input, along_which(indexing, size.rank(), at as usize), &size)
     }
 

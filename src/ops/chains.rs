@@ -100,6 +100,7 @@ ops! { TABLE:
     /// >>> pullback.chain_matmul(pullback.ones(1, 3), pullback.ones(3, 2))
     /// tensor([[3., 3.]])
     fn chain_matmul = "chain_matmul" (matrices: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT] {
+        crate::warn_once!("chain_matmul(): deprecated in favor of linalg.multi_dot, which PyTorch will keep; call that")?;
         let Some(first) = matrices.first() else {
             refuse!(Runtime, "Expected one or more matrices; give one at least");
         };

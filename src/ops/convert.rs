@@ -1,6 +1,6 @@
 //! Copies and conversions.
 
-use crate::base::DType;
+use crate::base::{DType, Result};
 use crate::core::Tensor;
 use crate::ops::value::setting::MemoryFormat;
 use crate::rules::basis;
@@ -12,7 +12,7 @@ macro_rules! conversions {
             fn $name = $path (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor
                 [METHOD, NOT_FUNCTION, SAME_OBJECT] {
                 let _ = memory_format;
-                basis::cast(input, DType::$dtype)
+                told(input, DType::$dtype)
             }
         )* }
     };
@@ -58,8 +58,23 @@ ops! { TABLE:
 
     /// The same values in the dtype of another tensor.
     fn type_as = "Tensor.type_as" (input: &Tensor, other: &Tensor) -> Tensor [METHOD, NOT_FUNCTION, SAME_OBJECT] of basis::CAST {
-        basis::cast(input, other.dtype())
+        told(input, other.dtype())
     }
+}
+
+/// A conversion that the program asks for.
+fn told(input: &Tensor, to: DType) -> Result<Tensor> {
+    tell_of_loss(input.dtype(), to)?;
+    basis::cast(input, to)
+}
+
+/// Tells that a conversion loses a part of the numbers, if it does.
+#[inline]
+pub fn tell_of_loss(from: DType, to: DType) -> Result<()> {
+    if from.is_complex() && !to.is_complex() && to != DType::Bool {
+        return crate::warn_once!("Casting complex values to real discards the imaginary part; take .real or abs()");
+    }
+    Ok(())
 }
 
 /// What this file adds to the table.

@@ -145,6 +145,10 @@ ops! { TABLE:
     /// >>> pullback.cross(pullback.tensor([1.0, 0.0, 0.0]), pullback.tensor([0.0, 1.0, 0.0]))
     /// tensor([0., 0., 1.])
     fn cross = "cross" (input: &Tensor, other: &Tensor as SameDType, dim: Option<i64> as Option<MemberDim> = None) -> Tensor [METHOD] {
+        if dim.is_none() {
+            crate::warn_once!("cross(): the dimension is not named: the first one of 3 elements is taken, and \
+                linalg.cross() takes the last; give dim")?;
+        }
         let found = dim.or_else(|| input.shape().iter().position(|&n| n == 3));
         let Some(dim) = found else {
             refuse!(Runtime, "no dimension of size 3 in input; give vectors of three elements");

@@ -45,6 +45,7 @@ ops! { TABLE:
     /// >>> pullback.qr(pullback.tensor([[2.0]])).R.abs()
     /// tensor([[2.]])
     fn qr = "qr" (input: &Tensor as Matrices, some: bool = true) -> Named as qr(Q, R) [METHOD, CUBIC, IN_SINGLE] {
+        crate::warn_once!("qr(): deprecated in favor of linalg.qr, which PyTorch will keep; call that")?;
         let factors: [Tensor; 2] = parts(linalg::qr(input, if some { "reduced" } else { "complete" })?)?;
         Ok(Named::new(NAMED, factors))
     }
@@ -55,6 +56,7 @@ ops! { TABLE:
     /// >>> pullback.cholesky(pullback.tensor([[4.0]]))
     /// tensor([[2.]])
     fn cholesky = "cholesky" (input: &Tensor as Square, upper: bool = false) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
+        crate::warn_once!("cholesky(): deprecated in favor of linalg.cholesky, which PyTorch will keep; call that")?;
         linalg::cholesky(input, upper)
     }
 
@@ -93,6 +95,7 @@ ops! { TABLE:
     fn triangular_solve = "triangular_solve" (b: &Tensor as Matrices | input, A: &Tensor as Square, upper: bool = true,
         transpose: bool = false, unitriangular: bool = false)
         -> Named as triangular_solve(solution, cloned_coefficient) [METHOD, CUBIC, IN_SINGLE] {
+        crate::warn_once!("triangular_solve(): deprecated in favor of linalg.solve_triangular, which PyTorch will keep; call that")?;
         of_dtype("A", A, b.dtype())?;
         let turned = if transpose { swap_last(A)? } else { A.clone() };
         let x = solve_triangular(&turned, b, upper != transpose, true, unitriangular)?;
@@ -106,6 +109,7 @@ ops! { TABLE:
     /// tensor([[2.]])
     fn lu = "lu" (A: &Tensor as Matrices | input, pivot: bool = true, get_infos: bool = false)
         -> Value as _lu_with_info(LU, pivots, info) [METHOD, CUBIC, NO_OUT] {
+        crate::warn_once!("lu(): deprecated in favor of linalg.lu_factor, which PyTorch will keep; call that")?;
         let [packed, pivots, info] = parts(lu_factor_ex(A, pivot, false)?)?;
         Ok(match get_infos {
             true => Named::new(NAMED, [packed, pivots, info]).into_value(),
@@ -120,6 +124,7 @@ ops! { TABLE:
     /// >>> pullback.lu_solve(pullback.tensor([[4.0]]), *factors)
     /// tensor([[2.]])
     fn lu_solve = "lu_solve" (b: &Tensor as Matrices | input, LU_data: &Tensor as Square, LU_pivots: &Tensor) -> Tensor [METHOD, CUBIC, IN_SINGLE] {
+        crate::warn_once!("lu_solve(): deprecated in favor of linalg.lu_solve, which PyTorch will keep; call that")?;
         of_dtype("LU_data", LU_data, b.dtype())?;
         solve_packed(LU_data, LU_pivots, b, true, false)
     }

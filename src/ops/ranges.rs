@@ -142,6 +142,7 @@ ops! { TABLE:
         layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
         pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION] {
         let _ = (layout, device, requires_grad, pin_memory);
+        crate::core::host::warn("range(): deprecated: it includes the end, unlike Python's range; call arange()")?;
         let dtype = dtype.unwrap_or_else(default_float);
         let gaps = (end.as_f64() - start.as_f64()) / step.as_f64();
         if gaps < 0.0 {

@@ -224,6 +224,15 @@ pub fn prod_over(x: &Tensor, dims: &[usize], keep: bool) -> Result<Tensor> {
     call_dims(&PROD, x, Dims::from_slice(dims), keep)
 }
 
+/// Tells that a divisor is 0 or less, where PyTorch does.
+#[cold]
+pub(super) fn no_freedom(name: &str, n: f64, correction: f64) -> Result<()> {
+    crate::core::host::warn(&format!(
+        "{name}(): degrees of freedom is <= 0: there are {n} elements, and the correction is {correction}. Give more \
+         elements, or a correction below that, such as correction=0"
+    ))
+}
+
 /// Variance with the divisor `n - correction`, or its square root.
 pub(super) fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> {
     if input.dtype().is_complex() {
@@ -243,6 +252,9 @@ pub(super) fn variance(input: &Tensor, a: Spread, root: bool) -> Result<Tensor> 
         _ => 1.0,
     };
     let n = count(input, &dims) as f64;
+    if n <= correction {
+        no_freedom(if root { "std" } else { "var" }, n, correction)?;
+    }
     let factor = n / (n - correction).max(0.0);
     let scaled = |s: Tensor, factor: f64| if factor == 1.0 { Ok(s) } else { basis::scale(&s, factor) };
     if root && factor.is_finite() {

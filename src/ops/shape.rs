@@ -255,6 +255,10 @@ ops! { TABLE:
 
     /// All dimensions in reverse order.
     fn big_t = "Tensor.T" (input: &Tensor) -> Tensor [PROPERTY, VIEW] {
+        if input.rank() != 2 {
+            crate::warn_once!("x.T is deprecated for {} dimensions: it reverses all of them; use x.mT for matrices, or \
+                x.permute()", input.rank())?;
+        }
         let order: Dims = (0..input.rank()).rev().collect();
         basis::permute(input, &order)
     }

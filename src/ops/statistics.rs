@@ -77,6 +77,9 @@ fn all_weights(f: Option<&Tensor>, a: Option<&Tensor>, observations: usize) -> R
 fn covariance(x: &Tensor, correction: i64, w: Option<&Weights>) -> Result<Tensor> {
     let weighted = |x: &Tensor| w.map_or_else(|| Ok(x.clone()), |w| mul(x, &w.all));
     let n = x.shape()[1];
+    if w.is_none() && n as i64 <= correction {
+        super::reduce::no_freedom("cov", n as f64, correction as f64)?;
+    }
     let total = |x: &Tensor| basis::sum(&accumulated(x, None)?, &[1], true);
     let mean = match w {
         Some(w) => div(&total(&weighted(x)?)?, &w.sum)?,

@@ -254,6 +254,10 @@ ops! { TABLE:
     fn grid_sample = "nn.functional.grid_sample" (input: &Tensor as Floats, grid: &Tensor as Floats, mode: &str as Chosen<Interpolation> = "bilinear",
         padding_mode: &str as Chosen<Padding> = "zeros", align_corners: Option<bool> = None) -> Tensor [SCATTERED, NO_OUT, IN_SINGLE] of GRID_SAMPLE {
         checked(input, grid, mode)?;
+        if align_corners.is_none() {
+            crate::core::host::warn("Default grid_sample and affine_grid behavior is align_corners=False: the corners are the \
+                edges of the first and last elements. Give align_corners=True if the grid was made for their middles.")?;
+        }
         let sizes = input.shape()[2..].to_vec();
         let s = Sampling { mode, padding: padding_mode, align_corners: align_corners == Some(true), orders: vec![0; sizes.len()], sizes };
         call(Prim::Static(&GRID_SAMPLE), &params(&s), &[input, grid])

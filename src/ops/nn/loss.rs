@@ -286,14 +286,14 @@ ops! { TABLE:
         let (a, b) = alike("mse_loss", input, target)?;
         floats(&a)?;
         let d = sub(&a, &b)?;
-        weighted_by(&mul(&d, &d)?, input, weight, reduction.or_flags(size_average, reduce))
+        weighted_by(&mul(&d, &d)?, input, weight, reduction.or_flags(size_average, reduce)?)
     }
 
     /// Absolute differences.
     fn l1_loss = "nn.functional.l1_loss" (input: &Tensor, target: &Tensor, size_average: Option<bool> = None,
         reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", weight: Option<&Tensor> = None) -> Tensor [NO_OUT, IN_SINGLE] {
         let (a, b) = alike("l1_loss", input, target)?;
-        weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce))
+        weighted_by(&abs(&sub(&a, &b)?)?, input, weight, reduction.or_flags(size_average, reduce)?)
     }
 
     /// The negative log-likelihood of int64 targets; classes are dimension 1 of the input (0 without a batch).
@@ -305,7 +305,7 @@ ops! { TABLE:
         size_average: Option<bool> = None, ignore_index: i64 = -100, reduce: Option<bool> = None,
         reduction: &str as Chosen<ReductionMode> = "mean") -> Tensor [NO_OUT, IN_SINGLE] {
         let (loss, w) = picked(input, target, weight, ignore_index)?;
-        weighted(&loss, &w, reduction.or_flags(size_average, reduce))
+        weighted(&loss, &w, reduction.or_flags(size_average, reduce)?)
     }
 
     /// `nll_loss` of `log_softmax`: targets are int64 classes, or probabilities of the input's shape.
@@ -318,7 +318,7 @@ ops! { TABLE:
         reduction: &str as Chosen<ReductionMode> = "mean", label_smoothing: f64 as Probability = 0.0) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
         let c = classes(input)?;
         let logp = log_softmax(input, c.dim as i64, None)?;
-        let reduction = reduction.or_flags(size_average, reduce);
+        let reduction = reduction.or_flags(size_average, reduce)?;
         if target.shape() == input.shape() && target.dtype().is_float() {
             let target = cast(target, input.dtype())?;
             return soft_cross_entropy(&logp, &target, weight, reduction, label_smoothing);
@@ -363,7 +363,7 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, dtype)?)?;
         }
-        reduced(&loss, reduction.or_flags(size_average, reduce))
+        reduced(&loss, reduction.or_flags(size_average, reduce)?)
     }
 
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
@@ -381,7 +381,7 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, input.dtype())?)?;
         }
-        reduced(&loss, reduction.or_flags(size_average, reduce))
+        reduced(&loss, reduction.or_flags(size_average, reduce)?)
     }
 
     /// Squared differences below `delta`, linear above.
@@ -417,7 +417,7 @@ ops! { TABLE:
         } else {
             sub(&xlogx(&t)?, &mul(&t, &x)?)?
         };
-        let mode = reduction.0.or_flags(size_average, reduce);
+        let mode = reduction.0.or_flags(size_average, reduce)?;
         if mode == ReductionMode::Mean {
             crate::core::host::warn("kl_div(): reduction='mean' divides the total loss by the number of elements; \
                 'batchmean' divides by the batch size, which is the divergence")?;

@@ -73,13 +73,17 @@ pub enum ReductionMode {
 }
 impl ReductionMode {
     /// With PyTorch's old pair of flags, which win.
-    pub fn or_flags(self, size_average: Option<bool>, reduce: Option<bool>) -> ReductionMode {
-        match (size_average, reduce) {
-            (None, None) => self,
-            (_, Some(false)) => ReductionMode::None,
-            (Some(false), _) => ReductionMode::Sum,
-            _ => ReductionMode::Mean,
-        }
+    pub fn or_flags(self, size_average: Option<bool>, reduce: Option<bool>) -> Result<ReductionMode> {
+        let (mode, word) = match (size_average, reduce) {
+            (None, None) => return Ok(self),
+            (_, Some(false)) => (ReductionMode::None, "none"),
+            (Some(false), _) => (ReductionMode::Sum, "sum"),
+            _ => (ReductionMode::Mean, "mean"),
+        };
+        crate::core::host::warn(&format!(
+            "size_average and reduce args will be deprecated, please use reduction='{word}' instead."
+        ))?;
+        Ok(mode)
     }
 }
 impl Words for ReductionMode {

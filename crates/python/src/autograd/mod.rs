@@ -81,6 +81,12 @@ fn traced(o: Options, outputs: &[Tensor]) -> Options {
 }
 
 fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, inputs: Arg<'_, '_>) -> PyResult<()> {
+    if o.create_graph {
+        pullback::warn_once!(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and \
+            its gradient. Use autograd.grad() for such graphs, or set .grad to None after use."
+        )?;
+    }
     if !function::check_reach(&outputs)? {
         tape::check_outside("Tensor.backward()")?;
     }

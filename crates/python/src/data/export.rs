@@ -287,6 +287,9 @@ fn moved<'py>(slf: Slf<'_, 'py>, value: &Tensor, target: &Target) -> Out<'py> {
 fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
     let py = slf.py();
     let value = slf.get().value();
+    if let Some(to) = target.dtype {
+        pullback::ops::convert::tell_of_loss(value.dtype(), to)?;
+    }
     if target.meta.is_some_and(|meta| meta != value.is_abstract()) {
         return moved(slf, &value, target);
     }
@@ -387,6 +390,7 @@ descriptors! { METHODS, ATTRIBUTES:
         let grad = flag(requires_grad, false)?;
         let o = data::Options::of("new_tensor", dtype.as_deref(), device.as_deref(), grad)?;
         let d = o.dtype.unwrap_or(slf.get().value().dtype());
+        data::tell_of_copy("new_tensor", &data)?;
         o.finish(slf.py(), data::tensor_from(&data, Some(d))?)
     }
     /// What a NumPy function gives back for a tensor argument.

@@ -164,7 +164,19 @@ fn tensor_<'py>(
         )?;
     }
     let o = Options::of("tensor", dtype, device, requires_grad)?;
+    tell_of_copy("tensor", data)?;
     o.finish(data.py(), from_data("tensor", data, o.dtype)?)
+}
+
+/// A program that makes a tensor of a tensor is told what says more clearly what becomes of the derivative.
+pub fn tell_of_copy(op: &str, data: Any<'_, '_>) -> PyResult<()> {
+    if tensor::cell(data).is_none() {
+        return Ok(());
+    }
+    Ok(pullback::core::host::warn(&format!(
+        "{op}(): To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone(), or \
+         sourceTensor.clone() to keep the derivative."
+    ))?)
 }
 
 fn none<'py>(like: Any<'_, 'py>, given: Option<Any<'_, 'py>>) -> Bound<'py, PyAny> {

@@ -16,7 +16,9 @@ fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> R
     let t = slf.get();
     t.check_writable(op)?;
     let old = t.value();
-    let source = basis::cast(&source(&old)?, old.dtype())?;
+    let source = source(&old)?;
+    pullback::ops::convert::tell_of_loss(source.dtype(), old.dtype())?;
+    let source = basis::cast(&source, old.dtype())?;
     let fits = source.rank() <= old.rank()
         && source.shape().iter().rev().zip(old.shape().iter().rev()).all(|(a, b)| a == b || *a == 1);
     if !fits {

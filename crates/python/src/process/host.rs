@@ -118,6 +118,11 @@ fn _set_anomaly(mode: u8) -> u8 {
     host::set_anomaly(mode) as u8
 }
 
+#[pyfunction]
+fn _set_warn_always(on: bool) {
+    host::set_warn_always(on);
+}
+
 /// Whether recorded operators remember where they were called.
 #[pyfunction]
 fn is_anomaly_enabled() -> bool {
@@ -136,6 +141,7 @@ pub fn register(m: &Bound<'_, PyModule>) -> PyResult<()> {
     threads::install(SignalSource { is_listening: hears, poll: listen });
     let autograd = crate::types::submodule(m, "autograd")?;
     autograd.add_function(wrap_pyfunction!(_set_anomaly, &autograd)?)?;
+    m.add_function(wrap_pyfunction!(_set_warn_always, m)?)?;
     m.add_function(wrap_pyfunction!(is_anomaly_enabled, m)?)?;
     Ok(m.add_function(wrap_pyfunction!(is_anomaly_check_nan_enabled, m)?)?)
 }
