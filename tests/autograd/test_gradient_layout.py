@@ -34,6 +34,16 @@ def test_first_gradients_are_contiguous(name: str, size: tuple[int, int]) -> Non
     assert pb.equal(g, w.grad)
 
 
+@pytest.mark.parametrize("weight_last", [False, True])
+@pytest.mark.parametrize("input_last", [False, True])
+def test_gradients_of_convolutions_lie_as_the_weights(weight_last: bool, input_last: bool) -> None:
+    formats = {False: pb.contiguous_format, True: pb.channels_last}
+    x = pb.randn(4, 3, 8, 8).contiguous(memory_format=formats[input_last])
+    w = pb.randn(6, 3, 3, 3).contiguous(memory_format=formats[weight_last]).requires_grad_()
+    F.conv2d(x, w).relu().sum().backward()
+    assert w.grad is not None and w.grad.is_contiguous(memory_format=formats[weight_last])
+
+
 def test_channels_stay_last_in_gradients() -> None:
     w = pb.randn(2, 3, 4, 5).contiguous(memory_format=pb.channels_last).requires_grad_()
     (w * pb.randn(2, 3, 4, 5)).exp().sum().backward()

@@ -10,6 +10,7 @@ use pullback::base::{Error, Result};
 use pullback::core::level::{self, GradMode};
 use pullback::core::node::{Sink, locked};
 use pullback::core::{LevelId, Node, Tensor};
+use pullback::dense::Array;
 use pullback::dense::copy::gather;
 use pullback::rules::basis;
 use pullback::skin::{history, write};
@@ -88,9 +89,15 @@ impl GradBox {
     }
 
     /// Adds a gradient: in place, so that who holds the object sees the sum; a recorded sum is a new object.
-    pub fn add(&self, py: Python<'_>, g: &Tensor, recorded: bool) -> PyResult<()> {
+    pub fn add(
+        &self,
+        py: Python<'_>,
+        g: &Tensor,
+        recorded: bool,
+        channels_last: &dyn Fn(Python<'_>) -> bool,
+    ) -> PyResult<()> {
         match self.get(py) {
-            None => self.set(Some(tensor::wrap(py, in_order(g)?)?.unbind())),
+            None => self.set(Some(tensor::wrap(py, in_order(py, g, channels_last)?)?.unbind())),
             Some(old) if recorded => {
                 let sum = basis::add(&old.get().value(), g)?;
                 self.set(Some(tensor::wrap(py, sum)?.unbind()));
@@ -105,11 +112,13 @@ impl GradBox {
     }
 }
 
-/// A first gradient with its elements in the order of the leaf's, whatever views the cotangent went through: programs
-/// write `p.grad.view(-1)`.
-fn in_order(g: &Tensor) -> Result<Tensor> {
+/// A first gradient with its elements in the order of the leaf's, whatever views the cotangent went through and however
+/// the input of a convolution lies: programs write `p.grad.view(-1)`. `channels_last` says whether the leaf lies so.
+fn in_order(py: Python<'_>, g: &Tensor, channels_last: &dyn Fn(Python<'_>) -> bool) -> Result<Tensor> {
     match (g.symbolic(), g.dense()) {
-        (None, Some(array)) if !array.is_contiguous() && !array.is_channels_last() => Ok(gather(array)?.into()),
+        (None, Some(array)) if !array.is_contiguous() && !(array.is_channels_last() && channels_last(py)) => {
+            Ok(gather(array)?.into())
+        }
         _ => Ok(g.clone()),
     }
 }
@@ -120,10 +129,10 @@ fn attached(f: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
     done.unwrap_or_else(|| Err(Error::runtime("backward(): the interpreter has ended")))
 }
 
+/// The gradient of a tensor that an operator made, and that is to keep it.
 impl Sink for GradBox {
     fn accumulate(&self, _: &Arc<Node>, gradient: &Tensor) -> Result<()> {
-        let recorded = level::grad_enabled();
-        attached(|py| self.add(py, gradient, recorded))
+        attached(|py| self.add(py, gradient, level::grad_enabled(), &|_| true))
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -250,6 +259,15 @@ impl Accumulator {
         })
     }
 
+    /// Whether the channels of the leaf lie behind its other dimensions.
+    #[cold]
+    fn lies_channels_last(&self, py: Python<'_>) -> bool {
+        let Holder::Alive(reference) = &*locked(&self.owner) else { return false };
+        let Ok(Some(leaf)) = reference.bind(py).upgrade_as::<PyTensor>() else { return false };
+        let value = leaf.get().value();
+        value.below().unwrap_or(&value).dense().is_some_and(Array::is_channels_last)
+    }
+
     /// To the gradient of a tensor that the program has dropped.
     fn add_to_orphan(&self, py: Python<'_>, gradient: &Tensor) -> PyResult<()> {
         let grad = match &*locked(&self.owner) {
@@ -257,7 +275,7 @@ impl Accumulator {
             _ => return Ok(()),
         };
         let held = GradBox { grad: Mutex::new(grad) };
-        held.add(py, gradient, false)?;
+        held.add(py, gradient, false, &|_| false)?;
         let mut grad = held.get(py);
         if let Holder::Orphan { grad: before, .. } = &mut *locked(&self.owner) {
             std::mem::swap(before, &mut grad);
@@ -274,7 +292,9 @@ impl Sink for Accumulator {
         }
         let known = locked(&self.grad).upgrade();
         match known {
-            Some(held) => held.accumulate(node, gradient)?,
+            Some(held) => {
+                attached(|py| held.add(py, gradient, level::grad_enabled(), &|py| self.lies_channels_last(py)))?
+            }
             None => attached(|py| self.add_to_orphan(py, gradient))?,
         }
         let hooks: Vec<PostHook> = locked(&self.hooks).clone();
