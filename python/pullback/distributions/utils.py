@@ -62,11 +62,14 @@ class lazy_property:
 
     >>> from pullback.distributions.utils import lazy_property
     >>> class Square:
+    ...     def __init__(self, side):
+    ...         self.side = side
+    ...
     ...     @lazy_property
     ...     def area(self):
     ...         print("computed")
-    ...         return 4
-    >>> square = Square()
+    ...         return self.side**2
+    >>> square = Square(2)
     >>> square.area, square.area
     computed
     (4, 4)
