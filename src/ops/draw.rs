@@ -7,7 +7,8 @@ use super::rewind;
 use crate::bail;
 use crate::base::{DType, Error, Result, Shape};
 use crate::core::level::{self, Below, LevelKind, Randomness};
-use crate::core::params::{Parameters, fields, parameters};
+use crate::core::params::{Dims, Parameters, fields, parameters};
+use crate::core::tensor::Payload;
 use crate::core::{
     BatchArg, BatchInfo, BatchOut, Inferred, Mask, Meta, Outputs, Params, Point, Prim, Primitive, Tangents, Tensor,
     call,
@@ -85,9 +86,11 @@ pub(super) struct Draw {
     dtype: DType,
     shape: Shape,
     generator: Option<Arc<dyn Parameters>>,
+    /// The dimensions in the order of memory, with those of batches in front; none for row-major order.
+    order: Dims,
 }
 
-fields! { struct Draw { law, dtype, shape, generator } }
+fields! { struct Draw { law, dtype, shape, generator, order } }
 parameters! { Draw = "draw" }
 
 fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
@@ -111,7 +114,17 @@ impl Draw {
     fn run(&self) -> Result<Array> {
         let rng = generator(&self.generator)?;
         rewind::note(rng, &self.generator);
-        self.run_with(rng)
+        // A level that draws the same for all members has put no dimension in front.
+        if self.order.is_empty() || self.order.len() != self.shape.rank() {
+            return self.run_with(rng);
+        }
+        let mut back: Dims = (0..self.order.len()).collect();
+        back.sort_by_key(|&d| self.order[d]);
+        if back.iter().enumerate().any(|(d, &i)| self.order[i] != d) {
+            bail!(Internal, "the dimensions {:?} are no order", self.order);
+        }
+        let shape = self.order.iter().map(|&d| self.shape[d]).collect();
+        Draw { law: self.law.one_by_one(), shape, ..self.clone() }.run_with(rng)?.permute(&back)
     }
 
     /// An error if there are no such numbers, found by drawing none of them.
@@ -227,7 +240,41 @@ fn draw(op: &str, d: Draw) -> Result<Tensor> {
 
 /// Numbers of this law, as an operator.
 pub(super) fn law(op: &str, law: Law, dtype: DType, shape: Shape, g: Source<'_>) -> Result<Tensor> {
-    draw(op, Draw { law, dtype, shape, generator: g.cloned() })
+    draw(op, Draw { law, dtype, shape, generator: g.cloned(), order: Dims::new() })
+}
+
+/// The same for each element of a tensor, in the order of its memory.
+pub(super) fn law_like(op: &str, law: Law, dtype: DType, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
+    draw(op, Draw { law, dtype, shape: x.shape().clone(), generator: g.cloned(), order: memory_order(x) })
+}
+
+/// The dimensions in the order of memory, with those of batches in front; none for row-major order.
+fn memory_order(x: &Tensor) -> Dims {
+    let dims = dims_in_memory(x);
+    let Some(a) = x.innermost().filter(|a| a.rank() == dims.len()) else { return Dims::new() };
+    if dims.len() == x.rank() && a.is_contiguous() {
+        return Dims::new();
+    }
+    let strides = a.strides();
+    let mut order: Dims = (0..dims.len()).collect();
+    order.sort_by_key(|&d| std::cmp::Reverse(strides[dims[d]]));
+    let is_permuted = order.iter().enumerate().any(|(i, &d)| i != d);
+    if is_permuted && strides.iter().all(|&s| s > 0) { order } else { Dims::new() }
+}
+
+/// Which dimensions of the array below a tensor are those of the batches, from the lowest level on, and its own.
+fn dims_in_memory(x: &Tensor) -> Dims {
+    match (x.payload(), x.below()) {
+        (Some(Payload::Batched { value, dim }), _) => {
+            let mut dims = dims_in_memory(value);
+            let front = dims.len() - value.rank();
+            let batch = dims.remove(front + dim);
+            dims.insert(front, batch);
+            dims
+        }
+        (_, Some(below)) => dims_in_memory(below),
+        (_, None) => (0..x.rank()).collect(),
+    }
 }
 
 /// What this file adds to the table.

@@ -6,7 +6,6 @@ use super::value::Value;
 use crate::base::promote::default_float;
 use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
-use crate::core::params::Dims;
 use crate::core::tensor::Payload;
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
 use crate::dense::pointwise::kernels as counts;
@@ -80,24 +79,10 @@ fn is_any(mask: &Tensor) -> Result<bool> {
     }
 }
 
-/// The dimensions of a tensor in the order of its memory, if that is not row-major.
-fn memory_order(x: &Tensor) -> Option<Dims> {
-    let a = x.innermost().filter(|a| a.rank() == x.rank() && !a.is_contiguous())?;
-    let strides = a.strides();
-    let mut order: Dims = (0..a.rank()).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
-    let is_permuted = order.iter().enumerate().any(|(i, &d)| i != d);
-    (is_permuted && strides.iter().all(|&s| s > 0)).then_some(order)
-}
-
 /// Numbers for each element of a tensor, in the order of its memory; none are drawn for one without data.
 fn law_like(what: Law, dtype: DType, x: &Tensor, g: Source<'_>) -> Result<Tensor> {
     let _without_data = x.is_abstract().then(level::WithoutData::enter);
-    let Some(order) = memory_order(x) else { return law(HERE, what, dtype, x.shape().clone(), g) };
-    let numbers = law(HERE, what.one_by_one(), dtype, order.iter().map(|&d| x.shape()[d]).collect(), g)?;
-    let mut back = order.clone();
-    order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
-    basis::permute(&numbers, &back)
+    super::draw::law_like(HERE, what, dtype, x, g)
 }
 
 /// What the elements of a tensor become.
