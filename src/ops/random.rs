@@ -344,7 +344,12 @@ ops! { TABLE:
         if p == 1.0 {
             return basis::keep_where(&Tensor::scalar(DType::Bool, false), input);
         }
-        let keep = law_like(Law::Bernoulli { p: 1.0 - p }, DType::Bool, input, None)?;
+        let which = Law::Bernoulli { p: 1.0 - p };
+        // The mask of a batch is a tensor of its own, with the batch in front.
+        let keep = match input.innermost() {
+            Some(a) if a.rank() != input.rank() => law(HERE, which, DType::Bool, input.shape().clone(), None)?,
+            _ => law_like(which, DType::Bool, input, None)?,
+        };
         basis::product_where(&keep, input, &basis::number(input, 1.0 / (1.0 - p)))
     }
 }
