@@ -268,7 +268,8 @@ HUB = ("force_reload", "skip_validation", "trust_repo", "verbose")
 UNREAD = {
     **dict.fromkeys((f"_absent.py:not_there({p})" for p in ("args", "kwargs")), "whatever is asked for is not there"),
     **dict.fromkeys(
-        (f"utils/_pytree.py:_{kind}_unflatten(context)" for kind in ("list", "tuple")), "one signature for all containers"
+        (f"utils/_pytree.py:_{kind}_unflatten(context)" for kind in ("list", "tuple")),
+        "one signature for all containers",
     ),
     "autograd/_verify.py:need(s)": "one of several checks of one signature",
     "autograd/function.py:forward(history)": "part of a method's signature",
