@@ -116,7 +116,7 @@ impl GradBox {
 /// the input of a convolution lies: programs write `p.grad.view(-1)`. `channels_last` says whether the leaf lies so.
 fn in_order(py: Python<'_>, g: &Tensor, channels_last: &dyn Fn(Python<'_>) -> bool) -> Result<Tensor> {
     match (g.symbolic(), g.dense()) {
-        (None, Some(array)) if !array.is_contiguous() && !(array.is_channels_last() && channels_last(py)) => {
+        (None, Some(array)) if !(array.is_contiguous() || array.is_channels_last() && channels_last(py)) => {
             Ok(gather(array)?.into())
         }
         _ => Ok(g.clone()),
