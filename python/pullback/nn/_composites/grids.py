@@ -65,7 +65,8 @@ def _check(theta: Tensor, sizes: list[int]) -> None:
     n = len(sizes) - 2
     if n not in (2, 3):
         raise NotImplementedError(
-            f"only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {tuple(sizes)}."
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {tuple(sizes)}."
         )
     if not theta.is_floating_point():
         raise ValueError(
