@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,3 +129,55 @@ def test_a_warning_that_is_an_error_stops_the_call(each_time: None) -> None:
         warnings.simplefilter("error")
         x.copy_(pb.zeros(2, dtype=pb.complex64))
     assert x.tolist() == [1.0, 1.0]
+
+
+SAID_IN_PYTHON: dict[str, Callable[[], Any]] = {
+    "softmax module": lambda: nn.Softmax()(X),
+    "log_softmax": lambda: F.log_softmax(X),
+    "softmin": lambda: F.softmin(X),
+    "smooth_l1 of other sizes": lambda: F.smooth_l1_loss(pb.ones(2, 1), pb.ones(2)),
+    "smooth_l1 module": lambda: nn.SmoothL1Loss(reduce=False)(X, X),
+    "affine_grid of one element": lambda: F.affine_grid(pb.ones(1, 2, 3), (1, 1, 1, 1), align_corners=True),
+    "upsample": lambda: F.upsample(pb.ones(1, 1, 2, 2), scale_factor=2),
+    "upsample_nearest": lambda: F.upsample_nearest(pb.ones(1, 1, 2, 2), scale_factor=2),
+    "upsample_bilinear": lambda: F.upsample_bilinear(pb.ones(1, 1, 2, 2), scale_factor=2),
+    "dropout2d": lambda: F.dropout2d(X),
+    "dropout module": lambda: nn.Dropout2d()(X),
+    "embedding_bag": lambda: F.embedding_bag(pb.ones(3, 2), pb.tensor([0, 1]), pb.tensor([0])),
+    "instance norm": lambda: nn.InstanceNorm1d(2)(pb.ones(3, 4)),
+    "LSTM": lambda: nn.LSTM(2, 2, dropout=0.5),
+    "init without underscore": lambda: nn.init.uniform(pb.ones(2)),
+    "kaiming of nothing": lambda: nn.init.kaiming_uniform_(pb.ones(0, 2)),
+    "clip_grad_norm": lambda: nn.utils.clip_grad_norm(nn.Parameter(pb.ones(1)), 1.0),
+    "clip_grad_norm of nothing": lambda: nn.utils.clip_grad_norm_(iter(()), 1.0),
+    "stateless": lambda: nn.utils.stateless.functional_call(nn.Identity(), {}, X),
+    "unknown name": lambda: pb.func.functional_call(nn.Identity(), {"a": X}, X),
+    "duplicate parameters": lambda: pb.optim.SGD([nn.Parameter(X)] * 2, lr=0.1),
+    "last_epoch": lambda: pb.optim.lr_scheduler.StepLR(pb.optim.SGD([nn.Parameter(X)]), 1).step(3),
+    "anomaly mode": lambda: pb.autograd.detect_anomaly(),
+    "Variable": lambda: pb.autograd.Variable(X, volatile=True),
+    "autocast": lambda: pb.autocast("cuda"),
+    "GradScaler": lambda: pb.amp.GradScaler("cuda"),
+    "checkpoint": lambda: pb.utils.checkpoint.checkpoint(pb.sin, X, use_reentrant=True),
+    "gradcheck": lambda: pb.autograd.gradcheck(pb.sin, pb.ones(1, requires_grad=True), raise_exception=False),
+    "state dict": lambda: nn.Linear(1, 1).state_dict(None, "", False),
+}
+
+
+@pytest.mark.parametrize("name", [*ONCE, *ALWAYS, *FUTURE, *SAID_IN_PYTHON])
+def test_the_line_is_the_programs(name: str, each_time: None) -> None:
+    call = SAID_IN_PYTHON.get(name) or {**ONCE, **ALWAYS, **FUTURE}[name][0]
+    caught = said(call)
+    assert caught
+    assert {w.filename for w in caught} == {__file__}
+    assert {w.lineno for w in caught} & set(range(call.__code__.co_firstlineno, call.__code__.co_firstlineno + 4))
+
+
+def test_there_is_one_way_to_warn() -> None:
+    root = Path(pb.__file__).parent
+    ways = {"warnings.warn(": {"_warnings.py"}, "warn_explicit": set()}
+    for way, homes in ways.items():
+        found = {f.name for f in root.rglob("*.py") if way in f.read_text(encoding="utf-8")}
+        assert found == homes, way
+    source = root.parents[1] / "crates" / "python" / "src"
+    assert {f.name for f in source.rglob("*.rs") if "PyErr::warn(" in f.read_text(encoding="utf-8")} == {"errors.rs"}

@@ -116,8 +116,8 @@ def eig(A: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_linalg_eig
     functions of the vectors that do not depend on their phases.
 
     >>> import pullback
-    >>> pullback.linalg.eig(pullback.tensor([[0.0, 1.0], [-4.0, 0.0]])).eigenvalues.abs()
-    tensor([2., 2.])
+    >>> pullback.linalg.eig(pullback.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.abs()
+    tensor([1., 1.])
     """
 
 def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:

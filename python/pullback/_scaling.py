@@ -1,11 +1,11 @@
 """`GradScaler`: losses are scaled, so that gradients of float16 do not vanish, and gradients scaled back."""
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 from . import _core
+from ._warnings import warn
 
 READY, UNSCALED, STEPPED = range(3)
 
@@ -44,10 +44,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if enabled and str(device).partition(":")[0] != "cpu":
-            warnings.warn(
-                f"GradScaler(): there is no device '{device}' with mixed precision here. Disabling; give 'cpu'.",
-                stacklevel=3,
-            )
+            warn(f"GradScaler(): there is no device '{device}' with mixed precision here. Disabling; give 'cpu'.")
             enabled = False
         self._device, self._enabled = device, enabled
         if not enabled:

@@ -4,13 +4,13 @@
 """
 
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
 from . import _core
 from ._scaling import GradScaler as GradScaler
+from ._warnings import warn
 
 __all__ = [
     *("GradScaler", "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_cpu_dtype"),
@@ -173,15 +173,12 @@ class autocast:
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self.device = device_type
         if device_type != "cpu" and enabled:
-            warnings.warn(
-                f"autocast(): there is no device '{device_type}' here. Disabling autocast; give 'cpu'.", stacklevel=3
-            )
+            warn(f"autocast(): there is no device '{device_type}' here. Disabling autocast; give 'cpu'.")
             enabled = False
         if enabled and self.fast_dtype not in (_core.bfloat16, _core.float16):
-            warnings.warn(
+            warn(
                 "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
-                f"It takes bfloat16 and float16, not {self.fast_dtype}.",
-                stacklevel=3,
+                f"It takes bfloat16 and float16, not {self.fast_dtype}."
             )
             enabled = False
         self._enabled = enabled

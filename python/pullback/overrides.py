@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import warnings
 from contextlib import contextmanager
 from importlib import import_module
 from types import BuiltinFunctionType
 
 from . import _core
 from ._core import Tensor
+from ._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,11 +43,10 @@ class _PlainMethodWarning(DeprecationWarning, UserWarning):
 
 
 def _warn_of_plain_method() -> None:
-    warnings.warn(
+    warn(
         "Defining your `__torch_function__` as a plain method is deprecated and will be an error in future, "
         "please define it as a classmethod.",
         _PlainMethodWarning,
-        stacklevel=2,
     )
 
 
@@ -89,7 +88,7 @@ class TorchFunctionMode:
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """A mode of these arguments: the old spelling of a call of the class."""
-        warnings.warn("modes are no longer pushed: enter an object of the class by a with statement", stacklevel=2)
+        warn("modes are no longer pushed: enter an object of the class by a with statement")
         return cls(*args, **kwargs)
 
 

@@ -7,11 +7,12 @@ A Jacobian is a dict of blocks, one for each pair of an output and a varied inpu
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import pullback as pb
+
+from .._warnings import warn
 
 Vector = list[float]
 Matrix = list[Vector]
@@ -82,10 +83,9 @@ def varied_places(arguments: tuple[Any, ...], function: str) -> list[int]:
         )
     for i in varied:
         if arguments[i].dtype not in (pb.float64, pb.complex128):
-            warnings.warn(
+            warn(
                 f"{function}(): Input #{i} requires gradient and is not a double precision floating point or complex, "
-                f"but {arguments[i].dtype}. This check will likely fail, because differences drown in rounding.",
-                stacklevel=4,
+                f"but {arguments[i].dtype}. This check will likely fail, because differences drown in rounding."
             )
     return varied
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._warnings import warn
 
 TYPE_CHECKING = False
 
@@ -33,14 +34,12 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        import warnings
 
         self.check_nan = check_nan
         self._before: list[int] = []
-        warnings.warn(
+        warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
 
     def __enter__(self) -> None:

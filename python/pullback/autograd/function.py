@@ -1,6 +1,7 @@
 """Functions with derivative and batching rules of their own."""
 
 from .._core import FunctionApply, FunctionCtx
+from .._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,12 +100,10 @@ class Function:
         apply = _Apply()
 
     def __init__(self, *args: "Any", **kwargs: "Any") -> None:
-        import warnings
 
-        warnings.warn(
+        warn(
             f"{type(self)} should not be instantiated. Its methods are all static: call apply() of the class itself",
             DeprecationWarning,
-            stacklevel=2,
         )
 
     def __call__(self, *args: "Any", **kwargs: "Any") -> None:

@@ -1,9 +1,9 @@
 """`Variable`, the name that tensors had: calling it gives a tensor, and every tensor is an instance."""
 
-import warnings
 from typing import Any
 
 from .._core import Tensor
+from .._warnings import warn
 
 __all__ = ["Variable"]
 
@@ -25,7 +25,7 @@ class Variable(metaclass=_Kind):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if volatile is not None:
-            warnings.warn("volatile was removed and now has no effect. Use `with no_grad():` instead.", stacklevel=2)
+            warn("volatile was removed and now has no effect. Use `with no_grad():` instead.")
         if data is None:
             data = Tensor()
         if not isinstance(data, Tensor):

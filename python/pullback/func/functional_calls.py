@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from .. import Tensor, stack
+from .._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,10 +196,9 @@ def _tell_of(unknown: list[str], missing: list[str], known: Iterable[str], stric
             parts.append("Missing key(s): " + ", ".join(f"'{name}'" for name in missing) + ".")
         raise RuntimeError("Error(s) in functional_call: " + " ".join(parts))
     if unknown:
-        warnings.warn(
+        warn(
             f"functional_call(): the module has no parameter or buffer {', '.join(_quoted(unknown, known))}; it is an "
-            "attribute during the call",
-            stacklevel=4,
+            "attribute during the call"
         )
 
 

@@ -6,25 +6,14 @@ calls the methods of `Rules` with a `Call` and the tensors of the levels that th
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pullback as pb
 
-_PACKAGE = str(Path(pb.__file__).parent)
+from .._warnings import warn
+
 _TENSOR = object()
-
-
-def user_stacklevel() -> int:
-    """The `stacklevel` of the innermost line outside of this package, for a warning by the caller."""
-    level, frame = 1, sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back  # type: ignore[assignment]
-        level += 1
-    return level
 
 
 class Tree:
@@ -273,8 +262,7 @@ def _warn_of_loop(op: Any) -> None:
     if op._warned:
         return
     op._warned = True
-    warnings.warn(
+    warn(
         f"vmap: {op._qualname} has no batching rule, so the members of the batch are computed one by one; write one "
-        "with register_vmap",
-        stacklevel=user_stacklevel(),
+        "with register_vmap"
     )

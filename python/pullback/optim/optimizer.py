@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -11,6 +10,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from .. import Tensor, enable_grad, set_grad_enabled
+from .._warnings import warn
 from ..utils.hooks import RemovableHandle
 from ._grouping import grouped
 
@@ -245,10 +245,9 @@ class Optimizer:
     def _check_group(self, group: Group) -> None:
         params = set(group["params"])
         if len(params) != len(group["params"]):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters, which are updated twice in each step; "
-                "in future, this will cause an error",
-                stacklevel=4,
+                "in future, this will cause an error"
             )
         for other in self.param_groups:
             if ("param_names" in group) != ("param_names" in other):

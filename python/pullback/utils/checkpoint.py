@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import nullcontext
 
 from .. import _core
+from .._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 def check_backward_validity(inputs: Iterable[Any]) -> None:
     """Warns if no tensor among these requires a gradient."""
     if not any(x.requires_grad for x in inputs if isinstance(x, _core.Tensor)):
-        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        warn("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
@@ -315,10 +315,9 @@ def checkpoint(
     from ..autograd.graph import saved_tensors_hooks
 
     if use_reentrant is None:
-        warnings.warn(
+        warn(
             "checkpoint(): the use_reentrant parameter should be passed explicitly, for programs that also run "
-            "elsewhere; here both values mean the same",
-            stacklevel=2,
+            "elsewhere; here both values mean the same"
         )
     if use_reentrant:
         _check_reentrant(args, kwargs, context_fn is not noop_context_fn or debug)
@@ -344,10 +343,9 @@ def _check_reentrant(args: Any, kwargs: dict[str, Any], beside: bool) -> None:
     if beside:
         raise ValueError("checkpoint(): Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
     if not any(getattr(a, "requires_grad", False) for a in args):
-        warnings.warn(
+        warn(
             "checkpoint(): None of the inputs have requires_grad=True. Gradients will be None for them; those of "
-            "tensors that the function takes from outside are computed",
-            stacklevel=3,
+            "tensors that the function takes from outside are computed"
         )
 
 

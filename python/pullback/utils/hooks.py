@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from _weakref import ref
 from abc import ABCMeta
 from collections import OrderedDict
 
 from .. import _core
+from .._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,4 +93,4 @@ def warn_if_has_hooks(tensor: Any) -> None:
     """Warns of the hooks of a tensor that a pickle of it would lose, unless they are marked as such."""
     for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized", stacklevel=2)
+            warn(f"backward hook {hook!r} on tensor will not be serialized")

@@ -19,7 +19,7 @@ use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::tensor::gradient::Accumulator;
 use crate::types::class;
-use crate::types::errors::PyResult;
+use crate::types::errors::{self, PyResult};
 use pullback::core::node::locked;
 use pullback::core::{Edge, Tensor};
 use pullback::dense::stack;
@@ -291,9 +291,9 @@ fn check_zeros(zeros: Option<bool>, targets: &[arguments::Target<'_>], grads: &[
 
 #[cold]
 fn warn_of_only_inputs(py: Python<'_>) -> PyResult<()> {
-    let text = c"only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for \
+    let text = "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for \
         other parts of the graph, please use autograd.backward.";
-    Ok(PyErr::warn(py, &py.get_type::<PyFutureWarning>(), text, 1)?)
+    errors::warn::<PyFutureWarning>(py, text)
 }
 
 /// Gradients as a tuple. `zeros`: to write them out, and whether they require grad.
@@ -474,10 +474,10 @@ fn warn_of_non_leaf(slf: Slf<'_, '_>) -> PyResult<()> {
     if e.node.is_leaf() || e.node.extra_if_any().is_some_and(|x| !locked(&x.retained).is_empty()) {
         return Ok(());
     }
-    let text = c"The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be \
+    let text = "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be \
         populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, \
         use .retain_grad() on the non-leaf Tensor.";
-    Ok(PyErr::warn(slf.py(), &slf.py().get_type::<PyUserWarning>(), text, 1)?)
+    errors::warn::<PyUserWarning>(slf.py(), text)
 }
 
 fn callable(f: Arg<'_, '_>, op: &str) -> PyResult<Py<PyAny>> {

@@ -15,7 +15,7 @@ use crate::door::callable;
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
-use crate::types::errors::PyResult;
+use crate::types::errors::{self, PyResult};
 use crate::types::raised;
 use crate::types::{device, dtype};
 use pullback::base::{DType, Error, Result};
@@ -100,8 +100,7 @@ fn share(op: &str, o: Any<'_, '_>) -> PyResult<Tensor> {
     let foreign = Foreign::of(&seen, op)?;
     if foreign.is_readonly() {
         let text = format!("{op}(): the array is not writable, so its values are copied; make it writable to share it");
-        let text = std::ffi::CString::new(text)?;
-        PyErr::warn(o.py(), &o.py().get_type::<PyUserWarning>(), &text, 1)?;
+        errors::warn::<PyUserWarning>(o.py(), &text)?;
         return Ok(foreign.copy()?.reshape(&shape_of(o)?)?.into());
     }
     let array = foreign.share().unwrap_or_else(Foreign::copy)?;

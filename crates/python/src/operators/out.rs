@@ -2,7 +2,7 @@
 
 use crate::tensor::PyTensor;
 use crate::types::class;
-use crate::types::errors::PyResult;
+use crate::types::errors::{self, PyResult};
 use crate::types::raised;
 use pullback::base::{Error, Result};
 use pullback::core::origin::at_here;
@@ -148,7 +148,7 @@ fn put(py: Python<'_>, entry: &Entry, target: &PyTensor, new: &Tensor) -> PyResu
     if shape.numel() != 0 {
         let text =
             format!("{op}(): argument 'out' {differs}: it was resized; give a tensor of that shape or an empty one");
-        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &std::ffi::CString::new(text)?, 1)?;
+        errors::warn::<PyUserWarning>(py, &text)?;
     }
     target.reset(basis::copy(&basis::cast(new, dtype)?)?);
     Ok(())

@@ -1,8 +1,7 @@
 //! What the core asks of Python: signals, the interpreter lock, tracebacks, warnings; and the anomaly mode.
 
 use crate::process::gil;
-use crate::types::errors::PyResult;
-use crate::types::errors::to_error;
+use crate::types::errors::{self, PyResult, to_error};
 use crate::types::raised;
 use pullback::base::Result;
 use pullback::core::host::{self, Anomaly, Host};
@@ -11,7 +10,6 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::cell::Cell;
-use std::ffi::CString;
 use std::sync::OnceLock;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -102,8 +100,7 @@ fn traceback() -> String {
 }
 
 fn warn(text: &str) -> Result<()> {
-    let Ok(text) = CString::new(text) else { return Ok(()) };
-    let warned = Python::try_attach(|py| PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1));
+    let warned = Python::try_attach(|py| errors::warn::<PyUserWarning>(py, text));
     warned.unwrap_or(Ok(())).map_err(to_error)
 }
 

@@ -8,9 +8,9 @@ use pyo3::exceptions::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyFrame, PyFrameMethods, PyString};
-use pyo3::{CastError, CastIntoError, create_exception, ffi, intern};
+use pyo3::{CastError, CastIntoError, PyTypeInfo, create_exception, ffi, intern};
 use std::convert::Infallible;
-use std::ffi::{NulError, c_int};
+use std::ffi::{CString, NulError, c_int};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -240,6 +240,21 @@ fn user_frame(py: Python<'_>) -> Option<Bound<'_, PyFrame>> {
         frame = frame.outer()?;
     }
     Some(frame)
+}
+
+/// Warns at the user's line, through whatever functions of the package lie between.
+///
+/// # Errors
+/// The exception that the program's filters made of the warning.
+#[cold]
+pub fn warn<W: PyTypeInfo>(py: Python<'_>, text: &str) -> PyResult<()> {
+    let mut level = 1;
+    let mut frame = running_frame(py);
+    while let Some(outer) = frame.filter(is_ours).and_then(|f| f.outer()) {
+        frame = Some(outer);
+        level += 1;
+    }
+    Ok(PyErr::warn(py, &py.get_type::<W>(), &CString::new(text)?, level)?)
 }
 
 /// Whether the innermost Python frame is one that the user wrote.

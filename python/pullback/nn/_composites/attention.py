@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ... import Tensor, baddbmm, bmm, cat, where, zeros
 from ... import bool as boolean
+from ..._warnings import warn
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -26,10 +26,7 @@ def as_additive(mask: Tensor | None, name: str, other: Tensor | None, other_name
             f"only bool and floating types of {name} are supported, got {mask.dtype}; convert it with .bool()"
         )
     if other is not None and other.dtype != mask.dtype:
-        warnings.warn(
-            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
-        )
+        warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.")
     if mask.is_floating_point():
         return mask
     return where(mask, float("-inf"), zeros(mask.shape, dtype=like.dtype))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor, arange, int64, no_grad, where, zeros
+from ..._warnings import warn
 from .. import functional as F
 
 TYPE_CHECKING = False
@@ -42,9 +41,8 @@ def embedding_bag(
         NotImplementedError: for weights of samples with another mode than sum.
     """
     if not weight.is_floating_point() and input.is_floating_point():
-        warnings.warn(
-            "Argument order of nn.functional.embedding_bag was changed: the indices come first, and the weights second",
-            stacklevel=3,
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed: the indices come first, and the weights second"
         )
         input, weight = weight, input
     if per_sample_weights is not None and per_sample_weights.size() != input.size():

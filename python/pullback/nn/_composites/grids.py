@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor, cat, linspace, ones
+from ..._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,19 +28,17 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         NotImplementedError: for sizes of other numbers of dimensions.
     """
     if align_corners is None:
-        warnings.warn(
+        warn(
             "Default grid_sample and affine_grid behavior is align_corners=False: the corners are the edges of the "
-            "first and last elements. Give align_corners=True if the grid was made for their middles.",
-            stacklevel=2,
+            "first and last elements. Give align_corners=True if the grid was made for their middles."
         )
         align_corners = False
     sizes = [int(n) for n in size]
     _check(theta, sizes)
     if align_corners and min(sizes[2:]) == 1:
-        warnings.warn(
+        warn(
             "Along a dimension of size 1, align_corners=True puts the only element in the middle. See the "
-            "documentation of affine_grid for details.",
-            stacklevel=2,
+            "documentation of affine_grid for details."
         )
     batch, rest = sizes[0], sizes[2:]
     n = len(rest)

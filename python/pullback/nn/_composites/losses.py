@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ... import Tensor, arange, bfloat16, float16, int64, result_type, where
 from ..._casting import in_single
+from ..._warnings import warn
 from .. import functional as F
 from .activations import wide
 
@@ -29,10 +29,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if size_average is not None or reduce is not None:
         both = (True if size_average is None else size_average, True if reduce is None else reduce)
         reduction = "none" if not both[1] else "mean" if both[0] else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
-            stacklevel=3,
-        )
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(no_reduction(reduction))
     return reduction
@@ -45,10 +42,9 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
 
 def _warn_of_shapes(input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
-        warnings.warn(
+        warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}): the loss "
-            "broadcasts them, which is rarely meant; give both the same size.",
-            stacklevel=3,
+            "broadcasts them, which is rarely meant; give both the same size."
         )
 
 
@@ -73,9 +69,9 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError(f"does not support negative values for beta, got {beta}; give 0 or more")
     reduction = reduction_of(size_average, reduce, reduction)
-    d = (wide(input) - wide(target)).abs()
-    loss = d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
     dtype = result_type(input, target)
+    d = (wide(input.to(dtype)) - wide(target.to(dtype))).abs()
+    loss = d if beta == 0 else where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
     return reduced(loss.to(dtype) if dtype is bfloat16 or dtype is float16 else loss, reduction)
 
 
@@ -88,7 +84,8 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-y x)) for targets of 1 and -1."""
-    return reduced((-target * input).exp().log1p(), reduction_of(size_average, reduce, reduction))
+    loss = (-target.to(input.dtype) * input).exp().log1p()
+    return reduced(loss, reduction_of(size_average, reduce, reduction))
 
 
 @in_single

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ... import Tensor, bfloat16, empty_like, float16, float32
+from ..._warnings import warn
 from .. import functional as F
 
 
@@ -81,10 +81,9 @@ def check_channels(input: Tensor) -> None:
 
 
 def _warn_of_dims(op: str, input: Tensor, wanted: str) -> None:
-    warnings.warn(
+    warn(
         f"{op}: Received a {input.dim()}D input, and drops whole channels of {wanted}; for single elements there is "
-        "dropout",
-        stacklevel=4,
+        "dropout"
     )
 
 
@@ -113,10 +112,9 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         if training and p > 0:
             check_channels(input)
     elif input.dim() == 3:
-        warnings.warn(
+        warn(
             "dropout2d: Received a 3D input, which counts as a batch (N, C, L) whose channels are dropped. If it is "
-            "(C, H, W), give it a batch with unsqueeze(0); for (N, C, L) there is dropout1d",
-            stacklevel=3,
+            "(C, H, W), give it a batch with unsqueeze(0); for (N, C, L) there is dropout1d"
         )
     return dropped_channels(input, p, training, inplace, input.dim() - 2)
 

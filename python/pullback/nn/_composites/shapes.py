@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ... import Tensor, broadcast_tensors, div, einsum, linalg
+from ... import Tensor, broadcast_tensors, div, einsum, get_default_dtype, linalg, result_type
 from ..._casting import lowers
 from .. import functional as F
 from ._formats import arranged
@@ -148,7 +148,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     if not x1.is_floating_point() or not x2.is_floating_point():
-        x1, x2 = (t if t.is_floating_point() else t.float() for t in (x1, x2))
+        dtype = result_type(x1, x2)
+        dtype = dtype if dtype.is_floating_point else get_default_dtype()
+        x1, x2 = (t if t.is_floating_point() else t.to(dtype) for t in (x1, x2))
     # `dim` is one of both together.
     x1, x2 = broadcast_tensors(x1, x2)
     one, two = (_at_least(linalg.vector_norm(t, dim=dim, keepdim=True), eps) for t in (x1, x2))

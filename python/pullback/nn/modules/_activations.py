@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor
+from ..._warnings import warn
 from .. import functional as F
 from .module import Module
 
@@ -212,9 +211,7 @@ def _renamed(which: str, value: float, old: float | None) -> float:
     """A bound by its name, or by the name that it had once."""
     if old is None:
         return value
-    warnings.warn(
-        f"keyword argument `{which}_value` is deprecated and renamed to `{which}_val`", FutureWarning, stacklevel=3
-    )
+    warn(f"keyword argument `{which}_value` is deprecated and renamed to `{which}_val`", FutureWarning)
     return old
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor, _core, is_grad_enabled
+from ..._warnings import warn
 from ...autograd.function import Function
 
 TYPE_CHECKING = False
@@ -121,11 +120,10 @@ class BackwardHook:
 
     def _run_without_inputs(self, grad_outputs: tuple[Any, ...]) -> None:
         if self.hooks:
-            warnings.warn(
+            warn(
                 "Full backward hook is firing when gradients are computed with respect to module outputs since no "
                 "inputs "
-                "require gradients",
-                stacklevel=2,
+                "require gradients"
             )
         for hook in self.hooks:
             out = hook(self.module, (None,) * self.count, grad_outputs)
@@ -169,20 +167,18 @@ def warn_of_old_kind(args: Any, result: Any, node: Any) -> None:
     if not isinstance(result, Tensor) and not (
         isinstance(result, tuple) and all(isinstance(r, Tensor) for r in result)
     ):
-        warnings.warn(
+        warn(
             "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors is "
             "deprecated and will be removed in future versions. This hook will be missing some of the grad_output",
             FutureWarning,
-            stacklevel=2,
         )
         return
     if not isinstance(args, tuple) or not all(isinstance(a, Tensor) for a in args):
-        warnings.warn(
+        warn(
             "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of "
             "Tensors is "
             "deprecated and will be removed in future versions. This hook will be missing some of the grad_input",
             FutureWarning,
-            stacklevel=2,
         )
         return
     results = (result,) if isinstance(result, Tensor) else result
@@ -199,10 +195,9 @@ def warn_of_old_kind(args: Any, result: Any, node: Any) -> None:
             return
         what = "forward contains multiple autograd Nodes"
         lost = "This hook will be missing some grad_input"
-    warnings.warn(
+    warn(
         f"Using a non-full backward hook when {what} is deprecated and will be removed in future versions. {lost}. "
         "Please "
         "use register_full_backward_hook to get the documented behavior",
         FutureWarning,
-        stacklevel=2,
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import chain
 
 from ... import Tensor, _core
+from ..._warnings import warn
 from ...utils.hooks import RemovableHandle
 from ._global_hooks import GLOBAL
 from ._registry import HooksAttribute
@@ -116,11 +116,10 @@ class Called(Structure):
             result = self._after(args, kwargs, result, done)
         if around is not None:
             if not isinstance(result, (Tensor, tuple)):
-                warnings.warn(
+                warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
                     "received "
-                    f"{type(result)}",
-                    stacklevel=4,
+                    f"{type(result)}"
                 )
             result = around.setup_output_hook(result)
         if old:
@@ -161,11 +160,10 @@ class Called(Structure):
                 result = result if out is None else out
             except Exception as error:
                 kind = "module" if number in always else "global module"
-                warnings.warn(
+                warn(
                     f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another "
                     "error "
-                    f"was raised in forward: {error}",
-                    stacklevel=4,
+                    f"was raised in forward: {error}"
                 )
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:

@@ -15,11 +15,10 @@ import sys
 from _weakref import ref
 from collections import OrderedDict
 
-from ...utils.pytree import MappingKey, register_pytree_node
+from ... import _core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 _MISSING: Any = object()
@@ -101,20 +100,8 @@ def registry_of(owner: object, items: Any = ()) -> Registry:
     return made
 
 
-def _taken_apart(registry: Registry) -> tuple[list[Any], tuple[Any, ...]]:
-    return list(registry.values()), tuple(registry)
-
-
-def _taken_apart_with_keys(registry: Registry) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-    return [(MappingKey(name), value) for name, value in registry.items()], tuple(registry)
-
-
-def _put_together(values: Iterable[Any], names: Iterable[Any]) -> dict[Any, Any]:
-    return dict(zip(names, values, strict=True))
-
-
 # In PyTorch it is a plain dict, which trees take apart.
-register_pytree_node(Registry, _taken_apart, _put_together, flatten_with_keys_fn=_taken_apart_with_keys)
+_core.utils_pytree._register_dict(Registry)
 # The module `optree` that was told so.
 _told: Any = None
 
@@ -132,7 +119,7 @@ def _tell(optree: Any) -> None:
         return [registry[name] for name in names], names, names
 
     optree.register_pytree_node(
-        Registry, taken_apart, lambda names, values: _put_together(values, names), namespace=everywhere
+        Registry, taken_apart, lambda names, values: dict(zip(names, values, strict=True)), namespace=everywhere
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from _weakref import ref
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
 from ... import Tensor, no_grad
+from ..._warnings import warn
 from ...utils.hooks import RemovableHandle
 from ..parameter import Parameter, is_lazy
 from ._calling import Called
@@ -139,11 +139,10 @@ class Stateful(Called):
         ['out.weight', 'out.bias']
         """
         if args:
-            warnings.warn(
+            warn(
                 "Positional args are being deprecated, use kwargs instead: state_dict(destination=…, prefix=…, "
                 "keep_vars=…)",
                 FutureWarning,
-                stacklevel=2,
             )
             destination = args[0] if destination is None else destination
             prefix = args[1] if len(args) > 1 and prefix == "" else prefix
@@ -223,13 +222,12 @@ class Stateful(Called):
                 f"the shape in current model is {param.shape}."
             )
         if param.is_meta and not given.is_meta and not assign:
-            warnings.warn(
+            warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
                 "model, "
                 "which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to "
                 "their "
-                "corresponding key in the module instead of copying them in place?)",
-                stacklevel=4,
+                "corresponding key in the module instead of copying them in place?)"
             )
             return None
         try:

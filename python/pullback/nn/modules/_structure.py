@@ -23,6 +23,12 @@ def typename(o: object) -> str:
     return kind.__name__ if kind.__module__ in ("builtins", "") else f"{kind.__module__}.{kind.__name__}"
 
 
+def _is_taken(module: object, name: str) -> bool:
+    """Whether the module has another attribute of the name. What its own `__getattr__` would give is not asked: a
+    wrapper finds there what the module inside of it has."""
+    return name in module.__dict__ or hasattr(type(module), name)
+
+
 def _check_name(kind: str, name: object) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
@@ -71,7 +77,7 @@ class Structure:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         _check_name("buffer", name)
         buffers = self._buffers
-        if name not in buffers and hasattr(self, name):
+        if name not in buffers and _is_taken(self, name):
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
@@ -99,7 +105,7 @@ class Structure:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         _check_name("parameter", name)
         parameters = self._parameters
-        if name not in parameters and hasattr(self, name):
+        if name not in parameters and _is_taken(self, name):
             raise KeyError(f"attribute '{name}' already exists")
         if param is not None:
             if not isinstance(param, Parameter):
@@ -129,7 +135,7 @@ class Structure:
         if not isinstance(name, str):
             raise TypeError(f"module name should be a string. Got {typename(name)}")
         modules = self._modules
-        if name not in modules and hasattr(self, name):
+        if name not in modules and _is_taken(self, name):
             raise KeyError(f"attribute '{name}' already exists")
         _check_name("module", name)
         modules[name] = self._registered(name, module)

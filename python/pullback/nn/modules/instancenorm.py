@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor
+from ..._warnings import warn
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase, _tell_remedies
 
@@ -89,11 +88,10 @@ class _InstanceNorm(_NormBase):
                     f"expected input's size at dim={channels} to match num_features ({self.num_features}), "
                     f"but got: {input.size(channels)}."
                 )
-            warnings.warn(
+            warn(
                 f"input's size at dim={channels} does not match num_features. You can silence this warning by not "
                 "passing "
-                "in num_features, which is not used because affine=False",
-                stacklevel=2,
+                "in num_features, which is not used because affine=False"
             )
         if channels == 0:
             return _normalized(self, input.unsqueeze(0)).squeeze(0)

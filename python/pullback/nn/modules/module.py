@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor, bfloat16, empty_like, float16, float32, float64, no_grad
 from ... import device as Device
 from ... import dtype as DType
+from ..._warnings import warn
 from ..parameter import Parameter, is_lazy
 from ._calling import (
     register_module_backward_hook as register_module_backward_hook,
@@ -236,10 +235,9 @@ class Module(Stateful):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         if dtype is not None and dtype.is_complex:
-            warnings.warn(
+            warn(
                 "Complex modules are a new feature under active development whose design may change, and some modules "
-                "might not work as expected when using complex tensors as parameters or buffers.",
-                stacklevel=2,
+                "might not work as expected when using complex tensors as parameters or buffers."
             )
 
         def convert(t: Tensor) -> Tensor:

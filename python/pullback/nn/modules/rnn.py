@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 from ... import Tensor, _core, empty, gru, lstm, rnn_relu, rnn_tanh
 from ..._members import adopt
+from ..._warnings import warn
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
@@ -245,11 +245,10 @@ def _check_sizes(mode: str, hidden_size: Any, num_layers: int, dropout: Any, pro
             f"{dropout!r}"
         )
     if dropout > 0 and num_layers == 1:
-        warnings.warn(
+        warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
             "greater "
-            f"than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
+            f"than 1, but got dropout={dropout} and num_layers={num_layers}"
         )
     if not isinstance(hidden_size, int):
         raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from ..._warnings import warn
 from ...func.functional_calls import functional_call as _functional_call_of_func
 
 TYPE_CHECKING = False
@@ -29,11 +28,10 @@ def functional_call(
     >>> functional_call(pullback.nn.Linear(1, 1, bias=False), {"weight": pullback.ones(1, 1)}, pullback.ones(1))
     tensor([1.])
     """
-    warnings.warn(
+    warn(
         "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
         "torch.func.functional_call instead which is a drop-in replacement for this API.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from ... import Tensor
+from ..._warnings import warn
 from ..parameter import Parameter, is_lazy
 from ._norms import norm_except_dim
 
@@ -72,11 +71,7 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     >>> m.weight_g.shape, m.weight_v.shape
     (pullback.Size([3, 1]), pullback.Size([3, 4]))
     """
-    warnings.warn(
-        "`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.",
-        FutureWarning,
-        stacklevel=2,
-    )
+    warn("`nn.utils.weight_norm` is deprecated in favor of `nn.utils.parametrizations.weight_norm`.", FutureWarning)
     WeightNorm.apply(module, name, dim)
     return module
 

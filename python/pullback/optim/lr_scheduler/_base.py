@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
 from ... import Tensor
+from ..._warnings import warn
 from ..optimizer import Group, Optimizer
 
 #: What is not saved of a schedule.
@@ -134,27 +134,21 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "the epoch parameter of scheduler.step() is deprecated; call step() once for each epoch",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn("the epoch parameter of scheduler.step() is deprecated; call step() once for each epoch", UserWarning)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(
+            warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization; make "
                 "the scheduler after that, and call `optimizer.step()` before `lr_scheduler.step()`",
                 UserWarning,
-                stacklevel=3,
             )
         elif not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
+            warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order, or "
                 "the first value of the learning rate schedule is skipped",
                 UserWarning,
-                stacklevel=3,
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -182,11 +176,7 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
+            warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning)
 
     def _scaled(self, factor: float) -> list[Any]:
         """The present rates times a number."""

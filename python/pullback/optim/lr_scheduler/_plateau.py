@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from math import inf
 from typing import Any, SupportsFloat
 
+from ..._warnings import warn
 from ..optimizer import Optimizer
 from ._base import LRScheduler, check_optimizer, of_groups, put
 
@@ -72,7 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Takes in the number of an epoch."""
         current = float(metrics)
         if epoch is not None:
-            warnings.warn("the epoch parameter of scheduler.step() is deprecated", UserWarning, stacklevel=2)
+            warn("the epoch parameter of scheduler.step() is deprecated", UserWarning)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current

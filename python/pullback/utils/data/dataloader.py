@@ -3,12 +3,12 @@
 import multiprocessing
 import os
 import time
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from ... import _core
+from ..._warnings import warn
 from .collate import default_collate, default_convert
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset
 from .sampler import CHUNK, BatchSampler, RandomSampler, Sampler, SequentialSampler, drawn_seed
@@ -309,11 +309,10 @@ def _counted(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[Any]:
         expected = None
     for count, batch in enumerate(batches, 1):
         if expected is not None and count == expected + 1:
-            warnings.warn(
+            warn(
                 f"Length of IterableDataset {loader.dataset} was reported to be {expected} (when accessing "
                 f"len(dataloader)), but {count} samples have been fetched. Each worker gives all samples of "
-                "its copy of the data set: use get_worker_info() to divide them",
-                stacklevel=3,
+                "its copy of the data set: use get_worker_info() to divide them"
             )
         yield batch
 
