@@ -344,3 +344,23 @@ def test_classes_registered_with_optree(monkeypatch: pytest.MonkeyPatch) -> None
     doubled = pytree.tree_map(lambda x: 2 * x, [Mine(1, 2, "u")])[0]
     assert (doubled.left, doubled.right, doubled.label) == (2, 4, "u")
     assert len(pytree.tree_leaves(Other())) == 1
+
+
+def test_registries_of_modules_are_dicts() -> None:
+    """What `module._parameters` gives stands in trees for a dict: in prefixes, structures and what is put together."""
+    layer = pb.nn.Linear(2, 3)
+    spec = pytree.tree_structure(layer._parameters)
+    assert spec == pytree.tree_structure(dict(layer._parameters)) and spec.type is dict
+    assert type(pytree.tree_map(lambda p: p, layer._parameters)) is dict
+    assert _broadcast_to_and_flatten({"weight": 0, "bias": None}, spec) == [0, None]
+    assert [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path(layer._parameters)] == [
+        "['weight']",
+        "['bias']",
+    ]
+
+    def run(params: Any, x: Any) -> Any:
+        return pb.func.functional_call(layer, params, (x,))
+
+    x = pb.ones(4, 2)
+    for dims in ({"weight": None, "bias": None}, None):
+        assert pb.vmap(run, in_dims=(dims, 0))(layer._parameters, x).shape == (4, 3)

@@ -154,6 +154,7 @@ fn kind_of_parts(class: &Bound<'_, PyType>, context: &Bound<'_, PyAny>) -> PyRes
         );
     };
     Ok(match &entry.how {
+        How::Dict => ContainerKind::Dict(keys(context)?),
         How::OrderedDict => ContainerKind::OrderedDict(entry, keys(context)?),
         How::DefaultDict => {
             let factory = context.get_item(0)?.unbind();
@@ -244,6 +245,12 @@ fn _register_fields(cls: &Bound<'_, PyAny>, field_names: Vec<Py<PyString>>) -> P
     registry::add(class, How::Dataclass { fields: field_names }, "register_dataclass")
 }
 
+/// Trees take objects of a subclass of dict for plain dicts.
+#[pyfunction]
+fn _register_dict(cls: &Bound<'_, PyAny>) -> PyResult<()> {
+    registry::add_standard(cls, How::Dict)
+}
+
 /// Makes a registered class a leaf again.
 #[pyfunction]
 fn _deregister_pytree_node(cls: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -271,5 +278,6 @@ pub fn register(core: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(register_pytree_node, m)?)?;
     m.add_function(wrap_pyfunction!(_register_fields, m)?)?;
     m.add_function(wrap_pyfunction!(_deregister_pytree_node, m)?)?;
+    m.add_function(wrap_pyfunction!(_register_dict, m)?)?;
     functions::register(m)
 }

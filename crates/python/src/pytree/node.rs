@@ -60,7 +60,7 @@ fn is_number_or_text(py: Python<'_>, class: *mut ffi::PyTypeObject) -> bool {
         || eq(class, PyComplex::type_object_raw(py))
 }
 
-/// Keys and values of an exact dict, in order. Nothing in here runs Python code, so the dict cannot change.
+/// Keys and values of a dict's own table, in order. Nothing in here runs Python code, so the dict cannot change.
 pub fn dict_items<'py>(dict: &Bound<'py, PyDict>) -> (Keys, Leaves<'py>) {
     let (mut keys, mut values) = (Keys::new(), Leaves::new());
     for (key, value) in dict.iter() {
@@ -91,6 +91,10 @@ pub fn open<'py>(obj: &Bound<'py, PyAny>) -> PyResult<Option<(ContainerKind, Lea
 pub fn take_apart<'py>(obj: &Bound<'py, PyAny>, entry: Arc<Entry>) -> PyResult<(ContainerKind, Leaves<'py>)> {
     let py = obj.py();
     Ok(match &entry.how {
+        How::Dict => {
+            let (keys, children) = dict_items(obj.cast::<PyDict>()?);
+            (ContainerKind::Dict(keys), children)
+        }
         How::OrderedDict => {
             let (keys, children) = mapping_items(obj)?;
             (ContainerKind::OrderedDict(entry, keys), children)

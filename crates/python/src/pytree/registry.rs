@@ -18,6 +18,8 @@ pub struct Entry {
 
 /// How a node is taken apart and put together.
 pub enum How {
+    /// A subclass of dict that stands for one: trees that are put together have plain dicts.
+    Dict,
     OrderedDict,
     DefaultDict,
     Deque,
