@@ -57,6 +57,11 @@ fn pair(a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((both[0].clone(), both[1].clone()))
 }
 
+/// A loss in the dtype of one of its arguments, as PyTorch's kernels give it, if that one has floating point numbers.
+fn in_floats_of(loss: &Tensor, argument: &Tensor) -> Result<Tensor> {
+    if argument.dtype().is_float() { cast(loss, argument.dtype()) } else { Ok(loss.clone()) }
+}
+
 /// Layout of classification losses: classes are dimension 1, or 0 without a batch.
 struct Classes {
     dim: usize,
@@ -160,8 +165,8 @@ fn weighted(loss: &Tensor, w: &Tensor, reduction: ReductionMode) -> Result<Tenso
 fn weighted_by(loss: &Tensor, input: &Tensor, weight: Option<&Tensor>, reduction: ReductionMode) -> Result<Tensor> {
     let Some(w) = weight else { return reduced(loss, reduction) };
     of_shape(ErrorKind::Value, "weight", w, input.shape())?;
-    let w = basis::expand(&cast(w, loss.dtype())?, loss.shape())?;
-    weighted(&mul(loss, &w)?, &w, reduction)
+    let (loss, w) = pair(loss, w)?;
+    weighted(&mul(&loss, &w)?, &w, reduction)
 }
 
 /// A vector over classes, broadcast against the input.
@@ -320,7 +325,7 @@ ops! { TABLE:
         let logp = log_softmax(input, c.dim as i64, None)?;
         let reduction = reduction.or_flags(size_average, reduce)?;
         if target.shape() == input.shape() && target.dtype().is_float() {
-            let target = cast(target, input.dtype())?;
+            let (logp, target) = pair(&logp, target)?;
             return soft_cross_entropy(&logp, &target, weight, reduction, label_smoothing);
         }
         let (loss, w) = picked(&logp, target, weight, ignore_index)?;
@@ -363,7 +368,7 @@ ops! { TABLE:
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, dtype)?)?;
         }
-        reduced(&loss, reduction.or_flags(size_average, reduce)?)
+        reduced(&in_floats_of(&loss, target)?, reduction.or_flags(size_average, reduce)?)
     }
 
     /// Binary cross entropy of probabilities; logarithms are limited to -100. Input and target must lie in [0, 1].
@@ -401,7 +406,7 @@ ops! { TABLE:
         let small = basis::keep_where(&is_near, &d)?;
         let near = scale(&mul(&small, &small)?, 0.5)?;
         let far = scale(&basis::shift(&r, -0.5 * delta)?, delta)?;
-        let mut loss = cast(&where_(&is_near, &near, &far)?, a.dtype())?;
+        let mut loss = in_floats_of(&cast(&where_(&is_near, &near, &far)?, a.dtype())?, input)?;
         if let Some(w) = weight {
             loss = mul(&loss, &cast(w, loss.dtype())?)?;
         }
