@@ -51,8 +51,8 @@ ops! { TABLE:
     /// functions of the vectors that do not depend on their phases.
     ///
     /// >>> import pullback
-    /// >>> pullback.linalg.eig(pullback.tensor([[0.0, 1.0], [-4.0, 0.0]])).eigenvalues.abs()
-    /// tensor([2., 2.])
+    /// >>> pullback.linalg.eig(pullback.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues.abs()
+    /// tensor([1., 1.])
     fn eig = "linalg.eig" (A: &Tensor as Square | input) -> Named as linalg_eig(eigenvalues, eigenvectors) [CUBIC, IN_SINGLE] of EIG {
         Ok(Named::new(NAMED, call_many(Prim::Static(&EIG), &Params::None, &[A])?))
     }

@@ -181,3 +181,19 @@ def test_elements_of_any_dtype_are_repeated(dtype: Any) -> None:
     x = pb.arange(6).reshape(1, 1, 2, 3).to(dtype)
     y = pb.nn.functional.interpolate(x, scale_factor=2)
     assert y.dtype == dtype and y.equal(x[..., [0, 0, 1, 1], :][..., [0, 0, 1, 1, 2, 2]])
+
+
+@pytest.mark.parametrize("dtype", [pb.float32, pb.float64, pb.complex64])
+@pytest.mark.parametrize("scale", [1e-7, 1e4, 1e8])
+def test_eigenvalues_of_matrices_of_mixed_sizes(dtype: Any, scale: float) -> None:
+    """A companion matrix whose roots are far from 1 has rows of different sizes; balancing keeps the small ones."""
+    roots = [1.0, 2.0, 3.0, -4.0]
+    polynomial = np.poly(np.array(roots) * scale)
+    companion = np.zeros((4, 4))
+    companion[:-1, 1:], companion[-1] = np.eye(3), -polynomial[:0:-1]
+    matrix = pb.tensor(companion.tolist(), dtype=dtype)
+    values, vectors = pb.linalg.eig(matrix)
+    found = sorted((values / scale).real.tolist())
+    tolerance = 1e-3 if dtype is not pb.float64 else 1e-10
+    assert found == pytest.approx(sorted(roots), rel=tolerance)
+    pb.testing.assert_close(pb.linalg.vector_norm(vectors, dim=0), pb.ones(4, dtype=vectors.real.dtype))

@@ -284,3 +284,19 @@ def test_layers_of_half_precision(dtype: Any) -> None:
         same(call(x), call(wide).to(dtype), rtol=1e-2, atol=1e-3)
         scaled = grad(lambda v, call=call: (call(v) * pb.ones_like(call(v)).cumsum(0)).sum())
         assert scaled(x).isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_angles_of_opposite_points(dtype: Any) -> None:
+    """What lies on one axis has one angle, whatever the sign of its zero: the axis is rounded once."""
+    ends = numbers(1.0, math.inf, 1e-30, 3.0, dtype=dtype)
+    for zero in (0.0, -0.0):
+        flat = pb.full_like(ends, zero)
+        same(pb.atan2(ends, flat), pb.full_like(ends, math.pi / 2), rtol=0, atol=0)
+        same(pb.atan2(-ends, flat), pb.full_like(ends, -math.pi / 2), rtol=0, atol=0)
+    pb.manual_seed(0)
+    x, y = pb.randn(1000, dtype=dtype), pb.randn(1000, dtype=dtype)
+    gap = 4 * pb.finfo(dtype).eps
+    same(pb.atan2(y, x) - pb.atan2(-y, -x), pb.pi * pb.sign(y), rtol=gap, atol=0)
+    exact = numbers(*(math.atan2(b, a) for a, b in zip(x.tolist(), y.tolist(), strict=True)), dtype=dtype)
+    same(pb.atan2(y, x), exact, rtol=gap, atol=0)

@@ -121,9 +121,14 @@ pub fn atan2<T: Fp, const F: bool>(y: T, x: T) -> T {
     let t = if big == T::of(0.0) { big } else { t };
     let t = if small == T::INFINITY { T::of(1.0) } else { t };
     let r = atan_unit::<T, F>(t);
-    let r = if steep { T::of(FRAC_PI_2) - (r - quarter_rest()) } else { r };
-    let r = if x.is_negative() { T::of(PI) - (r - (quarter_rest::<T>() + quarter_rest())) } else { r };
-    let r = r.copysign(y);
+    // From the nearest half axis, whose angle is rounded once: those of opposite points differ by a sign and π.
+    let behind = x.is_negative();
+    let (axis, rest) = match (steep, behind) {
+        (true, _) => (T::of(FRAC_PI_2), quarter_rest()),
+        (_, true) => (T::of(PI), quarter_rest::<T>() + quarter_rest()),
+        _ => (T::of(0.0), T::of(0.0)),
+    };
+    let r = (axis + (if steep == behind { r } else { -r } + rest)).copysign(y);
     // A comparison of NaN chose an operand without it.
     if x.is_number() && y.is_number() { r } else { x + y }
 }
