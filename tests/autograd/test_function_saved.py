@@ -155,3 +155,37 @@ def test_contexts_that_cannot_be_filled_afterwards() -> None:
         message = rf"{function.__name__}: its derivative needs the ctx, .*{why}(?s:.*)write setup_context"
         with pytest.raises(RuntimeError, match=message):
             vmap(grad(function.apply), randomness="same")(X)
+
+
+class Held:
+    """What programs keep their tensors in."""
+
+    tensor: Any
+    parts: list[Any]
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_arguments_kept_in_an_object_of_the_program_are_the_callers(leaf: bool) -> None:
+    """In PyTorch a forward gets the caller's own tensors, so that an object which keeps them says in `backward` that
+    they require grad, and whoever differentiates what it computes of them gets their gradients."""
+
+    class Kept(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, constant: Any) -> Any:
+            held = ctx.held = Held()
+            held.tensor, held.parts = x, [constant, x.expand(2, 3), x[0]]
+            assert [t.requires_grad for t in (x, *held.parts)] == [True, False, True, True]
+            assert not (x * 2).requires_grad
+            return x**2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            held = ctx.held
+            assert held.tensor.requires_grad and held.parts[1].requires_grad and not held.parts[0].requires_grad
+            with pb.enable_grad():
+                (slope,) = pb.autograd.grad(held.tensor**2, held.tensor, g)
+            return slope, None
+
+    x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    Kept.apply(x if leaf else x * 1, pb.ones(3)).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 4.0, 6.0]

@@ -330,3 +330,28 @@ def test_instance_norm_says_what_vmap_needs() -> None:
     for i, member in enumerate(members):
         assert pb.allclose(out[i], member(at[i]), atol=1e-6)
         assert pb.allclose(buffers["running_mean"][i], member.running_mean, atol=1e-6)
+
+
+def test_a_wrapper_may_have_the_names_of_what_it_wraps() -> None:
+    """What a program's `__getattr__` finds in another module is no attribute of this one."""
+
+    class Wrapper(nn.Module):
+        def __init__(self, inner: Any) -> None:
+            super().__init__()
+            self.inner = inner
+            self.register_buffer("scale", pb.zeros(1))
+            self.register_parameter("weight", nn.Parameter(pb.zeros(1)))
+            self.add_module("part", nn.Identity())
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return object.__getattribute__(self.inner, name)
+
+    wrapped = Wrapper(Wrapper(nn.Linear(1, 1)))
+    assert list(wrapped._buffers) == ["scale"] and list(wrapped._parameters) == ["weight"]
+    with pytest.raises(KeyError, match="already exists"):
+        wrapped.register_buffer("weight", None)
+    with pytest.raises(KeyError, match="already exists"):
+        wrapped.register_buffer("training", None)

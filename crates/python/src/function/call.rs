@@ -319,6 +319,9 @@ impl Call {
         Call::lower(&mut parsed.tensors)?;
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
         let noted = self.note(&objects, values, &mut parsed, &dirty)?;
+        let lists = taken.backward.iter().chain(&taken.forward).flatten().flatten();
+        let held = lists.chain(&taken.adopted).map(Py::as_ptr).chain(parsed.objects.iter().map(Bound::as_ptr));
+        captured::link_kept(&self.inputs, &self.needs, &objects, &held.collect::<Vec<_>>())?;
         let constant = taken.constants(&parsed.objects);
         let mut sorter = Sorter::new(self, values, &objects, &mut parsed, &noted);
         let backward = sorter.list(py, taken.backward.as_deref(), SavedPlace::Backward);

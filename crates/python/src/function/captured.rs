@@ -2,7 +2,7 @@
 //! output may carry what nobody passed.
 
 use super::call::Call;
-use super::inputs::Leaf;
+use super::inputs::{Inputs, Leaf};
 use super::method;
 use crate::tensor;
 use crate::tensor::history::Followed;
@@ -10,9 +10,10 @@ use crate::types::errors::PyResult;
 use pullback::base::Result;
 use pullback::core::method_scope::{self, Captured, RunningMethod};
 use pullback::core::tensor::Payload;
-use pullback::core::{LevelId, Node, Tensor, level};
+use pullback::core::{LevelId, Node, Set, Tensor, level};
 use pullback::dense::first_thread::FastLocal;
 use pullback::skin::tape;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -145,6 +146,35 @@ pub fn link(py: Python<'_>) -> PyResult<()> {
         }
     }
     Ok(())
+}
+
+/// Arguments of a forward that the program keeps behind its `ctx`, in an object that the forward made, are the caller's
+/// tensors once it has run. `held`: the objects that are known to be kept elsewhere.
+pub fn link_kept(
+    inputs: &Inputs,
+    needs: &Set,
+    objects: &[Bound<'_, PyAny>],
+    held: &[*mut ffi::PyObject],
+) -> PyResult<()> {
+    for (leaf, o) in inputs.leaves.iter().zip(objects) {
+        let Leaf::Tensor { index, object, value } = leaf else { continue };
+        if !needs.has(*index) || value.level() != LevelId::AMBIENT || o.is(object) {
+            continue;
+        }
+        let known = 1 + held.iter().filter(|h| **h == o.as_ptr()).count();
+        let Some(t) = tensor::cell(o).filter(|_| refs(o) > known && tape::is_outside()) else {
+            continue;
+        };
+        if value.below().is_some_and(|below| below.same(&t.value())) {
+            t.adopt(value.clone())?;
+        }
+    }
+    Ok(())
+}
+
+fn refs(o: &Bound<'_, PyAny>) -> usize {
+    // SAFETY: the object is alive; this reads its count.
+    unsafe { ffi::Py_REFCNT(o.as_ptr()) as usize }
 }
 
 fn is_argument(t: &Tensor) -> bool {

@@ -63,6 +63,24 @@ impl Followed {
         })
     }
 
+    /// Whether a tensor is one of them, or a view of one.
+    fn has(t: &Bound<'_, PyTensor>) -> bool {
+        let root = |t: &PyTensor| t.shared_cell().map(|cell| cell.of_view());
+        FOLLOWED.with_borrow(|f| {
+            !f.is_empty() && {
+                let own = root(t.get()).filter(|_| t.get().shared_cell().is_some_and(|cell| cell.is_unrecorded_view()));
+                f.iter().any(|&(_, o)| {
+                    // SAFETY: as for `of`.
+                    let object = unsafe { Bound::from_borrowed_ptr(t.py(), o as *mut ffi::PyObject) };
+                    let same = |own: &Arc<_>| {
+                        object.cast::<PyTensor>().ok().and_then(|o| root(o.get())).is_some_and(|r| Arc::ptr_eq(&r, own))
+                    };
+                    object.is(t) || own.as_ref().is_some_and(same)
+                })
+            }
+        })
+    }
+
     /// The objects of a call's forward, if one runs.
     pub fn of<'py>(py: Python<'py>, call: usize) -> Vec<Bound<'py, PyAny>> {
         // SAFETY: who made the entries holds the objects until they are taken off.
@@ -82,7 +100,7 @@ pub fn is_required(slf: &Bound<'_, PyTensor>) -> PyResult<bool> {
     if requires_grad(&slf.get().value()) {
         return Ok(true);
     }
-    if FOLLOWED.with_borrow(|f| f.iter().any(|(_, o)| *o == slf.as_ptr() as usize)) {
+    if Followed::has(slf) {
         return Ok(true);
     }
     upward::look(slf.py(), false)?;
