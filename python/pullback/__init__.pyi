@@ -158,6 +158,7 @@ from ._removed import matrix_rank as matrix_rank
 from ._functions import native_channel_shuffle as native_channel_shuffle
 from ._forms import numel as numel
 from ._functions import pairwise_distance as pairwise_distance
+from ._lowrank import pca_lowrank as pca_lowrank
 from ._functions import pixel_shuffle as pixel_shuffle
 from ._functions import pixel_unshuffle as pixel_unshuffle
 from ._functions import poisson_nll_loss as poisson_nll_loss
@@ -184,6 +185,7 @@ from ._settings import set_flush_denormal as set_flush_denormal
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._settings import set_warn_always as set_warn_always
 from ._removed import solve as solve
+from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbols import sym_float as sym_float
 from ._symbols import sym_int as sym_int
 from ._symbols import sym_ite as sym_ite
@@ -701,6 +703,7 @@ __all__ = [
     "outer",
     "overrides",
     "pairwise_distance",
+    "pca_lowrank",
     "pdist",
     "permute",
     "pi",
@@ -827,6 +830,7 @@ __all__ = [
     "subtract",
     "sum",
     "svd",
+    "svd_lowrank",
     "swapaxes",
     "swapdims",
     "sym_float",

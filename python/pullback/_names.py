@@ -31,6 +31,7 @@ _HOMES = {
     "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
     "zero_",
     "_lobpcg": "lobpcg",
+    "_lowrank": "pca_lowrank svd_lowrank",
     "_mapped_file": "from_file",
     "_removed": "eig lstsq matrix_rank solve symeig",
     "_settings": "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "

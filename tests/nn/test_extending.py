@@ -292,3 +292,11 @@ def test_an_ensemble_of_it(kind: Any) -> None:
     params, buffers = stack_module_state(modules)
     together = vmap(lambda p, b: functional_call(modules[0], (p, b), (x,)))(params, buffers)
     same(together, pb.stack([m(x) for m in modules]))
+
+
+def test_output_padding_has_pytorchs_arguments() -> None:
+    """Libraries ask the class for the padding that makes a result of a size."""
+    layer = nn.ConvTranspose2d(1, 1, 3, stride=2)
+    found = type(layer)._output_padding(layer, pb.ones(1, 1, 4, 4), [10, 9], [2, 2], [0, 0], [3, 3], 2, [1, 1])
+    assert found == (1, 0)
+    assert layer(pb.ones(1, 1, 4, 4), output_size=[10, 9]).shape[2:] == (10, 9)

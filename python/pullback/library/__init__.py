@@ -12,12 +12,18 @@ if TYPE_CHECKING:
     from .custom_ops import register_fake as register_fake
     from .custom_ops import register_kernel as register_kernel
     from .custom_ops import register_vmap as register_vmap
+    from .libraries import Library as Library
+    from .libraries import define as define
+    from .libraries import impl as impl
     from .schema import infer_schema as infer_schema
 
 _CONTENTS = {
     "CustomOpDef": "custom_ops",
+    "Library": "libraries",
     "OpCheckError": "checks",
     "custom_op": "custom_ops",
+    "define": "libraries",
+    "impl": "libraries",
     "infer_schema": "schema",
     "opcheck": "checks",
     "register_autograd": "custom_ops",
@@ -27,5 +33,6 @@ _CONTENTS = {
 }
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, ("checks", "custom_ops", "schema"), _CONTENTS)
+    _HOMES = {**_CONTENTS, "_scoped_library": "libraries"}
+    __getattr__ = lazily(__name__, ("checks", "custom_ops", "libraries", "schema"), _HOMES)
 __all__ = sorted(_CONTENTS)

@@ -249,17 +249,20 @@ def _found(op: CustomOpDef | str, what: str) -> CustomOpDef:
     return OPERATORS[op]
 
 
-def _no_library(lib: Any, what: str) -> None:
-    """`lib` is there for programs that pass None on."""
+def _check_library(lib: Any, what: str) -> None:
+    """`lib` says for how long PyTorch keeps a rule; here it is kept as long as its operator."""
     if lib is not None:
-        raise NotImplementedError(f"{what}(): argument 'lib' must be None: rules live as long as their operator")
+        from .libraries import Library
+
+        if not isinstance(lib, Library):
+            raise TypeError(f"{what}(): argument 'lib' must be a Library or None, got {type(lib).__name__}")
 
 
 def register_kernel(
     op: CustomOpDef | str, device_types: Devices, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Any:
     """`CustomOpDef.register_kernel` of an operator or its name."""
-    _no_library(lib, "register_kernel")
+    _check_library(lib, "register_kernel")
     return _found(op, "register_kernel").register_kernel(device_types, func)
 
 
@@ -276,7 +279,7 @@ def register_fake(
 
     With `allow_override=False`, an operator that has one raises RuntimeError.
     """
-    _no_library(lib, "register_fake")
+    _check_library(lib, "register_fake")
     found = _found(op, "register_fake")
     if not allow_override and found._fake is not None and found._schema.returns:
         raise RuntimeError(f"register_fake(): {found._qualname} has a fake already; allow_override=True replaces it")
@@ -292,11 +295,11 @@ def register_autograd(
     lib: Any = None,
 ) -> None:
     """`CustomOpDef.register_autograd` of an operator or its name."""
-    _no_library(lib, "register_autograd")
+    _check_library(lib, "register_autograd")
     _found(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
 
 
 def register_vmap(op: CustomOpDef | str, func: Callable[..., Any] | None = None, /, *, lib: Any = None) -> Any:
     """`CustomOpDef.register_vmap` of an operator or its name; also a decorator."""
-    _no_library(lib, "register_vmap")
+    _check_library(lib, "register_vmap")
     return _found(op, "register_vmap").register_vmap(func)

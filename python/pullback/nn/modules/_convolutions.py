@@ -221,11 +221,20 @@ class _ConvTransposeNd(_ConvNd):
             sizes(output_padding), groups, bias, padding_mode, device, dtype,
         )  # fmt: skip
 
-    def _output_padding(self, input: Tensor, output_size: list[int] | None) -> tuple[int, ...]:
+    def _output_padding(
+        self,
+        input: Tensor,
+        output_size: list[int] | None,
+        stride: list[int],
+        padding: list[int],
+        kernel_size: list[int],
+        num_spatial_dims: int,
+        dilation: list[int] | None = None,
+    ) -> tuple[int, ...]:
         """What makes the result of the size that was asked for."""
         if output_size is None:
             return tuple(self.output_padding)
-        n = len(self.kernel_size)
+        n = num_spatial_dims
         extra = input.dim() - n
         if len(output_size) == extra + n:
             output_size = list(output_size)[extra:]
@@ -234,14 +243,12 @@ class _ConvTransposeNd(_ConvNd):
                 f"ConvTranspose{n}D: for {input.dim()}D input, output_size must have {n} or {extra + n} elements "
                 f"(got {len(output_size)})"
             )
+        spread = dilation or [1] * n
         least = [
-            (input.size(d + extra) - 1) * self.stride[d]
-            - 2 * self.padding[d]
-            + self.dilation[d] * (self.kernel_size[d] - 1)
-            + 1
+            (input.size(d + extra) - 1) * stride[d] - 2 * padding[d] + spread[d] * (kernel_size[d] - 1) + 1
             for d in range(n)
         ]
-        most = [least[d] + self.stride[d] - 1 for d in range(n)]
+        most = [least[d] + stride[d] - 1 for d in range(n)]
         if any(not low <= size <= high for size, low, high in zip(output_size, least, most, strict=True)):
             raise ValueError(
                 f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an "
@@ -252,7 +259,8 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Tensor, output_size: list[int] | None = None) -> Tensor:
         convolve = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[len(self.kernel_size) - 1]
-        more = self._output_padding(input, output_size)
+        n = len(self.kernel_size)
+        more = self._output_padding(input, output_size, self.stride, self.padding, self.kernel_size, n, self.dilation)
         return convolve(input, self.weight, self.bias, self.stride, self.padding, more, self.groups, self.dilation)
 
 
