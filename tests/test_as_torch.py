@@ -355,6 +355,14 @@ def test_parts_that_are_loaded_with_torch_can_be_named(torch: Any) -> None:
     class Printer(torch.fx.Interpreter):  # type: ignore[misc, name-defined]
         def run_node(self, node: torch.fx.Node) -> Any: ...  # type: ignore[name-defined]
 
+    @torch.fx.wrap
+    def marked(x: Any) -> Any:
+        return x + 1
+
+    assert marked(1) == 2
+    namespace: dict[str, Any] = {}
+    exec("from torch.jit.annotations import Dict, List", namespace)
+    assert namespace["List"][int] is not namespace["Dict"][int, int]
     assert not isinstance(torch.ones(1), (torch.fx.Proxy, torch.sparse.FloatTensor, torch.ao.quantization.QuantStub))
     for call, why in (
         (Printer, "modules are not rewritten"),

@@ -120,3 +120,8 @@ def test_refusals(tmp_path: Path, home: Path) -> None:
         hub.load("owner/name", "net")
     with pytest.raises(ValueError, match="'owner/name' or 'owner/name:branch', got 'name'"):
         hub.load("name", "net")
+
+
+def test_names_that_libraries_take_from_here() -> None:
+    assert hub.urlparse("https://example.org/model-0a1b.pth").path == "/model-0a1b.pth"
+    assert hub.HASH_REGEX.search("model-0a1b.pth").group(1) == "0a1b"

@@ -14,6 +14,7 @@ import tempfile
 from contextlib import contextmanager, suppress
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from urllib.parse import urlparse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,7 +131,6 @@ def load_state_dict_from_url(
         file_name: the name to keep it under, that of the address by default.
         weights_only: as in `load`: True lets nothing but tensors and plain data be read.
     """
-    from urllib.parse import urlparse
 
     from .serialization import load as load_file
 

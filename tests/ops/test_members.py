@@ -160,3 +160,13 @@ def test_a_source_that_is_too_short() -> None:
     ):
         with pytest.raises(RuntimeError, match="at least"):
             call()
+
+
+def test_the_class_of_tensors_names_the_type_of_new_ones() -> None:
+    mask = pb.tensor([True, False])
+    assert mask.type(pb.Tensor).dtype is pb.float32
+    pb.set_default_dtype(pb.float64)
+    try:
+        assert mask.type(pb.Tensor).dtype is pb.float64
+    finally:
+        pb.set_default_dtype(pb.float32)

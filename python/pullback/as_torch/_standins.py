@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import typing
 from abc import ABCMeta
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,8 @@ from .._absent import REASONS, explained, is_question, not_there, reason
 _AT_ONCE = frozenset({"_C", "_inductor"})
 # Whole parts that PyTorch loads by itself, so that programs name what is in them without importing them.
 _LOADED = frozenset("ao classes export futures fx masked monitor nested package quantization sparse".split())
+# Decorators that tell a part something of a function, and leave it as it is.
+_MARKS = frozenset({("fx", "wrap")})
 # The stand-ins that modules of this package hold: module and name.
 _held: set[tuple[str, str]] = set()
 
@@ -50,8 +53,17 @@ class _Part(ModuleType):
         return found
 
 
+def _marked(function: Any) -> Any:
+    return function
+
+
 def _member(path: str, name: str) -> Any:
-    """What stands for a name in what is out of scope: an answer for a question, and else a stand-in."""
+    """What stands for a name in what is out of scope: an answer for a question, the function itself for a mark, what
+    `typing` has for an annotation, and else a stand-in."""
+    if path.endswith("jit.annotations") and name in typing.__all__:
+        return getattr(typing, name)
+    if (path.rpartition(".")[2], name) in _MARKS:
+        return _marked
     return not_there if is_question(name) else stand_in(f"{path}.{name}")
 
 

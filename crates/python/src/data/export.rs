@@ -370,6 +370,8 @@ descriptors! { METHODS, ATTRIBUTES:
                 let text = format!("type(): invalid type: '{name}'; give a dtype, or a name such as 'torch.FloatTensor'");
                 return Err(PyValueError::new_err(text).into());
             }
+            // The class stands for the type of new tensors.
+            None if d.as_ptr() == tensor::type_object().cast() => pullback::base::promote::default_float(),
             None => dtype::dtype_argument(&d, "type", "dtype")?,
         };
         converted(slf, &Target { dtype: Some(target), ..Target::default() })
