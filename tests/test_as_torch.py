@@ -381,35 +381,34 @@ import torch
 import torch.distributed as dist
 import torch.distributed.nn as dist_nn
 import torch.fx
-from torch import distributions, fx, sparse_coo_tensor
+from torch import fx, sparse_coo_tensor
 from torch.distributed import ReduceOp, destroy_process_group, init_process_group
-from torch.distributions import Distribution, constraints
-from torch.distributions.normal import Normal
 from torch.distributions.utils import broadcast_all
+from torch.fx import GraphModule, Interpreter
 from torch.nn.parallel import DataParallel, DistributedDataParallel as DDP
 from torch.utils.cpp_extension import load
 
 
-class Mine(Distribution, abc.ABC):
-    support = constraints.real
+class Mine(Interpreter, abc.ABC):
+    graph = fx.Graph
 
-    def sample(self, like: "Normal | None" = None, how=ReduceOp.SUM): ...
+    def sample(self, like: "GraphModule | None" = None, how=ReduceOp.SUM): ...
 
 
-def reduced(x, group: dist.ProcessGroup = None, op=dist.ReduceOp.SUM) -> distributions.Normal:
+def reduced(x, group: dist.ProcessGroup = None, op=dist.ReduceOp.SUM) -> fx.Node:
     return x if op is ReduceOp.SUM else None
 
 
-class Other(distributions.Distribution): ...
+class Other(fx.Interpreter): ...
 
 
 def shown(model):
-    assert not isinstance(model, (DDP, Normal, fx.GraphModule, torch.fx.Node)) and isinstance(model, torch.nn.Module)
+    assert not isinstance(model, (DDP, GraphModule, torch.fx.Node)) and isinstance(model, torch.nn.Module)
     assert broadcast_all(torch.ones(2), 1)[1].shape == (2,) and not dist.is_initialized()
     return DataParallel(model)(torch.ones(1, 2)).shape
 
 
-print(tuple(shown(torch.nn.Linear(2, 3))), Normal, Mine.__name__)
+print(tuple(shown(torch.nn.Linear(2, 3))), GraphModule, Mine.__name__)
 """
 
 
@@ -420,7 +419,7 @@ def test_programs_may_name_what_is_out_of_scope(torch: Any) -> None:
     for name in (
         "init_process_group",
         "DDP",
-        "Normal",
+        "GraphModule",
         "Mine",
         "load",
         "sparse_coo_tensor",
@@ -433,13 +432,30 @@ def test_programs_may_name_what_is_out_of_scope(torch: Any) -> None:
         program["fx"].symbolic_trace(1)
     with pytest.raises(AttributeError, match="__wrapped__"):
         _ = program["DDP"].__wrapped__
-    assert program["reduced"](1) == 1 and issubclass(program["Other"], program["Distribution"])
-    assert not hasattr(torch.distributed, "all_reduce") and not hasattr(torch.distributions, "kl_divergence")
+    assert program["reduced"](1) == 1 and issubclass(program["Other"], program["Interpreter"])
+    assert not hasattr(torch.distributed, "all_reduce")
     as_torch.uninstall()
-    assert not hasattr(pb.distributed, "ReduceOp") and not hasattr(pb.distributions, "Normal")
+    assert not hasattr(pb.distributed, "ReduceOp")
     assert "pullback.distributed.ReduceOp" not in sys.modules
     with pytest.raises(ImportError):
         exec("from pullback.distributed import ReduceOp")
+
+
+def test_distributions_have_their_modules(torch: Any) -> None:
+    program: dict[str, Any] = {}
+    exec(
+        "import torch.distributions as D\n"
+        "import torch.distributions.constraints as constraints\n"
+        "from torch.distributions import Normal, kl_divergence, transforms\n"
+        "from torch.distributions.categorical import Categorical\n"
+        "from torch.distributions.transformed_distribution import TransformedDistribution\n"
+        "from torch.distributions.exp_family import ExponentialFamily\n",
+        program,
+    )
+    assert program["D"] is pb.distributions and program["Categorical"] is pb.distributions.Categorical
+    assert issubclass(program["Normal"], program["ExponentialFamily"])
+    with pytest.raises(AttributeError, match=r"Did you mean|no attribute 'Norml'"):
+        _ = program["D"].Norml
 
 
 def test_modules_that_do_not_exist(torch: Any) -> None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs the one wheel in a folder again, so that its extension takes the least that the format allows.
+"""Packs the one wheel in a folder again, so that its files take the least that the format allows.
 
 Same files, same order, same contents: deflate by the package zopfli (Apache 2.0) looks longer for what can be left out.
 """
@@ -13,7 +13,8 @@ from pathlib import Path
 import zopfli.zlib
 
 LARGE = 1_000_000
-"""Bytes from which on a file is worth the half minute that a good search takes."""
+"""Bytes from which on a file is searched a few times, half a minute each, instead of many."""
+FEW, MANY = 3, 15
 HEADER, TRAILER = 2, 4
 """Bytes that zlib's format has around a deflated stream."""
 
@@ -21,15 +22,16 @@ HEADER, TRAILER = 2, 4
 class Deflated:
     """A compressor for `zipfile` that takes its time."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: int) -> None:
         self.parts: list[bytes] = []
+        self.rounds = rounds
 
     def compress(self, data: bytes) -> bytes:
         self.parts.append(data)
         return b""
 
     def flush(self) -> bytes:
-        return bytes(zopfli.zlib.compress(b"".join(self.parts), numiterations=1)[HEADER:-TRAILER])
+        return bytes(zopfli.zlib.compress(b"".join(self.parts), numiterations=self.rounds)[HEADER:-TRAILER])
 
 
 def packed(source: Path, target: Path) -> None:
@@ -37,8 +39,7 @@ def packed(source: Path, target: Path) -> None:
         for info in old.infolist():
             data = old.read(info)
             with new.open(info, "w") as file:
-                if len(data) >= LARGE:
-                    file._compressor = Deflated()  # type: ignore[attr-defined]
+                file._compressor = Deflated(FEW if len(data) >= LARGE else MANY)  # type: ignore[attr-defined]
                 file.write(data)
 
 

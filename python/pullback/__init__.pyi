@@ -538,6 +538,7 @@ __all__ = [
     "hypot",
     "i0",
     "i0_",
+    "igamma",
     "iinfo",
     "imag",
     "index_add",

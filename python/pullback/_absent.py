@@ -31,7 +31,6 @@ REASONS: "dict[str, str]" = {
     "utils.cpp_extension": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
     "utils.mobile_optimizer": "programs run where Python runs",
     "fft": "there are no Fourier transforms; wrap those of numpy.fft in an autograd.Function",
-    "distributions": "random numbers come from rand, randn, bernoulli, multinomial and Tensor.normal_",
     "masked": "use where() and masked_fill()",
     "_C": "it is the inside of PyTorch",
     "_inductor": "programs are not compiled",

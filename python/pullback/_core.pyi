@@ -43,12 +43,15 @@ __all__ = [
     "UntypedStorage",
     "VmapInfo",
     "_autocast",
+    "_dirichlet_grad",
     "_neg_view",
     "_rebuild_tensor",
     "_restore_transform",
     "_set_autocast",
     "_set_warn_always",
     "_short",
+    "_standard_gamma",
+    "_standard_gamma_grad",
     "abs",
     "abs_",
     "absolute",
@@ -279,6 +282,7 @@ __all__ = [
     "hypot",
     "i0",
     "i0_",
+    "igamma",
     "iinfo",
     "imag",
     "index_add",
@@ -3879,6 +3883,40 @@ def nonzero(input: Tensor, *, as_tuple: Literal[False] = False, out: Tensor | No
 def nonzero(input: Tensor, *, as_tuple: Literal[True], out: Sequence[Tensor] | None = None) -> builtins.tuple[Tensor, ...]: ...
 @overload
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Sequence[Tensor] | None = None) -> Any: ...
+
+def _standard_gamma_grad(input: _Operand, other: _Operand) -> Tensor:
+    """The derivative of gamma variables `output` by their shape parameters `input`, at a fixed quantile.
+
+    >>> import pullback
+    >>> pullback._standard_gamma_grad(pullback.tensor([1e4]), pullback.tensor([1e4]))
+    tensor([1.0000])
+    """
+
+def igamma(input: _Operand, other: _Operand) -> Tensor:
+    """The regularised lower incomplete gamma function: how likely a gamma variable of shape `input` is at most `other`.
+
+    >>> import pullback
+    >>> pullback.special.gammainc(pullback.tensor([1.0]), pullback.tensor([1.0]))
+    tensor([0.6321])
+    """
+
+def _standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Gamma variables of scale 1 with these shape parameters, which move with them.
+
+    >>> import pullback
+    >>> pullback._standard_gamma(pullback.tensor([2.0, 3.0])).shape
+    pullback.Size([2])
+    """
+
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor:
+    """How beta variables `x` of the parameters `alpha` and `total - alpha` move with the first, over `1 - x`: the
+    derivative of Dirichlet variables.
+
+    >>> import pullback
+    >>> one = pullback.tensor([1.0])
+    >>> pullback._dirichlet_grad(one / 2, one, 2 * one)
+    tensor([0.6931])
+    """
 
 def cat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along an existing dimension, after type promotion.

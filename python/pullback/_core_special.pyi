@@ -21,6 +21,7 @@ __all__ = [
     "exp2",
     "expit",
     "expm1",
+    "gammainc",
     "gammaln",
     "i0",
     "i0e",
@@ -39,6 +40,14 @@ __all__ = [
     "xlog1py",
     "xlogy",
 ]
+
+def gammainc(input: _Operand, other: _Operand) -> Tensor:
+    """The regularised lower incomplete gamma function: how likely a gamma variable of shape `input` is at most `other`.
+
+    >>> import pullback
+    >>> pullback.special.gammainc(pullback.tensor([1.0]), pullback.tensor([1.0]))
+    tensor([0.6321])
+    """
 
 def logsumexp(input: Tensor, dim: _Ints, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """`log(sum(exp(input)))` over the given dimensions, without overflow.

@@ -93,7 +93,7 @@ pub(super) struct Draw {
 fields! { struct Draw { law, dtype, shape, generator, order } }
 parameters! { Draw = "draw" }
 
-fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
+pub(super) fn generator(g: &Option<Arc<dyn Parameters>>) -> Result<&Generator> {
     match g {
         None => Ok(kernels::default_generator()),
         Some(g) => match (**g).as_any().downcast_ref::<Generator>() {
@@ -198,7 +198,7 @@ impl Primitive for Random {
 }
 
 #[cold]
-fn forbidden(op: &str, l: &level::Level) -> Error {
+pub(super) fn forbidden(op: &str, l: &level::Level) -> Error {
     let origin = l.origin.describe().unwrap_or_default();
     let fix = if origin.starts_with("jacrev") {
         format!(

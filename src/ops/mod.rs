@@ -30,6 +30,7 @@ pub mod entry;
 pub mod floats;
 pub mod folds;
 pub mod fused;
+mod gamma;
 pub mod gather;
 mod gauge;
 pub mod indexing;
@@ -113,6 +114,7 @@ static FILES: &[Family] = &[
     folds::FAMILY,
     fused::FAMILY,
     gather::FAMILY,
+    gamma::FAMILY,
     gauge::FAMILY,
     indexing::FAMILY,
     join::FAMILY,

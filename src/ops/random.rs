@@ -315,6 +315,8 @@ ops! { TABLE:
     /// tensor([1])
     fn multinomial = "multinomial" (input: &Tensor, num_samples: i64, replacement: bool = false;
         generator: Source<'_> as GivenGenerator = None) -> Tensor [METHOD, RANDOM] of MULTINOMIAL {
+        // One number is drawn as without replacement.
+        let replacement = replacement && num_samples != 1;
         let noise = kernels::noise_shape(input.shape(), input.dtype(), num_samples, replacement)?;
         let _without_data = input.is_abstract().then(level::WithoutData::enter);
         // A call that fails leaves the generator alone, where the weights can be looked at.

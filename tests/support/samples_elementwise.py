@@ -128,6 +128,27 @@ def polygamma(m: Maker) -> Iterator[Sample]:
     yield S(2, m(0))
 
 
+@of("special.gammainc", like=sp.gammainc)
+def gammainc(m: Maker) -> Iterator[Sample]:
+    for shapes in SHAPES:
+        yield S(*(m(*shape, low=0.3, high=4) for shape in shapes))
+
+
+@of("_standard_gamma_grad")
+def gamma_slope(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3, low=0.3, high=4), m(3, low=0.3, high=4)).but(grad=False)
+
+
+@of("_standard_gamma")
+def gamma_variable(m: Maker) -> Iterator[Sample]:
+    yield from (S(m(*shape, low=0.1, high=5)).but(grad=False) for shape in [(), (0,), (2, 3)])
+
+
+@of("_dirichlet_grad")
+def beta_slope(m: Maker) -> Iterator[Sample]:
+    yield S(m(2, 3, low=0.1, high=0.9), m(3, low=0.3, high=4), m(2, 1, low=4.1, high=8)).but(grad=False)
+
+
 @of("Tensor.polygamma", like=lambda x, n: sp.polygamma(n, x))
 def polygamma_method(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, low=0.3, high=3), 1)

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits"]
+__all__ = [
+    *"broadcast_all clamp_probs lazy_property logits_to_probs probs_to_logits tril_matrix_to_vec".split(),
+    "vec_to_tril_matrix",
+]
+euler_constant = 0.5772156649015329
 
 _functions: Any = _core.functions
 
@@ -81,8 +85,68 @@ class lazy_property:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
-            return property(self.wrapped)
+            return _Lazy(self.wrapped)
         with _core.enable_grad():
             value = self.wrapped(instance)
         setattr(instance, self.wrapped.__name__, value)
         return value
+
+
+class _Lazy(property):
+    """What a class shows of a lazy property."""
+
+
+def _standard_normal(shape: Any, dtype: Any = None, device: Any = None) -> Any:
+    return _functions["randn"](shape, dtype=dtype, device=device)
+
+
+def _sum_rightmost(value: Any, dims: int) -> Any:
+    return value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1) if dims else value
+
+
+def _lower(n: int, diag: int, device: Any) -> tuple[Any, Any]:
+    rows, columns = _functions["tril_indices"](n, n, diag, device=device)
+    return rows, columns
+
+
+def tril_matrix_to_vec(mat: Any, diag: int = 0) -> Any:
+    """The elements up to the diagonal `diag` of each matrix, row by row.
+
+    >>> pullback.distributions.utils.tril_matrix_to_vec(pullback.tensor([[1, 2], [3, 4]]))
+    tensor([1, 3, 4])
+
+    Raises:
+        ValueError: if there is no such diagonal.
+    """
+    n = mat.shape[-1]
+    if not -n <= diag < n:
+        raise ValueError(f"tril_matrix_to_vec(): diag ({diag}) provided is outside [{-n}, {n - 1}].")
+    rows, columns = _lower(n, diag, mat.device)
+    return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Any, diag: int = 0) -> Any:
+    """The matrices whose elements up to the diagonal `diag` are given row by row.
+
+    >>> pullback.distributions.utils.vec_to_tril_matrix(pullback.tensor([1.0, 2.0, 3.0]))
+    tensor([[1., 0.],
+            [2., 3.]])
+
+    Raises:
+        ValueError: if no square matrix has so many of them.
+    """
+    size, n = vec.shape[-1], max(0, -diag)
+    while (m := _below(n, diag)) < size:
+        n += 1
+    if m != size:
+        raise ValueError(
+            f"vec_to_tril_matrix(): The size of last dimension is {size} which cannot be expressed as the lower "
+            "triangular part of a square D x D matrix."
+        )
+    rows, columns = _lower(n, diag, vec.device)
+    flat = vec.new_zeros((*vec.shape[:-1], n * n)).index_add(-1, rows * n + columns, vec)
+    return flat.unflatten(-1, (n, n))
+
+
+def _below(n: int, diag: int) -> int:
+    return sum(min(max(row + diag + 1, 0), n) for row in range(n))

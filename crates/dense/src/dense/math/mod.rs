@@ -12,6 +12,7 @@ pub mod exp;
 pub mod float;
 pub mod fp;
 pub mod hyperbolic;
+pub mod implicit;
 pub mod integer;
 pub mod lane;
 pub mod log;

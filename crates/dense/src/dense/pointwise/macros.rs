@@ -10,7 +10,7 @@
 /// ```
 ///
 /// The groups: `float` is f32 and f64 (half precision through f32), variables are
-/// [`Real`](crate::dense::math::Real); `int` is the five integer dtypes, variables are
+/// [`Real`](crate::dense::math::Real); `float_serial` is `float` for what is computed element by element; `int` is the five integer dtypes, variables are
 /// [`Int`](crate::dense::math::Int); `int_serial` is `int` for what no instruction set does on vectors, as division, with one
 /// loop for all of them; `bool` has plain bools; `complex` is complex64 and complex128, variables are
 /// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values.
@@ -62,6 +62,12 @@ macro_rules! pointwise_kernel {
             @rows $kernel $args F32 $crate::dense::math::V<f32, false, false>, $crate::dense::math::V<f32, true, false>);
         $crate::pointwise_kernel!(
             @rows kernel $args F64 $crate::dense::math::V<f64, false, false>, $crate::dense::math::V<f64, true, false>)
+    }};
+    (@group float_serial $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body Real [R: $crate::dense::math::Real] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(@serial $kernel $args F32 $crate::dense::math::V<f32, false, false>);
+        $crate::pointwise_kernel!(@serial kernel $args F64 $crate::dense::math::V<f64, false, false>)
     }};
     (@group complex $kernel:ident $args:tt $out:ident $body:expr) => {{
         struct K;

@@ -158,11 +158,11 @@ fn many_successes(words: &mut Engine, n: f64, p: f64) -> f64 {
 /// A gamma variable of scale 1 for each shape parameter `alpha` (Marsaglia and Tsang, 2000).
 ///
 /// # Errors
-/// `Runtime` if an `alpha` is not positive; `NotImplemented` if they are not floats.
+/// `Runtime` if an `alpha` is negative; `NotImplemented` if they are not floats.
 pub fn standard_gamma(rng: &Generator, alpha: &Array) -> Result<Array> {
     let params = floats("standard_gamma", alpha)?;
-    if let Some(bad) = params.iter().find(|a| a.is_nan() || **a <= 0.0) {
-        bail!(Runtime, "standard_gamma(): argument 'alpha' must be positive, got {bad}");
+    if let Some(bad) = params.iter().find(|a| a.is_nan() || **a < 0.0) {
+        bail!(Runtime, "_standard_gamma(): argument 'input' must be positive, got {bad}; take its exp() or softplus()");
     }
     let tiny = match alpha.dtype() {
         DType::F64 => f64::MIN_POSITIVE,
@@ -179,7 +179,8 @@ fn gamma(words: &mut Engine, alpha: f64) -> f64 {
     } else {
         (alpha, 1.0)
     };
-    let d = alpha - 1.0 / 3.0;
+    // PyTorch takes the third in single precision.
+    let d = alpha - f64::from(1.0f32 / 3.0);
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
         let x = words.normal();

@@ -14,7 +14,7 @@ kernels! {
     ATAN2(a, b) { float => a.atan2(b) }
     HYPOT(a, b) { float => a.hypot(b) }
     LOGADDEXP(a, b) { float => a.logaddexp(b), complex => a.logaddexp(b) }
-    POLYGAMMA(n, x) { float => n.polygamma(x) }
+    POLYGAMMA(n, x) { float_serial => n.polygamma(x) }
     /// `log2(2ᵃ + 2ᵇ)`; of equal infinities, themselves.
     LOGADDEXP2(a, b) { float => {
         let sum = a.max(b) + (-(a - b).abs()).exp2().log1p() * std::f64::consts::LOG2_E;

@@ -1,13 +1,21 @@
-//! Random counts, each from one uniform number: which numbers give which count does not matter, only how many.
+//! Random counts, each from one uniform number: which numbers give which count does not matter, only how many. How
+//! other samples move with their parameters.
 
-use crate::dense::math::scalar::ndtri;
+use crate::dense::math::implicit::{beta_slope, gamma_share, gamma_slope};
+use crate::dense::math::scalar::{lgamma, ndtri};
 use std::f64::consts::TAU;
 
 kernels! {
     /// A Poisson distributed count for a uniform number.
-    POISSON_COUNT(rate, u) { float => rate.wide2(u, poisson) }
+    POISSON_COUNT(rate, u) { float_serial => rate.wide2(u, poisson) }
     /// A binomially distributed count for a uniform number.
-    BINOMIAL_COUNT(n, p, u) { float => n.wide3(p, u, binomial) }
+    BINOMIAL_COUNT(n, p, u) { float_serial => n.wide3(p, u, binomial) }
+    /// The derivative of a gamma variable by its shape parameter.
+    GAMMA_SLOPE(a, x) { float_serial => a.wide2(x, gamma_slope) }
+    /// The distribution function of a gamma variable.
+    GAMMA_SHARE(a, x) { float_serial => a.wide2(x, |a, x| gamma_share(a, x, poisson_at(a, x))) }
+    /// The derivative of a beta variable by its first parameter.
+    BETA_SLOPE(x, a, b) { float_serial => x.wide3(a, b, beta_slope) }
 }
 
 /// Variances from which on counts come from the normal distribution, corrected for its skewness.
@@ -39,6 +47,15 @@ fn deviance(x: f64, y: f64) -> f64 {
         sum = next;
     }
     sum
+}
+
+/// `xⁿ / (Γ(n + 1) eˣ)`.
+#[inline(never)]
+fn poisson_at(n: f64, x: f64) -> f64 {
+    if n < 16.0 {
+        return (n * x.ln() - x - lgamma(n + 1.0)).exp();
+    }
+    (-rest(n) - deviance(n, x)).exp() / (TAU * n).sqrt()
 }
 
 /// The count to which `u` leads if counts take their probabilities of it in turn, from the likeliest one outwards.

@@ -3,10 +3,10 @@
 kernels! {
     ERF(x) { float => x.erf() }
     ERFC(x) { float => x.erfc() }
-    ERFINV(x) { float => x.erfinv() }
-    LGAMMA(x) { float => x.lgamma() }
-    DIGAMMA(x) { float => x.digamma() }
-    TRIGAMMA(x) { float => x.trigamma() }
+    ERFINV(x) { float_serial => x.erfinv() }
+    LGAMMA(x) { float_serial => x.lgamma() }
+    DIGAMMA(x) { float_serial => x.digamma() }
+    TRIGAMMA(x) { float_serial => x.trigamma() }
     /// `sin(πx) / πx`, 1 at 0.
     SINC(x) {
         float => {
@@ -19,24 +19,24 @@ kernels! {
         },
     }
     /// The spherical Bessel function of order `n` divided by `xⁿ`, which is even and has no pole.
-    SPHERICAL_RATIO(n, x) { float => n.wide2(x, spherical_ratio) }
+    SPHERICAL_RATIO(n, x) { float_serial => n.wide2(x, spherical_ratio) }
     /// `x log(y)`, 0 where x is 0 and y a number.
     XLOGY(x, y) { float => x.select(y.is_nan(), y, x.select(x.is_zero(), x.lit(0.0), x * y.log())) }
     /// `x log(1 + y)`, 0 where x is 0 and y a number.
     XLOG1PY(x, y) { float => x.select(y.is_nan(), y, x.select(x.is_zero(), x.lit(0.0), x * y.log1p())) }
     LOGIT(x) { float => (x / (x.lit(1.0) - x)).log() }
-    I0(x) { float => x.wide(|x| bessel(0, x)) }
-    I0E(x) { float => x.wide(|x| scaled_bessel(0, x)) }
-    I1(x) { float => x.wide(|x| bessel(1, x)) }
-    I1E(x) { float => x.wide(|x| scaled_bessel(1, x)) }
+    I0(x) { float_serial => x.wide(|x| bessel(0, x)) }
+    I0E(x) { float_serial => x.wide(|x| scaled_bessel(0, x)) }
+    I1(x) { float_serial => x.wide(|x| bessel(1, x)) }
+    I1E(x) { float_serial => x.wide(|x| scaled_bessel(1, x)) }
     /// The derivative of the Bessel function of order 1.
-    I1_SLOPE(x) { float => x.wide(|x| i1_slope(x, bessel)) }
+    I1_SLOPE(x) { float_serial => x.wide(|x| i1_slope(x, bessel)) }
     /// The same times `exp(-|x|)`.
-    I1E_SLOPE(x) { float => x.wide(|x| i1_slope(x, scaled_bessel)) }
+    I1E_SLOPE(x) { float_serial => x.wide(|x| i1_slope(x, scaled_bessel)) }
     /// The Bessel function of order `n` divided by `xⁿ`, which is even and has no pole.
-    BESSEL_RATIO(n, x) { float => n.wide2(x, |n, x| bessel_ratio(n, x, false)) }
+    BESSEL_RATIO(n, x) { float_serial => n.wide2(x, |n, x| bessel_ratio(n, x, false)) }
     /// The same times `exp(-|x|)`.
-    BESSEL_RATIO_SCALED(n, x) { float => n.wide2(x, |n, x| bessel_ratio(n, x, true)) }
+    BESSEL_RATIO_SCALED(n, x) { float_serial => n.wide2(x, |n, x| bessel_ratio(n, x, true)) }
 }
 
 /// Where the asymptotic series of orders 0 and 1 is exact.

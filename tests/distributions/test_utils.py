@@ -41,11 +41,6 @@ def test_logits_and_probabilities(is_binary: bool) -> None:
     pb.testing.assert_close(slopes, pb.ones(2))
 
 
-def test_distributions_are_out_of_scope() -> None:
-    with pytest.raises(AttributeError, match=r"distributions\.Normal is out of scope"):
-        _ = pb.distributions.Normal  # type: ignore[attr-defined]
-
-
 def test_scales_of_precisions() -> None:
     from pullback.distributions.multivariate_normal import _precision_to_scale_tril
 
@@ -78,3 +73,19 @@ def test_lazy_properties_are_computed_once_and_with_gradients() -> None:
         first = scaled.twice
     assert first is scaled.twice and scaled.calls == 1 and first.requires_grad
     assert isinstance(Scaled.twice, property)
+
+
+@pytest.mark.parametrize("diag", [-2, -1, 0, 1, 2])
+def test_triangles_as_vectors(diag: int) -> None:
+    x = pb.rand(2, 3, 3)
+    vector = utils.tril_matrix_to_vec(x, diag)
+    pb.testing.assert_close(utils.vec_to_tril_matrix(vector, diag), x.tril(diag))
+    pb.testing.assert_close(pb.vmap(lambda x: utils.tril_matrix_to_vec(x, diag))(x), vector)
+    pb.testing.assert_close(pb.vmap(lambda v: utils.vec_to_tril_matrix(v, diag))(vector), x.tril(diag))
+
+
+def test_triangles_that_do_not_exist() -> None:
+    with pytest.raises(ValueError, match=r"diag \(3\) provided is outside \[-3, 2\]"):
+        utils.tril_matrix_to_vec(pb.ones(3, 3), 3)
+    with pytest.raises(ValueError, match="cannot be expressed as the lower triangular part"):
+        utils.vec_to_tril_matrix(pb.ones(4))
