@@ -361,7 +361,7 @@ def test_parts_that_are_loaded_with_torch_can_be_named(torch: Any) -> None:
 
     assert marked(1) == 2
     namespace: dict[str, Any] = {}
-    exec("from torch.jit.annotations import Dict, List", namespace)
+    exec("from torch._C import Graph, Value\nfrom torch.jit.annotations import Dict, List", namespace)
     assert namespace["List"][int] is not namespace["Dict"][int, int]
     assert not isinstance(torch.ones(1), (torch.fx.Proxy, torch.sparse.FloatTensor, torch.ao.quantization.QuantStub))
     for call, why in (

@@ -11,6 +11,8 @@ from .._absent import REASONS, explained, is_question, not_there, reason
 
 # Parts whose names programs use at once, or have another way for.
 _AT_ONCE = frozenset({"_C", "_inductor"})
+# Classes of these parts that programs write in annotations.
+_NAMED = frozenset({"_C.Graph", "_C.Node", "_C.ScriptFunction", "_C.ScriptModule", "_C.Value"})
 # Whole parts that PyTorch loads by itself, so that programs name what is in them without importing them.
 _LOADED = frozenset("ao classes export futures fx masked monitor nested package quantization sparse".split())
 # Decorators that tell a part something of a function, and leave it as it is.
@@ -77,7 +79,7 @@ def stand_in(path: str) -> StandIn:
 def stands(path: str) -> bool:
     """Whether a dotted path gets a stand-in where a program imports it."""
     rest = path.partition(".")[2]
-    return rest.partition(".")[0] not in _AT_ONCE and reason(rest) is not None
+    return (rest.partition(".")[0] not in _AT_ONCE or rest in _NAMED) and reason(rest) is not None
 
 
 def module_like(path: str) -> ModuleType:
