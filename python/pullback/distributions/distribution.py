@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import pullback as pb
 
+from .._warnings import warn
 from . import constraints
 from .utils import _Lazy, broadcast_all
 
@@ -85,7 +85,7 @@ class Distribution:
             text = (
                 f"{type(self)} does not define `arg_constraints`; set `arg_constraints = {{}}`, or validate_args=False"
             )
-            warnings.warn(text, stacklevel=4)
+            warn(text)
             return
         for name, constraint in known.items():
             lazy = name not in self.__dict__ and isinstance(getattr(type(self), name, None), _Lazy)
@@ -111,7 +111,7 @@ class Distribution:
             support = self.support
         except NotImplementedError:
             text = f"{type(self)} does not define `support` to check values by; pass validate_args=False"
-            warnings.warn(text, stacklevel=3)
+            warn(text)
             return
         if _fails(support.check(value)):
             raise ValueError(
@@ -167,7 +167,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Any:
         """`sample((n,))`."""
-        warnings.warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2)
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
         return self.sample((n,))
 
     def log_prob(self, value: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from math import inf, log, pi
 from typing import Any, TypeVar
 
 import pullback as pb
 
+from .._warnings import warn
 from . import _composed as c
 from . import _continuous as r
 from . import _discrete as d
@@ -49,7 +49,7 @@ def _find(p: type, q: type) -> Any:
     first, second = min(far, key=lambda m: m[:2])[2], min(far, key=lambda m: m[1::-1])[2]
     if first is not second:
         pair = f"{p.__name__}, {q.__name__}"
-        warnings.warn(f"Ambiguous kl_divergence({pair}). Please register_kl({pair})", RuntimeWarning, stacklevel=3)
+        warn(f"Ambiguous kl_divergence({pair}). Please register_kl({pair})", RuntimeWarning)
     return first
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from math import log, nan
 from typing import Any
 
 import pullback as pb
 
+from .._warnings import warn
 from . import constraints
 from ._gamma import Chi2
 from .distribution import ExponentialFamily, _fails
@@ -57,7 +57,7 @@ class Wishart(ExponentialFamily):
         if _fails(df > n - 1):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {n - 1}.")
         if _fails(df >= n):
-            warnings.warn("Low df values detected. Singular samples are highly likely to occur.", stacklevel=2)
+            warn("Low df values detected. Singular samples are highly likely to occur.")
         self.df = df.expand(batch_shape)
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
         super().__init__(batch_shape, matrix.shape[-2:], validate_args)
