@@ -353,5 +353,14 @@ def test_a_wrapper_may_have_the_names_of_what_it_wraps() -> None:
     assert list(wrapped._buffers) == ["scale"] and list(wrapped._parameters) == ["weight"]
     with pytest.raises(KeyError, match="already exists"):
         wrapped.register_buffer("weight", None)
+
+    class Late(nn.Module):
+        @property
+        def k(self) -> Any:
+            return self._parameters["k"] if "k" in self._parameters else self.missing
+
+    late = Late()
+    late.register_parameter("k", nn.Parameter(pb.ones(1)))
+    assert late.k is late._parameters["k"]
     with pytest.raises(KeyError, match="already exists"):
         wrapped.register_buffer("training", None)

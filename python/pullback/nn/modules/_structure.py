@@ -26,7 +26,11 @@ def typename(o: object) -> str:
 def _is_taken(module: object, name: str) -> bool:
     """Whether the module has another attribute of the name. What its own `__getattr__` would give is not asked: a
     wrapper finds there what the module inside of it has."""
-    return name in module.__dict__ or hasattr(type(module), name)
+    try:
+        object.__getattribute__(module, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def _check_name(kind: str, name: object) -> None:
