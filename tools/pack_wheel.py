@@ -14,7 +14,7 @@ import zopfli.zlib
 
 LARGE = 1_000_000
 """Bytes from which on a file is searched a few times, half a minute each, instead of many."""
-FEW, MANY = 5, 15
+FEW, MANY = 3, 15
 HEADER, TRAILER = 2, 4
 """Bytes that zlib's format has around a deflated stream."""
 
