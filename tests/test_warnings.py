@@ -179,5 +179,5 @@ def test_there_is_one_way_to_warn() -> None:
     for way, homes in ways.items():
         found = {f.name for f in root.rglob("*.py") if way in f.read_text(encoding="utf-8")}
         assert found == homes, way
-    source = root.parents[1] / "crates" / "python" / "src"
+    source = Path(__file__).parents[1] / "crates" / "python" / "src"
     assert {f.name for f in source.rglob("*.rs") if "PyErr::warn(" in f.read_text(encoding="utf-8")} == {"errors.rs"}
