@@ -1,6 +1,7 @@
 //! Arithmetic of two and three arguments.
 
 use super::compare::{eq, ge, gt, isnan, le, logical_and, logical_not, logical_or, lt, ne};
+use super::nn::formats::by_rows;
 use super::promote::{PromotionRule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
@@ -364,7 +365,10 @@ ops! { TABLE:
             return if b { Ok(x.clone()) } else { basis::full(x.shape(), DType::Bool, true) };
         }
         no_bools(ErrorKind::NotImplemented, common_dtype(input, exponent))?;
-        pow_same(input, exponent)
+        match (input, exponent) {
+            (Operand::Number(_), Operand::Tensor(x)) => pow_same(input, &by_rows(x)?),
+            _ => pow_same(input, exponent),
+        }
     }
 
     /// The dtype that arithmetic of two tensors or numbers gives.

@@ -99,11 +99,7 @@ pub fn relayout(l: &Layout, from: DType, to: DType) -> Result<Layout> {
 }
 
 fn bits(a: &Array, to: DType) -> Result<Array> {
-    let layout = relayout(&a.layout(), a.dtype(), to)?;
-    match a.buffer() {
-        Some(buffer) => Array::from_buffer(buffer.clone(), to, layout),
-        None => Array::from_bytes(to, layout.shape, a.bytes()?),
-    }
+    a.reinterpreted(to, relayout(&a.layout(), a.dtype(), to)?)
 }
 
 /// What this file adds to the table.

@@ -2,7 +2,7 @@
 
 use crate::base::{DType, Layout, Result};
 use crate::core::{Params, Prim, Primitive, Tensor, call};
-use crate::dense::{Array, copy};
+use crate::dense::copy;
 use crate::ops::signature::{AtLeast, ComplexNumbers, FullFloats, SameDType};
 use crate::rules::linear::{Batching, Linear};
 use crate::rules::{basis, shapes};
@@ -15,7 +15,7 @@ static VIEW_AS_REAL: Linear = Linear {
         let a = shapes::first(a)?;
         shapes::one(a.dtype.real(), a.shape.iter().copied().chain([2]).collect())
     },
-    eval: |_, a| reinterpreted(a, a.dtype().real(), layout_of_parts(a.layout())),
+    eval: |_, a| a.reinterpreted(a.dtype().real(), layout_of_parts(a.layout())),
     transpose: |_, g, _, _| of_pairs(g),
     batching: Batching::Shift,
 };
@@ -35,7 +35,7 @@ static VIEW_AS_COMPLEX: Linear = Linear {
             own = copy::gather(a)?;
             &own
         };
-        reinterpreted(a, a.dtype().complex(), layout_of_whole(a.layout()))
+        a.reinterpreted(a.dtype().complex(), layout_of_whole(a.layout()))
     },
     transpose: |_, g, _, _| view_parts(g),
     batching: Batching::Shift,
@@ -55,13 +55,6 @@ pub(crate) fn layout_of_whole(mut l: Layout) -> Layout {
     l.strides.truncate(last);
     l.strides.iter_mut().for_each(|s| *s /= 2);
     Layout { shape: l.shape.without(last), strides: l.strides, offset: l.offset / 2 }
-}
-
-fn reinterpreted(a: &Array, to: DType, layout: Layout) -> Result<Array> {
-    match a.buffer() {
-        Some(buffer) => Array::from_buffer(buffer.clone(), to, layout),
-        None => Array::from_bytes(to, layout.shape, a.bytes()?),
-    }
 }
 
 /// Why pairs along the last dimension are no complex numbers where they lie.

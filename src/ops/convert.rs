@@ -51,9 +51,9 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.clone(pullback.tensor([1.0]))
     /// tensor([1.])
-    fn clone = "clone" (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [PYTHON_METHOD] of basis::COPY {
+    fn clone = "clone" (input: &Tensor; memory_format: MemoryFormat = MemoryFormat::None) -> Tensor [PYTHON_METHOD] of basis::CLONE {
         let _ = memory_format;
-        basis::copy(input)
+        basis::copy_in_order(input)
     }
 
     /// The same values in the dtype of another tensor.

@@ -233,7 +233,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.masked_fill(pullback.tensor([1, 2]), pullback.tensor([True, False]), 9)
     /// tensor([9, 2])
-    fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor as Mask, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE] {
+    fn masked_fill = "masked_fill" (input: &Tensor, mask: &Tensor as Mask, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, ROW_MAJOR] {
         let v = match value {
             Operand::Tensor(t) if let Some(number) = t.dense() => {
                 super::promote::fitted(HERE, "value", number.item()?, input.dtype())?

@@ -266,7 +266,7 @@ ops! { TABLE:
     /// >>> pullback.bernoulli(pullback.tensor([0.0, 1.0]))
     /// tensor([0., 1.])
     fn bernoulli = "bernoulli" (input: &Tensor, p: Option<f64> as Option<Probability> = None; generator: Source<'_> as GivenGenerator = None)
-        -> Tensor [METHOD, RANDOM] {
+        -> Tensor [METHOD, RANDOM, ROW_MAJOR] {
         if let Some(p) = p {
             return drawn(law_like(Law::Bernoulli { p }, input.dtype(), input, generator)?, &[input]);
         }

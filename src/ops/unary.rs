@@ -230,7 +230,7 @@ unary! { TABLE, PRIMITIVES:
     /// >>> import pullback
     /// >>> pullback.nn.functional.logsigmoid(pullback.tensor([0.0]))
     /// tensor([-0.6931])
-    log_sigmoid = "nn.functional.logsigmoid" kernel LOG_SIGMOID [TRANSCENDENTAL] d[x] logistic(&neg(x)?);
+    log_sigmoid = "nn.functional.logsigmoid" kernel LOG_SIGMOID [TRANSCENDENTAL, ROW_MAJOR] d[x] logistic(&neg(x)?);
 
     /// `log(1 + exp(x))` of each element without overflow.
     softplus_unit = "softplus" kernel SOFTPLUS [INTERNAL] d[x] logistic(x);

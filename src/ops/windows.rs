@@ -374,7 +374,7 @@ ops! { TABLE:
     /// >>> pullback.masked_scatter(pullback.zeros(3), mask, pullback.tensor([5.0, 6.0]))
     /// tensor([5., 0., 6.])
     fn masked_scatter = "masked_scatter" (input: &Tensor, mask: &Tensor as Mask, source: &Tensor as SameDType)
-        -> Tensor [METHOD, INPLACE, SCATTERED] {
+        -> Tensor [METHOD, INPLACE, SCATTERED, ROW_MAJOR] {
         let both = shape::broadcast(&[input, mask])?;
         let (x, mask) = (&both[0], &both[1]);
         let rank = basis::cast(&basis::reshape(mask, &[mask.numel()].into())?, DType::I64)?;

@@ -112,9 +112,17 @@ pub static CAST: Linear = Linear {
     transpose: |_, g, _, dtype| cast(g, dtype),
     batching: Batching::Elementwise(|p| Elementwise::Convert(p.dtype())),
 };
-/// A copy with memory of its own.
-pub static COPY: Linear = Linear {
+/// A copy with memory of its own, whose elements are in the same order.
+pub static CLONE: Linear = Linear {
     name: "clone",
+    infer: shapes::same,
+    eval: |_, a| copy::gather_in_place(a),
+    transpose: |_, g, _, _| Ok(g.clone()),
+    batching: Batching::Shift,
+};
+/// A copy with memory of its own, in row-major order.
+pub static COPY: Linear = Linear {
+    name: "clone:rows",
     infer: shapes::same,
     eval: |_, a| copy::gather(a),
     transpose: |_, g, _, _| Ok(g.clone()),
@@ -370,6 +378,11 @@ pub fn cast(a: &Tensor, dtype: DType) -> Result<Tensor> {
 pub fn copy(a: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&COPY), &Params::None, &[a])
 }
+/// As [`copy`], with the elements in the order in which they are.
+#[inline]
+pub fn copy_in_order(a: &Tensor) -> Result<Tensor> {
+    call(Prim::Static(&CLONE), &Params::None, &[a])
+}
 #[inline]
 pub fn expand(a: &Tensor, shape: &Shape) -> Result<Tensor> {
     if a.shape() == shape {
@@ -507,6 +520,7 @@ pub(crate) static PRIMITIVES: &[&dyn Primitive] = &[
     &CLEAR,
     &CONJ,
     &CAST,
+    &CLONE,
     &COPY,
     &EXPAND,
     &RESHAPE,

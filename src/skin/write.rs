@@ -3,9 +3,8 @@
 use super::history::{self, carry, has_history, without_closed};
 use super::read::innermost;
 use crate::bail;
-use crate::base::{Error, Result};
+use crate::base::{Error, Layout, Result};
 use crate::core::level;
-use crate::core::params::Dims;
 use crate::core::tensor::Payload;
 use crate::core::{LevelId, Tensor, origin};
 use crate::dense::pointwise::LARGE;
@@ -139,7 +138,7 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
         && !from.is_exported()
         && !to.is_exported()
     {
-        return if is_in_order(from, to) { Ok(new) } else { Ok(ordered(&from.strides(), to)?.into()) };
+        return if is_in_order(from, to) { Ok(new) } else { Ok(to.laid_as(&from.layout())?.into()) };
     }
     let new = without_mixing(op, old, without_closed(new)?)?;
     check_capture(op, old, birth, &new)?;
@@ -148,7 +147,7 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
     let new = place(old, carry(old, &new)?)?;
     match (innermost(old), innermost(&new)) {
         (Some(from), Some(to)) if from.shape() == to.shape() && !is_in_order(from, to) => {
-            Ok(history::with_array(&new, &ordered(&from.strides(), to)?))
+            Ok(history::with_array(&new, &to.laid_as(&from.layout())?))
         }
         _ => Ok(new),
     }
@@ -159,16 +158,6 @@ fn is_in_order(old: &Array, new: &Array) -> bool {
     let lies_so = |((a, b), &n): ((&isize, &isize), &usize)| n == 1 || a == b;
     (old.is_contiguous() && new.is_contiguous())
         || old.strides().iter().zip(&new.strides()).zip(old.shape().iter()).all(lies_so)
-}
-
-/// The elements with their dimensions in the order in memory that these strides show.
-#[cold]
-fn ordered(strides: &[isize], new: &Array) -> Result<Array> {
-    let mut order: Dims = (0..strides.len()).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
-    let mut back = order.clone();
-    order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
-    new.permute(&order)?.contiguous()?.to_buffer()?.permute(&back)
 }
 
 /// A value for a tensor without data loses its own; one that has none cannot be put where data is.
@@ -285,14 +274,8 @@ pub fn merge_region(
             };
         }
         let donate = old.is_exclusive();
-        // Others become row-major with the first write, so that the next ones touch nothing but their region.
-        let behind = array.is_channels_last().then(|| array.strides());
         let written = check_overlap(op, region).and_then(|()| region::write(array, region, 0, new, donate));
-        let written = written.and_then(|new| match &behind {
-            Some(strides) if new.strides() != *strides => Ok(ordered(strides, &new)?.into()),
-            _ => Ok(new.into()),
-        });
-        return written.map_err(|e| (old, e));
+        return written.map(Tensor::from).map_err(|e| (old, e));
     }
     let check = || -> Result<Tensor> {
         check_overlap(op, region)?;
@@ -326,11 +309,10 @@ pub fn merge_region(
 
 /// Whether `value` is that part of the array itself.
 fn is_part(array: &Array, region: &Region, value: &Array) -> bool {
-    let Region::Strided(l) = region else { return false };
+    let Some(l) = region.in_layout(&Layout { offset: 0, ..array.layout() }) else { return false };
     let start = array.ptr().wrapping_add(l.offset.saturating_mul(array.dtype().size()));
     let same_memory = matches!((array.buffer(), value.buffer()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
     same_memory
-        && array.is_contiguous()
         && value.ptr() == start
         && value.dtype() == array.dtype()
         && *value.shape() == l.shape
@@ -339,11 +321,8 @@ fn is_part(array: &Array, region: &Region, value: &Array) -> bool {
 
 /// Writes into a part of memory that others see.
 fn in_memory(array: &crate::dense::Array, region: &Region, value: &crate::dense::Array) -> Result<()> {
-    if let Region::Strided(l) = region
-        && array.is_contiguous()
-    {
-        let part = array.view(|base| crate::base::Layout { offset: base.offset + l.offset, ..l.clone() })?;
-        return region::overwrite(&part, value);
+    if let Some(part) = region.in_layout(&array.layout()) {
+        return region::overwrite(&array.view(|_| part)?, value);
     }
     region::overwrite(array, &region::write(array, region, 0, value, false)?)
 }

@@ -237,10 +237,15 @@ class ViewsAndWrites(RuleBasedStateMachine):
             )
         )
         on_tensor, on_values = vp.NEW[name]
+        made, order = len(self.tensors), []
 
         def on_model(model: vp.Model) -> None:
             x = model.value(i)
-            model.new(on_values(x, aligned(model.value(j), x.ndim)))
+            if not order:
+                # The dimensions as the new tensor has them in memory: tests/ops/test_order.py holds that to PyTorch's rule.
+                stride = self.tensors[made].stride()
+                order.extend(sorted(range(len(stride)), key=lambda d: -stride[d]))
+            model.new(on_values(x, aligned(model.value(j), x.ndim)), order)
 
         self.take(f"t{len(self.tensors)} = {name}(t{i}, t{j})", lambda ts: ts.append(on_tensor(ts[i], ts[j])), on_model)
 
@@ -257,7 +262,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ the program under transforms
     def program(self, x: Any) -> list[Any]:
-        tensors = [x * 1.0]
+        tensors = [(x * 1.0).contiguous()]
         for step in self.steps:
             step.on_tensors(tensors)
         return tensors

@@ -54,10 +54,13 @@ class Model:
         kept = self.memories[memory][:, places].imag
         self.memories[memory][:, places] = values if recorded and not detached else values.real + 1j * kept
 
-    def new(self, values: np.ndarray) -> None:
-        self.memories.append(values.reshape(values.shape[0], -1).copy())
+    def new(self, values: np.ndarray, order: list[int]) -> None:
+        """A memory for these numbers, which lie in it with their dimensions in this order."""
+        in_memory = values.transpose(0, *(d + 1 for d in order))
+        self.memories.append(in_memory.reshape(values.shape[0], -1).copy())
         self.whole.append(np.arange(self.memories[-1].shape[1]))
-        self.shown.append(Shown(len(self.memories) - 1, self.whole[-1].reshape(values.shape[1:])))
+        places = self.whole[-1].reshape(in_memory.shape[1:]).transpose(np.argsort(order))
+        self.shown.append(Shown(len(self.memories) - 1, places))
 
     def view(self, i: int, places: np.ndarray, detached: bool = False) -> None:
         self.shown.append(Shown(self.shown[i].memory, places, detached or self.shown[i].detached))

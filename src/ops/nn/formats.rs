@@ -2,6 +2,7 @@
 
 use crate::base::Result;
 use crate::core::Tensor;
+use crate::dense::Array;
 use crate::rules::basis;
 
 /// Whether the channels of a value lie behind its other dimensions in memory.
@@ -23,7 +24,13 @@ pub fn arranged(out: Tensor, input: &Tensor) -> Result<Tensor> {
     basis::move_dim(&basis::copy(&basis::move_dim(&out, 1, last)?)?, last, 1)
 }
 
-/// The same values in row-major order, if their channels lie behind the other dimensions.
+/// The same values in row-major order.
 pub fn by_rows(x: &Tensor) -> Result<Tensor> {
-    if has_channels_behind(x) { basis::copy(x) } else { Ok(x.clone()) }
+    let lies_otherwise = |a: &Array| a.rank() == x.rank() && !a.is_contiguous();
+    if x.innermost().is_some_and(lies_otherwise) { basis::copy(x) } else { Ok(x.clone()) }
+}
+
+/// The same values in row-major order, unless their channels lie behind the other dimensions.
+pub fn by_format(x: &Tensor) -> Result<Tensor> {
+    if suggests_channels_last(x) { Ok(x.clone()) } else { by_rows(x) }
 }

@@ -351,7 +351,7 @@ ops! { TABLE:
     /// tensor(0.6931)
     fn binary_cross_entropy_with_logits = "nn.functional.binary_cross_entropy_with_logits" (input: &Tensor,
         target: &Tensor, weight: Option<&Tensor> = None, size_average: Option<bool> = None,
-        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE] {
+        reduce: Option<bool> = None, reduction: &str as Chosen<ReductionMode> = "mean", pos_weight: Option<&Tensor> = None) -> Tensor [TRANSCENDENTAL, NO_OUT, IN_SINGLE, ROW_MAJOR] {
         of_shape(ErrorKind::Value, "target", target, input.shape())?;
         let dtype = crate::ops::join::joint_dtype(&[input, target]);
         let (x, t) = (cast(input, dtype)?, cast(target, dtype)?);

@@ -1,6 +1,6 @@
 //! Normalisation over dimensions.
 
-use super::formats::arranged;
+use super::formats::{arranged, by_format, by_rows};
 use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::promote::single;
@@ -93,7 +93,7 @@ pub fn batch_norm_with_stats(
     let (running_mean, running_var) =
         if input.numel() == 0 && training { (None, None) } else { (running_mean, running_var) };
     let out_dtype = input.dtype();
-    let input = &single(input)?;
+    let input = &single(&by_format(input)?)?;
     let w = channels("weight", weight, input)?;
     let b = channels("bias", bias, input)?;
     let mean = channels("running_mean", running_mean, input)?;
@@ -149,7 +149,7 @@ ops! { TABLE:
         let dims = trailing(input, normalized_shape)?;
         check_parameter("weight", weight, normalized_shape)?;
         check_parameter("bias", bias, normalized_shape)?;
-        basis::cast(&affine(normalized(&single(input)?, &dims, eps)?.0, weight, bias)?, input.dtype())
+        basis::cast(&affine(normalized(&single(&by_rows(input)?)?, &dims, eps)?.0, weight, bias)?, input.dtype())
     }
 
     /// Unit mean square over the trailing dimensions, then `* weight`. `eps` is that of the dtype unless given.
@@ -185,7 +185,7 @@ ops! { TABLE:
             refuse!(Value, "Expected more than 1 value per channel when training, but each of the {num_groups} groups of an \
                 input of shape {} has one, whose variance is 0; give fewer groups", input.shape());
         }
-        let grouped = basis::reshape(&single(input)?, &[n, num_groups, rest].into())?;
+        let grouped = basis::reshape(&single(&by_format(input)?)?, &[n, num_groups, rest].into())?;
         let y = arranged(basis::reshape(&normalized(&grouped, &[2], eps)?.0, input.shape())?, input)?;
         let w = channels("weight", weight, input)?;
         let b = channels("bias", bias, input)?;

@@ -1,7 +1,6 @@
 //! Deep copies of tensors that share elements: the copies share theirs in the same way.
 
 use super::super::history::{self, strip};
-use super::super::read;
 use super::link::ViewLink;
 use super::{Cell, Face};
 use crate::base::Result;
@@ -30,20 +29,7 @@ impl Copies {
 /// becomes plain.
 pub fn deep_copy(value: &Tensor) -> Result<Tensor> {
     let value = history::without_closed(value.clone())?;
-    if value.level() > LevelId::AMBIENT { basis::copy(&value) } else { copy_in_order(&strip(&value)?) }
-}
-
-/// A copy whose dimensions lie in memory in the same order.
-fn copy_in_order(value: &Tensor) -> Result<Tensor> {
-    let (strides, _) = read::layout(value);
-    let mut order: Vec<usize> = (0..strides.len()).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(strides[d]));
-    if order.is_sorted() {
-        return basis::copy(value);
-    }
-    let mut back = vec![0; order.len()];
-    order.iter().enumerate().for_each(|(to, &from)| back[from] = to);
-    basis::permute(&basis::copy(&basis::permute(value, &order)?)?, &back)
+    if value.level() > LevelId::AMBIENT { basis::copy(&value) } else { basis::copy_in_order(&strip(&value)?) }
 }
 
 impl Cell {

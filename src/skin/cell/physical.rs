@@ -82,34 +82,6 @@ fn moved(value: &Tensor, from: usize, to: usize) -> Layout {
     Layout { shape: value.shape().clone(), strides, offset: offset.saturating_sub(from).saturating_add(to) }
 }
 
-/// Where the elements are that a region names of those in `whole`, if strides can say it.
-fn in_layout(region: &Region, whole: &Layout) -> Option<Layout> {
-    let Region::Strided(l) = region else { return None };
-    if whole.is_contiguous() {
-        return Some(Layout { offset: l.offset.saturating_add(whole.offset), ..l.clone() });
-    }
-    let rows = whole.shape.contiguous_strides();
-    let dims = || (0..rows.len()).filter(|&d| whole.shape[d] > 1);
-    // The first element's index, and how far along each dimension the last one is.
-    let (mut first, mut rest, mut last) = (whole.offset as isize, l.offset as isize, vec![0isize; rows.len()]);
-    for d in dims() {
-        last[d] = rest / rows[d];
-        rest %= rows[d];
-        first += last[d] * whole.strides[d];
-    }
-    let mut strides = l.strides.clone();
-    for (s, &n) in strides.iter_mut().zip(l.shape.iter()) {
-        if *s == 0 || n <= 1 {
-            continue;
-        }
-        let d = dims().find(|&d| *s % rows[d] == 0)?;
-        last[d] += *s / rows[d] * (n as isize - 1);
-        *s = *s / rows[d] * whole.strides[d];
-    }
-    let fits = dims().all(|d| (0..whole.shape[d] as isize).contains(&last[d]));
-    (fits && rest == 0).then(|| Layout { shape: l.shape.clone(), strides, offset: first as usize })
-}
-
 /// The layout of numbers that are shown in another form.
 fn in_form(numbers: Numbers, l: Layout) -> Layout {
     match numbers {
@@ -187,7 +159,7 @@ impl Cell {
             ViewLink::Alias { parent, region: None } => parent.layout(),
             ViewLink::Alias { parent, region: Some(region) } => {
                 let whole = parent.layout()?;
-                match in_layout(&region, &whole) {
+                match region.in_layout(&whole) {
                     Some(l) => Ok(l),
                     None => Ok(moved(&value, read::layout(&parent.read()?).1, whole.offset)),
                 }
@@ -236,7 +208,7 @@ impl Cell {
             ViewLink::Alias { parent, region: Some(region) } => {
                 let whole = parent.physical()?;
                 let array = read::innermost(&whole).filter(|_| whole.payload().is_none());
-                match array.and_then(|a| Some((a.buffer()?, in_layout(&region, &a.layout())?, a.dtype()))) {
+                match array.and_then(|a| Some((a.buffer()?, region.in_layout(&a.layout())?, a.dtype()))) {
                     Some((buffer, part, dtype)) => Ok(Array::from_buffer(buffer.clone(), dtype, part)?.into()),
                     None => part::read(&whole, &region),
                 }

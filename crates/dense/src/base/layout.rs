@@ -237,6 +237,16 @@ impl Layout {
         Some((lo, hi))
     }
 
+    /// The offset of an element by its number in row-major order, which must be one of the layout's.
+    pub fn place(&self, mut number: usize) -> isize {
+        let mut at = self.offset as isize;
+        for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {
+            at = at.wrapping_add(s.wrapping_mul(number.checked_rem(d).unwrap_or(0) as isize));
+            number = number.checked_div(d).unwrap_or(0);
+        }
+        at
+    }
+
     /// How many elements memory must have for the layout to lie in it; `None` if one lies before its first.
     pub fn needed(&self) -> Option<usize> {
         match self.extent() {

@@ -1,10 +1,12 @@
 //! A dense strided array: a dtype, a shape, and where the elements are.
 
+mod views;
+
 use super::buffer::Buffer;
 use super::parallel::Shared;
 use super::strided::by_width;
 use super::{copy, fill, threads};
-use crate::base::{DType, Element, Error, Layout, Result, Scalar, Shape, Strides, TypedShape};
+use crate::base::{DType, Element, Layout, Result, Scalar, Shape, Strides, TypedShape};
 use crate::{bail, match_dtype};
 use std::ops::ControlFlow;
 use std::ops::Range;
@@ -12,6 +14,9 @@ use std::sync::Arc;
 
 /// Payloads up to this many bytes live inside the array itself.
 pub const INLINE_BYTES: usize = 64;
+
+/// Dimensions of arrays that do.
+const INLINE_RANK: usize = 6;
 
 /// Bytes from which filling is shared by threads, and may be given up.
 const LONG: usize = 64 << 20;
@@ -25,6 +30,8 @@ pub struct Inline([u64; 8]);
 enum Data {
     /// Contiguous, inside the array.
     Inline(Inline),
+    /// Inside the array, side by side in another order: these are the strides.
+    Permuted { inline: Inline, strides: [u8; INLINE_RANK] },
     /// Contiguous in a buffer, from this byte on.
     Contiguous { buffer: Arc<Buffer>, byte_offset: usize },
     /// Strided in a buffer; the first element is at this byte.
@@ -92,7 +99,7 @@ impl Array {
     ) -> Result<Array> {
         let (n, largest) = shape.iter().fold((1usize, 0), |(n, largest), &d| (n.wrapping_mul(d), d.max(largest)));
         // So few and small sizes do not wrap.
-        if largest <= INLINE_BYTES && shape.rank() <= 6 && n * dtype.size() <= INLINE_BYTES {
+        if largest <= INLINE_BYTES && shape.rank() <= INLINE_RANK && n * dtype.size() <= INLINE_BYTES {
             let mut inline = Inline([0; 8]);
             let Written(()) = fill(inline.0.as_mut_ptr().cast(), n)?;
             return Ok(Array { dtype, shape, data: Data::Inline(inline) });
@@ -262,12 +269,12 @@ impl Array {
     }
     #[inline]
     pub fn is_contiguous(&self) -> bool {
-        !matches!(self.data, Data::Strided { .. })
+        !matches!(self.data, Data::Strided { .. } | Data::Permuted { .. })
     }
     /// The buffer, unless the elements are inline.
     pub fn buffer(&self) -> Option<&Arc<Buffer>> {
         match &self.data {
-            Data::Inline(_) => None,
+            Data::Inline(_) | Data::Permuted { .. } => None,
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => Some(buffer),
         }
     }
@@ -280,7 +287,7 @@ impl Array {
     #[inline]
     pub fn ptr(&self) -> *const u8 {
         match &self.data {
-            Data::Inline(x) => x.0.as_ptr().cast(),
+            Data::Inline(x) | Data::Permuted { inline: x, .. } => x.0.as_ptr().cast(),
             Data::Contiguous { buffer, byte_offset } | Data::Strided { buffer, byte_offset, .. } => {
                 // SAFETY: the constructors checked that the offset lies inside the buffer.
                 unsafe { buffer.ptr().add(*byte_offset) }
@@ -292,13 +299,14 @@ impl Array {
     pub fn strides(&self) -> Strides {
         match &self.data {
             Data::Strided { strides, .. } => strides.clone(),
+            Data::Permuted { strides, .. } => strides[..self.rank()].iter().map(|&s| s as isize).collect(),
             _ => self.shape.contiguous_strides(),
         }
     }
     /// Offset of the first element in its buffer, in elements.
     pub fn storage_offset(&self) -> usize {
         match &self.data {
-            Data::Inline(_) => 0,
+            Data::Inline(_) | Data::Permuted { .. } => 0,
             Data::Contiguous { byte_offset, .. } | Data::Strided { byte_offset, .. } => byte_offset / self.dtype.size(),
         }
     }
@@ -329,6 +337,20 @@ impl Array {
         }
         // SAFETY: contiguous elements are initialised, without gaps, and not written while we borrow them.
         Ok(unsafe { std::slice::from_raw_parts(self.ptr(), self.numel() * self.dtype.size()) })
+    }
+
+    /// The same memory as elements of another dtype, which lie in it as the layout says.
+    ///
+    /// # Errors
+    /// `Internal` if they leave the memory.
+    pub fn reinterpreted(&self, to: DType, layout: Layout) -> Result<Array> {
+        if let Data::Inline(_) = self.data {
+            return Array::from_bytes(to, layout.shape, self.bytes()?);
+        }
+        match self.to_buffer()?.buffer() {
+            Some(buffer) => Array::from_buffer(buffer.clone(), to, layout),
+            None => bail!(Internal, "to_buffer() left the elements inline"),
+        }
     }
 
     /// Whether both have the same elements of one dtype, bit by bit.
@@ -404,133 +426,10 @@ impl Array {
         Ok(match_dtype!(self.dtype, T => copy::to_scalar::<T>(unsafe { self.ptr().cast::<T>().offset(at).read() })))
     }
 
-    /// A view with another layout of the same elements, to which `relayout` maps the present one. Inline arrays are moved
-    /// to a buffer if needed.
-    ///
-    /// # Errors
-    /// `Internal` if the layout leaves the memory of the array, or has more elements than can be counted.
-    pub fn view(&self, relayout: impl FnOnce(&Layout) -> Layout) -> Result<Array> {
-        let layout = relayout(&self.layout());
-        let room = match &self.data {
-            Data::Inline(_) => self.numel() * self.dtype.size(),
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => buffer.bytes(),
-        };
-        if !Array::holds(room, self.dtype, &layout) {
-            return Err(Array::outside(&layout, room));
-        }
-        // SAFETY: just checked.
-        unsafe { self.view_unchecked(layout) }
-    }
-
-    /// As [`Array::view`] where it is known that the layout stays inside.
-    ///
-    /// # Safety
-    /// The elements that the layout names lie in the buffer (or are elements of an inline array), and can be counted.
-    unsafe fn view_unchecked(&self, layout: Layout) -> Result<Array> {
-        match &self.data {
-            Data::Inline(x) => {
-                if layout.is_contiguous() && layout.offset == 0 {
-                    return Ok(Array { dtype: self.dtype, shape: layout.shape, data: Data::Inline(*x) });
-                }
-                if layout.shape.checked_bytes(self.dtype.size()).is_some_and(|n| n <= INLINE_BYTES) {
-                    // SAFETY: by the contract the layout names elements of this array.
-                    return unsafe { copy::gather_from(self.ptr(), self.dtype, &layout) };
-                }
-                let moved = self.to_buffer()?;
-                match moved.buffer() {
-                    Some(b) => Array::from_buffer(b.clone(), self.dtype, layout),
-                    None => bail!(Internal, "to_buffer() left the elements inline"),
-                }
-            }
-            Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
-                debug_assert!(Array::holds(buffer.bytes(), self.dtype, &layout), "{layout:?}");
-                Ok(Array::of_buffer(buffer.clone(), self.dtype, layout))
-            }
-        }
-    }
-
-    #[cold]
-    fn outside(layout: &Layout, bytes: usize) -> Error {
-        Error::internal(format!("layout {layout:?} leaves its memory of {bytes} bytes"))
-    }
-
-    /// The elements at `start + step * i` for `i in 0..len` of a dimension, without copying.
-    ///
-    /// # Errors
-    /// `Internal` if there are no such elements.
-    pub fn slice(&self, dim: usize, start: usize, len: usize, step: isize) -> Result<Array> {
-        let size = self.shape.get(dim).copied().unwrap_or(0);
-        let way = |steps: isize| start.checked_add_signed(steps.checked_mul(step)?);
-        let inside = len == 0 || (start < size && len <= size && way(len as isize - 1).is_some_and(|last| last < size));
-        if dim >= self.rank() || !inside {
-            bail!(
-                Internal,
-                "slice(): {len} elements from {start} by {step} of dimension {dim} of shape {}",
-                self.shape
-            );
-        }
-        // SAFETY: the first and the last index are below the dimension's size, and fewer elements stay countable.
-        unsafe { self.view_unchecked(self.layout().slice(dim, start, len, step)) }
-    }
-
-    /// The same array with its elements in a buffer, so that others can refer to the memory.
-    pub fn to_buffer(&self) -> Result<Array> {
-        match &self.data {
-            Data::Inline(x) => Array::build_buffer(self.dtype, self.shape.clone(), |out, n| {
-                // SAFETY: both blocks hold n elements.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(x.0.as_ptr().cast(), out, n * self.dtype.size());
-                    Written::all()
-                }
-            }),
-            _ => Ok(self.clone()),
-        }
-    }
-
-    /// The same shape-and-element count under another shape; copies only if the strides force it.
-    ///
-    /// Error: `Runtime` for a shape without elements whose other sizes are too large.
-    pub fn reshape(&self, shape: &Shape) -> Result<Array> {
-        self.shape.check_reshape(shape)?;
-        if let Data::Strided { .. } = self.data {
-            return match self.layout().reshape(shape) {
-                // SAFETY: the same elements, as many as was checked.
-                Some(layout) => unsafe { self.view_unchecked(layout) },
-                None => self.contiguous()?.reshape(shape),
-            };
-        }
-        Ok(Array { dtype: self.dtype, shape: shape.clone(), data: self.data.clone() })
-    }
-
-    /// Broadcast to `shape` without copying.
-    ///
-    /// Error: `Runtime` if it does not broadcast to that shape, or the shape has too many elements to be counted.
-    pub fn expand(&self, shape: &Shape) -> Result<Array> {
-        if self.shape == *shape {
-            return Ok(self.clone());
-        }
-        self.shape.check_expand(shape)?;
-        // SAFETY: the same elements, repeated; they can be counted, as was checked.
-        unsafe { self.view_unchecked(self.layout().expand(shape)) }
-    }
-
-    /// The dimensions in another order, without copying.
-    ///
-    /// # Errors
-    /// `Internal` unless the order names each dimension once.
-    pub fn permute(&self, order: &[usize]) -> Result<Array> {
-        let each_once = order.iter().enumerate().all(|(i, d)| *d < self.rank() && !order[..i].contains(d));
-        if order.len() != self.rank() || !each_once {
-            bail!(Internal, "permute(): {order:?} is no order of the dimensions of shape {}", self.shape);
-        }
-        // SAFETY: the same elements.
-        unsafe { self.view_unchecked(self.layout().permute(order)) }
-    }
-
     /// Whether this handle is the only one on the elements, and nobody outside sees them.
     pub fn is_unique(&mut self) -> bool {
         match &mut self.data {
-            Data::Inline(_) => true,
+            Data::Inline(_) | Data::Permuted { .. } => true,
             Data::Contiguous { buffer, .. } | Data::Strided { buffer, .. } => {
                 Arc::get_mut(buffer).is_some_and(|b| !b.is_exported())
             }
@@ -557,7 +456,7 @@ impl Array {
     /// under its owner's lock.
     pub fn ptr_mut(&mut self) -> *mut u8 {
         match &mut self.data {
-            Data::Inline(x) => x.0.as_mut_ptr().cast(),
+            Data::Inline(x) | Data::Permuted { inline: x, .. } => x.0.as_mut_ptr().cast(),
             _ => self.ptr().cast_mut(),
         }
     }

@@ -1,7 +1,7 @@
 //! Arrays of images and volumes whose channels lie behind the other dimensions.
 
 use super::{Array, copy};
-use crate::base::{Layout, Result};
+use crate::base::Result;
 use smallvec::SmallVec;
 
 impl Array {
@@ -47,15 +47,5 @@ impl Array {
         let rank = self.rank();
         let order: SmallVec<[usize; 6]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
         self.to_buffer()?.permute(&order)
-    }
-
-    /// With the strides of an array of its shape, if that lies without gaps: those of dimensions of size 1 too, from which
-    /// operators read whether channels lie behind.
-    pub fn with_strides_of(self, like: &Array) -> Result<Array> {
-        if !like.layout().is_channels_last() {
-            return Ok(self);
-        }
-        let strides = like.strides();
-        self.view(|own| Layout { shape: own.shape.clone(), strides, offset: own.offset })
     }
 }

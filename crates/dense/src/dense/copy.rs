@@ -228,6 +228,21 @@ pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: u
     });
 }
 
+/// As [`scatter_to`] of an array, whatever order its elements are in: those of the same order are read as they lie.
+///
+/// # Safety
+/// Every place must be writable, and the array of the layout's shape; the two must not overlap.
+pub unsafe fn scatter_array(base: *mut u8, layout: &Layout, src: &Array) -> Result<()> {
+    let size = src.dtype().size();
+    match super::order::of_dense(&src.layout()) {
+        // SAFETY: by the contract; the array is contiguous in this order.
+        Some(order) => unsafe { scatter_to(base, &layout.permute(&order), src.ptr(), size) },
+        // SAFETY: by the contract.
+        None => unsafe { scatter_to(base, layout, src.contiguous()?.ptr(), size) },
+    }
+    Ok(())
+}
+
 /// # Safety
 /// `base` plus any offset that `layout` reaches must be writable; `src` has the layout's number of elements.
 unsafe fn scatter_rows<T: Copy>(base: *mut T, layout: &Layout, mut src: &[T]) {
@@ -308,20 +323,14 @@ pub fn cast(a: &Array, dtype: DType) -> Result<Array> {
     super::cast::cast(a, dtype)
 }
 
-/// As [`cast`], with channels where they are.
+/// As [`cast`], with the elements in the order in which they are.
 pub fn cast_in_place(a: &Array, dtype: DType) -> Result<Array> {
-    match a.has_channels_behind() {
-        true => cast(&a.with_channels_behind()?, dtype)?.with_channels_second()?.with_strides_of(a),
-        false => cast(a, dtype),
-    }
+    a.in_own_order(|a| cast(a, dtype))
 }
 
-/// As [`gather`], with channels where they are.
+/// As [`gather`], with the elements in the order in which they are.
 pub fn gather_in_place(a: &Array) -> Result<Array> {
-    match a.has_channels_behind() {
-        true => gather(&a.with_channels_behind()?)?.with_channels_second()?.with_strides_of(a),
-        false => gather(a),
-    }
+    a.in_own_order(gather)
 }
 
 #[inline(always)]

@@ -19,6 +19,7 @@ pub mod math;
 pub mod matmul;
 pub mod memory;
 pub mod optim;
+pub mod order;
 pub mod pairs;
 pub(crate) mod parallel;
 pub mod pointwise;

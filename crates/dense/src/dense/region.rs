@@ -1,11 +1,14 @@
 //! Parts of an array: read as an array of their own, and replaced. What views are made of when they are written to.
 
+mod places;
+
 use super::array::{Array, Written};
-use super::copy;
 use super::memory::list;
+use super::{copy, order};
 use crate::bail;
 use crate::base::size::LARGEST;
-use crate::base::{Layout, Result, Shape, Strides};
+use crate::base::{Layout, Result, Shape};
+use places::{Places, Split};
 use std::sync::Arc;
 
 /// Elements of an array, by their positions in its row-major order.
@@ -116,60 +119,20 @@ fn positions(l: &Layout) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// The base split into `lead` leading dimensions, over which the region repeats, and the rest.
-struct Split {
-    rows: usize,
-    lead: Shape,
-    inner: usize,
-}
-
-impl Split {
-    fn of(base: &Array, region: &Region, lead: usize) -> Result<Split> {
-        let (outer, inner) = base.shape().split_at(lead);
-        let s = Split { rows: outer.iter().product(), lead: outer.into(), inner: inner.iter().product() };
-        if !region.fits(s.inner) {
-            bail!(Internal, "a region {region:?} leaves its array of shape {}", base.shape());
-        }
-        Ok(s)
-    }
-    fn shape(&self, region: &Region) -> Shape {
-        if self.lead.rank() == 0 {
-            return region.shape().clone();
-        }
-        self.lead.iter().chain(region.shape().iter()).copied().collect()
-    }
-    /// The region of every row as one layout.
-    fn layout(&self, l: &Layout) -> Layout {
-        if self.lead.rank() == 0 {
-            return l.clone();
-        }
-        let lead = self.lead.contiguous_strides();
-        let strides: Strides = lead.iter().map(|s| s * self.inner as isize).chain(l.strides.iter().copied()).collect();
-        let shape = self.lead.iter().chain(l.shape.iter()).copied().collect();
-        Layout { shape, strides, offset: l.offset }
-    }
-}
-
 /// The region's elements, for each index of the first `lead` dimensions. Strided ones share memory where they can.
 pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
     let split = Split::of(base, region, lead)?;
-    let base = base.contiguous()?;
-    let at = match region {
-        Region::Strided(l) => {
-            let layout = split.layout(l);
-            return base.view(|b| Layout { offset: b.offset.saturating_add(layout.offset), ..layout });
-        }
-        Region::Listed { at, .. } => at,
+    let places = match split.places(region)? {
+        Places::Strided(l) => return base.view(|b| Layout { offset: b.offset.saturating_add(l.offset), ..l }),
+        Places::Listed(places) => places,
     };
     let size = base.dtype().size();
     Array::build_bytes(base.dtype(), split.shape(region), |out, _| {
-        for r in 0..split.rows {
-            for (k, &i) in at.iter().enumerate() {
-                // SAFETY: `Split::of` checked every position, and the output has one place for each.
-                unsafe {
-                    let from = base.ptr().add((r * split.inner + i) * size);
-                    std::ptr::copy_nonoverlapping(from, out.add((r * at.len() + k) * size), size);
-                }
+        for (k, at) in places.enumerate() {
+            // SAFETY: `Split::of` checked every position, and the output has one place for each.
+            unsafe {
+                let from = base.ptr().offset(at * size as isize);
+                std::ptr::copy_nonoverlapping(from, out.add(k * size), size);
             }
         }
         // SAFETY: each place was written above.
@@ -178,78 +141,89 @@ pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
 }
 
 /// `base` with the region's elements replaced by those of `value`, whose shape is the leading dimensions and the
-/// region's. With `donate` the caller gives up `base`: its memory is reused if no one else holds it.
+/// region's. With `donate` the caller gives up `base`: its memory is reused if no one else holds it. The result lies as
+/// `base` does, where that has no gaps.
 pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: bool) -> Result<Array> {
     let split = Split::of(base, region, lead)?;
     if *value.shape() != split.shape(region) || value.dtype() != base.dtype() {
         bail!(Internal, "a value of shape {} was put into a region of shape {}", value.shape(), split.shape(region));
     }
-    let value = value.contiguous()?;
-    if region.is_whole(split.inner) {
-        let own = if value.buffer().is_some_and(|b| b.is_exported()) { copy::gather(&value)? } else { value };
-        return own.reshape(base.shape());
+    if region.is_whole(split.inner.shape.numel()) {
+        let value = value.reshape(base.shape())?.laid_as(&base.layout())?;
+        return if value.buffer().is_some_and(|b| b.is_exported()) { copy::gather_in_place(&value) } else { Ok(value) };
     }
-    // SAFETY: what is given has the base's elements and belongs to us, and the value fills the region.
-    with_own(base, donate, |own| unsafe { put(own, &split, region, &value) })
+    change(base, region, lead, donate, |own, places| match places {
+        // SAFETY: what is given has the base's elements and belongs to us, and the value fills the region.
+        Places::Strided(l) => unsafe { copy::scatter_array(own, &l, value) },
+        Places::Listed(places) => {
+            let (value, size) = (value.contiguous()?, value.dtype().size());
+            for (k, at) in places.enumerate() {
+                // SAFETY: as above.
+                unsafe {
+                    let to = own.offset(at * size as isize);
+                    std::ptr::copy_nonoverlapping(value.ptr().add(k * size), to, size);
+                }
+            }
+            Ok(())
+        }
+    })
 }
 
 /// `base` with zeros, of zero bytes, in place of the region's elements; `donate` as in [`write`].
 pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result<Array> {
     let split = Split::of(base, region, lead)?;
-    if region.is_whole(split.inner) {
-        return Array::zeros(base.dtype(), base.shape().clone());
+    if region.is_whole(split.inner.shape.numel()) {
+        return Array::zeros(base.dtype(), base.shape().clone())?.laid_as(&base.layout());
     }
     let size = base.dtype().size();
-    // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
-    with_own(base, donate, |own| unsafe {
-        match region {
-            Region::Strided(l) => copy::clear_at(own, &split.layout(l), size),
-            Region::Listed { at, .. } => {
-                let rows = (0..split.rows).flat_map(|r| at.iter().map(move |i| r * split.inner + i));
-                rows.for_each(|i| own.add(i * size).write_bytes(0, size));
+    change(base, region, lead, donate, |own, places| {
+        // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
+        match places {
+            Places::Strided(l) => unsafe { copy::clear_at(own, &l, size) },
+            Places::Listed(places) => {
+                places.for_each(|at| unsafe { own.offset(at * size as isize).write_bytes(0, size) })
             }
         }
+        Ok(())
     })
 }
 
-/// What `change` makes of the base's elements: in its own memory if it is given up and nobody else holds it, or in a copy.
-fn with_own(base: &Array, donate: bool, change: impl FnOnce(*mut u8)) -> Result<Array> {
-    if donate && base.is_contiguous() && base.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported()) {
+/// What `change` makes of the base's elements, given the first of them and where the region's are: in its own memory if it
+/// is given up and nobody else holds it, or in a copy.
+fn change(
+    base: &Array,
+    region: &Region,
+    lead: usize,
+    donate: bool,
+    change: impl FnOnce(*mut u8, Places<'_>) -> Result<()>,
+) -> Result<Array> {
+    let layout = base.layout();
+    let order = order::of_dense(&layout);
+    let lies_dense = base.is_contiguous() || order.is_some();
+    let sole = || base.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported());
+    if donate && lies_dense && sole() {
         // The buffer is ours alone: this handle is the only one, and its owner gives it up.
-        change(base.ptr().cast_mut());
+        change(base.ptr().cast_mut(), Split::of(base, region, lead)?.places(region)?)?;
         return Ok(base.clone());
     }
-    let base = base.contiguous()?;
-    Array::build_bytes(base.dtype(), base.shape().clone(), |out, n| {
-        // SAFETY: both hold n elements, and `change` leaves all of them written.
+    let base = if lies_dense { base.clone() } else { base.contiguous()? };
+    let split = Split::of(&base, region, lead)?;
+    let places = split.places(region)?;
+    let in_memory = match &order {
+        Some(order) => base.permute(order)?,
+        None => base.clone(),
+    };
+    let own = Array::try_build_bytes(base.dtype(), in_memory.shape().clone(), |out, n| {
+        // SAFETY: both hold n elements side by side, and `change` leaves all of them written.
         unsafe {
-            std::ptr::copy_nonoverlapping(base.ptr(), out, n * base.dtype().size());
-            change(out);
-            Written::all()
+            std::ptr::copy_nonoverlapping(in_memory.ptr(), out, n * base.dtype().size());
+            change(out, places)?;
+            Ok(Written::all())
         }
-    })
-}
-
-/// # Safety
-/// `out` holds the base's elements, which the region was checked against, and `value` fills the region.
-unsafe fn put(out: *mut u8, split: &Split, region: &Region, value: &Array) {
-    let size = value.dtype().size();
-    // SAFETY: by the contract.
-    unsafe {
-        match region {
-            Region::Strided(l) => {
-                let layout = split.layout(l);
-                copy::scatter_to(out, &layout, value.ptr(), size);
-            }
-            Region::Listed { at, .. } => {
-                for r in 0..split.rows {
-                    for (k, &i) in at.iter().enumerate() {
-                        let from = value.ptr().add((r * at.len() + k) * size);
-                        std::ptr::copy_nonoverlapping(from, out.add((r * split.inner + i) * size), size);
-                    }
-                }
-            }
-        }
+    })?;
+    match &order {
+        Some(order) => own.permute_back(order),
+        None => Ok(own),
     }
 }
 
@@ -266,12 +240,12 @@ pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
         bail!(Internal, "elements of shape {} were written over shape {}", src.shape(), dst.shape());
     }
     let shares = src.buffer().is_some_and(|b| Arc::ptr_eq(b, buffer));
-    let src = if shares { copy::gather(src)? } else { src.contiguous()? };
+    let src = if shares { copy::gather(src)? } else { src.clone() };
     let mut layout = dst.layout();
     layout.offset = 0;
     // SAFETY: `dst` lies in its buffer, which may be written; its owner expects writes by us at any time, and `src` is
-    // elsewhere and contiguous.
-    unsafe { copy::scatter_to(dst.ptr().cast_mut(), &layout, src.ptr(), dst.dtype().size()) };
+    // elsewhere.
+    unsafe { copy::scatter_array(dst.ptr().cast_mut(), &layout, &src)? };
     buffer.bump_version();
     Ok(())
 }

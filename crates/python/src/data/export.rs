@@ -299,7 +299,7 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
     }
     let out = match target.dtype {
         Some(d) if d != value.dtype() => gil::released(py, Cost::Cheap, &[&value], || basis::cast(&value, d))?,
-        _ if target.copy => gil::released(py, Cost::Cheap, &[&value], || basis::copy(&value))?,
+        _ if target.copy => gil::released(py, Cost::Cheap, &[&value], || basis::copy_in_order(&value))?,
         _ => return Ok(slf.clone().into_any()),
     };
     Ok(tensor::wrap(py, out)?.into_any())

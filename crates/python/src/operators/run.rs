@@ -8,12 +8,13 @@ use crate::process::gil::without_gil;
 use crate::tensor;
 use crate::types::errors::PyResult;
 use crate::types::options::{self, Order};
-use pullback::base::Result;
+use pullback::base::{Layout, Result};
 use pullback::core::{Tensor, level};
 use pullback::ops::entry::Fast;
 use pullback::ops::value::Updated;
 use pullback::ops::{self, Entry, Flags, Value, autocast};
-use pullback::skin::write;
+use pullback::rules::basis;
+use pullback::skin::{read, write};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -152,11 +153,14 @@ fn arranged(py: Python<'_>, b: &Bindable, slots: &Slots, values: &[Value], out: 
         Some(o) if !options::preserves(o) => options::memory_format(op, o)?,
         _ => match values.first() {
             Some(Value::Tensor(x)) if t.shape() == x.shape() && !t.same(x) => Order::of(x),
-            _ => None,
+            _ => return Ok(out),
         },
     };
+    let (strides, offset) = read::layout(t);
+    let lies = Layout { shape: t.shape().clone(), strides, offset };
     Ok(match order {
-        Some(order) if given.is_some() || Order::of(t).is_none() => Value::Tensor(order.arrange(op, t)?),
+        Some(order) if !order.is_that_of(&lies) => Value::Tensor(order.arrange(op, t)?),
+        None if given.is_some() && !lies.is_contiguous() => Value::Tensor(basis::copy(t)?),
         _ => out,
     })
 }

@@ -10,7 +10,6 @@ use crate::types::dtype;
 use crate::types::errors::PyResult;
 use pullback::base::{DType, Error, Result};
 use pullback::core::{Tensor, host};
-use pullback::dense::region::Region;
 use pullback::ops::signature::{KindOf, RequiresGrad};
 use pullback::ops::{ArgKind, Entry, Flags, Param, Value, bits};
 use pullback::skin::cell::Face;
@@ -114,8 +113,8 @@ fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
     entry.flags.has(Flags::CREATION) && entry.params.iter().zip(args).any(asked)
 }
 
-/// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout
-/// that the base has in its root decides.
+/// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout of
+/// the base decides.
 fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
     let Value::Tensor(out) = out else { return false };
     if before.is_abstract() {
@@ -124,11 +123,7 @@ fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
     let (Some(a), Some(b)) = (read::innermost(before), read::innermost(out)) else { return false };
     match (a.buffer(), b.buffer()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-        (None, _) => match cell.shown() {
-            Ok(Some(Region::Strided(l))) => l.reshape(out.shape()).is_some(),
-            Ok(shown) => shown.is_none(),
-            Err(_) => false,
-        },
+        (None, _) => cell.layout().is_ok_and(|l| l.reshape(out.shape()).is_some()),
         (Some(_), None) => false,
     }
 }

@@ -6,11 +6,10 @@ use crate::tensor::gc::Visitor;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
 use crate::types::errors::to_error;
-use pullback::base::{Error, Result};
+use pullback::base::{Error, Layout, Result};
 use pullback::core::level::{self, GradMode};
 use pullback::core::node::{Sink, locked};
 use pullback::core::{LevelId, Node, Tensor};
-use pullback::dense::Array;
 use pullback::dense::copy::gather;
 use pullback::rules::basis;
 use pullback::skin::{history, write};
@@ -89,15 +88,9 @@ impl GradBox {
     }
 
     /// Adds a gradient: in place, so that who holds the object sees the sum; a recorded sum is a new object.
-    pub fn add(
-        &self,
-        py: Python<'_>,
-        g: &Tensor,
-        recorded: bool,
-        channels_last: &dyn Fn(Python<'_>) -> bool,
-    ) -> PyResult<()> {
+    pub fn add(&self, py: Python<'_>, g: &Tensor, recorded: bool, lies: &dyn Fn(Python<'_>) -> Lies) -> PyResult<()> {
         match self.get(py) {
-            None => self.set(Some(tensor::wrap(py, in_order(py, g, channels_last)?)?.unbind())),
+            None => self.set(Some(tensor::wrap(py, in_order(py, g, lies)?)?.unbind())),
             Some(old) if recorded => {
                 let sum = basis::add(&old.get().value(), g)?;
                 self.set(Some(tensor::wrap(py, sum)?.unbind()));
@@ -112,14 +105,26 @@ impl GradBox {
     }
 }
 
+/// How the elements of a gradient are to lie in memory.
+pub enum Lies {
+    /// As they are, without gaps.
+    AsItIs,
+    ByRows,
+    AsLeaf(Layout),
+}
+
 /// A first gradient with its elements in the order of the leaf's, whatever views the cotangent went through and however
-/// the input of a convolution lies: programs write `p.grad.view(-1)`. `channels_last` says whether the leaf lies so.
-fn in_order(py: Python<'_>, g: &Tensor, channels_last: &dyn Fn(Python<'_>) -> bool) -> Result<Tensor> {
-    match (g.symbolic(), g.dense()) {
-        (None, Some(array)) if !(array.is_contiguous() || array.is_channels_last() && channels_last(py)) => {
-            Ok(gather(array)?.into())
-        }
-        _ => Ok(g.clone()),
+/// the input of a convolution lies: programs write `p.grad.view(-1)`.
+fn in_order(py: Python<'_>, g: &Tensor, lies: &dyn Fn(Python<'_>) -> Lies) -> Result<Tensor> {
+    let (None, Some(array)) = (g.symbolic(), g.dense()) else { return Ok(g.clone()) };
+    if array.rank() < 2 && array.is_contiguous() {
+        return Ok(g.clone());
+    }
+    match lies(py) {
+        Lies::AsItIs if array.layout().is_dense() => Ok(g.clone()),
+        Lies::AsLeaf(layout) if layout.shape == *array.shape() => Ok(array.laid_as(&layout)?.into()),
+        _ if array.is_contiguous() => Ok(g.clone()),
+        _ => Ok(gather(array)?.into()),
     }
 }
 
@@ -132,7 +137,7 @@ fn attached(f: impl FnOnce(Python<'_>) -> PyResult<()>) -> Result<()> {
 /// The gradient of a tensor that an operator made, and that is to keep it.
 impl Sink for GradBox {
     fn accumulate(&self, _: &Arc<Node>, gradient: &Tensor) -> Result<()> {
-        attached(|py| self.add(py, gradient, level::grad_enabled(), &|_| true))
+        attached(|py| self.add(py, gradient, level::grad_enabled(), &|_| Lies::AsItIs))
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -259,13 +264,16 @@ impl Accumulator {
         })
     }
 
-    /// Whether the channels of the leaf lie behind its other dimensions.
+    /// How the leaf lies in memory.
     #[cold]
-    fn lies_channels_last(&self, py: Python<'_>) -> bool {
-        let Holder::Alive(reference) = &*locked(&self.owner) else { return false };
-        let Ok(Some(leaf)) = reference.bind(py).upgrade_as::<PyTensor>() else { return false };
+    fn lies(&self, py: Python<'_>) -> Lies {
+        let Holder::Alive(reference) = &*locked(&self.owner) else { return Lies::ByRows };
+        let Ok(Some(leaf)) = reference.bind(py).upgrade_as::<PyTensor>() else { return Lies::ByRows };
         let value = leaf.get().value();
-        value.below().unwrap_or(&value).dense().is_some_and(Array::is_channels_last)
+        match value.below().unwrap_or(&value).dense() {
+            Some(a) if !a.is_contiguous() && a.layout().is_dense() => Lies::AsLeaf(a.layout()),
+            _ => Lies::ByRows,
+        }
     }
 
     /// To the gradient of a tensor that the program has dropped.
@@ -275,7 +283,7 @@ impl Accumulator {
             _ => return Ok(()),
         };
         let held = GradBox { grad: Mutex::new(grad) };
-        held.add(py, gradient, false, &|_| false)?;
+        held.add(py, gradient, false, &|_| Lies::ByRows)?;
         let mut grad = held.get(py);
         if let Holder::Orphan { grad: before, .. } = &mut *locked(&self.owner) {
             std::mem::swap(before, &mut grad);
@@ -292,9 +300,7 @@ impl Sink for Accumulator {
         }
         let known = locked(&self.grad).upgrade();
         match known {
-            Some(held) => {
-                attached(|py| held.add(py, gradient, level::grad_enabled(), &|py| self.lies_channels_last(py)))?
-            }
+            Some(held) => attached(|py| held.add(py, gradient, level::grad_enabled(), &|py| self.lies(py)))?,
             None => attached(|py| self.add_to_orphan(py, gradient))?,
         }
         let hooks: Vec<PostHook> = locked(&self.hooks).clone();

@@ -1,12 +1,13 @@
 //! Options that have few values here: devices, layouts, orders in memory. Others are an error, never ignored.
 
 use crate::types::class::type_name;
-use crate::types::device::{Device, Layout, MemoryFormat};
-use pullback::base::{Error, Result};
+use crate::types::device::{self, Device, MemoryFormat};
+use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
+use pullback::dense::order::{self, Dims};
 use pullback::ops::value::Setting;
 use pullback::rules::basis;
-use pullback::skin::{history, read};
+use pullback::skin::read;
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 
@@ -20,7 +21,7 @@ pub fn check(op: &str, setting: Setting, o: Any<'_, '_>) -> Result<()> {
     }
     match setting {
         Setting::Device => Device::from_argument(o, op).map(drop).map_err(crate::types::errors::to_error),
-        Setting::Layout => match o.cast::<Layout>() {
+        Setting::Layout => match o.cast::<device::Layout>() {
             Ok(_) => Ok(()),
             Err(_) => Err(Error::type_(format!(
                 "{op}(): argument 'layout' must be pullback.strided, the only layout, not {}",
@@ -50,8 +51,8 @@ pub fn memory_format(op: &str, o: Any<'_, '_>) -> Result<Option<Order>> {
         )));
     };
     Ok(match format.get().0 {
-        "channels_last" => Some(Order { name: "channels_last", rank: 4 }),
-        "channels_last_3d" => Some(Order { name: "channels_last_3d", rank: 5 }),
+        "channels_last" => Some(Order::channels_last("channels_last", 4)),
+        "channels_last_3d" => Some(Order::channels_last("channels_last_3d", 5)),
         _ => None,
     })
 }
@@ -61,72 +62,66 @@ pub fn preserves(o: Any<'_, '_>) -> bool {
     o.cast::<MemoryFormat>().is_ok_and(|f| f.get().0 == "preserve_format")
 }
 
-/// Channels behind the other dimensions.
+/// An order of dimensions in memory.
 pub struct Order {
-    name: &'static str,
-    rank: usize,
+    /// From the slowest to the fastest.
+    dims: Dims,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Channels behind the other dimensions.
+    Named(&'static str),
+    /// That of a copy of a tensor.
+    Like(Layout),
 }
 
 impl Order {
-    fn check(&self, op: &str, x: &Tensor) -> Result<()> {
-        if x.rank() == self.rank {
-            return Ok(());
-        }
-        Err(Error::runtime(format!(
-            "{op}(): required rank {} tensor to use {} format, got shape {}",
-            self.rank,
-            self.name,
-            x.shape()
-        )))
+    fn channels_last(name: &'static str, rank: usize) -> Order {
+        Order { dims: std::iter::once(0).chain(2..rank).chain([1]).collect(), kind: Kind::Named(name) }
     }
 
-    /// Dimensions from the slowest to the fastest.
-    fn dims(&self) -> Vec<usize> {
-        std::iter::once(0).chain(2..self.rank).chain([1]).collect()
+    fn check(&self, op: &str, x: &Tensor) -> Result<()> {
+        match &self.kind {
+            Kind::Named(name) if x.rank() != self.dims.len() => Err(Error::runtime(format!(
+                "{op}(): required rank {} tensor to use {name} format, got shape {}",
+                self.dims.len(),
+                x.shape()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The same values in memory of this order.
     pub fn arrange(&self, op: &str, x: &Tensor) -> Result<Tensor> {
         self.check(op, x)?;
-        let there = self.dims();
-        let mut back = vec![0; self.rank];
-        for (i, &d) in there.iter().enumerate() {
-            back[d] = i;
+        let copy = basis::copy(&basis::permute(x, &self.dims)?)?;
+        let arranged = basis::permute(&copy, &order::inverse(&self.dims))?;
+        match (&self.kind, arranged.dense()) {
+            (Kind::Like(layout), Some(array)) => Ok(array.clone().with_strides_of(layout)?.into()),
+            _ => Ok(arranged),
         }
-        let mut copy = basis::copy(&basis::permute(x, &there)?)?;
-        // The few elements of a small value have no memory to lie in until they get some.
-        if let Some(array) = read::innermost(&copy).filter(|a| a.buffer().is_none()) {
-            let array = array.to_buffer()?;
-            copy = history::with_array(&copy, &array);
-        }
-        basis::permute(&copy, &back)
     }
 
-    /// The order that the elements of a value are in, with or without gaps, if it is not row-major order.
+    /// The order of a copy of a value, if it is not row-major order.
     pub fn of(x: &Tensor) -> Option<Order> {
-        if !(4..=5).contains(&x.rank()) || !read::innermost(x)?.has_channels_behind() {
+        if x.innermost()?.is_contiguous() {
             return None;
         }
         let (strides, offset) = read::layout(x);
-        let layout = pullback::base::Layout { shape: x.shape().clone(), strides, offset };
-        let known = [Order { name: "channels_last", rank: 4 }, Order { name: "channels_last_3d", rank: 5 }];
-        known.into_iter().find(|o| o.rank == x.rank() && layout.has_channels_behind())
+        let like = Layout { shape: x.shape().clone(), strides, offset };
+        if like.is_contiguous() {
+            return None;
+        }
+        Some(Order { dims: order::of_strides(&like.shape, &[like.strides.clone()])?, kind: Kind::Like(like) })
     }
 
     /// Whether elements with these sizes and strides lie in this order without gaps.
-    pub fn is_that_of(&self, layout: &pullback::base::Layout) -> bool {
-        if layout.shape.rank() != self.rank {
+    pub fn is_that_of(&self, layout: &Layout) -> bool {
+        if layout.shape.rank() != self.dims.len() {
             return false;
         }
-        let mut expected = 1;
-        for d in self.dims().into_iter().rev() {
-            if layout.shape[d] != 1 {
-                if layout.strides[d] != expected {
-                    return false;
-                }
-                expected *= layout.shape[d] as isize;
-            }
-        }
-        true
+        let expected = order::dense_strides(&layout.shape, &self.dims);
+        (0..self.dims.len()).all(|d| layout.shape[d] == 1 || layout.strides[d] == expected[d])
     }
 }

@@ -12,7 +12,7 @@ pub use elementwise::{Elementwise, Operands};
 pub use kernel::{Body, Kernel, Loop, OutDtype, Row, Rows};
 
 use super::array::{Array, Written};
-use super::{donation, strided};
+use super::{donation, order, strided};
 use crate::base::shape::{broadcast_all, broadcast2};
 use crate::base::{DType, Error, Result, Shape, TypedShape};
 use program::{CHUNK, Input, Output, Reg, RowProgram, Step};
@@ -269,7 +269,8 @@ fn try_into(k: &Kernel, own: Array, at: usize, others: &[&Array]) -> ControlFlow
         let operands = Operands::of(k, args.iter().map(|a| a.dtype()));
         let fits = own.numel() * own.dtype().size() >= LARGE
             && check_operands(k, args.iter().map(|a| a.dtype()), operands.dtype).is_ok()
-            && broadcast_all(k.name, args.iter().map(|a| a.shape())).is_ok_and(|s| s == shape);
+            && broadcast_all(k.name, args.iter().map(|a| a.shape())).is_ok_and(|s| s == shape)
+            && order::of_result(&shape, &args).is_none();
         let steps = Elementwise::Kernel(k).plan(operands, OPERANDS, Reg::Output(0), 0, &mut steps).ok();
         let inputs: SmallVec<[Input; 3]> =
             if fits { args.iter().map(|a| operand(a, &shape)).collect() } else { SmallVec::new() };
@@ -291,13 +292,18 @@ fn general(k: &Kernel, args: &[&Array], shape: Shape) -> Result<Array> {
     let operands = Operands::of(k, args.iter().map(|a| a.dtype()));
     let dtype = operands.dtype;
     check_operands(k, args.iter().map(|a| a.dtype()), dtype)?;
-    if let Some(first) = args.iter().find(|a| a.shape() == &shape).filter(|a| a.has_channels_behind()) {
-        return channels_last(k, args, &shape)?.with_strides_of(first);
-    }
+    let order = order::of_result(&shape, args);
     let mut steps = [Step::NONE; 5];
     let steps = Elementwise::Kernel(k).plan(operands, OPERANDS, Reg::Output(0), 0, &mut steps)?;
     let mut inputs: SmallVec<[Input; 3]> = SmallVec::new();
     args.iter().for_each(|a| inputs.push(operand(a, &shape)));
+    let shape = match &order {
+        Some(order) => {
+            inputs.iter_mut().for_each(|i| i.strides = order.iter().map(|&d| i.strides[d]).collect());
+            order::permuted(&shape, order)
+        }
+        None => shape,
+    };
     let mut dims = SmallVec::from_slice(&shape);
     strided::merge_dims(&mut dims, &mut inputs);
     let out_dtype = k.out_dtype(dtype);
@@ -307,22 +313,17 @@ fn general(k: &Kernel, args: &[&Array], shape: Shape) -> Result<Array> {
         let to = own.ptr_mut();
         return run_one(k, &dims, &inputs, to, out_dtype, steps).map(|_| own);
     }
-    Array::try_build_bytes(out_dtype, shape, |dst, n| {
+    let out = Array::try_build_bytes(out_dtype, shape, |dst, n| {
         if n == 0 {
             // SAFETY: there is nothing to write.
             return Ok(unsafe { Written::all() });
         }
         run_one(k, &dims, &inputs, dst, out_dtype, steps)
-    })
-}
-
-/// The result with its channels behind the other dimensions, as they are in the first operand of its shape.
-#[cold]
-fn channels_last(k: &Kernel, args: &[&Array], shape: &Shape) -> Result<Array> {
-    let behind = |a: &&Array| a.expand(shape)?.with_channels_behind();
-    let args = args.iter().map(behind).collect::<Result<SmallVec<[Array; 3]>>>()?;
-    let shape = args[0].shape().clone();
-    general(k, &args.iter().collect::<SmallVec<[&Array; 3]>>(), shape)?.with_channels_second()
+    })?;
+    let Some(order) = &order else { return Ok(out) };
+    let out = out.permute_back(order)?;
+    let alike = args.iter().all(|a| a.shape() == args[0].shape() && a.strides() == args[0].strides());
+    if alike { out.with_strides_of(&args[0].layout()) } else { Ok(out) }
 }
 
 /// Runs the steps of one operator into `dst`, which is new memory, or that of an input with an element at each place.
@@ -344,17 +345,7 @@ fn run_one(
 
 /// An array as an operand of a program over `shape`.
 fn operand(a: &Array, shape: &Shape) -> Input {
-    let lead = shape.rank() - a.rank();
-    let mut strides = a.strides();
-    for (s, &d) in strides.iter_mut().zip(a.shape().iter()) {
-        if d == 1 {
-            *s = 0;
-        }
-    }
-    if lead > 0 {
-        strides.insert_many(0, std::iter::repeat_n(0, lead));
-    }
-    Input { ptr: a.ptr(), width: a.dtype().size(), strides }
+    Input { ptr: a.ptr(), width: a.dtype().size(), strides: order::strides_over(a, shape) }
 }
 
 fn check_operands(k: &Kernel, args: impl ExactSizeIterator<Item = DType>, dtype: DType) -> Result<()> {
