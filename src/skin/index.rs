@@ -62,7 +62,11 @@ pub fn part(layout: &Layout, items: &[IndexItem]) -> Result<Layout> {
                 push(&l, dim);
                 dim = dim.saturating_add(1);
             }
-            IndexItem::NewAxis => push(&Layout::contiguous([1].into()), 0),
+            IndexItem::NewAxis => {
+                let step = |(&n, &s): (&usize, &isize)| s.saturating_mul(n.min(size::LARGEST) as isize);
+                let step = l.shape.get(dim).zip(l.strides.get(dim)).map_or(1, step);
+                push(&Layout { shape: [1].into(), strides: [step].into_iter().collect(), offset: 0 }, 0);
+            }
             IndexItem::Ellipsis => {
                 (dim..dim.saturating_add(hidden)).for_each(|d| push(&l, d));
                 dim = dim.saturating_add(hidden);

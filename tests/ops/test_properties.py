@@ -90,7 +90,7 @@ def test_vmap_of_derivatives_equals_loop(name: str) -> None:
 @pytest.mark.parametrize("name", VALUED)
 def test_layouts_do_not_matter(name: str) -> None:
     for call in properties.calls(name):
-        properties.check_layouts(call)
+        properties.check_layouts(call, samples.table()[name]["flags"]["random"])
 
 
 @pytest.mark.parametrize("name", VALUED)

@@ -78,6 +78,13 @@ def memory(torch: Any) -> Iterator[tuple[str, Draw]]:
     for name in ("normal_", "uniform_", "bernoulli_", "exponential_", "random_"):
         yield f"{name} transposed", lambda m=name: getattr(torch.empty(9, 4).t(), m)()
         yield f"{name} columns", lambda m=name: getattr(torch.empty(20, 3)[:, :2], m)()
+        yield f"{name} of few, transposed", lambda m=name: getattr(torch.empty(3, 2).t(), m)()
+    few = torch.arange(6.0).reshape(2, 3).t()
+    yield "rand_like of few, transposed", lambda: torch.rand_like(few)
+    yield "randn_like of few, transposed", lambda: torch.randn_like(few)
+    yield "randint_like of few, transposed", lambda: torch.randint_like(few, 9)
+    yield "bernoulli of few, transposed", lambda: torch.bernoulli(few / 6)
+    yield "dropout of few, transposed", lambda: F.dropout(few + 1)
     turned = torch.arange(48.0).reshape(2, 3, 4, 2).contiguous(memory_format=torch.channels_last)
     yield "dropout of channels behind", lambda: F.dropout(turned)
     yield "rand_like of channels behind", lambda: torch.rand_like(turned)

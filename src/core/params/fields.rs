@@ -322,7 +322,7 @@ impl Field for Arc<dyn super::Parameters> {
 fields! { enum Scalar {
     0 => Bool(x), 1 => Int(x), 2 => Unsigned(x), 3 => Huge(x), 4 => Float(x), 5 => Complex(x),
 } }
-fields! { enum Region { 0 => Strided(layout), 1 => Listed { shape, at } } }
+fields! { enum Region { 0 => Strided(layout), 1 => Listed { shape, at }, 2 => Ordered { base, order, part } } }
 fields! { struct Span { start, end, weight } }
 fields! { struct Windows { rank, input, step, spans, divisor } }
 fields! { struct ConvParams { rank, groups, input, kernel, output, stride, padding, dilation } }

@@ -1,6 +1,7 @@
 //! Where a cell's elements are, and which ones of its root a view shows.
 
 use super::super::lens::{Lens, positions};
+use super::super::read;
 use super::{Cell, Face};
 use crate::bail;
 use crate::base::{DType, Layout, Result};
@@ -106,26 +107,37 @@ pub(super) fn region_of(v: &View) -> Result<Region> {
     };
     let base = match &parent {
         Some(p) => region_of(p)?,
-        None => Region::whole(v.root.read()?.shape()),
+        None => whole(&v.root.read()?),
     };
-    if let (Region::Strided(l), Some(part)) = (&base, v.lens.part()) {
-        return Ok(Region::Strided(part(l)?));
+    if let (Some(l), Some(part)) = (base.evenly(), v.lens.part()) {
+        return Ok(base.with(part(l)?));
     }
     // Nothing of this belongs into a program that is being recorded.
     let _outside = level::Below::all();
-    if let Region::Strided(l) = &base {
+    if let Some(l) = base.evenly() {
         // What the view does to a layout, found by doing it: the elements do not matter.
         let place = Tensor::from(in_memory(l)?);
         let seen = v.lens.apply(&place)?;
         if let (Some(a), Some(b)) = (place.dense().and_then(Array::buffer), seen.dense().and_then(Array::buffer))
             && Arc::ptr_eq(a, b)
         {
-            return Ok(Region::Strided(seen.array()?.layout()));
+            return Ok(base.with(seen.array()?.layout()));
         }
     }
     let at = v.lens.apply(&positions(&base)?)?;
     let list = at.to_vec::<i64>()?;
     Ok(Region::of_positions(at.shape(), &list))
+}
+
+/// All elements of a value, counted as they lie in memory.
+pub(super) fn whole(value: &Tensor) -> Region {
+    match value.innermost() {
+        Some(a) if !a.is_contiguous() => {
+            let (strides, offset) = read::layout(value);
+            Region::of_memory(&Layout { shape: value.shape().clone(), strides, offset })
+        }
+        _ => Region::whole(value.shape()),
+    }
 }
 
 /// An array of this layout whose elements mean nothing.

@@ -33,7 +33,7 @@ impl Cell {
         let (memory, region) = self.data_root()?;
         let offset = match &region {
             None => 0,
-            Some(Region::Strided(l)) => l.offset,
+            Some(Region::Strided(l) | Region::Ordered { part: l, .. }) => l.offset,
             Some(Region::Listed { at, .. }) => at.first().copied().unwrap_or(0),
         };
         let part = Layout { offset, ..Layout::contiguous(shape.checked(op)?) };

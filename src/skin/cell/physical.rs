@@ -9,7 +9,6 @@ use super::{Cell, Face};
 use crate::base::{Error, Layout, Result};
 use crate::core::tensor::Payload;
 use crate::core::{Tensor, level};
-use crate::dense::region::Region;
 use crate::dense::{Array, stack};
 use crate::ops::{bits, complex};
 use crate::rules::part;
@@ -137,10 +136,10 @@ impl Cell {
             ViewLink::Root => Ok(own_layout(&value)),
             ViewLink::View(v) => {
                 let root = v.root.layout()?;
-                if root.is_contiguous()
-                    && let Region::Strided(l) = self.region()?
+                if (root.is_contiguous() || root.is_dense())
+                    && let Some(l) = self.region()?.in_layout(&root)
                 {
-                    return Ok(Layout { offset: l.offset.saturating_add(root.offset), ..l });
+                    return Ok(l);
                 }
                 let base = v.root.read()?;
                 if !share_memory(&base, &value)

@@ -9,8 +9,7 @@ use crate::base::{Error, Layout, Result, Shape};
 use crate::core::Tensor;
 use crate::core::level::GradMode;
 use crate::dense::region::Region;
-use crate::ops::Value;
-use crate::rules::{basis, part};
+use crate::rules::part;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -50,23 +49,9 @@ impl Cell {
             }
             None => e,
         })?;
-        let root = if whole.is_contiguous() { root } else { root.in_order_of_memory(&whole)? };
-        let region = Region::Strided(part);
+        let region = Region::in_memory(&whole, part);
         let shown = part::show(&root.read()?, &region)?;
         root.view(Lens::region(region), shown)
-    }
-
-    /// A view of this cell whose row-major order is that of the memory, which has no gaps.
-    fn in_order_of_memory(self: &Arc<Cell>, whole: &Layout) -> Result<Arc<Cell>> {
-        let mut order: Vec<usize> = (0..whole.shape.rank()).collect();
-        // Sizes of 1 may have any stride.
-        order.sort_by_key(|&d| (whole.shape[d] != 1, std::cmp::Reverse(whole.strides[d])));
-        let entry = crate::ops::find("permute").ok_or_else(|| Error::internal("no entry permute"))?;
-        let dims = Value::Ints(order.iter().map(|&d| d as i64).collect());
-        let lens = super::super::lens::lenses(entry, vec![Value::Missing, dims], 1, false).next();
-        let lens = lens.ok_or_else(|| Error::internal("a view without a lens"))?;
-        let value = basis::permute(&self.read()?, &order)?;
-        self.view(lens, value)
     }
 
     /// The elements at places of a memory that also holds others than this cell's, such as those of other members of a

@@ -93,6 +93,11 @@ pub fn inverse(order: &[usize]) -> Dims {
     back
 }
 
+/// Whether each of so many dimensions is there once.
+pub fn is_permutation(order: &[usize], rank: usize) -> bool {
+    order.len() == rank && order.iter().enumerate().all(|(i, d)| *d < rank && !order[..i].contains(d))
+}
+
 /// The strides of elements that lie in this order without gaps.
 pub fn dense_strides(shape: &Shape, order: &[usize]) -> Strides {
     let mut strides = Strides::from_elem(1, shape.rank());

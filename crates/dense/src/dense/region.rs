@@ -3,27 +3,68 @@
 mod places;
 
 use super::array::{Array, Written};
+use super::copy;
 use super::memory::list;
-use super::{copy, order};
+use super::order::{self, Dims};
 use crate::bail;
 use crate::base::size::LARGEST;
 use crate::base::{Layout, Result, Shape};
 use places::{Places, Split};
 use std::sync::Arc;
 
-/// Elements of an array, by their positions in its row-major order.
+/// Elements of an array, by their positions in its row-major order, or in another.
 #[derive(Debug, Clone)]
 pub enum Region {
     /// Evenly spaced.
     Strided(Layout),
     /// Any; one position per element of `shape`.
     Listed { shape: Shape, at: Arc<[usize]> },
+    /// Evenly spaced in the order that an array of shape `base` has if its dimensions are put in `order`: in that of its
+    /// memory, mostly.
+    Ordered { base: Shape, order: Dims, part: Layout },
 }
 
 impl Region {
     /// All elements of an array of this shape.
     pub fn whole(shape: &Shape) -> Region {
         Region::Strided(Layout::contiguous(shape.clone()))
+    }
+
+    /// All elements of an array that lies so, counted as they lie if they do without gaps.
+    pub fn of_memory(layout: &Layout) -> Region {
+        let whole = |order: &Dims| Layout {
+            shape: layout.shape.clone(),
+            strides: order::dense_strides(&layout.shape, order),
+            offset: 0,
+        };
+        match order::of_dense(layout) {
+            Some(order) => Region::Ordered { base: layout.shape.clone(), part: whole(&order), order },
+            None => Region::whole(&layout.shape),
+        }
+    }
+
+    /// A part of the memory of an array that lies so, if that is without gaps.
+    pub fn in_memory(layout: &Layout, part: Layout) -> Region {
+        match order::of_dense(layout) {
+            Some(order) => Region::Ordered { base: layout.shape.clone(), order, part },
+            None => Region::Strided(part),
+        }
+    }
+
+    /// How its elements lie among those that it counts, if they are evenly spaced.
+    pub fn evenly(&self) -> Option<&Layout> {
+        match self {
+            Region::Strided(l) | Region::Ordered { part: l, .. } => Some(l),
+            Region::Listed { .. } => None,
+        }
+    }
+
+    /// Other elements that are evenly spaced among those that this one counts.
+    pub fn with(&self, part: Layout) -> Region {
+        match self {
+            Region::Ordered { base, order, .. } => Region::Ordered { base: base.clone(), order: order.clone(), part },
+            _ => Region::Strided(part),
+        }
     }
 
     /// The region that lists these positions, strided if they are evenly spaced.
@@ -46,7 +87,7 @@ impl Region {
 
     pub fn shape(&self) -> &Shape {
         match self {
-            Region::Strided(l) => &l.shape,
+            Region::Strided(l) | Region::Ordered { part: l, .. } => &l.shape,
             Region::Listed { shape, .. } => shape,
         }
     }
@@ -54,7 +95,7 @@ impl Region {
     /// Whether two elements of the region are the same element of the array.
     pub fn overlaps(&self) -> bool {
         match self {
-            Region::Strided(l) => l.may_overlap(),
+            Region::Strided(l) | Region::Ordered { part: l, .. } => l.may_overlap(),
             Region::Listed { at, .. } => {
                 let mut sorted = at.to_vec();
                 sorted.sort_unstable();
@@ -71,6 +112,10 @@ impl Region {
         match self {
             Region::Strided(l) => list("view", n, positions(l).map(|i| i as i64)),
             Region::Listed { at, .. } => list("view", n, at.iter().map(|&i| i as i64)),
+            Region::Ordered { base, order, part } => {
+                let rows = Layout::contiguous(base.clone()).permute(order);
+                list("view", n, positions(part).map(|i| rows.place(i) as i64))
+            }
         }
     }
 
@@ -78,12 +123,10 @@ impl Region {
     ///
     /// Error: as [`Region::positions`].
     pub fn compose(&self, inner: &Region) -> Result<Region> {
-        if let (Region::Strided(outer), Region::Strided(part)) = (self, inner)
-            && outer.is_contiguous()
-        {
+        if let Some(mut part) = self.evenly().and_then(|outer| inner.in_layout(outer)) {
             // Of a region without elements the offset means nothing, and may be as large as can be.
-            let offset = outer.offset.saturating_add(part.offset).min(LARGEST);
-            return Ok(Region::Strided(Layout { offset, ..part.clone() }));
+            part.offset = part.offset.min(LARGEST);
+            return Ok(self.with(part));
         }
         let outer = self.positions()?;
         let at: Vec<i64> = inner.positions()?.iter().map(|&i| outer[i as usize]).collect();
@@ -95,10 +138,16 @@ impl Region {
         matches!(self, Region::Strided(l) if l.offset == 0 && l.is_contiguous() && l.shape.numel() == n)
     }
 
-    fn fits(&self, n: usize) -> bool {
+    /// Whether it names elements of an array of this shape.
+    fn fits(&self, shape: &Shape) -> bool {
+        let n = shape.numel();
+        let lies_in = |l: &Layout| l.needed().is_some_and(|needed| needed <= n);
         match self {
-            Region::Strided(l) => l.needed().is_some_and(|needed| needed <= n),
+            Region::Strided(l) => lies_in(l),
             Region::Listed { at, .. } => at.iter().all(|&i| i < n),
+            Region::Ordered { base, order, part } => {
+                base == shape && order::is_permutation(order, shape.rank()) && lies_in(part)
+            }
         }
     }
 }
@@ -177,12 +226,13 @@ pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result
     }
     let size = base.dtype().size();
     change(base, region, lead, donate, |own, places| {
-        // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
         match places {
+            // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
             Places::Strided(l) => unsafe { copy::clear_at(own, &l, size) },
-            Places::Listed(places) => {
-                places.for_each(|at| unsafe { own.offset(at * size as isize).write_bytes(0, size) })
-            }
+            Places::Listed(places) => places.for_each(|at| {
+                // SAFETY: as above.
+                unsafe { own.offset(at * size as isize).write_bytes(0, size) }
+            }),
         }
         Ok(())
     })

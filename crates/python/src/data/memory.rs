@@ -37,7 +37,7 @@ pub struct Memory {
 struct View {
     shape: Vec<ffi::Py_ssize_t>,
     strides: Vec<ffi::Py_ssize_t>,
-    _array: Array,
+    array: Array,
     _export: Option<Export>,
 }
 
@@ -69,12 +69,12 @@ pub unsafe fn fill(owner: &Bound<'_, PyAny>, array: &Array, view: *mut ffi::Py_b
         shape: array.shape().iter().map(|&d| d as isize).collect(),
         strides: array.strides().iter().map(|s| s.saturating_mul(size as isize)).collect(),
         _export: array.buffer().map(|b| b.export()),
-        _array: array.clone(),
+        array: array.clone(),
     });
     // SAFETY: the structure is ours to fill; what it points to lives in `inner` until the release.
     unsafe {
         let v = &mut *view;
-        v.buf = array.ptr().cast_mut().cast();
+        v.buf = inner.array.ptr().cast_mut().cast();
         v.obj = owner.clone().into_ptr();
         v.len = bytes as isize;
         v.readonly = c_int::from(!writable);

@@ -160,8 +160,7 @@ impl Array {
     /// # Errors
     /// `Internal` unless the order names each dimension once.
     pub fn permute(&self, order: &[usize]) -> Result<Array> {
-        let each_once = order.iter().enumerate().all(|(i, d)| *d < self.rank() && !order[..i].contains(d));
-        if order.len() != self.rank() || !each_once {
+        if !order::is_permutation(order, self.rank()) {
             bail!(Internal, "permute(): {order:?} is no order of the dimensions of shape {}", self.shape);
         }
         // SAFETY: the same elements.

@@ -104,7 +104,7 @@ fn check2<T: Element + Convert>(k: &Kernel, v: &[View], f: impl Fn(T, T) -> T) {
     let out = binary(k, &a, &b).unwrap();
     assert_eq!(out.dtype(), T::DTYPE);
     assert_eq!(*out.shape(), broadcast2("", a.shape(), b.shape()).unwrap());
-    for (i, &x) in out.as_slice::<T>().unwrap().iter().enumerate() {
+    for (i, &x) in out.to_vec::<T>().unwrap().iter().enumerate() {
         assert_eq!(to_scalar(x), to_scalar(f(at(&a, out.shape(), i), at(&b, out.shape(), i))), "element {i}");
     }
 }
@@ -130,13 +130,13 @@ proptest! {
         let b = v[1].make(|i| (i % 5) as i32);
         let c = v[2].make(|i| Complex::new(i as f64, -(i as f64)));
         let lt = binary(&LT, &a, &b).unwrap();
-        let got = lt.as_slice::<bool>().unwrap();
+        let got = lt.to_vec::<bool>().unwrap();
         for (i, &x) in got.iter().enumerate() {
             prop_assert_eq!(x, at::<i32>(&a, lt.shape(), i) < at::<i32>(&b, lt.shape(), i));
         }
         let d = v[0].make(|i| Complex::new(0.5, i as f64));
         let w = ternary(&WHERE, &lt, &c, &d).unwrap();
-        for (i, &x) in w.as_slice::<Complex<f64>>().unwrap().iter().enumerate() {
+        for (i, &x) in w.to_vec::<Complex<f64>>().unwrap().iter().enumerate() {
             let want = if at(&lt, w.shape(), i) { at(&c, w.shape(), i) } else { at(&d, w.shape(), i) };
             prop_assert_eq!(x, want);
         }
@@ -144,7 +144,7 @@ proptest! {
         let e = v[2].make(|i| if i % 3 == 0 { f16::INFINITY } else { f16::from_f32(i as f32) });
         for mask in [&lt, &binary(&FINITE, &e, &e).unwrap()] {
             let k = binary(&KEEP, mask, &e).unwrap();
-            for (i, &x) in k.as_slice::<f16>().unwrap().iter().enumerate() {
+            for (i, &x) in k.to_vec::<f16>().unwrap().iter().enumerate() {
                 let want = if at(mask, k.shape(), i) { at(&e, k.shape(), i) } else { f16::ZERO };
                 prop_assert_eq!(x, want);
             }
@@ -155,11 +155,11 @@ proptest! {
     fn unary_and_ternary_equal_the_plain_loop(v in views(3)) {
         let (a, b, c) = (v[0].make(|i| i as f32), v[1].make(|i| 2.0 * i as f32), v[2].make(|i| 0.25 * (i % 9) as f32));
         let neg = unary(&NEG, &a).unwrap();
-        for (i, &x) in neg.as_slice::<f32>().unwrap().iter().enumerate() {
+        for (i, &x) in neg.to_vec::<f32>().unwrap().iter().enumerate() {
             prop_assert_eq!(x, -at::<f32>(&a, neg.shape(), i));
         }
         let l = ternary(&LERP, &a, &b, &c).unwrap();
-        for (i, &x) in l.as_slice::<f32>().unwrap().iter().enumerate() {
+        for (i, &x) in l.to_vec::<f32>().unwrap().iter().enumerate() {
             let (a, b, w) = (at::<f32>(&a, l.shape(), i), at::<f32>(&b, l.shape(), i), at::<f32>(&c, l.shape(), i));
             prop_assert_eq!(x, w * (b - a) + a);
         }
@@ -181,7 +181,7 @@ fn chooses<T: Element + PartialEq + std::fmt::Debug>(
     let mask = columns(rows, cols, |i| i % 3 == 0);
     let (a, b) = (columns(rows, cols, a), columns(rows, cols, b));
     let w = ternary(&WHERE, &mask, &a, &b).unwrap();
-    for (i, &x) in w.as_slice::<T>().unwrap().iter().enumerate() {
+    for (i, &x) in w.to_vec::<T>().unwrap().iter().enumerate() {
         let from = if at(&mask, w.shape(), i) { &a } else { &b };
         assert_eq!(x, at(from, w.shape(), i), "{rows} x {cols}, element {i}");
     }
@@ -254,7 +254,7 @@ fn results_take_the_memory_of_an_operand_that_nobody_holds() {
         let v: Vec<f64> = (0..n).map(|i| ((i * 37 + seed) % 201) as f64 / 16.0 - 5.0).collect();
         crate::dense::copy::cast(&Array::from_slice([n], &v).unwrap(), dtype).unwrap()
     };
-    let same = |a: &Array, b: &Array| a.dtype() == b.dtype() && a.bytes().unwrap() == b.bytes().unwrap();
+    let same = |a: &Array, b: &Array| a.is_identical(b);
     for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16, DType::I32, DType::I64, DType::C64, DType::C128] {
         let (other, row) = (numbers(dtype, 9), Array::scalar(dtype, crate::base::Scalar::Int(3)));
         let held = numbers(dtype, 4);

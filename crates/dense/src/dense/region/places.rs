@@ -29,7 +29,7 @@ impl Split {
         };
         let (outer, inner) = base.shape().split_at(lead);
         let split = Split { lead: part(outer, &strides[..lead]), inner: part(inner, &strides[lead..]) };
-        if !region.fits(split.inner.shape.numel()) {
+        if !region.fits(&split.inner.shape) {
             bail!(Internal, "a region {region:?} leaves its array of shape {}", base.shape());
         }
         Ok(split)
@@ -68,29 +68,38 @@ impl Split {
 impl Region {
     /// Where the region's elements are of those in `whole`, if strides can say it.
     pub fn in_layout(&self, whole: &Layout) -> Option<Layout> {
-        let Region::Strided(l) = self else { return None };
-        if whole.is_contiguous() {
-            return Some(Layout { offset: l.offset.saturating_add(whole.offset), ..l.clone() });
+        match self {
+            Region::Strided(l) => in_layout(l, whole),
+            Region::Ordered { base, order, part } if *base == whole.shape => in_layout(part, &whole.permute(order)),
+            Region::Ordered { .. } => None,
+            Region::Listed { .. } => None,
         }
-        let rows = whole.shape.contiguous_strides();
-        let dims = || (0..rows.len()).filter(|&d| whole.shape[d] > 1);
-        // The first element's index, and how far along each dimension the last one is.
-        let (mut first, mut rest, mut last) = (whole.offset as isize, l.offset as isize, vec![0isize; rows.len()]);
-        for d in dims() {
-            last[d] = rest / rows[d];
-            rest %= rows[d];
-            first += last[d] * whole.strides[d];
-        }
-        let mut strides = l.strides.clone();
-        for (s, &n) in strides.iter_mut().zip(l.shape.iter()) {
-            if *s == 0 || n <= 1 {
-                continue;
-            }
-            let d = dims().find(|&d| *s % rows[d] == 0)?;
-            last[d] += *s / rows[d] * (n as isize - 1);
-            *s = *s / rows[d] * whole.strides[d];
-        }
-        let fits = dims().all(|d| (0..whole.shape[d] as isize).contains(&last[d]));
-        (fits && rest == 0).then(|| Layout { shape: l.shape.clone(), strides, offset: first as usize })
     }
+}
+
+/// Where the elements are that `l` names of those in `whole`, in row-major order, if strides can say it.
+fn in_layout(l: &Layout, whole: &Layout) -> Option<Layout> {
+    if whole.is_contiguous() {
+        return Some(Layout { offset: l.offset.saturating_add(whole.offset), ..l.clone() });
+    }
+    let rows = whole.shape.contiguous_strides();
+    let dims = || (0..rows.len()).filter(|&d| whole.shape[d] > 1);
+    // The first element's index, and how far along each dimension the last one is.
+    let (mut first, mut rest, mut last) = (whole.offset as isize, l.offset as isize, vec![0isize; rows.len()]);
+    for d in dims() {
+        last[d] = rest / rows[d];
+        rest %= rows[d];
+        first += last[d] * whole.strides[d];
+    }
+    let mut strides = l.strides.clone();
+    for (s, &n) in strides.iter_mut().zip(l.shape.iter()) {
+        if *s == 0 || n <= 1 {
+            continue;
+        }
+        let d = dims().find(|&d| *s % rows[d] == 0)?;
+        last[d] += *s / rows[d] * (n as isize - 1);
+        *s = *s / rows[d] * whole.strides[d];
+    }
+    let fits = dims().all(|d| (0..whole.shape[d] as isize).contains(&last[d]));
+    (fits && rest == 0).then(|| Layout { shape: l.shape.clone(), strides, offset: first as usize })
 }

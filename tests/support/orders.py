@@ -1,0 +1,146 @@
+"""Programs whose results lie in memory in some order, on operands that lie in many: tests/reference/orders.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Program = Callable[[Any], Any]
+
+# sizes, and the dimensions from the slowest to the fastest
+ARRANGED = [
+    ((3, 4), (1, 0)),
+    ((40, 50), (1, 0)),
+    ((2, 3, 4), (2, 0, 1)),
+    ((2, 3, 4), (1, 0, 2)),
+    ((3, 1, 4), (2, 1, 0)),
+    ((2, 3, 4, 5), (0, 2, 3, 1)),
+    ((2, 1, 4, 5), (0, 2, 3, 1)),
+    ((4, 3, 1, 1), (0, 2, 3, 1)),
+    ((6, 3, 4, 5), (3, 2, 1, 0)),
+    ((2, 2, 2, 2, 2), (4, 2, 0, 1, 3)),
+]
+
+UNARY = (
+    "abs acos angle ceil clone cos digamma empty_like erf exp expm1 frac isfinite isnan log1p logical_not nan_to_num neg "
+    "ones_like rand_like reciprocal relu rsqrt sigmoid sign sin sqrt square tanh trunc zeros_like"
+).split()
+BINARY = "add atan2 copysign div eq fmod hypot logaddexp lt maximum mul pow sub".split()
+ACTIVATIONS = (
+    "celu elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu silu softplus softshrink softsign tanhshrink"
+).split()
+INPLACE = {
+    "add_": lambda y, rows: y.add_(1),
+    "mul_": lambda y, rows: y.mul_(rows),
+    "copy_": lambda y, rows: y.copy_(rows),
+    "zero_": lambda y, rows: y.zero_(),
+    "uniform_": lambda y, rows: y.uniform_(),
+    "exp_": lambda y, rows: y.exp_(),
+    "masked_fill_": lambda y, rows: y.masked_fill_(rows > 1, 0.0),
+    "cumsum_": lambda y, rows: y.cumsum_(0),
+    "y[0] = 5": lambda y, rows: y.__setitem__(0, 5.0),
+    "y[rows > 1] = 0": lambda y, rows: y.__setitem__(rows > 1, 0.0),
+    "y[...] = rows": lambda y, rows: y.__setitem__(Ellipsis, rows),
+    "y.select(0, 0).fill_(1)": lambda y, rows: y.select(0, 0).fill_(1.0),
+}
+GRADIENTS: dict[str, Program] = {
+    "exp": lambda y: y.exp(),
+    "sum": lambda y: y.sum(0),
+    "transpose": lambda y: y.transpose(0, -1) * 2,
+    "product": lambda y: y.transpose(-1, -2) @ y,
+    "reshape": lambda y: y.reshape(-1) * 3,
+    "select": lambda y: y[0],
+}
+
+
+def arranged(torch: Any, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
+    back = [order.index(d) for d in range(len(order))]
+    sizes = [shape[d] for d in order]
+    n = torch.Size(sizes).numel()
+    return (torch.arange(n) * 0.37 % 3.1 + 0.1).reshape(sizes).permute(back)
+
+
+def operands(torch: Any) -> Iterator[tuple[str, Any]]:
+    """Without gaps, with gaps, from a later element on, and repeating along the first dimension."""
+    for shape, order in ARRANGED:
+        name = f"{shape} as {order}"
+        yield name, arranged(torch, shape, order)
+        yield f"{name}, every other", arranged(torch, (*shape[:-1], 2 * shape[-1]), order)[..., ::2]
+        yield f"{name}, from 1", arranged(torch, (shape[0] + 1, *shape[1:]), order)[1:]
+        if shape[0] > 2:
+            yield f"{name}, expanded", arranged(torch, (1, *shape[1:]), order).expand(shape)
+
+
+def programs(torch: Any) -> dict[str, Program]:
+    F = torch.nn.functional
+    found: dict[str, Program] = {name: getattr(torch, name) for name in UNARY}
+    found |= {f"F.{name}": getattr(F, name) for name in ACTIVATIONS}
+    for name in BINARY:
+        f = getattr(torch, name)
+        found[f"{name}(x, x)"] = lambda x, f=f: f(x, x)
+        found[f"{name}(x, rows)"] = lambda x, f=f: f(x, x.contiguous())
+        found[f"{name}(rows, x)"] = lambda x, f=f: f(x.contiguous(), x)
+        found[f"{name}(x, vector)"] = lambda x, f=f: f(x, torch.ones(x.shape[-1]))
+        found[f"{name}(vector, x)"] = lambda x, f=f: f(torch.ones(x.shape[-1]), x)
+        found[f"{name}(x[:1], x)"] = lambda x, f=f: f(x[:1], x)
+    found |= {
+        "x + 2": lambda x: x + 2,
+        "2 - x": lambda x: 2 - x,
+        "1 / x": lambda x: 1 / x,
+        "2 ** x": lambda x: 2**x,
+        "x.double()": lambda x: x.double(),
+        "x.to(float64, copy)": lambda x: x.to(torch.float64, copy=True),
+        "x.bool()": lambda x: x.bool(),
+        "x.contiguous()": lambda x: x.contiguous(),
+        "clone by rows": lambda x: x.clone(memory_format=torch.contiguous_format),
+        "full_like": lambda x: torch.full_like(x, 3.0),
+        "where(mask, x, rows)": lambda x: torch.where(x > 1, x, x.contiguous()),
+        "where(rows, x, x)": lambda x: torch.where(x.contiguous() > 1, x, x),
+        "where(mask, x, 0)": lambda x: torch.where(x > 1, x, 0.0),
+        "clamp": lambda x: x.clamp(0, 1),
+        "lerp": lambda x: torch.lerp(x, x, 0.5),
+        "addcmul": lambda x: torch.addcmul(x, x, x.contiguous()),
+        "masked_fill": lambda x: x.masked_fill(x > 1, 0.0),
+        "masked_scatter": lambda x: x.masked_scatter(x > 1, x.contiguous()),
+        "bernoulli": lambda x: torch.bernoulli(x / 4),
+        "mse_loss": lambda x: F.mse_loss(x, x.contiguous(), reduction="none"),
+        "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, x.contiguous(), reduction="none"),
+        "with logits": lambda x: F.binary_cross_entropy_with_logits(x, x.contiguous(), reduction="none"),
+        "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),
+        "batch_norm": lambda x: F.batch_norm(x, torch.zeros(x.shape[1]), torch.ones(x.shape[1])),
+        "softmax": lambda x: x.softmax(-1),
+        "sum": lambda x: x.sum(0),
+        "there and back": lambda x: x.relu().permute(sorted(range(x.dim()), key=lambda d: -x.stride(d))) * 1,
+    }
+    found |= {name: lambda x, f=f: _written(x, f) for name, f in INPLACE.items()}
+    return found | {f"gradient of {name}": lambda x, f=f: _gradient(x, f) for name, f in GRADIENTS.items()}
+
+
+def _written(x: Any, write: Callable[[Any, Any], Any]) -> Any:
+    y = x.clone()
+    write(y, x.contiguous())
+    return y
+
+
+def _gradient(x: Any, f: Program) -> Any:
+    y = x.clone().requires_grad_()
+    f(y).sum().backward()
+    return y.grad
+
+
+def order(t: Any) -> str:
+    """The strides of dimensions of more than one element, as one word."""
+    return ",".join(str(s) for n, s in zip(t.shape, t.stride(), strict=True) if n > 1)
+
+
+def orders(torch: Any) -> dict[str, list[str]]:
+    """What each program's results are like, one by one over all operands; an error has no order."""
+    xs = [x for _, x in operands(torch)]
+
+    def run(f: Program, x: Any) -> str:
+        try:
+            return order(f(x))
+        except RuntimeError:
+            return "error"
+
+    return {name: [run(f, x) for x in xs] for name, f in programs(torch).items()}
