@@ -257,6 +257,6 @@ mod tests {
         let e = ops::matmul::mm(&a, &b).unwrap_err();
         assert!(e.message().starts_with("mm(): mat1 and mat2 shapes"), "{e}");
         let e = ops::floats::float_power(Operand::Tensor(&a), Operand::Tensor(&b)).unwrap_err();
-        assert!(e.message().starts_with("float_power(): the size of tensor a (3)"), "{e}");
+        assert!(e.message().starts_with("float_power(): The size of tensor a (3)"), "{e}");
     }
 }

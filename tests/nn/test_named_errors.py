@@ -61,7 +61,7 @@ def test_what_is_no_tensor_is_said_to_be_none(name: str) -> None:
 
 
 def test_operators_inside_leave_their_names_to_the_function() -> None:
-    with pytest.raises(RuntimeError, match=r"^poisson_nll_loss\(\): the size of tensor a \(5\) must match"):
+    with pytest.raises(RuntimeError, match=r"^poisson_nll_loss\(\): The size of tensor a \(5\) must match"):
         F.poisson_nll_loss(X, pb.ones(5))
     with pytest.raises(TypeError, match=r"^prelu\(\) missing 1 required positional argument: 'weight'"):
         F.prelu(X)  # type: ignore[call-arg]

@@ -280,8 +280,8 @@ fn mismatch(op: &str, a: &Shape, b: &Shape) -> Error {
         return Error::internal(format!("{op}(): shapes {a} and {b} broadcast"));
     };
     Error::runtime(format!(
-        "{op}(): the size of tensor a ({x}) must match the size of tensor b ({y}) at dimension {dim}; shapes {a} and {b} \
-         do not broadcast"
+        "{op}(): The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {dim}; \
+         shapes {a} and {b} do not broadcast"
     ))
 }
 
@@ -342,7 +342,7 @@ mod tests {
         let s = broadcast2("add", &[3, 1].into(), &[2, 1, 4].into()).unwrap();
         assert_eq!(&s[..], &[2, 3, 4]);
         let e = broadcast2("add", &[3].into(), &[4].into()).unwrap_err();
-        assert!(e.message().contains("add(): the size of tensor a (3)"));
+        assert!(e.message().contains("add(): The size of tensor a (3)"));
         assert_eq!(&broadcast2("add", &[0].into(), &[1].into()).unwrap()[..], &[0]);
     }
 

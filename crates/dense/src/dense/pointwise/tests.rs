@@ -221,7 +221,7 @@ fn wrong_dtypes_and_shapes_are_errors() {
     assert!(binary(&SUB, &a, &b).unwrap_err().message().contains("expected operand 0 of dtype float32, got int32"));
     assert_eq!(unary(&SIN, &a).unwrap_err().message(), "sin() is not implemented for int32");
     let c = Array::from_slice([2], &[1f32, 2.]).unwrap();
-    assert!(binary(&SUB, &b, &c).unwrap_err().message().starts_with("sub(): the size of tensor a (3)"));
+    assert!(binary(&SUB, &b, &c).unwrap_err().message().starts_with("sub(): The size of tensor a (3)"));
     assert!(!SIN.supports(DType::I32) && SIN.supports(DType::F16) && WHERE.supports(DType::C128));
 }
 
