@@ -13,7 +13,8 @@
 /// [`Real`](crate::dense::math::Real); `float_serial` is `float` for what is computed element by element; `int` is the five integer dtypes, variables are
 /// [`Int`](crate::dense::math::Int); `int_serial` is `int` for what no instruction set does on vectors, as division, with one
 /// loop for all of them; `bool` has plain bools; `complex` is complex64 and complex128, variables are
-/// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values.
+/// [`Cplx`](crate::dense::math::Cplx); `complex_serial` is `complex` with one loop for all instruction sets, for functions
+/// that programs rarely take of complex numbers, and whose loops are long; `any` is every dtype, for bodies that only move values.
 /// `-> bool` makes a predicate, `-> real` gives the real dtype of a complex one (floats stay), `-> complex` the complex
 /// dtype of a float one. The name in error messages is the lower-cased identifier.
 #[doc(hidden)]
@@ -78,6 +79,13 @@ macro_rules! pointwise_kernel {
         $crate::pointwise_kernel!(
             @rows kernel $args C128 $crate::dense::math::Z<$crate::dense::math::V<f64, false, true>>,
             $crate::dense::math::Z<$crate::dense::math::V<f64, true, true>>)
+    }};
+    (@group complex_serial $kernel:ident $args:tt $out:ident $body:expr) => {{
+        struct K;
+        $crate::pointwise_kernel!(@body Cplx [R: $crate::dense::math::Cplx] R $args $out $body);
+        let kernel = $crate::pointwise_kernel!(
+            @serial $kernel $args C64 $crate::dense::math::Z<$crate::dense::math::V<f32, false, true>>);
+        $crate::pointwise_kernel!(@serial kernel $args C128 $crate::dense::math::Z<$crate::dense::math::V<f64, false, true>>)
     }};
     (@group int $kernel:ident $args:tt $out:ident $body:expr) => {
         $crate::pointwise_kernel!(@integers rows $kernel $args $out $body)

@@ -13,7 +13,7 @@ kernels! {
     POW(a, b) { float => a.pow(b), int_serial => a.pow(b), complex => a.pow(b) }
     ATAN2(a, b) { float => a.atan2(b) }
     HYPOT(a, b) { float => a.hypot(b) }
-    LOGADDEXP(a, b) { float => a.logaddexp(b), complex => a.logaddexp(b) }
+    LOGADDEXP(a, b) { float => a.logaddexp(b), complex_serial => a.logaddexp(b) }
     POLYGAMMA(n, x) { float_serial => n.polygamma(x) }
     /// `log2(2ᵃ + 2ᵇ)`; of equal infinities, themselves.
     LOGADDEXP2(a, b) { float => {

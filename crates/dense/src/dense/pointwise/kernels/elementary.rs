@@ -3,27 +3,27 @@
 kernels! {
     SIN(x) { float => x.sin(), complex => x.sin() }
     COS(x) { float => x.cos(), complex => x.cos() }
-    TAN(x) { float => x.tan(), complex => x.tan() }
-    ASIN(x) { float => x.asin(), complex => x.asin() }
-    ACOS(x) { float => x.acos(), complex => x.acos() }
-    ATAN(x) { float => x.atan(), complex => x.atan() }
-    SINH(x) { float => x.sinh(), complex => x.sinh() }
-    COSH(x) { float => x.cosh(), complex => x.cosh() }
+    TAN(x) { float => x.tan(), complex_serial => x.tan() }
+    ASIN(x) { float => x.asin(), complex_serial => x.asin() }
+    ACOS(x) { float => x.acos(), complex_serial => x.acos() }
+    ATAN(x) { float => x.atan(), complex_serial => x.atan() }
+    SINH(x) { float => x.sinh(), complex_serial => x.sinh() }
+    COSH(x) { float => x.cosh(), complex_serial => x.cosh() }
     TANH(x) { float => x.tanh(), complex => x.tanh() }
-    ASINH(x) { float => x.asinh(), complex => x.asinh() }
-    ACOSH(x) { float => x.acosh(), complex => x.acosh() }
-    ATANH(x) { float => x.atanh(), complex => x.atanh() }
+    ASINH(x) { float => x.asinh(), complex_serial => x.asinh() }
+    ACOSH(x) { float => x.acosh(), complex_serial => x.acosh() }
+    ATANH(x) { float => x.atanh(), complex_serial => x.atanh() }
     EXP(x) { float => x.exp(), complex => x.exp() }
-    EXP2(x) { float => x.exp2(), complex => x.exp2() }
-    EXPM1(x) { float => x.expm1(), complex => x.expm1() }
+    EXP2(x) { float => x.exp2(), complex_serial => x.exp2() }
+    EXPM1(x) { float => x.expm1(), complex_serial => x.expm1() }
     LOG(x) { float => x.log(), complex => x.log() }
-    LOG1P(x) { float => x.log1p(), complex => x.log1p() }
-    LOG2(x) { float => x.log2(), complex => x.log2() }
-    LOG10(x) { float => x.log10(), complex => x.log10() }
+    LOG1P(x) { float => x.log1p(), complex_serial => x.log1p() }
+    LOG2(x) { float => x.log2(), complex_serial => x.log2() }
+    LOG10(x) { float => x.log10(), complex_serial => x.log10() }
     SQRT(x) { float => x.sqrt(), complex => x.sqrt() }
     RSQRT(x) { float => x.rsqrt(), complex => x.rsqrt() }
     RECIPROCAL(x) { float => x.recip(), complex => x.recip() }
-    SIGMOID(x) { float => x.sigmoid(), complex => x.sigmoid() }
+    SIGMOID(x) { float => x.sigmoid(), complex_serial => x.sigmoid() }
     /// The derivative of the logistic function from its value.
     SIGMOID_SLOPE(y) { float => y * (y.lit(1.0) - y), complex => y * (y.lit(1.0) - y) }
     /// The logistic function as the derivative of its integral.

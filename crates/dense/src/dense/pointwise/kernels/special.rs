@@ -13,7 +13,7 @@ kernels! {
             let p = x * std::f64::consts::PI;
             x.select(x.is_zero(), x.lit(1.0), p.sin() / p)
         },
-        complex => {
+        complex_serial => {
             let p = x * std::f64::consts::PI;
             if x.is_zero() { x.lit(1.0) } else { p.sin() / p }
         },
