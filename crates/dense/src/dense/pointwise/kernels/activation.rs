@@ -10,11 +10,11 @@ pub const SQRT_2_OVER_PI: f64 = FRAC_2_SQRT_PI * FRAC_1_SQRT_2;
 pub const CUBIC: f64 = 0.044715;
 
 kernels! {
-    RELU(x) { float => x.max(x.lit(0.0)), int => x.max(x.lit(0)) }
+    RELU(x) { float => x.max(x.lit(0.0)), int_serial => x.max(x.lit(0)) }
     /// x where it is positive, `x * s` elsewhere.
     LEAKY_RELU(x, s) { float => x.select(x.gt(x.lit(0.0)), x, x * s) }
-    HARDTANH_MIN(x, low) { float => x.max(low), int => x.max(low) }
-    HARDTANH_MAX(x, high) { float => x.min(high), int => x.min(high) }
+    HARDTANH_MIN(x, low) { float => x.max(low), int_serial => x.max(low) }
+    HARDTANH_MAX(x, high) { float => x.min(high), int_serial => x.min(high) }
     SOFTPLUS(x) { float => x.softplus() }
     SILU(x) { float => x * x.sigmoid() }
     /// `exp(x) - 1`

@@ -21,7 +21,7 @@ kernels! {
     LOG2(x) { float => x.log2(), complex_serial => x.log2() }
     LOG10(x) { float => x.log10(), complex_serial => x.log10() }
     SQRT(x) { float => x.sqrt(), complex => x.sqrt() }
-    RSQRT(x) { float => x.rsqrt(), complex => x.rsqrt() }
+    RSQRT(x) { float => x.rsqrt(), complex_serial => x.rsqrt() }
     RECIPROCAL(x) { float => x.recip(), complex => x.recip() }
     SIGMOID(x) { float => x.sigmoid(), complex_serial => x.sigmoid() }
     /// The derivative of the logistic function from its value.
@@ -36,21 +36,21 @@ kernels! {
     NORM_OF_ONE(x) { float => x.abs() }
     NEG(x) { float => -x, int => -x, complex => -x }
     SQUARE(x) { float => x * x, int => x * x, complex => x.square() }
-    SIGN(x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int => x.sign(), bool => x }
+    SIGN(x) { float => x.select(x.is_nan(), x.lit(0.0), x.sign()), int_serial => x.sign(), bool => x }
     SGN(x) {
         float => x.select(x.is_nan(), x.lit(0.0), x.sign()),
-        int => x.sign(),
+        int_serial => x.sign(),
         bool => x,
-        complex => x.sgn(),
+        complex_serial => x.sgn(),
     }
     ANGLE(x) -> real {
         float => x.select(x.is_nan(), x, x.select(x.lt(x.lit(0.0)), x.lit(std::f64::consts::PI), x.lit(0.0))),
-        complex => x.angle(),
+        complex_serial => x.angle(),
     }
     CONJ(x) { complex => x.conj() }
-    FLOOR(x) { float => x.floor(), int => x }
-    CEIL(x) { float => x.ceil(), int => x }
-    TRUNC(x) { float => x.trunc(), int => x }
+    FLOOR(x) { float => x.floor(), int_serial => x }
+    CEIL(x) { float => x.ceil(), int_serial => x }
+    TRUNC(x) { float => x.trunc(), int_serial => x }
     /// The nearest integer, halves to even.
-    ROUND(x) { float => x.round(), int => x }
+    ROUND(x) { float => x.round(), int_serial => x }
 }
