@@ -10,11 +10,11 @@
 /// ```
 ///
 /// The groups: `float` is f32 and f64 (half precision through f32), variables are
-/// [`Real`](crate::dense::math::Real); `float_serial` is `float` for what is computed element by element; `int` is the five integer dtypes, variables are
-/// [`Int`](crate::dense::math::Int); `int_serial` is `int` for what no instruction set does on vectors, as division, or programs rarely do with integers, with one
-/// loop for all of them; `bool` has plain bools; `complex` is complex64 and complex128, variables are
-/// [`Cplx`](crate::dense::math::Cplx); `complex_serial` is `complex` with one loop for all instruction sets, for functions
-/// that programs rarely take of complex numbers, and whose loops are long; `any` is every dtype, for bodies that only move values.
+/// [`Real`](crate::dense::math::Real); `int` is the five integer dtypes, variables are
+/// [`Int`](crate::dense::math::Int); `bool` has plain bools; `complex` is complex64 and complex128, variables are
+/// [`Cplx`](crate::dense::math::Cplx); `any` is every dtype, for bodies that only move values. `float_serial`, `int_serial`
+/// and `complex_serial` have one loop for all instruction sets: for what none does on vectors, as division of integers,
+/// and for what programs rarely do with such numbers.
 /// `-> bool` makes a predicate, `-> real` gives the real dtype of a complex one (floats stay), `-> complex` the complex
 /// dtype of a float one. The name in error messages is the lower-cased identifier.
 #[doc(hidden)]
