@@ -78,3 +78,10 @@ def test_as_strided_counts_as_memory_does_under_transforms(n: int) -> None:
     leaf = x.clone().requires_grad_()
     f(leaf).backward()
     assert pb.allclose(leaf.grad, want)
+
+
+def test_batch_norm_keeps_channels_behind_where_sizes_of_1_say_nothing() -> None:
+    x = pb.arange(6.0).reshape(1, 3, 2, 1).permute(0, 2, 1, 3)
+    y = pb.nn.functional.batch_norm(x, pb.zeros(2), pb.ones(2), eps=0.0)
+    assert y.is_contiguous(memory_format=pb.channels_last)
+    assert pb.equal(y, x)
