@@ -378,7 +378,7 @@ pub fn cast(a: &Tensor, dtype: DType) -> Result<Tensor> {
 pub fn copy(a: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&COPY), &Params::None, &[a])
 }
-/// As [`copy`], with the elements in the order in which they are.
+/// As `copy`, with the elements in the order in which they are.
 #[inline]
 pub fn copy_in_order(a: &Tensor) -> Result<Tensor> {
     call(Prim::Static(&CLONE), &Params::None, &[a])

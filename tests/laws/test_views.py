@@ -242,7 +242,7 @@ class ViewsAndWrites(RuleBasedStateMachine):
         def on_model(model: vp.Model) -> None:
             x = model.value(i)
             if not order:
-                # The dimensions as the new tensor has them in memory: tests/ops/test_order.py holds that to PyTorch's rule.
+                # As the new tensor has them in memory; tests/ops/test_order.py holds that to PyTorch's rule.
                 stride = self.tensors[made].stride()
                 order.extend(sorted(range(len(stride)), key=lambda d: -stride[d]))
             model.new(on_values(x, aligned(model.value(j), x.ndim)), order)

@@ -22,12 +22,13 @@ ARRANGED = [
 ]
 
 UNARY = (
-    "abs acos angle ceil clone cos digamma empty_like erf exp expm1 frac isfinite isnan log1p logical_not nan_to_num neg "
-    "ones_like rand_like reciprocal relu rsqrt sigmoid sign sin sqrt square tanh trunc zeros_like"
+    "abs acos angle ceil clone cos digamma empty_like erf exp expm1 frac isfinite isnan log1p logical_not nan_to_num "
+    "neg ones_like rand_like reciprocal relu rsqrt sigmoid sign sin sqrt square tanh trunc zeros_like"
 ).split()
 BINARY = "add atan2 copysign div eq fmod hypot logaddexp lt maximum mul pow sub".split()
 ACTIVATIONS = (
-    "celu elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu silu softplus softshrink softsign tanhshrink"
+    "celu elu gelu hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu silu softplus softshrink softsign "
+    "tanhshrink"
 ).split()
 INPLACE = {
     "add_": lambda y, rows: y.add_(1),
