@@ -363,6 +363,23 @@ UNREAD = {
         ),
         "calls have one name",
     ),
+    **dict.fromkeys(
+        (
+            *(
+                f"distributions/distribution.py:{f}"
+                for f in (
+                    *(f"{name}(value)" for name in ("cdf", "icdf", "log_prob")),
+                    "_log_normalizer(natural_params)",
+                    "enumerate_support(expand)",
+                    "rsample(sample_shape)",
+                )
+            ),
+            "distributions/_transform.py:log_abs_det_jacobian(y)",
+            "distributions/transforms.py:log_abs_det_jacobian(y)",
+            "distributions/multivariate_normal.py:_batch_lowrank_logdet(factor)",
+        ),
+        "of a protocol",
+    ),
     **dict.fromkeys((f"utils/data/collate.py:{f}(collate_fn_map)" for f in ("_stacked", "_as_it_is")), "of a protocol"),
 }
 # Modules of names that PyTorch has and that give back what they get, or say that there is nothing.
