@@ -309,14 +309,13 @@ pub fn merge_region(
 
 /// Whether `value` is that part of the array itself.
 fn is_part(array: &Array, region: &Region, value: &Array) -> bool {
+    let same_memory = matches!((array.buffer(), value.buffer()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
+    if !same_memory || value.dtype() != array.dtype() {
+        return false;
+    }
     let Some(l) = region.in_layout(&Layout { offset: 0, ..array.layout() }) else { return false };
     let start = array.ptr().wrapping_add(l.offset.saturating_mul(array.dtype().size()));
-    let same_memory = matches!((array.buffer(), value.buffer()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
-    same_memory
-        && value.ptr() == start
-        && value.dtype() == array.dtype()
-        && *value.shape() == l.shape
-        && value.strides() == l.strides
+    value.ptr() == start && *value.shape() == l.shape && value.strides() == l.strides
 }
 
 /// Writes into a part of memory that others see.

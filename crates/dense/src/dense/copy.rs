@@ -234,6 +234,11 @@ pub unsafe fn scatter_to(base: *mut u8, layout: &Layout, src: *const u8, size: u
 /// Every place must be writable, and the array of the layout's shape; the two must not overlap.
 pub unsafe fn scatter_array(base: *mut u8, layout: &Layout, src: &Array) -> Result<()> {
     let size = src.dtype().size();
+    if src.is_contiguous() {
+        // SAFETY: by the contract.
+        unsafe { scatter_to(base, layout, src.ptr(), size) };
+        return Ok(());
+    }
     match super::order::of_dense(&src.layout()) {
         // SAFETY: by the contract; the array is contiguous in this order.
         Some(order) => unsafe { scatter_to(base, &layout.permute(&order), src.ptr(), size) },

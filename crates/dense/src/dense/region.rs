@@ -193,6 +193,9 @@ pub fn read(base: &Array, region: &Region, lead: usize) -> Result<Array> {
 /// region's. With `donate` the caller gives up `base`: its memory is reused if no one else holds it. The result lies as
 /// `base` does, where that has no gaps.
 pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: bool) -> Result<Array> {
+    if donate && lead == 0 && write_rows(base, region, value)? {
+        return Ok(base.clone());
+    }
     let split = Split::of(base, region, lead)?;
     if *value.shape() != split.shape(region) || value.dtype() != base.dtype() {
         bail!(Internal, "a value of shape {} was put into a region of shape {}", value.shape(), split.shape(region));
@@ -201,7 +204,7 @@ pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: 
         let value = value.reshape(base.shape())?.laid_as(&base.layout())?;
         return if value.buffer().is_some_and(|b| b.is_exported()) { copy::gather_in_place(&value) } else { Ok(value) };
     }
-    change(base, region, lead, donate, |own, places| match places {
+    change(base, split, region, donate, |own, places| match places {
         // SAFETY: what is given has the base's elements and belongs to us, and the value fills the region.
         Places::Strided(l) => unsafe { copy::scatter_array(own, &l, value) },
         Places::Listed(places) => {
@@ -218,6 +221,27 @@ pub fn write(base: &Array, region: &Region, lead: usize, value: &Array, donate: 
     })
 }
 
+/// Writes where the elements are, if that is the commonest case: a part of row-major memory that nobody else holds.
+fn write_rows(base: &Array, region: &Region, value: &Array) -> Result<bool> {
+    let Region::Strided(l) = region else { return Ok(false) };
+    let fits = base.is_contiguous()
+        && base.dtype() == value.dtype()
+        && l.shape == *value.shape()
+        && l.needed().is_some_and(|needed| needed <= base.numel())
+        && !region.is_whole(base.numel());
+    if !fits || !is_sole(base) {
+        return Ok(false);
+    }
+    // SAFETY: the buffer is ours alone and given up; the region lies in it, and the value, which is elsewhere, fills it.
+    unsafe { copy::scatter_array(base.ptr().cast_mut(), l, value)? };
+    Ok(true)
+}
+
+/// Whether this handle is the only one on the memory of an array.
+fn is_sole(a: &Array) -> bool {
+    a.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported())
+}
+
 /// `base` with zeros, of zero bytes, in place of the region's elements; `donate` as in [`write`].
 pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result<Array> {
     let split = Split::of(base, region, lead)?;
@@ -225,7 +249,7 @@ pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result
         return Array::zeros(base.dtype(), base.shape().clone())?.laid_as(&base.layout());
     }
     let size = base.dtype().size();
-    change(base, region, lead, donate, |own, places| {
+    change(base, split, region, donate, |own, places| {
         match places {
             // SAFETY: what is given has the base's elements and belongs to us; the region's were checked to be among them.
             Places::Strided(l) => unsafe { copy::clear_at(own, &l, size) },
@@ -242,22 +266,26 @@ pub fn clear(base: &Array, region: &Region, lead: usize, donate: bool) -> Result
 /// is given up and nobody else holds it, or in a copy.
 fn change(
     base: &Array,
+    split: Split,
     region: &Region,
-    lead: usize,
     donate: bool,
     change: impl FnOnce(*mut u8, Places<'_>) -> Result<()>,
 ) -> Result<Array> {
-    let layout = base.layout();
-    let order = order::of_dense(&layout);
+    let order = if base.is_contiguous() { None } else { order::of_dense(&base.layout()) };
     let lies_dense = base.is_contiguous() || order.is_some();
-    let sole = || base.buffer().is_some_and(|b| Arc::strong_count(b) == 1 && !b.is_exported());
-    if donate && lies_dense && sole() {
+    if donate && lies_dense && is_sole(base) {
         // The buffer is ours alone: this handle is the only one, and its owner gives it up.
-        change(base.ptr().cast_mut(), Split::of(base, region, lead)?.places(region)?)?;
+        change(base.ptr().cast_mut(), split.places(region)?)?;
         return Ok(base.clone());
     }
-    let base = if lies_dense { base.clone() } else { base.contiguous()? };
-    let split = Split::of(&base, region, lead)?;
+    let (base, split) = match lies_dense {
+        true => (base.clone(), split),
+        false => {
+            let rows = base.contiguous()?;
+            let split = Split::of(&rows, region, split.lead())?;
+            (rows, split)
+        }
+    };
     let places = split.places(region)?;
     let in_memory = match &order {
         Some(order) => base.permute(order)?,

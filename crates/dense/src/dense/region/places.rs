@@ -35,6 +35,11 @@ impl Split {
         Ok(split)
     }
 
+    /// The number of leading dimensions.
+    pub fn lead(&self) -> usize {
+        self.lead.shape.rank()
+    }
+
     /// The shape of the region's elements in all rows.
     pub fn shape(&self, region: &Region) -> Shape {
         if self.lead.shape.rank() == 0 {
