@@ -41,8 +41,7 @@ impl Array {
         }
     }
 
-    /// The inverse of [`Array::with_channels_behind`], in a buffer: the few elements of a small array, which have no
-    /// memory, could not lie so.
+    /// The inverse of [`Array::with_channels_behind`], in a buffer.
     pub fn with_channels_second(&self) -> Result<Array> {
         let rank = self.rank();
         let order: SmallVec<[usize; 6]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
