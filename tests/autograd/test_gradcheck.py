@@ -312,3 +312,44 @@ def test_second_order_modes() -> None:
         assert not gradgradcheck(OneWay.apply, points(2), fast_mode=fast_mode, raise_exception=False)
         assert gradgradcheck(pb.exp, points(2), fast_mode=fast_mode, check_batched_grad=True, check_grad_dtypes=True)
         assert gradgradcheck(pb.exp, points(2), fast_mode=fast_mode, check_fwd_over_rev=True, check_rev_over_rev=False)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_the_function_gets_the_callers_own_tensors(fast_mode: bool) -> None:
+    layer = pb.nn.Linear(3, 2, dtype=pb.float64)
+    x = points(4, 3)
+
+    def past_its_arguments(*_: Any) -> Any:
+        return layer(x).sin()
+
+    class Halved(pb.autograd.Function):
+        """Its derivative is wrong."""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    modes: Any = {"check_batched_grad": True, "fast_mode": fast_mode}
+    arguments = (x, *layer.parameters())
+    before = [t.detach().clone() for t in arguments]
+    assert gradcheck(past_its_arguments, arguments, **modes)
+    assert gradgradcheck(past_its_arguments, arguments, fast_mode=fast_mode)
+    with pytest.raises(GradcheckError, match="mismatch for output 0 with respect to input 1"):
+        gradcheck(lambda *_: Halved.apply(layer.weight) @ x[0], arguments, **modes)
+    with pytest.raises(ZeroDivisionError):
+        gradcheck(lambda *_: 1 / 0 if not layer.weight.equal(before[1]) else layer(x), arguments, **modes)
+    assert all(t.equal(b) and t.grad is None for t, b in zip(arguments, before, strict=True))
+    seen = []
+    gradcheck(lambda w: seen.append(w) or w * 2, layer.weight, fast_mode=fast_mode)  # type: ignore[func-returns-value]
+    assert all(w is layer.weight for w in seen) and isinstance(seen[0], pb.nn.Parameter)
+
+
+def test_expanded_tensors_and_one_tensor_in_two_places() -> None:
+    x = points(2)
+    wide = points(1).detach().expand(3).requires_grad_()
+    assert gradcheck(lambda a, b: a * b.sin(), (x, x), check_batched_grad=True)
+    assert gradcheck(pb.sin, wide, check_batched_grad=True) and gradgradcheck(pb.sin, wide)

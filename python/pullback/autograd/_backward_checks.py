@@ -36,11 +36,11 @@ def _ones(outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _check_repeatable(problem: Problem, fast: bool) -> None:
-    inputs, tracked = problem.tracked()
+    tracked = problem.tracked()
     worst = 0.0
     for (_, y), v in zip(tracked, directions([y for _, y in tracked]), strict=True):
         for cotangent in [v] if fast else (unit(size(y), c) for c in range(size(y))):
-            first, second = (_joined(problem.pull(inputs, y, cotangent)) for _ in range(2))
+            first, second = (_joined(problem.pull(y, cotangent)) for _ in range(2))
             worst = max([worst, *(abs(a - b) for a, b in zip(first, second, strict=True) if a == a or b == b)])
     if not worst <= problem.tolerance.nondet:
         raise GradcheckError(
@@ -56,8 +56,7 @@ def _joined(parts: Sequence[Vector]) -> Vector:
 
 def _check_proportional(problem: Problem) -> None:
     """Without a cotangent there is no gradient."""
-    inputs, tracked = problem.tracked()
-    outputs = [y for _, y in tracked]
+    inputs, outputs = problem.inputs, [y for _, y in problem.tracked()]
     grads = gradients(outputs, inputs, tuple(pb.zeros_like(y) for y in outputs))
     for place, g in zip(problem.places, grads, strict=True):
         if g is not None and any(c != 0 for c in coordinates(g)):
@@ -69,8 +68,7 @@ def _check_proportional(problem: Problem) -> None:
 
 def _check_undefined(problem: Problem) -> None:
     """All outputs together with cotangents, and each without the others: sums must agree."""
-    inputs, tracked = problem.tracked()
-    outputs = [y for _, y in tracked]
+    inputs, outputs = problem.inputs, [y for _, y in problem.tracked()]
     if len(outputs) < 2:
         return
     together = gradients(outputs, inputs, _ones(outputs), retain_graph=True)
@@ -88,8 +86,7 @@ def _check_undefined(problem: Problem) -> None:
 
 
 def _check_dtypes(problem: Problem) -> None:
-    inputs, tracked = problem.tracked()
-    outputs = [y for _, y in tracked]
+    inputs, outputs = problem.inputs, [y for _, y in problem.tracked()]
     grads = gradients(outputs, inputs, _ones(outputs))
     for place, g, x in zip(problem.places, grads, inputs, strict=True):
         if g is not None and g.dtype != x.dtype:

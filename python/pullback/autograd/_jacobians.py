@@ -7,7 +7,8 @@ A Jacobian is a dict of blocks, one for each pair of an output and a varied inpu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import pullback as pb
@@ -109,12 +110,35 @@ def dense(grad: Any, like: Any) -> Any:
     return pb.zeros_like(like) if grad is None else grad
 
 
+def writable(x: Any) -> Any:
+    """The tensor itself; one with memory for each element where it is expanded, since a write would move several."""
+    shared = any(stride == 0 and n > 1 for stride, n in zip(x.stride(), x.shape, strict=True))
+    return x.detach().clone(memory_format=pb.contiguous_format).requires_grad_() if shared else x
+
+
+@contextmanager
+def elements(x: Any, numbers: Vector) -> Iterator[None]:
+    """Other elements in a tensor, for a while: a function may read it as the object that it knows."""
+    before = x.detach().clone()
+    x.data.copy_(from_coordinates(numbers, x))
+    try:
+        yield
+    finally:
+        x.data.copy_(before)
+
+
 class Problem:
-    """A function and its Jacobian. Rows belong to output coordinates, columns to input coordinates."""
+    """A function and its Jacobian. Rows belong to output coordinates, columns to input coordinates.
+
+    The function gets the caller's own tensors, but in forward mode: it may know them as objects or by their class, and
+    read them past its arguments, as a module does its parameters.
+    """
 
     def __init__(self, func: Function, inputs: Any, tolerance: Tolerance) -> None:
-        self.func, self.arguments, self.tolerance = func, as_tuple(inputs), tolerance
-        self.places = varied_places(self.arguments, "gradcheck")
+        self.func, self.arguments, self.tolerance = func, list(as_tuple(inputs)), tolerance
+        self.places = varied_places(as_tuple(inputs), "gradcheck")
+        for i in self.places:
+            self.arguments[i] = writable(self.arguments[i])
         self.inputs = [self.arguments[i] for i in self.places]
         outputs = as_tuple(func(*self.arguments))
         if not all(isinstance(y, pb.Tensor) for y in outputs):
@@ -133,9 +157,6 @@ class Problem:
         outputs = as_tuple(self.func(*arguments))
         return tuple(outputs[i] for i in self.rows)
 
-    def leaves(self) -> list[Any]:
-        return [x.detach().clone().requires_grad_() for x in self.inputs]
-
     def primals(self) -> tuple[Any, ...]:
         return tuple(x.detach().clone() for x in self.inputs)
 
@@ -144,10 +165,9 @@ class Problem:
 
     # ------------------------------------------------------------ differences
     def _moved(self, j: int, step: Vector, sign: float) -> list[Vector]:
-        values = self.leaves()
-        there = [b + sign * self.tolerance.eps * s for b, s in zip(coordinates(values[j]), step, strict=True)]
-        values[j] = from_coordinates(there, values[j]).requires_grad_()
-        return [coordinates(y) for y in self.evaluate(values)]
+        here = coordinates(self.inputs[j])
+        with elements(self.inputs[j], [b + sign * self.tolerance.eps * s for b, s in zip(here, step, strict=True)]):
+            return [coordinates(y) for y in self.evaluate(self.inputs)]
 
     def difference(self, j: int, direction: Vector) -> list[Vector]:
         """The central difference of each output along a direction of the j-th varied input."""
@@ -169,44 +189,45 @@ class Problem:
         return self._by_columns(self.difference)
 
     # ------------------------------------------------------------ reverse mode
-    def tracked(self) -> tuple[list[Any], list[tuple[int, Any]]]:
-        """Fresh inputs, and the outputs that depend on them with their numbers among the rows."""
-        values = self.leaves()
-        return values, [(k, y) for k, y in enumerate(self.evaluate(values)) if y.requires_grad]
+    def tracked(self) -> list[tuple[int, Any]]:
+        """The outputs that depend on the inputs, with their numbers among the rows."""
+        return [(k, y) for k, y in enumerate(self.evaluate(self.inputs)) if y.requires_grad]
 
-    def pull(self, inputs: Sequence[Any], output: Any, cotangent: Vector) -> list[Vector]:
+    def pull(self, output: Any, cotangent: Vector) -> list[Vector]:
         """The gradients of the inputs, for a cotangent of an output."""
-        grads: Sequence[Any] = [None] * len(inputs)
+        grads: Sequence[Any] = [None] * len(self.inputs)
         if output is not None:
-            grads = gradients([output], inputs, (from_coordinates(cotangent, output),), retain_graph=True)
-        for g, x, place in zip(grads, inputs, self.places, strict=True):
+            grads = gradients([output], self.inputs, (from_coordinates(cotangent, output),), retain_graph=True)
+        for g, x, place in zip(grads, self.inputs, self.places, strict=True):
             if g is not None and g.shape != x.shape:
                 raise GradcheckError(
                     f"gradcheck(): Analytical gradient has incorrect size: {tuple(g.shape)} for input {place} of size "
                     f"{tuple(x.shape)}"
                 )
-        return [coordinates(dense(g, x)) for g, x in zip(grads, inputs, strict=True)]
+        return [coordinates(dense(g, x)) for g, x in zip(grads, self.inputs, strict=True)]
 
     def by_backward(self) -> Jacobian:
-        inputs, tracked = self.tracked()
-        found = dict(tracked)
+        found = dict(self.tracked())
         jacobian: Jacobian = {}
         for k, (i, y) in enumerate(zip(self.rows, self.outputs, strict=True)):
-            rows = [self.pull(inputs, found.get(k), unit(size(y), c)) for c in range(size(y))]
+            rows = [self.pull(found.get(k), unit(size(y), c)) for c in range(size(y))]
             for j, place in enumerate(self.places):
                 jacobian[i, place] = [row[j] for row in rows]
         return jacobian
 
     def by_batched_backward(self) -> Jacobian:
+        found = dict(self.tracked())
         jacobian: Jacobian = {}
         for k, (i, y) in enumerate(zip(self.rows, self.outputs, strict=True)):
             n = size(y)
-            rows: list[list[Vector]] = []
-            if n:
-                _, pull = pb.func.vjp(lambda *values, k=k: self.evaluate(values)[k], *self.primals())
+            rows = [[[0.0] * size(x) for x in self.inputs] for _ in range(n)]
+            if n and k in found:
                 basis = pb.stack([from_coordinates(unit(n, c), y) for c in range(n)])
-                grads = pb.func.vmap(pull)(basis)
-                rows = [[coordinates(g[c]) for g in grads] for c in range(n)]
+                grads = gradients([found[k]], self.inputs, (basis,), retain_graph=True, is_grads_batched=True)
+                for c in range(n):
+                    rows[c] = [
+                        coordinates(dense(g if g is None else g[c], x)) for g, x in zip(grads, self.inputs, strict=True)
+                    ]
             for j, place in enumerate(self.places):
                 jacobian[i, place] = [row[j] for row in rows]
         return jacobian

@@ -124,9 +124,7 @@ def _recorded(func: Function, varied: list[int], n: int) -> Function:
     """The gradients of `func` by `n` inputs and cotangents behind them, through the graph."""
 
     def recorded(*values: Any) -> tuple[Any, ...]:
-        args, vs = list(values[:n]), values[n:]
-        for i in varied:
-            args[i] = args[i].view_as(args[i])  # a value of the graph, whatever the caller passed
+        args, vs = values[:n], values[n:]
         grads = gradients(differentiable(func(*args)), [args[i] for i in varied], vs, create_graph=True)
         return tuple(g for g in grads if g is not None)
 
@@ -323,10 +321,9 @@ def _compare_projections(problem: Problem, mode: str) -> None:
             numerical[i, place] = dot(v, along[k])
             analytical[i, place] = dot(v, pushed[k])
     if mode == "backward":
-        inputs, tracked = problem.tracked()
-        found = dict(tracked)
+        found = dict(problem.tracked())
         for k, (i, v) in enumerate(zip(problem.rows, vs, strict=True)):
-            for place, u, g in zip(problem.places, us, problem.pull(inputs, found.get(k), v), strict=True):
+            for place, u, g in zip(problem.places, us, problem.pull(found.get(k), v), strict=True):
                 analytical[i, place] = dot(g, u)
     for i, v in zip(problem.rows, vs, strict=True):
         for place, u in zip(problem.places, us, strict=True):
