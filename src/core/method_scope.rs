@@ -313,6 +313,11 @@ pub fn as_argument(a: &Tensor) -> Option<Tensor> {
     }
 }
 
+/// Whether the value is an argument of the running method's call, which gets an array for it.
+pub fn is_argument(a: &Tensor) -> bool {
+    !level::is_own_mode() && has_forbidden(a) && as_argument(a).is_some_and(|value| value.level() == LevelId::DENSE)
+}
+
 /// An error if the operator uses a value that the running method must not use; the arguments to use instead, where it
 /// is an argument of the method's call. Reading under the program's own grad mode, and without a derivative, is allowed
 /// on tapes.

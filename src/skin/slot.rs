@@ -88,11 +88,12 @@ impl Slot {
         }
     }
 
-    /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
-    pub fn is_written(&self) -> bool {
+    /// How many writes the elements have seen, and whether they were shown to others for writing, otherwise than by
+    /// `.data` and `detach()`.
+    pub fn writes(&self) -> (u32, bool) {
         match self {
-            Slot::Owned(o) => o.version > 0 || o.shown,
-            Slot::Shared(cell) => cell.is_written(),
+            Slot::Owned(o) => (o.version, o.shown),
+            Slot::Shared(cell) => cell.own_writes(),
         }
     }
 

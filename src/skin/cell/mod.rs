@@ -316,8 +316,12 @@ impl Cell {
 
     /// Whether the elements were written to, or shown to others for writing, otherwise than by `.data` and `detach()`.
     pub fn is_written(&self) -> bool {
+        self.own_writes() != (0, false)
+    }
+    /// How many such writes there were, and whether there was such a showing.
+    pub fn own_writes(&self) -> (u32, bool) {
         let s = self.state();
-        s.shown || s.writes() != s.beside
+        (s.writes().wrapping_sub(s.beside), s.shown)
     }
     /// The memory is shown to others, for writing too.
     pub fn show(&self) {

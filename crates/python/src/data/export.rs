@@ -14,8 +14,8 @@ use crate::types::options::Order;
 use crate::types::raised;
 use crate::types::{device, dtype, size};
 use pullback::base::{DType, Error, Result, Scalar, Shape};
-use pullback::core::Tensor;
 use pullback::core::tensor::Payload;
+use pullback::core::{Tensor, method_scope};
 use pullback::dense::Array;
 use pullback::match_dtype;
 use pullback::ops::Cost;
@@ -198,7 +198,8 @@ fn lists<'py>(py: Python<'py>, a: &Array) -> Out<'py> {
 /// The array of a tensor whose memory others may see and write to from now on.
 pub fn exported(t: &PyTensor, what: &str) -> PyResult<Array> {
     let value = t.value();
-    if pullback::skin::tape::requires_grad(&value) || is_differentiated(&value) {
+    let is_followed = || pullback::skin::tape::requires_grad(&value) || is_differentiated(&value);
+    if is_followed() && !method_scope::is_argument(&value) {
         return Err(PyRuntimeError::new_err(short!(
             "{what}: Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead, or a \
              pullback.autograd.Function to differentiate through NumPy code"

@@ -7,7 +7,7 @@ use super::method::Method;
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, TENSOR, pair};
 use super::saved::{Classic, SavedPlace, Sorter};
-use super::written::Written;
+use super::written::{Writes, Written};
 use super::{Objects, optional, reach};
 use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
@@ -229,6 +229,7 @@ impl Call {
         values: &[Tensor],
         p: &mut Parsed<'_>,
         declared: &[usize],
+        before: &Writes,
     ) -> PyResult<Noted> {
         let mut changes = Changes::default();
         let mut dirty = Pairs::new();
@@ -243,7 +244,7 @@ impl Call {
         if declared.iter().any(|i| changes.returned.iter().all(|r| r.0 != *i)) {
             return Err(self.not_returned().into());
         }
-        let mut changed = self.changed(objects, values);
+        let mut changed = self.changed(objects, values, before);
         changed.retain(|(i, _)| !declared.contains(i));
         if !changed.is_empty() {
             (changes.written, changes.extra) = self.note_written(objects, p, changed);
@@ -259,7 +260,7 @@ impl Call {
 
     /// The same for a vmap staticmethod, which has no ctx to declare anything with: what it returns it may change.
     fn note_batched(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor], p: &mut Parsed<'_>) -> PyResult<Noted> {
-        let changed: Vec<usize> = self.changed(objects, values).into_iter().map(|(i, _)| i).collect();
+        let changed: Vec<usize> = self.changed(objects, values, &Writes::new()).into_iter().map(|(i, _)| i).collect();
         if let Some(i) = changed.iter().find(|i| p.place(&objects[**i]).is_none()) {
             return Err(self.error(&format!(
                 "its vmap staticmethod changed {} in place, which is part of a derivative or a batch, and did not return \
@@ -267,7 +268,7 @@ impl Call {
                 self.methods.argument(*i)
             )).into());
         }
-        self.note(objects, values, p, &changed)
+        self.note(objects, values, p, &changed, &Writes::new())
     }
 
     #[cold]
@@ -287,11 +288,12 @@ impl Call {
         own: bool,
     ) -> PyResult<Forward> {
         let objects = self.inputs.objects(py, values, own)?;
+        let before = self.writes(&objects);
         let _followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(forward, &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
         Call::lower(&mut parsed.tensors)?;
-        let noted = self.note(&objects, values, &mut parsed, &[])?;
+        let noted = self.note(&objects, values, &mut parsed, &[], &before)?;
         Ok(Call::ran(parsed, noted, None))
     }
 
@@ -310,6 +312,7 @@ impl Call {
     fn forward_classic(&self, py: Python<'_>, values: &[Tensor], own: bool) -> PyResult<Forward> {
         let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
         let objects = self.inputs.objects(py, values, own)?;
+        let before = self.writes(&objects);
         let first = [ctx.clone().into_any()];
         let followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;
@@ -318,7 +321,7 @@ impl Call {
         let taken = Ctx::take(&ctx)?;
         Call::lower(&mut parsed.tensors)?;
         let dirty: Vec<usize> = taken.dirty.iter().filter_map(|d| objects.iter().position(|o| o.is(d))).collect();
-        let noted = self.note(&objects, values, &mut parsed, &dirty)?;
+        let noted = self.note(&objects, values, &mut parsed, &dirty, &before)?;
         let lists = taken.backward.iter().chain(&taken.forward).flatten().flatten();
         let held = lists.chain(&taken.adopted).map(Py::as_ptr).chain(parsed.objects.iter().map(Bound::as_ptr));
         captured::link_kept(&self.inputs, &self.needs, &objects, &held.collect::<Vec<_>>())?;

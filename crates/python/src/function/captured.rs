@@ -79,9 +79,13 @@ struct Argument {
     whole: bool,
 }
 
-/// The argument that something is true of, at some level of its value.
-fn find_argument(mut f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
-    for call in calls() {
+/// The argument of a call that runs that something is true of, at some level of its value.
+fn find_argument(f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
+    find_argument_of(calls(), f)
+}
+
+fn find_argument_of<'a>(calls: impl Iterator<Item = &'a Call>, mut f: impl FnMut(&Tensor) -> bool) -> Option<Argument> {
+    for call in calls {
         for leaf in &call.inputs.leaves {
             let Leaf::Tensor { index, value, .. } = leaf else { continue };
             let mut next = Some(value);
@@ -195,6 +199,22 @@ pub fn is_recorded(t: &Tensor) -> bool {
 
 /// Whether a graph leads to something that is older than the running method and no argument of it.
 pub fn leads_out(node: &Arc<Node>) -> bool {
+    leads_past(node, usize::MAX)
+}
+
+/// Whether a forward runs inside of the method of `outer`, and the graphs of these lead to nothing older but its arguments:
+/// what it computes from them is its own function's business.
+pub fn is_inside_forward(outer: &Call, values: &[Tensor]) -> bool {
+    let is_inner = calls().next().is_some_and(|call| !std::ptr::eq(call, outer));
+    let leads = |t: &Tensor| {
+        std::iter::successors(Some(t), |t| t.below())
+            .any(|t| t.node_at(t.level()).is_some_and(|(node, _)| leads_past(node, 1)))
+    };
+    is_inner && !values.iter().any(leads)
+}
+
+/// Whether a graph leads to something that is older than the running method and no argument of the `depth` innermost calls.
+fn leads_past(node: &Arc<Node>, depth: usize) -> bool {
     let began = method_scope::began();
     let mut seen = HashSet::new();
     let mut rest = vec![node];
@@ -204,8 +224,11 @@ pub fn leads_out(node: &Arc<Node>) -> bool {
         }
         if n.seq >= began {
             rest.extend(n.edges.iter().flatten().map(|e| &e.node));
-        } else if find_argument(|a| a.node_at(n.level).is_some_and(|(known, _)| Arc::ptr_eq(known, n))).is_none() {
-            return true;
+        } else {
+            let is_it = |a: &Tensor| a.node_at(n.level).is_some_and(|(known, _)| Arc::ptr_eq(known, n));
+            if find_argument_of(calls().take(depth), is_it).is_none() {
+                return true;
+            }
         }
     }
     false

@@ -8,6 +8,7 @@ use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
+use crate::tensor::PyTensor;
 use crate::tensor::history::Followed;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
@@ -51,6 +52,23 @@ fn untaped(t: &Tensor) -> Option<&Tensor> {
         LevelId::AMBIENT => t.below().filter(|below| below.level() == LevelId::DENSE),
         _ => None,
     }
+}
+
+/// Whether an argument may be given to a forward as the caller's own object: no transform follows what was given, it is
+/// still what the object has, and a write to it is one to no base, which is no argument.
+#[inline]
+fn is_own(object: &Bound<'_, PyAny>, given: &Tensor, value: &Tensor) -> bool {
+    if given.same(value) {
+        return true;
+    }
+    let is_view = || tensor::cell(object).and_then(PyTensor::shared_cell).is_some_and(|cell| cell.is_view());
+    untaped(given).is_some_and(|t| t.same(value)) && has(object, given) && !is_view()
+}
+
+/// Whether an object has this value now.
+fn has(object: &Bound<'_, PyAny>, value: &Tensor) -> bool {
+    let quick = |cell: &PyTensor| cell.with(|s| s.quick().map(|now| now.same(value)));
+    tensor::cell(object).is_some_and(|cell| quick(cell).unwrap_or_else(|| cell.value().same(value)))
 }
 
 /// Whether some tensor of the arguments is followed by a level.
@@ -124,7 +142,9 @@ impl Inputs {
         for leaf in &self.leaves {
             out.push(match leaf {
                 Leaf::Other(o) => o.bind(py).clone(),
-                Leaf::Tensor { index, object, value } if own && value.same(&values[*index]) => object.bind(py).clone(),
+                Leaf::Tensor { index, object, value } if own && is_own(object.bind(py), value, &values[*index]) => {
+                    object.bind(py).clone()
+                }
                 Leaf::Tensor { index, object, .. } => overrides::wrap_like(object.bind(py), values[*index].clone())?,
             });
         }
@@ -141,8 +161,7 @@ impl Inputs {
             _ => None,
         });
         let (object, given) = found.next()?;
-        let unwritten = tensor::cell(object)?.with(|s| s.quick().is_some_and(|now| now.same(given)));
-        (unwritten && found.next().is_none()).then(|| object.clone())
+        (has(object, given) && found.next().is_none()).then(|| object.clone())
     }
 
     /// One object per leaf, from one per tensor; None for the others.

@@ -6,6 +6,7 @@
 //! tape above all levels that the method sees, which closes with the method.
 
 use super::call::Call;
+use super::captured;
 use super::ctx::Ctx;
 use super::methods::Methods;
 use super::saved::Context;
@@ -347,7 +348,7 @@ pub fn open_tape() -> Option<LevelId> {
 /// The method computed gradients of these without recording how.
 pub fn computed(outputs: &[Tensor]) {
     running(|m| {
-        if !m.recorded || m.is_derived() {
+        if !m.recorded || m.is_derived() || captured::is_inside_forward(m.call, outputs) {
             return;
         }
         let own = m.own();

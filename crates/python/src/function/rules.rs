@@ -137,6 +137,7 @@ impl Given {
 
     fn run_parts(&self, py: Python<'_>, part: Part, args: &[Tensor], turn: Turn) -> PyResult<Primal> {
         let objects = self.call.inputs.objects(py, args, turn == Turn::First)?;
+        let before = self.call.writes(&objects);
         let tensors = PyList::new(py, &objects[1..])?;
         let found = self.object(py).call_method1(intern!(py, "evaluate"), (part == Part::Fwd, tensors))?;
         let (results, further, ran): (Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>, Bound<'_, PyAny>) =
@@ -160,7 +161,7 @@ impl Given {
         if turn != Turn::Again {
             Call::lower(&mut parsed.tensors)?;
         }
-        let noted = self.call.note(&objects, args, &mut parsed, &[])?;
+        let noted = self.call.note(&objects, args, &mut parsed, &[], &before)?;
         let hidden = noted.hidden();
         let written = noted.changes.iter().flat_map(|c| &c.written).map(|w| (w.leaf - 1, w.output)).collect();
         let state: function::Context = Arc::new(RulesState { ran: ran.unbind(), changes: noted.changes });

@@ -13,11 +13,12 @@ use pullback::core::{Forward, Outputs, Tensor, level, method_scope};
 use pullback::function;
 use pullback::skin::history;
 use pyo3::prelude::*;
+use smallvec::SmallVec;
 
 /// How a forward wrote to an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// To the caller's own object: no level follows it.
+    /// To the caller's own object, where no level follows it or the program itself sees to that.
     Own,
     /// Through `.data` or `detach()`: the program's own word.
     Beside,
@@ -34,20 +35,39 @@ pub struct Written {
     /// Whether it was returned.
     pub returned: bool,
     pub way: Way,
+    /// Whether the object that the forward got is the caller's.
+    own: bool,
 }
 
+/// How many writes each leaf had seen that its forward answers for.
+pub(super) type Writes = SmallVec<[(u32, bool); 2]>;
+
 impl Call {
+    /// What the writes of a forward to objects of the caller are told by.
+    pub(super) fn writes(&self, objects: &[Bound<'_, PyAny>]) -> Writes {
+        let count = |o| tensor::cell(o).map_or((0, false), |cell| cell.with(|s| s.writes()));
+        if self.needs.is_empty() { Writes::new() } else { objects.iter().map(count).collect() }
+    }
+
     /// Which leaves the forward changed. Showing the memory to NumPy counts as a write only if something was written.
-    pub(super) fn changed(&self, objects: &[Bound<'_, PyAny>], values: &[Tensor]) -> Vec<(usize, Way)> {
+    pub(super) fn changed(
+        &self,
+        objects: &[Bound<'_, PyAny>],
+        values: &[Tensor],
+        before: &Writes,
+    ) -> Vec<(usize, Way)> {
         let mut changed = Vec::new();
         for (i, leaf) in self.inputs.leaves.iter().enumerate() {
-            if let Leaf::Tensor { object, index, .. } = leaf
+            if let Leaf::Tensor { object, index, value } = leaf
                 && let Some(cell) = tensor::cell(&objects[i])
-                && !is_unchanged(cell, &values[*index])
+                && !is_unchanged(cell, [&values[*index], value])
             {
-                changed.push(match objects[i].is(object) {
-                    true => (i, Way::Own),
-                    false if cell.with(|s| s.is_written()) => (i, Way::Silent),
+                let is_own = objects[i].is(object);
+                let before = before.get(i).copied().filter(|_| is_own).unwrap_or_default();
+                changed.push(match cell.with(|s| s.writes()) != before {
+                    _ if is_own && value.same(&values[*index]) => (i, Way::Own),
+                    true => (i, Way::Silent),
+                    false if is_own => (i, Way::Own),
                     false => (i, Way::Beside),
                 });
             }
@@ -72,7 +92,8 @@ impl Call {
                 p.tensors.push(value);
                 extra.push(leaf);
             }
-            written.push(Written { leaf, output, returned: place.is_some(), way });
+            let own = matches!(&self.inputs.leaves[leaf], Leaf::Tensor { object, .. } if objects[leaf].is(object));
+            written.push(Written { leaf, output, returned: place.is_some(), way, own });
         }
         (written, extra)
     }
@@ -123,7 +144,7 @@ impl Call {
                 cell.write(&self.methods.name, &value)?;
                 continue;
             }
-            {
+            if !w.own {
                 // Neither a tape nor a tangent follows the write.
                 let _off = GradMode::set(false);
                 let forward = level::set_forward_enabled(false);
@@ -140,8 +161,9 @@ impl Call {
 }
 
 /// Whether an object still has this value, or one with the same elements.
-fn is_unchanged(cell: &PyTensor, before: &Tensor) -> bool {
-    if cell.with(|s| s.quick().map(|v| v.same(before))) == Some(true) {
+fn is_unchanged(cell: &PyTensor, known: [&Tensor; 2]) -> bool {
+    let before = known[0];
+    if cell.with(|s| s.quick().map(|v| known.iter().any(|k| v.same(k)))) == Some(true) {
         return true;
     }
     let now = cell.value();
