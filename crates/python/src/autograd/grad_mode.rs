@@ -6,6 +6,7 @@ use crate::door::{callable, overrides};
 use crate::function;
 use crate::types::dtype;
 use crate::types::errors::PyResult;
+use crate::types::flag;
 use pullback::core::level;
 use pullback::core::node::locked;
 use pyo3::prelude::*;
@@ -95,7 +96,7 @@ pub struct SetGradEnabled {
 #[pymethods]
 impl SetGradEnabled {
     #[new]
-    fn new(py: Python<'_>, mode: bool) -> PyResult<Self> {
+    fn new(py: Python<'_>, #[pyo3(from_py_with = flag::truth)] mode: bool) -> PyResult<Self> {
         let before = level::set_grad_enabled(allowed(mode));
         if mode {
             function::look(py)?;

@@ -20,6 +20,7 @@ use crate::tensor::PyTensor;
 use crate::tensor::gradient::Accumulator;
 use crate::types::class;
 use crate::types::errors::{self, PyResult};
+use crate::types::flag;
 use pullback::core::node::locked;
 use pullback::core::{Edge, Tensor};
 use pullback::dense::stack;
@@ -125,8 +126,8 @@ fn run_backward(outputs: Vec<Tensor>, seeds: Vec<Option<Tensor>>, o: Options, in
 fn backward_of<'py>(
     tensors: &Bound<'py, PyAny>,
     grad_tensors: Option<&Bound<'py, PyAny>>,
-    retain_graph: Option<bool>,
-    create_graph: bool,
+    #[pyo3(from_py_with = flag::choice)] retain_graph: Option<bool>,
+    #[pyo3(from_py_with = flag::truth)] create_graph: bool,
     grad_variables: Option<&Bound<'py, PyAny>>,
     inputs: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -221,12 +222,12 @@ fn grad<'py>(
     outputs: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyAny>,
     grad_outputs: Option<&Bound<'py, PyAny>>,
-    retain_graph: Option<bool>,
-    create_graph: bool,
-    only_inputs: bool,
-    allow_unused: Option<bool>,
-    is_grads_batched: bool,
-    materialize_grads: bool,
+    #[pyo3(from_py_with = flag::choice)] retain_graph: Option<bool>,
+    #[pyo3(from_py_with = flag::truth)] create_graph: bool,
+    #[pyo3(from_py_with = flag::truth)] only_inputs: bool,
+    #[pyo3(from_py_with = flag::choice)] allow_unused: Option<bool>,
+    #[pyo3(from_py_with = flag::truth)] is_grads_batched: bool,
+    #[pyo3(from_py_with = flag::truth)] materialize_grads: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     stack::check()?;
     let py = outputs.py();

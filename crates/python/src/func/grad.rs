@@ -7,6 +7,7 @@ use super::tree::{lowered, object, tensor_value};
 use crate::door::vectorcall::Call;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
+use crate::types::flag;
 use pullback::base::ErrorKind;
 use pullback::core::{Tangents, Tensor};
 use pullback::rules::basis;
@@ -39,7 +40,11 @@ pub struct Grad {
 /// tensor([2., 4.])
 #[pyfunction]
 #[pyo3(signature = (func, argnums = Argument::Default, has_aux = false), text_signature = "(func, argnums=0, has_aux=False)")]
-pub fn grad<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>, has_aux: bool) -> PyResult<Bound<'py, PyAny>> {
+pub fn grad<'py>(
+    func: &Bound<'py, PyAny>,
+    argnums: Argument<'py>,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     make(func, argnums, has_aux, false)
 }
 
@@ -57,7 +62,7 @@ pub fn grad<'py>(func: &Bound<'py, PyAny>, argnums: Argument<'py>, has_aux: bool
 pub fn grad_and_value<'py>(
     func: &Bound<'py, PyAny>,
     argnums: Argument<'py>,
-    has_aux: bool,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     make(func, argnums, has_aux, true)
 }

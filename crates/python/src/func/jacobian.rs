@@ -8,6 +8,7 @@ use super::vmap::{randomness_name, randomness_of};
 use crate::door::vectorcall::Call;
 use crate::pytree::Leaves;
 use crate::types::errors::PyResult;
+use crate::types::flag;
 use pullback::base::ErrorKind;
 use pullback::core::level::Randomness;
 use pullback::transforms::jacobian::{Blocks, JacobianOptions, jacfwd_many, jacrev_many};
@@ -54,7 +55,7 @@ pub struct Forward {
 pub fn jacrev<'py>(
     func: &Bound<'py, PyAny>,
     argnums: Argument<'py>,
-    has_aux: bool,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
     chunk_size: Option<i64>,
     _preallocate_and_copy: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -88,7 +89,7 @@ pub fn jacrev<'py>(
 pub fn jacfwd<'py>(
     func: &Bound<'py, PyAny>,
     argnums: Argument<'py>,
-    has_aux: bool,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
     chunk_size: Option<i64>,
     randomness: &str,
 ) -> PyResult<Bound<'py, PyAny>> {

@@ -9,6 +9,7 @@ use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
+use crate::types::flag;
 use pullback::base::ErrorKind;
 use pullback::core::Tensor;
 use pullback::rules::basis;
@@ -38,8 +39,8 @@ pub fn jvp<'py>(
     func: &Bound<'py, PyAny>,
     primals: &Bound<'py, PyAny>,
     tangents: &Bound<'py, PyAny>,
-    strict: bool,
-    has_aux: bool,
+    #[pyo3(from_py_with = flag::truth)] strict: bool,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
     if let Some(out) = callable::asked(py, callable::Access::Transform, "jvp", &[primals.as_ptr(), tangents.as_ptr()]) {

@@ -7,6 +7,7 @@ use crate::door::callable;
 use crate::door::vectorcall;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
+use crate::types::flag;
 use crate::types::raised;
 use pullback::base::ErrorKind;
 use pullback::core::Tensor;
@@ -38,7 +39,7 @@ use smallvec::SmallVec;
 pub fn vjp<'py>(
     func: &Bound<'py, PyAny>,
     primals: &Bound<'py, PyTuple>,
-    has_aux: bool,
+    #[pyo3(from_py_with = flag::truth)] has_aux: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = func.py();
     if let Some(out) = callable::asked(py, callable::Access::Transform, "vjp", &[primals.as_ptr()]) {

@@ -7,6 +7,7 @@ pub mod class;
 pub mod device;
 pub mod dtype;
 pub mod errors;
+pub mod flag;
 pub mod library;
 pub mod limits;
 pub mod named;
