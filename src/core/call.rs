@@ -100,6 +100,9 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
         host::poll()?;
     }
     let flags = LevelFlags::at(top);
+    if flags.forbidden && top == LevelId::AMBIENT && method_scope::are_known(args) {
+        return call(prim, params, &stripped(top, args));
+    }
     if let Some(args) = instead(top, flags, prim, args)? {
         return call(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
     }
@@ -121,6 +124,9 @@ fn interpret_one(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId
 #[inline(never)]
 fn interpret_many(prim: Prim<'_>, params: &Params, args: &[&Tensor], top: LevelId) -> Result<Outputs> {
     let flags = LevelFlags::at(top);
+    if flags.forbidden && top == LevelId::AMBIENT && method_scope::are_known(args) {
+        return call_many(prim, params, &stripped(top, args));
+    }
     if let Some(args) = instead(top, flags, prim, args)? {
         return call_many(prim, params, &args.iter().collect::<SmallVec<[&Tensor; 4]>>());
     }

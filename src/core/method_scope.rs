@@ -70,6 +70,19 @@ pub(super) struct MethodFrame {
     no_random: bool,
     /// LevelSet whose values count as what the method gets if they are arguments, and may be used if not.
     soft: u128,
+    /// The first arguments of a forward on the ambient tape, by which most operators know at once what they got.
+    known: [usize; 3],
+}
+
+/// A value of a tape, told by its node and slot; 0 for others.
+#[inline]
+fn sight(t: &Tensor) -> usize {
+    match t.payload() {
+        Some(Payload::Taped { node, slot, .. }) if (*slot as usize) < align_of::<Node>() => {
+            Arc::as_ptr(node).addr() | *slot as usize
+        }
+        _ => 0,
+    }
 }
 
 impl MethodFrame {
@@ -80,6 +93,7 @@ impl MethodFrame {
         seq: 0,
         no_random: false,
         soft: 0,
+        known: [0; 3],
     };
 
     fn current() -> MethodFrame {
@@ -109,7 +123,8 @@ pub fn enter(function: Origin, method: &'static str, mut levels: LevelSet) -> Ru
             levels.tapes |= before.levels.tapes;
         }
         t.forbidden.set(levels.tapes | levels.others | t.always.get());
-        t.frame.set(MethodFrame { function, method, levels, seq, no_random: before.no_random, soft: 0 });
+        let no_random = before.no_random;
+        t.frame.set(MethodFrame { function, method, levels, seq, no_random, ..MethodFrame::NOBODY });
         RunningMethod { before, own }
     })
 }
@@ -123,6 +138,14 @@ impl RunningMethod {
             t.forbidden.set(t.forbidden.get() | soft);
             t.frame.set(MethodFrame { soft, ..frame });
         });
+    }
+
+    /// What the caller gave for the arguments of a forward.
+    pub fn know<'a>(&mut self, given: impl Iterator<Item = &'a Tensor>) {
+        let mut known = [0; 3];
+        let on_tape = given.filter(|t| t.level() == LevelId::AMBIENT);
+        known.iter_mut().zip(on_tape).for_each(|(place, t)| *place = sight(t));
+        this(|t| t.frame.set(MethodFrame { known, ..t.frame.get() }));
     }
 
     /// Random operators raise while the method runs.
@@ -241,6 +264,15 @@ pub(super) fn attend_below(level: LevelId) {
 /// The number of the first node that the running method can have made.
 pub fn began() -> u64 {
     MethodFrame::current().seq
+}
+
+/// Whether all of these that are on the ambient tape are arguments of the forward that runs, which records nothing.
+#[inline]
+pub(super) fn are_known(args: &[&Tensor]) -> bool {
+    let known = this(|t| t.frame.get().known);
+    let is_known =
+        |t: &&Tensor| t.level() <= LevelId::ABSTRACT || matches!(sight(t), s if s != 0 && known.contains(&s));
+    args.iter().all(is_known) && !level::is_own_mode()
 }
 
 /// Arguments of an operator, some of them in another form.

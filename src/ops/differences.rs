@@ -183,29 +183,37 @@ fn placed_gradient(f: &Tensor, dim: usize, places: &Tensor, edge_order: i64) -> 
     let h = basis::reshape(&stepped(places, 0)?, &column)?;
     let at = |i: usize| slice(f, dim, i, 1, 1);
     let step = |i: usize| slice(&h, dim, i, 1, 1);
+    let centre = parabola(f, dim, &h, Place::Middle)?;
     if edge_order == 1 {
         let edge = |i: usize| div(&sub(&at(i + 1)?, &at(i)?)?, &step(i)?);
-        return joined([edge(0)?, parabolas(f, dim, &h)?.1, edge(n - 2)?], dim);
+        return joined([edge(0)?, centre, edge(n - 2)?], dim);
     }
-    let part = |i: usize| -> Result<(Tensor, Tensor, Tensor)> {
-        parabolas(&slice(f, dim, i, 3, 1)?, dim, &slice(&h, dim, i, 2, 1)?)
-    };
-    joined([part(0)?.0, parabolas(f, dim, &h)?.1, part(n - 3)?.2], dim)
+    let part = |i: usize, place: Place| parabola(&slice(f, dim, i, 3, 1)?, dim, &slice(&h, dim, i, 2, 1)?, place);
+    joined([part(0, Place::First)?, centre, part(n - 3, Place::Last)?], dim)
 }
 
-/// The slopes of the parabola through each three neighbours, `h` apart: at the first, the middle and the last of them.
-fn parabolas(f: &Tensor, dim: usize, h: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-    let (h1, h2) = (within(h, dim, 0, 1)?, within(h, dim, 1, 0)?);
-    let slopes = |a: &Tensor, b: &Tensor, h: &Tensor| div(&sub(b, a)?, h);
-    let (a, b, c) = (within(f, dim, 0, 2)?, within(f, dim, 1, 1)?, within(f, dim, 2, 0)?);
-    let (s1, s2) = (slopes(&a, &b, &h1)?, slopes(&b, &c, &h2)?);
-    // The second difference by the whole width.
-    let whole = add(&h1, &h2)?;
-    let bend = div(&sub(&s2, &s1)?, &whole)?;
-    let first = sub(&s1, &mul(&bend, &h1)?)?;
-    let middle = add(&s1, &mul(&bend, &h1)?)?;
-    let last = add(&s2, &mul(&bend, &h2)?)?;
-    Ok((first, middle, last))
+/// One of three neighbours.
+enum Place {
+    First,
+    Middle,
+    Last,
+}
+
+/// The slopes of the parabola through each three neighbours, `h` apart, at one of them: a sum of the three with weights, so
+/// that these have the precision of the places.
+fn parabola(f: &Tensor, dim: usize, h: &Tensor, place: Place) -> Result<Tensor> {
+    let (h1, h2) = (&within(h, dim, 0, 1)?, &within(h, dim, 1, 0)?);
+    let whole = &add(h1, h2)?;
+    let negative = |x: &Tensor| mul(x, -1);
+    let (a, b, c) = match place {
+        Place::First => (negative(&add(&mul(h1, 2)?, h2)?)?, whole.clone(), negative(h1)?),
+        Place::Middle => (negative(h2)?, sub(h2, h1)?, h1.clone()),
+        Place::Last => (h2.clone(), negative(whole)?, add(&mul(h2, 2)?, h1)?),
+    };
+    let weighted = |i: usize, over: &Tensor, by: &Tensor, to: &Tensor| -> Result<Tensor> {
+        mul(&div(over, &mul(by, to)?)?, &within(f, dim, i, 2 - i)?)
+    };
+    add(&add(&weighted(0, &a, h1, whole)?, &weighted(1, &b, h1, h2)?)?, &weighted(2, &c, h2, whole)?)
 }
 
 ops! { TABLE:

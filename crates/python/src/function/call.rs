@@ -382,7 +382,8 @@ impl Function for Call {
     fn forward(&self, args: &[Tensor]) -> Result<Forward> {
         let _mode = GradMode::set(false);
         let active = Active::new(self);
-        let _running = self.run(&active, "forward", self.levels.tapes_and_hidden());
+        let mut running = self.run(&active, "forward", self.levels.tapes_and_hidden());
+        running.running.know(self.inputs.given());
         // A function that is tried must not touch the caller's objects.
         let own = !is_tried();
         python(|py| match self.methods.setup_context {

@@ -220,6 +220,14 @@ impl Inputs {
         })
     }
 
+    /// The tensors as the caller has them.
+    pub fn given(&self) -> impl Iterator<Item = &Tensor> {
+        self.leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Tensor { value, .. } => Some(value),
+            Leaf::Other(_) => None,
+        })
+    }
+
     /// The leaf that is tensor `i`.
     pub fn leaf(&self, i: usize) -> Option<usize> {
         self.leaves.iter().position(|l| matches!(l, Leaf::Tensor { index, .. } if *index == i))
