@@ -7,7 +7,7 @@ from typing import Any
 
 import pullback
 
-from ._facade import VERSION
+from ..version import TORCH
 
 
 class Torch(Distribution):
@@ -15,7 +15,7 @@ class Torch(Distribution):
 
     def read_text(self, filename: str) -> str | None:
         """The one text that it has."""
-        return f"Metadata-Version: 2.1\nName: torch\nVersion: {VERSION}\n" if filename == "METADATA" else None
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH}\n" if filename == "METADATA" else None
 
     def locate_file(self, path: "str | PathLike[str]") -> Any:
         """Where files of the package would be."""

@@ -9,10 +9,9 @@ from typing import Any
 import pullback
 
 from .._absent import explained, reason
+from ..version import TORCH
 from ._standins import is_loaded, is_part, module_like, stand_in, stands
 
-# The version of PyTorch whose names and behaviour these are.
-VERSION = "2.13.0"
 # Modules that have another name here, or a class of names.
 _OTHERS = {
     "torch._dynamo": "pullback.compiler",
@@ -105,7 +104,7 @@ class _Facade(ModuleType):
 class Torch(_Facade):
     def __init__(self) -> None:
         super().__init__("torch", pullback.__doc__ or "")
-        self.__version__ = Version(VERSION)
+        self.__version__ = Version(TORCH)
         self.__all__ = [*pullback.__all__, "bool", "float", "int"]
         own = ("as_torch", "version")
         self.__dict__.update((n, x) for n, x in vars(pullback).items() if n[0] != "_" and n not in own)
@@ -129,7 +128,7 @@ class Torch(_Facade):
 class Functorch(_Facade):
     def __init__(self) -> None:
         super().__init__("functorch", "The transforms, under the name that they had before `torch.func`.")
-        self.__version__ = Version(VERSION)
+        self.__version__ = Version(TORCH)
 
     def _find(self, name: str) -> Any:
         for path in ("pullback.func", "pullback.functorch"):
@@ -148,13 +147,13 @@ class Functorch(_Facade):
 def _version() -> ModuleType:
     module = ModuleType("torch.version", "The version of PyTorch whose names these are.")
     module.__dict__.update({n: getattr(pullback.version, n) for n in ("cuda", "debug", "git_version", "hip", "xpu")})
-    module.__dict__["__version__"] = VERSION
+    module.__dict__["__version__"] = TORCH
     return module
 
 
 def _torch_version() -> ModuleType:
     module = ModuleType("torch.torch_version", "The version of PyTorch whose names these are.")
-    module.__dict__.update({"TorchVersion": Version, "__version__": Version(VERSION)})
+    module.__dict__.update({"TorchVersion": Version, "__version__": Version(TORCH)})
     return module
 
 
@@ -191,27 +190,11 @@ def _logging() -> ModuleType:
     return module
 
 
-def _config() -> ModuleType:
-    module = ModuleType("torch.__config__", "What computes.")
-
-    def show() -> str:
-        """What computes, as text."""
-        return f"pullback {pullback.__version__}, under the names of PyTorch {VERSION}: kernels in Rust, no CUDA\n"
-
-    def parallel_info() -> str:
-        """How many threads compute, as text."""
-        return f"pullback:\n    get_num_threads() : {pullback.get_num_threads()}\n"
-
-    module.__dict__.update({"show": show, "parallel_info": parallel_info})
-    return module
-
-
 _MADE = {
     "torch": Torch,
     "functorch": Functorch,
     "torch.version": _version,
     "torch.torch_version": _torch_version,
-    "torch.__config__": _config,
     "torch.__future__": _future,
     "torch._logging": _logging,
 }
