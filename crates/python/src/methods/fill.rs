@@ -3,12 +3,13 @@
 use crate::data::marshal;
 use crate::descriptors;
 use crate::door::descriptors::{Arg, Out, Slf};
-use crate::tensor;
+use crate::tensor::{self, views};
 use crate::types::class;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
 use pullback::dense::region::Region;
 use pullback::ops::promote;
+use pullback::ops::value::IndexItem;
 use pullback::rules::{basis, part};
 
 /// Replaces all elements. Recorded like an operator of the old value, so that the tensor keeps requiring grad.
@@ -33,6 +34,21 @@ fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> R
     let new = part::write(&old, &Region::whole(old.shape()), &new, false)?;
     drop(old);
     t.write(op, &new)?;
+    Ok(slf.clone().into_any())
+}
+
+/// Sets all elements to one value, which may be written where several of them are one place in memory.
+fn fill<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> Result<Tensor>) -> Out<'py> {
+    let Some(cell) = slf.get().shared_cell() else { return overwrite(slf, op, source) };
+    let layout = cell.layout()?;
+    let is_shared = |d: usize| layout.strides[d] == 0 && layout.shape[d] > 1;
+    if !(0..layout.shape.rank()).any(is_shared) {
+        return overwrite(slf, op, source);
+    }
+    let stop = |d: usize| is_shared(d).then_some(1);
+    let items = (0..layout.shape.rank()).map(|d| IndexItem::Slice { start: None, stop: stop(d), step: None });
+    let apart = views::index(&slf, items.collect())?;
+    overwrite(apart.cast()?, op, source)?;
     Ok(slf.clone().into_any())
 }
 
@@ -74,7 +90,7 @@ fn value(op: &str, o: Arg<'_, '_>, like: &Tensor) -> Result<Tensor> {
 
 descriptors! { METHODS, ATTRIBUTES:
     /// Sets all elements to a number.
-    fn fill_(slf, value) { overwrite(slf, "fill_", |old| self::value("fill_", value, old)) }
+    fn fill_(slf, value) { fill(slf, "fill_", |old| self::value("fill_", value, old)) }
     /// Sets the elements of the main diagonal to a number. With `wrap`, it begins again below a matrix with more rows than
     /// columns.
     fn fill_diagonal_(slf, fill_value, wrap = False) {
@@ -97,7 +113,7 @@ descriptors! { METHODS, ATTRIBUTES:
         Ok(slf.clone().into_any())
     }
     /// Sets all elements to zero.
-    fn zero_(slf) { overwrite(slf, "zero_", |old| Ok(Tensor::scalar(old.dtype(), 0.0))) }
+    fn zero_(slf) { fill(slf, "zero_", |old| Ok(Tensor::scalar(old.dtype(), 0.0))) }
     /// Sets the elements to those of `src`, converted and broadcast.
     fn copy_(slf, src | other, non_blocking = False) {
         let _ = non_blocking;
