@@ -70,9 +70,10 @@ pub(super) struct MethodFrame {
     no_random: bool,
     /// LevelSet whose values count as what the method gets if they are arguments, and may be used if not.
     soft: u128,
-    /// The first arguments of a forward on the ambient tape, by which most operators know at once what they got.
-    known: [usize; 3],
 }
+
+/// Some arguments of a forward, as [`sight`] sees them.
+pub(super) type Known = [usize; 3];
 
 /// A value of a tape, told by its node and slot; 0 for others.
 #[inline]
@@ -93,7 +94,6 @@ impl MethodFrame {
         seq: 0,
         no_random: false,
         soft: 0,
-        known: [0; 3],
     };
 
     fn current() -> MethodFrame {
@@ -110,6 +110,7 @@ impl MethodFrame {
 pub struct RunningMethod {
     before: MethodFrame,
     own: bool,
+    known: Known,
 }
 
 /// Announces that a method of a function runs, which must not use values of these levels.
@@ -123,9 +124,8 @@ pub fn enter(function: Origin, method: &'static str, mut levels: LevelSet) -> Ru
             levels.tapes |= before.levels.tapes;
         }
         t.forbidden.set(levels.tapes | levels.others | t.always.get());
-        let no_random = before.no_random;
-        t.frame.set(MethodFrame { function, method, levels, seq, no_random, ..MethodFrame::NOBODY });
-        RunningMethod { before, own }
+        t.frame.set(MethodFrame { function, method, levels, seq, no_random: before.no_random, soft: 0 });
+        RunningMethod { before, own, known: t.known.take() }
     })
 }
 
@@ -142,10 +142,10 @@ impl RunningMethod {
 
     /// What the caller gave for the arguments of a forward.
     pub fn know<'a>(&mut self, given: impl Iterator<Item = &'a Tensor>) {
-        let mut known = [0; 3];
+        let mut known = Known::default();
         let on_tape = given.filter(|t| t.level() == LevelId::AMBIENT);
         known.iter_mut().zip(on_tape).for_each(|(place, t)| *place = sight(t));
-        this(|t| t.frame.set(MethodFrame { known, ..t.frame.get() }));
+        this(|t| t.known.set(known));
     }
 
     /// Random operators raise while the method runs.
@@ -192,6 +192,7 @@ impl Drop for RunningMethod {
             t.forbidden.set(self.before.bits() | self.before.soft | t.always.get());
             t.frame.set(self.before);
             t.own.set(self.own);
+            t.known.set(self.known);
         });
     }
 }
@@ -269,7 +270,7 @@ pub fn began() -> u64 {
 /// Whether all of these that are on the ambient tape are arguments of the forward that runs, which records nothing.
 #[inline]
 pub(super) fn are_known(args: &[&Tensor]) -> bool {
-    let known = this(|t| t.frame.get().known);
+    let known = this(|t| t.known.get());
     let is_known =
         |t: &&Tensor| t.level() <= LevelId::ABSTRACT || matches!(sight(t), s if s != 0 && known.contains(&s));
     args.iter().all(is_known) && !level::is_own_mode()

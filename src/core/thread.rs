@@ -2,7 +2,7 @@
 //! of what a small operator costs.
 
 use super::level::{LevelId, LevelKind};
-use super::method_scope::MethodFrame;
+use super::method_scope::{Known, MethodFrame};
 use crate::base::DType;
 use crate::dense::first_thread::FastLocal;
 use std::cell::Cell;
@@ -77,6 +77,9 @@ pub struct Thread {
     pub autocast: Cell<Option<DType>>,
     /// The running method of a custom function.
     pub frame: Cell<MethodFrame>,
+    /// Arguments of the forward that runs which are on the ambient tape, the first of them: most operators know by these
+    /// what they got.
+    pub known: Cell<Known>,
 }
 
 impl Thread {
@@ -113,6 +116,7 @@ thread_local! {
             deferring: Cell::new(false),
             autocast: Cell::new(None),
             frame: Cell::new(MethodFrame::NOBODY),
+            known: Cell::new([0; 3]),
         }
     };
 }

@@ -61,14 +61,17 @@ fn is_own(object: &Bound<'_, PyAny>, given: &Tensor, value: &Tensor) -> bool {
     if given.same(value) {
         return true;
     }
-    let is_view = || tensor::cell(object).and_then(PyTensor::shared_cell).is_some_and(|cell| cell.is_view());
-    untaped(given).is_some_and(|t| t.same(value)) && has(object, given) && !is_view()
+    untaped(given).is_some_and(|t| t.same(value)) && has(object, given, false)
 }
 
-/// Whether an object has this value now.
-fn has(object: &Bound<'_, PyAny>, value: &Tensor) -> bool {
-    let quick = |cell: &PyTensor| cell.with(|s| s.quick().map(|now| now.same(value)));
-    tensor::cell(object).is_some_and(|cell| quick(cell).unwrap_or_else(|| cell.value().same(value)))
+/// Whether an object has this value now; `views` says whether views may.
+fn has(object: &Bound<'_, PyAny>, value: &Tensor, views: bool) -> bool {
+    let Some(cell) = tensor::cell(object) else { return false };
+    let is_view = || cell.shared_cell().is_some_and(|c| c.is_view());
+    match cell.with(|s| s.quick().map(|now| now.same(value))) {
+        Some(known) => known,
+        None => (views || !is_view()) && cell.value().same(value),
+    }
 }
 
 /// Whether some tensor of the arguments is followed by a level.
@@ -161,7 +164,7 @@ impl Inputs {
             _ => None,
         });
         let (object, given) = found.next()?;
-        (has(object, given) && found.next().is_none()).then(|| object.clone())
+        (has(object, given, true) && found.next().is_none()).then(|| object.clone())
     }
 
     /// One object per leaf, from one per tensor; None for the others.
