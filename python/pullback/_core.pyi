@@ -47,6 +47,7 @@ __all__ = [
     "_neg_view",
     "_rebuild_tensor",
     "_restore_transform",
+    "_rrelu_slopes",
     "_set_autocast",
     "_set_warn_always",
     "_short",
@@ -4705,6 +4706,14 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True,
     >>> pullback.ormqr(pullback.zeros(2, 1), pullback.tensor([2.0]), pullback.tensor([[1.0], [1.0]]))
     tensor([[-1.],
             [ 1.]])
+    """
+
+def _rrelu_slopes(input: Tensor, lower: builtins.float, upper: builtins.float, *, generator: Generator | None = None) -> Tensor:
+    """The slopes that `nn.functional.rrelu` draws in training: from [lower, upper) where the input is not positive, else 1.
+
+    >>> import pullback
+    >>> pullback._rrelu_slopes(pullback.tensor([2.0, 0.5]), 0.1, 0.3)
+    tensor([1., 1.])
     """
 
 def detach(input: Tensor) -> Tensor:

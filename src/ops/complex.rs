@@ -93,7 +93,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.complex(pullback.tensor([1.0]), pullback.tensor([2.0]))
     /// tensor([1.+2.j])
-    fn complex = "complex" (real: &Tensor as FullFloats, imag: &Tensor as SameDType) -> Tensor [] {
+    fn complex = "complex" (real: &Tensor as FullFloats, imag: &Tensor as SameDType) -> Tensor [KEEPS_ORDER] {
         // Parts that are joined are never multiplied, so that infinite cotangents of one do not reach the other.
         let shape = crate::base::shape::broadcast2("complex", real.shape(), imag.shape())?;
         let part = |x: &Tensor| basis::unsqueeze_dims(&basis::expand(x, &shape)?, &[shape.rank()]);
@@ -105,7 +105,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.polar(pullback.tensor([2.0]), pullback.tensor([0.0]))
     /// tensor([2.+0.j])
-    fn polar = "polar" (abs: &Tensor, angle: &Tensor) -> Tensor [IN_SINGLE] {
+    fn polar = "polar" (abs: &Tensor, angle: &Tensor) -> Tensor [IN_SINGLE, KEEPS_ORDER] {
         complex(&abs.mul(&angle.cos()?)?, &abs.mul(&angle.sin()?)?)
     }
 

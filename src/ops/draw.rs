@@ -14,7 +14,7 @@ use crate::core::{
     call,
 };
 use crate::dense::random::{self as kernels, Generator};
-use crate::dense::{Array, index};
+use crate::dense::{Array, index, order};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -255,11 +255,9 @@ fn memory_order(x: &Tensor) -> Dims {
     if dims.len() == x.rank() && a.is_contiguous() {
         return Dims::new();
     }
-    let strides = a.strides();
-    let mut order: Dims = (0..dims.len()).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(strides[dims[d]]));
-    let is_permuted = order.iter().enumerate().any(|(i, &d)| i != d);
-    if is_permuted && strides.iter().all(|&s| s > 0) { order } else { Dims::new() }
+    let (sizes, strides) = (dims.iter().map(|&d| a.shape()[d]).collect(), a.strides());
+    let strides = dims.iter().map(|&d| strides[d]).collect();
+    order::of_strides(&sizes, &[strides]).map_or_else(Dims::new, |order| order.into_iter().collect())
 }
 
 /// Which dimensions of the array below a tensor are those of the batches, from the lowest level on, and its own.

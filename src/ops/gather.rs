@@ -190,7 +190,7 @@ ops! { TABLE:
     /// >>> pullback.index_put(pullback.zeros(3), (pullback.tensor([1]),), pullback.tensor([4.0]))
     /// tensor([0., 4., 0.])
     fn index_put = "index_put" (input: &Tensor, indices: &Value, values: &Tensor as SameDType, accumulate: bool = false)
-        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED, OVERWRITES] {
+        -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SCATTERED, OVERWRITES, KEEPS_ORDER] {
         let list = match indices {
             Value::Tuple(v) | Value::List(v) => v.iter().map(|x| match x {
                 Value::Tensor(t) => Ok(Some(t)),

@@ -56,6 +56,7 @@ pub mod random;
 pub mod ranges;
 pub mod reduce;
 pub mod reflectors;
+mod rejection;
 pub mod rewind;
 pub mod scans;
 pub mod search;
@@ -135,6 +136,7 @@ static FILES: &[Family] = &[
     scans::FAMILY,
     search::FAMILY,
     reflectors::FAMILY,
+    rejection::FAMILY,
     shape::FAMILY,
     singular::FAMILY,
     softmax::FAMILY,

@@ -304,7 +304,7 @@ ops! { TABLE:
     /// >>> pullback.msort(pullback.tensor([[3, 1], [2, 5]]))
     /// tensor([[2, 1],
     ///         [3, 5]])
-    fn msort = "msort" (input: &Tensor as Ordered) -> Tensor [METHOD, SORT] {
+    fn msort = "msort" (input: &Tensor as Ordered) -> Tensor [METHOD, SORT, KEEPS_ORDER] {
         in_order(input, 0)
     }
 }

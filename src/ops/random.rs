@@ -1,6 +1,7 @@
 //! Random numbers. A draw depends on the generator's seed and on what was drawn before, not on threads.
 
 use super::draw::{Law, Source, law};
+use super::rejection::{ByParameter, by_parameters};
 use super::shape::sizes;
 use super::value::Value;
 use crate::base::promote::default_float;
@@ -8,14 +9,13 @@ use crate::base::shape::broadcast2;
 use crate::base::{DType, Result, Shape};
 use crate::core::tensor::Payload;
 use crate::core::{Meta, Params, Prim, Tensor, call, level};
-use crate::dense::pointwise::kernels as counts;
 use crate::dense::random as kernels;
 use crate::ops::signature::{
     Count, Dropped, FloatDType, Floats, GivenGenerator, HERE, Inplace, Probability, RequiresGrad, float_dtype, floats,
     inside, int_of, ints_of, probability,
 };
 use crate::ops::value::setting::{Device, Layout, MemoryFormat, PinMemory};
-use crate::rules::{Opaque, OpaqueBatch, Partial, Pointwise, basis, shapes};
+use crate::rules::{Opaque, OpaqueBatch, Partial, basis, shapes};
 use smallvec::smallvec;
 
 /// The categories that random numbers choose by weights; leading dimensions broadcast.
@@ -40,9 +40,6 @@ fn chosen(p: &Tensor, dtype: DType, g: Source<'_>) -> Result<Tensor> {
     basis::cast(&super::compare::lt(&u, &basis::cast(p, wide)?)?, dtype)
 }
 
-pub(crate) static POISSON_COUNT: Pointwise = Pointwise::constant("poisson", &counts::POISSON_COUNT);
-pub(crate) static BINOMIAL_COUNT: Pointwise = Pointwise::constant("binomial", &counts::BINOMIAL_COUNT);
-
 binary! { DRAWS, DRAW_PRIMITIVES:
     /// `b`, drawn by a law whose parameter is `a`: it depends on it, and its derivative is 0.
     drawn_by = "random:drawn" kernel STEPPED Same [INTERNAL] da[] Partial::Zero, db[] Partial::Zero;
@@ -60,23 +57,6 @@ pub(super) fn drawn(numbers: Tensor, from: &[&Tensor]) -> Result<Tensor> {
         }
         _ => Ok(numbers),
     })
-}
-
-/// Uniform numbers in double precision, of which each becomes a count.
-fn uniform(shape: &Shape, like: &Tensor, g: Source<'_>) -> Result<Tensor> {
-    let _without_data = like.is_abstract().then(level::WithoutData::enter);
-    law(HERE, Law::Uniform { low: 0.0, high: 1.0 }, DType::F64, shape.clone(), g)
-}
-
-/// Whether a mask holds somewhere, as far as there are values to look at.
-fn is_any(mask: &Tensor) -> Result<bool> {
-    match mask.innermost() {
-        Some(a) if !mask.is_abstract() && a.numel() > 0 => {
-            let dims: Vec<usize> = (0..a.rank()).collect();
-            Ok(!crate::dense::reduce::amax(a, &dims, false)?.item()?.is_zero())
-        }
-        _ => Ok(false),
-    }
 }
 
 /// Numbers for each element of a tensor, in the order of its memory; none are drawn for one without data.
@@ -279,14 +259,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.poisson(pullback.tensor([0.0, 0.0]))
     /// tensor([0., 0.])
-    fn poisson = "poisson" (input: &Tensor as Floats, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] of POISSON_COUNT {
-        let negative = super::compare::logical_not(&super::compare::ge(input, 0.0)?)?;
-        if is_any(&negative)? {
-            refuse!(Runtime, "invalid Poisson rate, expected rate to be non-negative; abs() or clamp() the rates");
-        }
-        let u = uniform(input.shape(), input, generator)?;
-        let count = call(Prim::Static(&POISSON_COUNT), &Params::None, &[&basis::cast(input, DType::F64)?, &u])?;
-        drawn(basis::cast(&count, input.dtype())?, &[input])
+    fn poisson = "poisson" (input: &Tensor as Floats, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] {
+        drawn(by_parameters(ByParameter::Poisson, &[input], generator)?, &[input])
     }
 
     /// The number of successes of `count` trials with the probability `prob`, element by element.
@@ -294,7 +268,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.binomial(pullback.tensor([3.0, 5.0]), pullback.tensor([0.0, 1.0]))
     /// tensor([0., 5.])
-    fn binomial = "binomial" (count: &Tensor, prob: &Tensor, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] of BINOMIAL_COUNT {
+    fn binomial = "binomial" (count: &Tensor, prob: &Tensor, generator: Source<'_> as GivenGenerator = None) -> Tensor [RANDOM, NO_OUT] {
         for (name, t) in [("count", count), ("prob", prob)] {
             if !t.dtype().is_float() {
                 refuse!(Value, "only supports floating-point dtypes for {name}, got: {}; convert it with .float()", t.dtype());
@@ -302,10 +276,8 @@ ops! { TABLE:
         }
         crate::ops::signature::of_dtype("prob", prob, count.dtype())?;
         let shape = broadcast2(HERE, count.shape(), prob.shape())?;
-        let u = uniform(&shape, if count.is_abstract() { count } else { prob }, generator)?;
-        let [n, p] = [basis::cast(count, DType::F64)?, basis::cast(prob, DType::F64)?];
-        let numbers = call(Prim::Static(&BINOMIAL_COUNT), &Params::None, &[&n, &p, &u])?;
-        drawn(basis::cast(&numbers, count.dtype())?, &[count, prob])
+        let args = [basis::expand(count, &shape)?, basis::expand(prob, &shape)?];
+        drawn(by_parameters(ByParameter::Binomial, &[&args[0], &args[1]], generator)?, &[count, prob])
     }
 
     /// `num_samples` indices drawn by the weights in each row.
@@ -415,6 +387,6 @@ ops! { MORE_FILLS:
 /// What this file adds to the table.
 pub(super) const FAMILY: crate::ops::Family = crate::ops::Family {
     entries: &[DRAWS, FILLS, MORE_FILLS, TABLE],
-    primitives: &[DRAW_PRIMITIVES, &[&MULTINOMIAL, &POISSON_COUNT, &BINOMIAL_COUNT]],
+    primitives: &[DRAW_PRIMITIVES, &[&MULTINOMIAL]],
     ..crate::ops::Family::EMPTY
 };

@@ -228,7 +228,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.sort(pullback.tensor([3.0, 1.0, 2.0])).indices
     /// tensor([1, 2, 0])
-    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT] of SORT {
+    fn sort = "sort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false) -> Named as sort(values, indices) [METHOD, SORT, KEEPS_ORDER] of SORT {
         Ok(pair(NAMED, choose(&SORT, input, dim, Along { high: descending, sorted: stable, ..Along::dim(0) })?))
     }
 
@@ -238,7 +238,7 @@ ops! { TABLE:
     /// >>> pullback.argsort(pullback.tensor([3.0, 1.0, 2.0]))
     /// tensor([1, 2, 0])
     fn argsort = "argsort" (input: &Tensor as Ordered, dim: i64 as Dim = -1, descending: bool = false; stable: bool = false)
-        -> Tensor [METHOD, SORT] {
+        -> Tensor [METHOD, SORT, KEEPS_ORDER] {
         Ok(choose(&SORT, input, dim, Along { high: descending, sorted: stable, ..Along::dim(0) })?.1)
     }
 

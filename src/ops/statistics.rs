@@ -251,7 +251,7 @@ ops! { TABLE:
     /// >>> pullback.renorm(pullback.tensor([[3.0, 4.0], [0.3, 0.4]]), 2, 0, 1)
     /// tensor([[0.6000, 0.8000],
     ///         [0.3000, 0.4000]])
-    fn renorm = "renorm" (input: &Tensor as Inexact, p: Scalar, dim: i64 as Dim, maxnorm: Scalar) -> Tensor [METHOD, INPLACE] {
+    fn renorm = "renorm" (input: &Tensor as Inexact, p: Scalar, dim: i64 as Dim, maxnorm: Scalar) -> Tensor [METHOD, INPLACE, ROW_MAJOR] {
         if input.rank() < 2 {
             refuse!(Runtime, "input needs at least 2 dimensions, got {} dimensions; add one with unsqueeze()", input.rank());
         }

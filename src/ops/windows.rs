@@ -282,7 +282,7 @@ ops! { TABLE:
     /// >>> pullback.select_scatter(pullback.zeros(2, 2), pullback.ones(2), 0, 1)
     /// tensor([[0., 0.],
     ///         [1., 1.]])
-    fn select_scatter = "select_scatter" (input: &Tensor, src: &Tensor, dim: i64 as Dim, index: i64) -> Tensor [METHOD] {
+    fn select_scatter = "select_scatter" (input: &Tensor, src: &Tensor, dim: i64 as Dim, index: i64) -> Tensor [METHOD, KEEPS_ORDER] {
         check_part(shape::select(input, dim as i64, index)?.shape(), src)?;
         put_along(input, dim, IndexItem::Int(index), src)
     }
@@ -293,7 +293,7 @@ ops! { TABLE:
     /// >>> pullback.slice_scatter(pullback.zeros(4), pullback.ones(2), start=1, end=3)
     /// tensor([0., 1., 1., 0.])
     fn slice_scatter = "slice_scatter" (input: &Tensor, src: &Tensor, dim: i64 as Dim = 0, start: Option<i64> = None,
-        end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD] of crate::rules::index::SET_SLICE {
+        end: Option<i64> = None, step: i64 = 1) -> Tensor [METHOD, KEEPS_ORDER] of crate::rules::index::SET_SLICE {
         let item = IndexItem::Slice { start, stop: end, step: Some(step) };
         let mut items = vec![IndexItem::Slice { start: None, stop: None, step: None }; dim];
         items.push(item.clone());
@@ -308,7 +308,7 @@ ops! { TABLE:
     /// tensor([[1., 0.],
     ///         [0., 1.]])
     fn diagonal_scatter = "diagonal_scatter" (input: &Tensor, src: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1)
-        -> Tensor [METHOD] {
+        -> Tensor [METHOD, KEEPS_ORDER] {
         let all: Tensor = arange(DType::I64, 0.into(), 1.into(), input.numel())?.into();
         let at = super::diagonal::diagonal(&basis::reshape(&all, input.shape())?, offset, dim1, dim2)?;
         check_part(at.shape(), src)?;
@@ -335,7 +335,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.index_fill(pullback.zeros(3), 0, pullback.tensor([0, 2]), 5.0)
     /// tensor([5., 0., 5.])
-    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, ROW_MAJOR] {
+    fn index_fill = "index_fill" (input: &Tensor, dim: i64 as Dim, index: &Tensor as FilledMembers, value: Operand<'_> as Single) -> Tensor [METHOD, INPLACE, SCATTERED, OVERWRITES, KEEPS_ORDER] {
         let v = match value {
             Operand::Tensor(t) => match t.dense() {
                 Some(number) => super::promote::fitted(HERE, "value", number.item()?, input.dtype())?,

@@ -250,9 +250,21 @@ pub fn is_row_major(value: &Tensor) -> bool {
 pub fn settled(value: Tensor, row_major: bool) -> Result<Tensor> {
     match innermost(&value) {
         Some(array) if !array.is_contiguous() && (row_major || !array.layout().is_dense()) => {
-            Ok(with_array(&value, &copy::gather(array)?))
+            let own = if row_major { copy::gather(array) } else { copy::gather_in_place(array) };
+            Ok(with_array(&value, &own?))
         }
         _ => Ok(value),
+    }
+}
+
+/// The same with its elements in the order of those of `like`, if they have one shape.
+pub fn laid_as(value: Tensor, like: &Tensor) -> Result<Tensor> {
+    match (innermost(&value), innermost(like)) {
+        (Some(array), Some(like)) if array.shape() == like.shape() => {
+            let laid = array.laid_as(&like.layout())?;
+            Ok(if laid.strides() == array.strides() { value } else { with_array(&value, &laid) })
+        }
+        _ => settled(value, true),
     }
 }
 

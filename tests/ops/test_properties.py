@@ -20,8 +20,8 @@ CONSTANT = set(
     nonzero result_type signbit detach nn.functional.one_hot arange empty empty_like eye full full_like ones ones_like
     scalar_tensor zeros zeros_like Tensor.new_empty Tensor.new_full Tensor.new_ones Tensor.new_zeros bernoulli
     multinomial normal rand rand_like randint randint_like randn randn_like randperm gcd lcm heaviside isposinf isneginf
-    poisson binomial tril_indices triu_indices range hann_window hamming_window bartlett_window blackman_window
-    kaiser_window empty_strided empty_permuted Tensor.new_empty_strided linalg.matrix_rank""".split()
+    poisson binomial _rrelu_slopes tril_indices triu_indices range hann_window hamming_window bartlett_window
+    blackman_window kaiser_window empty_strided empty_permuted Tensor.new_empty_strided linalg.matrix_rank""".split()
 )
 # Numbers by laws whose parameters are tensors.
 DRAWN = {"bernoulli", "binomial", "normal", "poisson"}

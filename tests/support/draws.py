@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from support.orders import operands
+
 SEED = 1234
 Draw = Callable[[], Any]
 SIZES = (1, 5, 15, 16, 17, 33, 70)
@@ -72,6 +74,41 @@ def functions(torch: Any) -> Iterator[tuple[str, Draw]]:
     yield "attention", lambda: F.scaled_dot_product_attention(rows, rows, rows, dropout_p=0.4)
 
 
+def rejected(torch: Any) -> Iterator[tuple[str, Draw]]:
+    """Laws that draw as many words as it takes to accept a candidate, which depends on the parameters."""
+    F, law = torch.nn.functional, torch.distributions
+    rates = [0.0, 0.01, 0.7, 3.0, 9.99, 10.0, 11.5, 40.0, 300.0, 1e4, 1e7]
+    counts = [0.0, 1.0, 7.0, 13.0, 40.0, 400.0, 5e4, 1e7]
+    chances = [0.0, 1e-3, 0.2, 0.3, 0.5, 0.7, 0.99, 1.0]
+    for dtype in ("float32", "float64"):
+        d = getattr(torch, dtype)
+        yield f"poisson {dtype}", lambda d=d: torch.poisson(torch.tensor(rates, dtype=d).repeat(20))
+        for n in counts:
+            table = lambda n=n, d=d: (torch.full((20, 8), n, dtype=d), torch.tensor(chances, dtype=d).expand(20, 8))
+            yield f"binomial {dtype} of {n:g}", lambda t=table: torch.binomial(*t())
+        for n in SIZES:
+            line = lambda n=n, d=d: torch.linspace(-1, 1, n, dtype=d)
+            yield f"rrelu {dtype} {n}", lambda line=line: F.rrelu(line(), 0.1, 0.4, training=True)
+    for dtype in ("float16", "bfloat16"):
+        d = getattr(torch, dtype)
+        yield f"poisson {dtype}", lambda d=d: torch.poisson(torch.tensor(rates[:-2], dtype=d).repeat(20))
+    yield "rrelu bfloat16", lambda: F.rrelu(torch.linspace(-1, 1, 33, dtype=torch.bfloat16), training=True)
+    yield "RReLU", lambda: torch.nn.RReLU(inplace=True)(torch.linspace(-2, 0, 24).reshape(4, 6).t())
+    yield "poisson transposed", lambda: torch.poisson(torch.tensor(rates[:10]).reshape(5, 2).t())
+    yield "own generator of poisson", lambda: torch.poisson(torch.ones(5), generator=torch.Generator().manual_seed(7))
+    yield "Poisson", lambda: law.Poisson(torch.tensor(rates[1:])).sample((7,))
+    yield "Binomial", lambda: law.Binomial(torch.tensor(40.0), torch.tensor(chances)).sample((9,))
+    yield "Binomial of logits", lambda: law.Binomial(12, logits=torch.linspace(-3, 3, 6)).sample((9,))
+    yield "NegativeBinomial", lambda: law.NegativeBinomial(torch.tensor([0.5, 3, 90]), torch.tensor(0.4)).sample((9,))
+    vmap, many = torch.func.vmap, torch.tensor([[0.5, 3.0, 20.0]] * 5)
+    yield "poisson of a batch", lambda: vmap(torch.poisson, randomness="different")(many)
+    yield "poisson, same", lambda: vmap(lambda x: torch.poisson(many[0]) + x, randomness="same")(torch.zeros(4))
+    yield (
+        "binomial of a batch",
+        lambda: vmap(torch.binomial, (0, None), randomness="different")(2 * many.round(), torch.full((3,), 0.4)),
+    )
+
+
 def memory(torch: Any) -> Iterator[tuple[str, Draw]]:
     """Tensors that do not lie in row-major order, and several draws from one sequence."""
     F = torch.nn.functional
@@ -89,6 +126,10 @@ def memory(torch: Any) -> Iterator[tuple[str, Draw]]:
     yield "dropout of channels behind", lambda: F.dropout(turned)
     yield "rand_like of channels behind", lambda: torch.rand_like(turned)
     yield "randn_like of channels behind", lambda: torch.randn_like(turned)
+    for name, x in operands(torch):
+        if x.numel() <= 100:
+            yield f"dropout of {name}", lambda x=x: F.dropout(x, 0.4)
+            yield f"rand_like of {name}", lambda x=x: torch.rand_like(x)
     yield (
         "one sequence",
         lambda: torch.cat([torch.randn(3), torch.randn(2), torch.rand(1), torch.randn(20), torch.randn(2)]),
@@ -169,7 +210,9 @@ def transforms(torch: Any) -> Iterator[tuple[str, Draw]]:
 
 def programs(torch: Any) -> dict[str, Draw]:
     """All of them, by name."""
-    return {name: f for kind in (fills, functions, memory, modules, data, transforms) for name, f in kind(torch)}
+    return {
+        name: f for kind in (fills, functions, rejected, memory, modules, data, transforms) for name, f in kind(torch)
+    }
 
 
 def numbers(torch: Any, program: Draw) -> list[float]:

@@ -113,8 +113,35 @@ def programs(torch: Any) -> dict[str, Program]:
         "sum": lambda x: x.sum(0),
         "there and back": lambda x: x.relu().permute(sorted(range(x.dim()), key=lambda d: -x.stride(d))) * 1,
     }
+    found |= rearranging(torch)
     found |= {name: lambda x, f=f: _written(x, f) for name, f in INPLACE.items()}
     return found | {f"gradient of {name}": lambda x, f=f: _gradient(x, f) for name, f in GRADIENTS.items()}
+
+
+def rearranging(torch: Any) -> dict[str, Program]:
+    """Results of operators that are not elementwise, or are made of several."""
+    F = torch.nn.functional
+    return {
+        "sort": lambda x: torch.sort(x, 0).values,
+        "indices of sort": lambda x: torch.sort(x, stable=True).indices,
+        "argsort": torch.argsort,
+        "msort": torch.msort,
+        "flip": lambda x: x.flip(0),
+        "flip of the last": lambda x: x.flip(-1),
+        "index_fill": lambda x: x.index_fill(0, torch.tensor([0]), 2.0),
+        "index_put": lambda x: x.index_put((torch.tensor([0]),), torch.tensor(1.0)),
+        "complex(x, rows)": lambda x: torch.complex(x, x.contiguous()),
+        "complex(rows, x)": lambda x: torch.complex(x.contiguous(), x),
+        "polar": lambda x: torch.polar(x, x),
+        "parts of complex": lambda x: torch.view_as_real(torch.complex(x, x)),
+        "logsigmoid": F.logsigmoid,
+        "rrelu": lambda x: F.rrelu(x - 1, training=True),
+        "rrelu, not training": lambda x: F.rrelu(x - 1),
+        "dropout": lambda x: F.dropout(x, 0.5),
+        "renorm": lambda x: torch.renorm(x, 2, 0, 1.0),
+        "soft_margin_loss": lambda x: F.soft_margin_loss(x, x.contiguous(), reduction="none"),
+        "einsum": lambda x: torch.einsum("...i->...i", x) * 1,
+    }
 
 
 def _written(x: Any, write: Callable[[Any, Any], Any]) -> Any:

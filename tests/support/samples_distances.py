@@ -121,6 +121,11 @@ def binomial(m: Maker) -> Iterator[Sample]:
     yield S(pb.tensor([[3.0], [10.0]], dtype=pb.float64), m(3, low=0, high=1)).but(grad=False)
 
 
+@of("_rrelu_slopes")
+def rrelu_slopes(m: Maker) -> Iterator[Sample]:
+    yield from (S(m(*shape), 0.1, 0.3).but(grad=False) for shape in [(), (0,), (2, 3)])
+
+
 @of("nn.functional.fractional_max_pool2d")
 def fractional_2d(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 2, 5, 4), 2, 3, _random_samples=m(2, 2, 2, low=0, high=1)).but(second=False)

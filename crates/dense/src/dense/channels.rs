@@ -41,10 +41,10 @@ impl Array {
         }
     }
 
-    /// The inverse of [`Array::with_channels_behind`], in a buffer.
+    /// The inverse of [`Array::with_channels_behind`].
     pub fn with_channels_second(&self) -> Result<Array> {
         let rank = self.rank();
         let order: SmallVec<[usize; 6]> = [0, rank - 1].into_iter().chain(1..rank - 1).collect();
-        self.to_buffer()?.permute(&order)
+        self.permute(&order)
     }
 }

@@ -41,7 +41,8 @@ impl Bindable {
         Bindable {
             entry,
             cost: entry.flags.cost(),
-            limit: entry.flags.cost().limit(),
+            // The short path gives results as they lie.
+            limit: if entry.flags.has(Flags::ROW_MAJOR) { 0 } else { entry.flags.cost().limit() },
             names: entry.params.iter().map(|p| PyString::intern(py, p.name).unbind()).collect(),
             positional: entry.params.iter().take_while(|p| !p.keyword_only).count(),
             inplace: entry.params.iter().position(|p| p.declared == Some(Inplace::NAME)),

@@ -65,6 +65,10 @@ pub unsafe fn finish(
     let out = others(out, &args)?;
     let leaf = asks_for_gradient(entry, &args);
     let out = match &out {
+        _ if entry.flags.has(Flags::KEEPS_ORDER) => match args.first() {
+            Some(Value::Tensor(x)) => each(out, &|t| slot::laid_as(t, x))?,
+            _ => out,
+        },
         Value::Tensor(t) if slot::is_row_major(t) => out,
         _ => settled(out, entry.flags.has(Flags::ROW_MAJOR))?,
     };
@@ -77,10 +81,20 @@ pub unsafe fn finish(
 
 /// New tensors as [`slot::settled`] gives them. Several that are broadcast, such as those of a grid, stay so.
 fn settled(out: Value, row_major: bool) -> Result<Value> {
+    if row_major || matches!(out, Value::Tensor(_)) { each(out, &|t| slot::settled(t, row_major)) } else { Ok(out) }
+}
+
+/// The tensors of a result after `f`.
+fn each(out: Value, f: &dyn Fn(Tensor) -> Result<Tensor>) -> Result<Value> {
+    let all = |items: Vec<Value>| items.into_iter().map(|v| each(v, f)).collect::<Result<_>>();
     Ok(match out {
-        Value::Tensor(t) => Value::Tensor(slot::settled(t, row_major)?),
-        Value::List(v) if row_major => Value::List(v.into_iter().map(|v| settled(v, true)).collect::<Result<_>>()?),
-        Value::Tuple(v) if row_major => Value::Tuple(v.into_iter().map(|v| settled(v, true)).collect::<Result<_>>()?),
+        Value::Tensor(t) => Value::Tensor(f(t)?),
+        Value::List(items) => Value::List(all(items)?),
+        Value::Tuple(items) => Value::Tuple(all(items)?),
+        Value::Named(mut named) => {
+            named.items = all(named.items)?;
+            Value::Named(named)
+        }
         out => out,
     })
 }

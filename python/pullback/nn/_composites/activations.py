@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor, bfloat16, empty_like, finfo, float16, float32, where
+from ... import Tensor, _rrelu_slopes, bfloat16, empty_like, finfo, float16, float32, where
 from ..._casting import lowers
 from .. import functional as F
 
@@ -83,9 +83,12 @@ def rrelu(
         raise RuntimeError(
             f"Lower bound should be less than or equal to the upper bound, got {lower} and {upper}; swap them"
         )
-    x = wide(input)
-    slope: Any = empty_like(x).uniform_(lower, upper) if training else (lower + upper) / 2
-    return _inplace(input, where(x >= 0, x, slope * x), inplace)
+    if training:
+        out = input * _rrelu_slopes(input, lower, upper)
+    else:
+        x = wide(input)
+        out = where(x >= 0, x, (lower + upper) / 2 * x)
+    return _inplace(input, out.contiguous(), inplace)
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:

@@ -84,7 +84,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(-y x)) for targets of 1 and -1."""
-    loss = (-target.to(input.dtype) * input).exp().log1p()
+    loss = (input * -target.to(input.dtype)).exp().log1p()
     return reduced(loss, reduction_of(size_average, reduce, reduction))
 
 

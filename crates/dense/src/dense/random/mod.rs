@@ -19,7 +19,7 @@ pub use continuous::{cauchy, exponential, log_normal, normal, normal_one_by_one,
 pub use discrete::{anything, bernoulli, bernoulli_with, geometric, integers, randint, randperm};
 pub use generator::{Generator, Position, default_generator, manual_seed};
 pub use multinomial::{check_weights, choose, multinomial, noise_shape};
-pub use rejection::{binomial, poisson, standard_gamma};
+pub use rejection::{binomial, leaks, poisson, standard_gamma};
 
 #[cfg(test)]
 mod tests;

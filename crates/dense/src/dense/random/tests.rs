@@ -177,8 +177,15 @@ fn counts_have_the_right_moments() {
         assert!(x.iter().all(|&v| (0.0..=n).contains(&v)));
         check_moments("binomial", &x, n * p, n * p * (1.0 - p));
     }
-    let one = binomial(&rng(20), &filled(5.0), &Array::scalar(DType::F64, crate::base::Scalar::Float(1.0))).unwrap();
-    assert!(values(one).iter().all(|&v| v == 5.0));
+    for (n, p, want) in [(5.5, 1.0, 5.0), (5.0, 1.5, 5.0), (-1.0, 0.5, 0.0), (5.0, -1.0, 0.0)] {
+        assert_eq!(values(binomial(&rng(20), &filled(n), &filled(p)).unwrap())[0], want);
+    }
+    let endless = filled(f64::INFINITY);
+    for endless in [poisson(&rng(19), &endless), standard_gamma(&rng(19), &endless)] {
+        assert_eq!(values(endless.unwrap())[0], f64::INFINITY);
+    }
+    let unknown = binomial(&rng(20), &filled(5.0), &filled(f64::NAN)).unwrap();
+    assert!(values(unknown).iter().all(|v| v.is_nan()));
     for p in [0.05, 0.5, 0.9] {
         let x = values(geometric(&rng(21), DType::I64, &shape(), p).unwrap());
         assert!(x.iter().all(|&v| v >= 1.0));

@@ -17,8 +17,8 @@ pub mod activation;
 mod arith;
 mod bits;
 mod compare;
-mod counts;
 mod elementary;
+mod gamma;
 mod loss;
 mod parts;
 mod special;
@@ -27,8 +27,8 @@ pub use activation::*;
 pub use arith::*;
 pub use bits::*;
 pub use compare::*;
-pub use counts::*;
 pub use elementary::*;
+pub use gamma::*;
 pub use loss::*;
 pub use parts::*;
 pub use special::*;
@@ -42,8 +42,8 @@ pub fn all() -> impl Iterator<Item = &'static Kernel> {
         arith::ALL,
         bits::ALL,
         compare::ALL,
-        counts::ALL,
         elementary::ALL,
+        gamma::ALL,
         loss::ALL,
         parts::ALL,
         special::ALL,
