@@ -351,6 +351,17 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
         found[name](1)
 
 
+def test_annotations_that_name_what_is_out_of_scope(torch: Any) -> None:
+    """They are made where a program starts, which may be with parameters in brackets."""
+    from torch._C import _TensorMeta
+    from torch.futures import Future
+    from torch.serialization import MAP_LOCATION
+
+    assert isinstance(torch.ones(1), Future[torch.Tensor] | torch.Tensor)
+    assert isinstance(torch.Tensor, _TensorMeta)
+    assert MAP_LOCATION is not None
+
+
 def test_parts_that_are_loaded_with_torch_can_be_named(torch: Any) -> None:
     class Printer(torch.fx.Interpreter):  # type: ignore[misc, name-defined]
         def run_node(self, node: torch.fx.Node) -> Any: ...  # type: ignore[name-defined]

@@ -21,6 +21,7 @@ _disabled_torch_function_impl = _core.overrides._disabled_torch_function_impl
 # Classes that PyTorch's inside and its face share.
 Generator, Size, Tensor = _core.Generator, _core.Size, _core.Tensor
 TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 _LinAlgError, _OutOfMemoryError = _core.linalg.LinAlgError, _cuda.OutOfMemoryError
 device, dtype, layout, memory_format = _core.device, _core.dtype, _core.layout, _core.memory_format
 

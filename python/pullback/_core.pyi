@@ -2144,6 +2144,9 @@ class FunctionCtx:
     @builtins.property
     def saved_tensors(self) -> builtins.tuple[Tensor, ...]:
         """What was saved, in `backward` and `jvp`."""
+    @builtins.property
+    def saved_variables(self) -> Any:
+        """The old name of `saved_tensors`; it warns."""
     def set_materialize_grads(self, value: builtins.bool) -> None:
         """Whether missing gradients are given to `backward` and `jvp` as zeros (the default) or as None."""
 

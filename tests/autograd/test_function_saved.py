@@ -189,3 +189,24 @@ def test_arguments_kept_in_an_object_of_the_program_are_the_callers(leaf: bool) 
     x = pb.tensor([1.0, 2.0, 3.0], requires_grad=True)
     Kept.apply(x if leaf else x * 1, pb.ones(3)).sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+def test_old_name_of_saved_tensors() -> None:
+    """Older programs read `saved_variables`: what `saved_tensors` gives, with PyTorch's warning."""
+
+    class Product(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: pb.Tensor, y: pb.Tensor) -> pb.Tensor:
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, g: pb.Tensor) -> tuple[pb.Tensor, pb.Tensor]:
+            with pytest.warns(DeprecationWarning, match="use 'saved_tensors'"):
+                x, y = ctx.saved_variables
+            return g * y, g * x
+
+    x, y = pb.tensor([2.0, 3.0], requires_grad=True), pb.tensor([5.0, 7.0], requires_grad=True)
+    Product.apply(x, y).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [5, 7]
+    assert y.grad is not None and y.grad.tolist() == [2, 3]

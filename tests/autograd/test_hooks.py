@@ -268,3 +268,47 @@ def test_an_exception_in_a_hook_arrives_unchanged() -> None:
     x.register_hook(hook)
     with pytest.raises(Mine, match="here"):
         x.sum().backward()
+
+
+@pytest.mark.parametrize("place", ["tensor", "leaf", "prehook", "tensor and prehook", "hook"])
+def test_hooks_of_a_place_get_one_object(place: str) -> None:
+    """A hook leaves an attribute on the gradient for those that hold it, as explanations of networks do."""
+    held: list[pb.Tensor] = []
+
+    def first(g: pb.Tensor) -> None:
+        held.append(g)
+
+    def second(g: pb.Tensor) -> None:
+        g.relevance = 3  # type: ignore[attr-defined]
+
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    node: Any = y.grad_fn
+    if place == "hook":
+        node.register_hook(lambda inputs, outputs: first(outputs[0]))
+        node.register_hook(lambda inputs, outputs: second(outputs[0]))
+    elif place == "prehook":
+        node.register_prehook(lambda outputs: first(outputs[0]))
+        node.register_prehook(lambda outputs: second(outputs[0]))
+    else:
+        (x if place == "leaf" else y).register_hook(first)
+        if place == "tensor and prehook":
+            node.register_prehook(lambda outputs: second(outputs[0]))
+        else:
+            (x if place == "leaf" else y).register_hook(second)
+    y.sum().backward()
+    assert held[0].relevance == 3  # type: ignore[attr-defined]
+    assert x.grad is not None and x.grad.tolist() == [2, 2]
+
+
+def test_a_gradient_that_a_hook_held_does_not_come_again() -> None:
+    """Another gradient is another object, also after many."""
+    seen: list[pb.Tensor] = []
+    x = pb.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(12):
+        y = x * 2
+        y.register_hook(seen.append)
+        y.register_hook(seen.append)
+        (y * pb.tensor([3.0, 4.0])).sum().backward()
+    assert len({id(g) for g in seen}) == 12
+    assert all(g.tolist() == [3, 4] for g in seen)

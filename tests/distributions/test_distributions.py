@@ -284,7 +284,7 @@ def test_classes_of_programs() -> None:
 
     assert D.kl_divergence(Shifted(1.0), D.Normal(0.0, 1.0)) == "mine"
     with pytest.raises(TypeError, match="expected a Distribution subclass"):
-        D.register_kl(int, D.Normal)
+        D.register_kl(D.Normal(0.0, 1.0), D.Normal)
 
     @D.register_kl(D.Normal, Shifted)
     def _other(p: Any, q: Any) -> Any:
@@ -451,3 +451,20 @@ def test_singular_wisharts_are_drawn_again() -> None:
         assert d.support.check(d.sample((50,))).float().mean() > 0.95
     with pytest.raises(ValueError, match="expected to be greater than ndim - 1"):
         D.Wishart(pb.tensor(1.0), pb.eye(3))
+
+
+def test_kl_of_a_base_that_is_no_distribution() -> None:
+    """Libraries register a divergence for the base of their own distributions."""
+
+    class Base:
+        pass
+
+    class Mine(D.Distribution, Base):
+        arg_constraints = {}
+
+    @D.register_kl(Base, Base)
+    def _(p: Base, q: Base) -> str:
+        return "ours"
+
+    one: Any = D.kl_divergence(Mine(), Mine())
+    assert one == "ours"

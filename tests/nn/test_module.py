@@ -364,3 +364,52 @@ def test_a_wrapper_may_have_the_names_of_what_it_wraps() -> None:
     assert late.k is late._parameters["k"]
     with pytest.raises(KeyError, match="already exists"):
         wrapped.register_buffer("training", None)
+
+
+def test_explicit_getattr() -> None:
+    """Programs call `__getattr__` for the layer of a name, in methods, lambdas and properties."""
+
+    class Numbered(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer0 = nn.Linear(2, 2)
+            self.register_buffer("scale", pb.ones(2))
+
+        def forward(self, x: pb.Tensor) -> pb.Tensor:
+            layer: Any = self.__getattr__("layer" + "0")
+            return layer(x)
+
+    class Derived(Numbered):
+        @property
+        def first(self) -> Any:
+            return (lambda name: self.__getattr__(name))("layer0")
+
+    model = Derived()
+    x = pb.ones(1, 2)
+    assert (model(x) == model.layer0(x)).all()
+    assert model.first is model.layer0
+    assert model.__getattr__("scale") is model.scale
+    assert nn.Module.__getattribute__(model, "layer0") is model.layer0
+    with pytest.raises(AttributeError, match="'Derived' object has no attribute 'layer1'"):
+        model.__getattr__("layer1")
+    with pytest.raises(AttributeError, match="'Derived' object has no attribute 'layer1'"):
+        _ = model.layer1
+
+
+def test_explicit_super_getattr_of_registered() -> None:
+    """`super().__getattr__` finds what is registered, also when a method calls it for a name that exists."""
+
+    class Wrapper(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(pb.ones(2))
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return "missing"
+
+    wrapper = Wrapper()
+    assert wrapper.__getattr__("weight") is wrapper.weight
+    assert wrapper.other == "missing"

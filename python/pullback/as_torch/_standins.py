@@ -35,6 +35,9 @@ class StandIn(ABCMeta):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
         return _member(cls._path, name)
 
+    def __getitem__(cls, item: Any) -> Any:
+        return cls  # as in an annotation
+
     def __repr__(cls) -> str:
         return f"<{cls._path}, out of scope>" if "_path" in cls.__dict__ else super().__repr__()
 

@@ -13,7 +13,7 @@ from . import _composed as c
 from . import _continuous as r
 from . import _discrete as d
 from ._gamma import Beta, Dirichlet, Gamma
-from .distribution import Distribution, ExponentialFamily
+from .distribution import ExponentialFamily
 from .multivariate_normal import LowRankMultivariateNormal, MultivariateNormal, _batch_lowrank_mahalanobis
 from .multivariate_normal import _batch_mahalanobis as _mahalanobis
 from .utils import _sum_rightmost, euler_constant
@@ -25,13 +25,14 @@ _REGISTRY: dict[tuple[type, type], Any] = {}
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[_F], _F]:
-    """A decorator: `function(p, q)` is the divergence of distributions of these classes, and of those below them.
+    """A decorator: `function(p, q)` is the divergence of distributions of these classes, and of those below them, which
+    may be bases that distributions of another library share.
 
     Raises:
-        TypeError: if one of them is not a class of distributions.
+        TypeError: if one of them is not a class.
     """
     for kind in (type_p, type_q):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+        if not isinstance(kind, type):
             raise TypeError(f"register_kl(): expected a Distribution subclass but got {kind}")
 
     def register(function: _F) -> _F:

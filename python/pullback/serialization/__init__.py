@@ -13,12 +13,16 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, Any
 
+from .. import _core
 from . import _names
 
 __all__ = [
     *("add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load"),
     *("safe_globals", "save"),
 ]
+
+# What `map_location` takes, for annotations.
+MAP_LOCATION = Callable[[Any, str], Any] | _core.device | str | dict[str, str] | None
 
 
 def save(

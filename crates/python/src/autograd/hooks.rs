@@ -12,8 +12,9 @@ use pullback::core::node::{GradHook, Node, NodeHook, locked};
 use pullback::core::{Edge, Tangents, Tensor};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use std::any::Any;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 
@@ -112,10 +113,37 @@ impl HookFunction {
     }
 }
 
+thread_local! {
+    /// Weak references to the objects that hooks were given last.
+    static GIVEN: RefCell<Vec<Py<PyWeakrefReference>>> = const { RefCell::new(Vec::new()) };
+}
+/// As many gradients as hooks of one place commonly get.
+const REMEMBERED: usize = 8;
+
+/// The object of a gradient: the one that a hook before this got and that is still held, or a new one. Hooks leave
+/// attributes there for each other.
+fn object<'py>(py: Python<'py>, gradient: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let given: Vec<_> = GIVEN.with_borrow(|all| all.iter().map(|w| w.clone_ref(py)).collect());
+    for known in given.iter().rev().filter_map(|w| w.bind(py).upgrade()) {
+        if marshal::tensor(&known).is_some_and(|t| t.same(gradient)) {
+            return Ok(known);
+        }
+    }
+    let made = tensor::wrap(py, gradient.clone())?.into_any();
+    let weak = PyWeakrefReference::new(&made)?.unbind();
+    let oldest = GIVEN.with_borrow_mut(|all| {
+        let oldest = (all.len() == REMEMBERED).then(|| all.remove(0));
+        all.push(weak);
+        oldest
+    });
+    drop(oldest);
+    Ok(made)
+}
+
 /// Gradients as a tuple, None where there is none.
 fn tuple<'py>(py: Python<'py>, grads: &[Option<Tensor>]) -> PyResult<Bound<'py, PyTuple>> {
     let items = grads.iter().map(|g| match g {
-        Some(g) => Ok(tensor::wrap(py, g.clone())?.into_any()),
+        Some(g) => object(py, g),
         None => Ok(py.None().into_bound(py)),
     });
     Ok(PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?)
@@ -124,7 +152,7 @@ fn tuple<'py>(py: Python<'py>, grads: &[Option<Tensor>]) -> PyResult<Bound<'py, 
 impl GradHook for HookFunction {
     fn call(&self, g: &Tensor) -> Result<Option<Tensor>> {
         Python::attach(|py| {
-            let out = self.0.bind(py).call1((tensor::wrap(py, g.clone())?,))?;
+            let out = self.0.bind(py).call1((object(py, g)?,))?;
             self.replacement(py, &out, Some(g))
         })
         .map_err(errors::to_error)

@@ -481,6 +481,13 @@ impl Ctx {
         }
         Ok(tuple)
     }
+    /// The old name of `saved_tensors`; it warns.
+    #[getter]
+    fn saved_variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
+        PyErr::warn(py, &category, c"'saved_variables' is deprecated; use 'saved_tensors'", 1)?;
+        self.saved_tensors(py)
+    }
     /// For each argument of the function, whether a gradient is asked for.
     #[getter]
     fn needs_input_grad<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import CodeType
+
 from ... import Tensor
 from ..parameter import Buffer, Parameter
 from ._global_hooks import GLOBAL
@@ -43,7 +45,7 @@ def _check_name(kind: str, name: object) -> None:
 
 
 class _Fallback:
-    """What `super().__getattr__` leads to in subclasses that define `__getattr__`.
+    """What `super().__getattr__` and `self.__getattr__` lead to in subclasses that define or call `__getattr__`.
 
     Whatever is registered is an attribute, so a module needs none; and a class without it has quicker attributes.
     """
@@ -51,7 +53,24 @@ class _Fallback:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        for registry in ("_parameters", "_buffers", "_modules"):
+            registered = self.__dict__.get(registry, ())
+            if name in registered:
+                return registered[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+
+def _calls_getattr(cls: type) -> bool:
+    """Whether a method of the class names `__getattr__`, as in `self.__getattr__("layer1")`."""
+    if cls.__module__.partition(".")[0] == "pullback":
+        return False
+    found: list[Any] = []
+    for member in cls.__dict__.values():
+        found += (member.fget, member.fset) if isinstance(member, property) else (getattr(member, "__func__", member),)
+    codes = [code for f in found if isinstance(code := getattr(f, "__code__", None), CodeType)]
+    for code in codes:
+        codes += (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return any("__getattr__" in code.co_names for code in codes)
 
 
 class Structure:
@@ -239,7 +258,7 @@ class Structure:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__getattr__" in cls.__dict__ and not issubclass(cls, _Fallback):
+        if not issubclass(cls, _Fallback) and ("__getattr__" in cls.__dict__ or _calls_getattr(cls)):
             cls.__bases__ = (*cls.__bases__, _Fallback)
 
     def __delattr__(self, name: str) -> None:
