@@ -8,7 +8,6 @@ use crate::door::overrides;
 use crate::door::vectorcall::invoke_named;
 use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
-use crate::tensor::PyTensor;
 use crate::tensor::history::Followed;
 use crate::types::class::type_name;
 use crate::types::errors::PyResult;
