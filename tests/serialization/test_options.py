@@ -81,6 +81,16 @@ def test_a_part_of_a_conjugate_is_saved() -> None:
         assert again(part).tolist() == part.tolist()
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_what_has_no_elements_may_lie_behind_the_end(device: str) -> None:
+    for shape in ((3, 0), (0, 4), (2, 3)):
+        x = pb.zeros(shape, device=device)
+        for part in (x[1:, 2:], x[2:], x[:0], x[1:, :0], x.expand(2, *shape)[1:, 2:]):
+            for legacy in (False, True):
+                y = again(part, {"_use_new_zipfile_serialization": not legacy})
+                assert y.shape == part.shape and y.numel() == part.numel()
+
+
 def test_names_that_python_2_had() -> None:
     values: tuple[Any, ...] = (range(3), slice(1, 2), int, defaultdict(int), len)
     for value in values:

@@ -48,7 +48,10 @@ class Storage:
                 raise Damaged(f"load(): the {name} of a tensor in the file is {value!r:.200}, not integers from 0 on")
         if type(offset) is not int or not 0 <= offset <= _MOST or len(size) != len(stride):
             raise Damaged("load(): a tensor in the file has strides that do not fit its sizes, or a wrong offset")
-        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else offset - 1
+        if not all(size):
+            # Without elements it may begin anywhere, as slices behind the end do.
+            offset = min(offset, self.numel)
+        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else -1
         if last >= self.numel:
             raise Damaged(
                 f"load(): a tensor in the file with sizes {list(size)}, strides {list(stride)} and offset {offset} "
