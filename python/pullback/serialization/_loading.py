@@ -43,9 +43,8 @@ class Storage:
 
     def view(self, offset: Any, size: Any, stride: Any) -> Tensor:
         """The tensor that lies in the storage with this offset, these sizes and strides."""
-        for name, value in (("size", size), ("stride", stride)):
-            if not isinstance(value, tuple | list) or any(type(k) is not int or not 0 <= k <= _MOST for k in value):
-                raise Damaged(f"load(): the {name} of a tensor in the file is {value!r:.200}, not integers from 0 on")
+        _names.whole_numbers("size", size)
+        _names.whole_numbers("stride", stride)
         if type(offset) is not int or not 0 <= offset <= _MOST or len(size) != len(stride):
             raise Damaged("load(): a tensor in the file has strides that do not fit its sizes, or a wrong offset")
         if not all(size):

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ._archive import Damaged
 from ._machine import check_keys
 
 # Storages of PyTorch by the dtype of their elements; None where no dtype of ours has such elements.
@@ -108,9 +109,11 @@ class Rebuild:
 
     @staticmethod
     def meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
-        whole = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
-        empty = _core.functions["empty"](whole, dtype=dtype, device="meta")
-        return _requiring(_core.as_strided(empty, size, stride), requires_grad)
+        whole_numbers("size", size)
+        whole_numbers("stride", stride)
+        if len(size) != len(stride) or type(dtype) is not _core.dtype:
+            raise UnpicklingError("a tensor without elements is not described as one")
+        return _on_meta(dtype, tuple(size), tuple(stride), bool(requires_grad))
 
     @staticmethod
     def device(type: Any, index: Any = None) -> Any:
@@ -127,6 +130,34 @@ class Rebuild:
         if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8"):
             raise UnpicklingError("bytes in a file are written as latin1")
         return text.encode(encoding)
+
+
+def whole_numbers(name: str, values: Any) -> None:
+    """An error unless sizes or strides in a file are integers from 0 on."""
+    if not isinstance(values, tuple | list) or any(type(k) is not int or not 0 <= k < 2**63 for k in values):
+        raise Damaged(f"load(): the {name} of a tensor in the file is {values!r:.200}, not integers from 0 on")
+
+
+# Elements up to which a tensor without memory is laid out as strides say that are not those of its sizes.
+_MOST_ARRANGED = 2**16
+
+
+def _on_meta(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
+    """A tensor on `meta`. A file cannot make it take memory: views of a large one would, if they require grad."""
+    empty = _core.functions["empty"]
+    out: Tensor = empty(size, dtype=dtype, device="meta")
+    if out.stride() == stride or not out.numel():
+        return _requiring(out, requires_grad)
+    order = sorted(range(len(size)), key=lambda k: (-stride[k], size[k] == 1))
+    dense = empty([size[k] for k in order], dtype=dtype, device="meta").permute(
+        sorted(range(len(size)), key=order.__getitem__)
+    )
+    if dense.stride() == stride and not requires_grad:
+        return dense  # type: ignore[no-any-return]
+    if out.numel() <= _MOST_ARRANGED:
+        whole = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        out = _core.as_strided(empty(whole, dtype=dtype, device="meta"), size, stride)
+    return _requiring(out, requires_grad)
 
 
 def _requiring(tensor: Tensor, requires_grad: Any) -> Tensor:
