@@ -56,6 +56,8 @@ class Storage:
                 f"load(): a tensor in the file with sizes {list(size)}, strides {list(stride)} and offset {offset} "
                 f"does not fit into its storage of {self.numel} elements"
             )
+        if self.memory is None and last >= _names.MOST_ARRANGED:
+            return _names.on_meta(self.dtype, tuple(size), tuple(stride), True)
         if self.memory is None:
             view: Tensor = self.base.as_strided(tuple(size), tuple(stride), offset)
             return view

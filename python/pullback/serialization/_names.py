@@ -113,7 +113,7 @@ class Rebuild:
         whole_numbers("stride", stride)
         if len(size) != len(stride) or type(dtype) is not _core.dtype:
             raise UnpicklingError("a tensor without elements is not described as one")
-        return _on_meta(dtype, tuple(size), tuple(stride), bool(requires_grad))
+        return on_meta(dtype, tuple(size), tuple(stride), bool(requires_grad))
 
     @staticmethod
     def device(type: Any, index: Any = None) -> Any:
@@ -139,10 +139,10 @@ def whole_numbers(name: str, values: Any) -> None:
 
 
 # Elements up to which a tensor without memory is laid out as strides say that are not those of its sizes.
-_MOST_ARRANGED = 2**16
+MOST_ARRANGED = 2**16
 
 
-def _on_meta(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
+def on_meta(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
     """A tensor on `meta`. A file cannot make it take memory: views of a large one would, if they require grad."""
     empty = _core.functions["empty"]
     out: Tensor = empty(size, dtype=dtype, device="meta")
@@ -154,7 +154,7 @@ def _on_meta(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], require
     )
     if dense.stride() == stride and not requires_grad:
         return dense  # type: ignore[no-any-return]
-    if out.numel() <= _MOST_ARRANGED:
+    if out.numel() <= MOST_ARRANGED:
         whole = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
         out = _core.as_strided(empty(whole, dtype=dtype, device="meta"), size, stride)
     return _requiring(out, requires_grad)
