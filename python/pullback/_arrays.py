@@ -76,7 +76,9 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dic
     symbol = _SYMBOLS.get(function.__name__) if method == "__call__" and not options else None
     if _core.autograd._is_plain(*(x for x in (*inputs, *options.get("out", ())) if isinstance(x, Tensor))):
         operands = [_operand(x) for x in inputs] if symbol is not None else []
-        if symbol is None or any(x is _UNKNOWN for x in operands):
+        # Operators never come here with tensors and Python's numbers alone: the program calls NumPy's function.
+        numpys = symbol is None or any(x is _UNKNOWN for x in operands) or all(_is_numpys(x) for x in inputs)
+        if symbol is None or numpys or (function is np.matmul and _differ(*operands)):
             return _by_numpy(function, method, inputs, options)
         return symbol(*operands)
     name = f"np.{function.__name__}" + ("" if method == "__call__" else f".{method}")
@@ -109,6 +111,18 @@ def _by_numpy(function: np.ufunc, method: str, inputs: tuple[Any, ...], options:
     if "out" in options:
         options = {**options, "out": tuple(_Stand(x) if isinstance(x, Tensor) else x for x in options["out"])}
     return getattr(function, method)(*stands, **options)
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether the operator would refuse two dtypes that NumPy promotes."""
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor) and a.ndim and b.ndim) or a.dtype is b.dtype:
+        return False
+    return _is_numpys(a) and _is_numpys(b)
+
+
+def _is_numpys(x: Any) -> bool:
+    """Whether NumPy promotes an operand as it is: a tensor of a dtype that it has, or a number of Python."""
+    return x.dtype is not _core.bfloat16 if isinstance(x, Tensor) else type(x) in (bool, int, float, complex)
 
 
 def _operand(x: Any) -> Any:

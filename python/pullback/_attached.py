@@ -38,13 +38,9 @@ _reduce_ex = Tensor.__reduce_ex__
 @_attach
 def __reduce_ex__(self: Tensor, protocol: "Any") -> "Any":
     """Pickles the tensor; from protocol 5 on, its memory is a buffer that may be sent apart from the pickle."""
-    if type(protocol) is int and protocol >= 5:
-        from ._pickling import reduced
+    from ._pickling import reduced
 
-        found = reduced(self)
-        if found is not None:
-            return found
-    return _reduce_ex(self, protocol)
+    return reduced(self, protocol, _reduce_ex)
 
 
 def _generator_reduce(self: Generator) -> "Any":
@@ -105,8 +101,20 @@ def _of_storage(self: UntypedStorage, name: "str") -> "Any":
     raise AttributeError(f"'UntypedStorage' object has no attribute {name!r}")
 
 
+def _new_storage(cls: "Any", *args: "Any", device: "Any" = None) -> UntypedStorage:
+    """Memory of a number of bytes, which are zero, or with the bytes of a sequence."""
+    from ._core import functions, tensor, uint8
+
+    if len(args) > 1:
+        raise TypeError(f"UntypedStorage(): a size or a sequence of bytes is expected, got {len(args)} arguments")
+    given = args[0] if args else 0
+    made: Any = functions["zeros"] if hasattr(given, "__index__") else tensor
+    return made(given, dtype=uint8, device=device).untyped_storage()  # type: ignore[no-any-return]
+
+
 _storages: "Any" = UntypedStorage
 _storages.__getattr__ = _of_storage
+_storages.__new__ = _new_storage
 
 
 @_attach_asking

@@ -140,7 +140,11 @@ def _reduction(name: str, *numpy_names: str) -> None:
         t = _tensor(a)
         dtype = _dtype(dtype)
         t = t if dtype is None else t.to(dtype)
-        for k in sorted(_axes(t, axis), reverse=True):
+        axes = _axes(t, axis)
+        if not axes:
+            # Single numbers are reduced too: to a bool, or an integer that sums have.
+            return _f[name](t.unsqueeze(0), 0)
+        for k in sorted(axes, reverse=True):
             t = _f[name](t, k, keepdims)
         return t
 
@@ -183,6 +187,7 @@ _TABLE.update({"std": _spread("std"), "var": _spread("var")})
 def _position(name: str) -> Callable[..., Any]:
     def position(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
         t = _tensor(a)
+        t = t.to(_core.uint8) if t.dtype is _core.bool else t
         if axis is not None:
             return _f[name](t, _axes(t, axis)[0], keepdims)
         found = _f[name](t.reshape(-1), 0)
@@ -248,7 +253,7 @@ def _ravel(a: Any, order: str = "C") -> Any:
 @_named("transpose", "permute_dims")
 def _transpose(a: Any, axes: Any = None) -> Any:
     t = _tensor(a)
-    return t.permute(*(reversed(range(t.ndim)) if axes is None else axes))
+    return t.permute(list(reversed(range(t.ndim)) if axes is None else axes))
 
 
 @_named("swapaxes")

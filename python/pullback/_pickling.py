@@ -1,5 +1,6 @@
 """Pickles whose memory is apart from them: protocol 5 with `buffer_callback`."""
 
+import copyreg
 import pickle
 from typing import Any
 
@@ -7,19 +8,43 @@ from . import _core
 from ._core import Generator, Tensor
 
 
-def reduced(tensor: Tensor) -> Any:
-    """What a pickle holds of a tensor; None where the tensor's own method decides."""
+def reduced(tensor: Tensor, protocol: Any, otherwise: Any) -> Any:
+    """What a pickle holds of a tensor; `otherwise` is the method of the core."""
     kind = type(tensor)
-    if tensor.is_meta or kind.__reduce__ is not object.__reduce__:
-        return None
+    if kind.__reduce__ is not object.__reduce__:
+        return otherwise(tensor, protocol)
+    if tensor.is_meta:
+        args = (kind, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
+        return without_elements, args, attributes(tensor)
+    if type(protocol) is not int or protocol < 5:
+        made = otherwise(tensor, protocol)
+        return made if kind is Tensor or type(made) is not tuple or len(made) < 3 else (*made[:2], attributes(tensor))
     if not _core.autograd._is_plain(tensor):
         # A value of a transform raises here: a pickle would lose what follows it.
         tensor.reshape(-1)[:0].__reduce_ex__(2)
     values = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
     memory: Any = values.view(_core.uint8) if values.numel() else b""
     name = str(tensor.dtype).rpartition(".")[2]
+    described = (kind, pickle.PickleBuffer(memory), name, tuple(tensor.shape), tensor.requires_grad)
+    return rebuilt, described, attributes(tensor)
+
+
+def attributes(tensor: Tensor) -> Any:
+    """The attributes of a tensor and what its slots hold, as pickles have them; None if there are none."""
+    kind: Any = type(tensor)
+    slots = () if kind is Tensor else copyreg._slotnames(kind)  # type: ignore[attr-defined]
+    held = {name: getattr(tensor, name) for name in slots if hasattr(tensor, name)}
     state = getattr(tensor, "__dict__", None) or None
-    return rebuilt, (kind, pickle.PickleBuffer(memory), name, tuple(tensor.shape), tensor.requires_grad), state
+    return (state, held) if held else state
+
+
+def without_elements(kind: Any, dtype: Any, size: Any, stride: Any, requires_grad: bool) -> Any:
+    """A tensor on `meta`, which has a shape and no elements."""
+    from ._utils import _rebuild_meta_tensor_no_storage
+
+    out = _rebuild_meta_tensor_no_storage(dtype, size, stride, False)
+    out = out if kind is Tensor else Tensor._make_subclass(kind, out)
+    return out.requires_grad_() if requires_grad else out
 
 
 def rebuilt(kind: Any, memory: Any, name: str, shape: tuple[int, ...], requires_grad: bool) -> Any:

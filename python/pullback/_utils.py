@@ -1,10 +1,41 @@
-"""Tensors as parts of one flat tensor, which PyTorch has in a private module that programs import."""
+"""What PyTorch has in a private module that programs import and pickles name."""
 
 from typing import Any
 
 from ._core import Tensor, functions
+from .serialization._names import Rebuild
 
-__all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
+__all__ = [
+    *("_flatten_dense_tensors", "_rebuild_meta_tensor_no_storage", "_rebuild_parameter"),
+    *("_rebuild_parameter_with_state", "_rebuild_tensor", "_rebuild_tensor_v2", "_unflatten_dense_tensors"),
+]
+_rebuild_meta_tensor_no_storage = Rebuild.meta
+_rebuild_parameter = _rebuild_parameter_with_state = Rebuild.parameter
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """The tensor that lies in a storage with this offset, these sizes and strides."""
+    return _rebuild_tensor_v2(storage, storage_offset, size, stride)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool = False,
+    backward_hooks: Any = None,
+    metadata: Any = None,
+) -> Tensor:
+    """The same, with what a pickle says of its derivative, and whether it is conjugated.
+
+    >>> import pullback
+    >>> from pullback._utils import _rebuild_tensor_v2
+    >>> _rebuild_tensor_v2(pullback.arange(4.0).storage(), 1, (2,), (1,))
+    tensor([1., 2.])
+    """
+    tensor: Tensor = functions["empty"](0, dtype=storage.dtype).set_(storage.untyped(), storage_offset, size, stride)
+    return Rebuild.marked(tensor, requires_grad, metadata)
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:

@@ -254,7 +254,10 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> pullback.sin in pullback.overrides.get_overridable_functions()[pullback]
     True
     """
-    return {namespace: list(functions) for namespace, functions in _collected()[0].items()}
+    package, as_torch = sys.modules[__package__], sys.modules.get(f"{__package__}.as_torch")
+    # Under `as_torch` programs know the package as another module of its names.
+    known = sys.modules.get("torch", package) if as_torch is not None and as_torch.is_installed() else package
+    return {known if n is package else n: list(functions) for n, functions in _collected()[0].items()}
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:

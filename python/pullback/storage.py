@@ -243,6 +243,17 @@ def _kind(name: str, kind: DType) -> _Kind:
 
 _kinds = {name: _kind(name, kind) for name, kind in DTYPES.items()}
 globals().update(_kinds, Storage=_kinds["FloatStorage"])
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """The storage in a plain pickle of PyTorch, which holds a file of it: like that, it runs what the file says."""
+    from io import BytesIO
+
+    from .serialization import load
+
+    return load(BytesIO(b), weights_only=False)
+
+
 if TYPE_CHECKING:
 
     class BFloat16Storage(TypedStorage): ...

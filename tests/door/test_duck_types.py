@@ -243,3 +243,23 @@ def test_a_custom_function_is_given_the_object() -> None:
     x = pb.ones(2, requires_grad=True)
     Scale.apply(x, Diagonal(2, 3.0)).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+class Answering:
+    """Has nothing but the method, and answers everything."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return cls()
+
+
+@pytest.mark.parametrize(
+    "name", ["Sigmoid", "Tanh", "ReLU", "GELU", "SiLU", "Softplus", "Softsign", "LogSigmoid", "Mish"]
+)
+def test_activations_ask_an_object_without_methods(name: str) -> None:
+    assert type(getattr(pb.nn, name)()(Answering())) is Answering
+
+
+def test_norms_ask_an_object_without_methods() -> None:
+    for module in (pb.nn.GroupNorm(1, 2), pb.nn.LayerNorm(2), pb.nn.RMSNorm(2), pb.nn.LocalResponseNorm(2)):
+        assert type(module(Answering())) is Answering

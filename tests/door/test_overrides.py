@@ -55,6 +55,17 @@ def test_the_lists() -> None:
     assert overrides.get_default_nowrap_functions() >= {pb.Tensor.grad.__get__, pb.Tensor._base.__get__}
 
 
+def test_the_lists_under_the_name_of_torch() -> None:
+    from pullback import as_torch
+
+    with as_torch.install():
+        import torch as theirs
+
+        found = theirs.overrides.get_overridable_functions()
+        assert theirs.add in found[theirs] and pb not in found
+    assert pb in overrides.get_overridable_functions()
+
+
 @pytest.mark.parametrize("name", sorted(str(n) for n in NAMES))
 def test_every_one_can_be_answered(name: str) -> None:
     f = NAMES[name]

@@ -305,3 +305,46 @@ def test_custom_functions() -> None:
     out = func.grad(lambda v: Square.apply(v).sum())(x)
     assert out.tolist() == [2, 4] and type(out) is Sub
     assert set(Square.seen) == {Sub}
+
+
+class Kept(pb.Tensor):
+    """A subclass without a handler of its own."""
+
+
+def test_results_of_a_function_have_the_class_that_its_forward_gave() -> None:
+    seen: list[Any] = []
+
+    class Classic(pb.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x, (x.detach() + 1).as_subclass(pb.Tensor)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any, h: Any) -> Any:
+            return 2 * g
+
+    class Separate(pb.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return (x * 2).as_subclass(Kept)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            seen.append(type(output))
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 2
+
+    x = pb.tensor([1.0, 2.0])
+    for leaf in (x.as_subclass(Kept).requires_grad_(), x.as_subclass(Kept)):
+        square, plain = Classic.apply(leaf)
+        assert type(square) is Kept and type(plain) is pb.Tensor and square.tolist() == [1, 4]
+    leaf = x.clone().requires_grad_()
+    out = Separate.apply(leaf)
+    assert type(out) is Kept and out.requires_grad and seen == [Kept]
+    out.sum().backward()
+    assert leaf.grad is not None and leaf.grad.tolist() == [2, 2]
+    assert type(Separate.apply(x)) is Kept
+    assert pb.func.grad(lambda v: Separate.apply(v).sum())(x).tolist() == [2, 2]

@@ -122,6 +122,25 @@ def tensor(numel: int, offset: Any, size: Any, stride: Any, data: bytes = bytes(
     return archive(b"\x80\x02" + V2 + args + b"R.", **{"0": data})
 
 
+META = named("torch._utils._rebuild_meta_tensor_no_storage")
+
+
+@pytest.mark.parametrize("size", [(3,), ("a" * 9,), b"abc", {1: 2}, (True,), (-1,), (2**63,), (1.0,)])
+@pytest.mark.parametrize("stride", [("x",), "x", (2**70,), (-1,), {1: 2}, (None,), (1, 1)])
+def test_a_shape_without_elements_is_checked(size: Any, stride: Any) -> None:
+    """A number times a string would be a long string."""
+    parts = named("torch.float32"), *(pickle.dumps(x, 2)[2:-1] for x in (size, stride, False))
+    refused(b"\x80\x02" + META + b"(" + b"".join(parts) + b"tR.", "integers from 0 on|not described as one")
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_shape_without_elements_takes_no_memory(requires_grad: bool) -> None:
+    for size, stride in (((2**31,), (2,)), ((2**30,), (0,)), ((2**16, 2**15), (1, 2**16)), ((2**30, 2), (1, 1))):
+        parts = named("torch.float32"), *(pickle.dumps(x, 2)[2:-1] for x in (size, stride, requires_grad))
+        loaded = pb.load(archive(b"\x80\x02" + META + b"(" + b"".join(parts) + b"tR."))
+        assert loaded.is_meta and loaded.shape == size and loaded.requires_grad == requires_grad
+
+
 def test_a_sound_file_made_by_hand_loads() -> None:
     assert pb.load(tensor(4, 1, (1, 3), (0, 1))).tolist() == [[0, 0, 0]]
     assert pb.load(tensor(4, 4, (0, 3), (3, 1))).shape == (0, 3)

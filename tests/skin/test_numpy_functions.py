@@ -149,3 +149,37 @@ class Foreign:
 
 def test_other_types_answer_first() -> None:
     assert np.concatenate([pb.ones(1), Foreign()]) == "theirs"  # type: ignore[arg-type, comparison-overlap]
+
+
+def test_numpys_own_promotion_of_plain_tensors() -> None:
+    """What is called by NumPy's name gives the dtypes that it gives with arrays."""
+    i, x = pb.arange(1, 4), pb.tensor([1.0, -2.0, 3.0])
+    for f in (np.divide, np.add, np.power, np.floor_divide, np.multiply):
+        for a, b in ((i, 2.0), (2, i), (i, i), (x, i), (x, 2), (i.int(), 2), (x.double(), x)):
+            arrays = [t.numpy() if isinstance(t, pb.Tensor) else t for t in (a, b)]
+            want = f(*arrays)
+            found: Any = f(a, b)
+            assert type(found) is pb.Tensor and found.numpy().dtype == want.dtype
+            np.testing.assert_allclose(found.numpy(), want, rtol=1e-6)
+    assert x.dtype is (x + 2).dtype is (np.float64(2) * x).dtype
+
+
+def test_products_of_two_dtypes() -> None:
+    x = pb.tensor([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
+    for a, b in ((x, np.ones((3, 2))), (np.ones((3, 2)), x), (x[0], np.ones(3)), (x, pb.arange(3)), (x.double(), x[0])):
+        found: Any = np.matmul(a, b)
+        want = np.matmul(np.asarray(a), np.asarray(b))
+        assert type(found) is pb.Tensor and found.numpy().dtype == want.dtype and (found.numpy() == want).all()
+    assert (x @ np.ones(3)).tolist() == [2, 3]
+
+
+def test_single_numbers_and_bools_are_reduced() -> None:
+    for f in (np.any, np.all, np.sum, np.prod, np.max, np.argmax, np.transpose):
+        for value in (2.5, True, 3, 0.0):
+            found: Any = f(pb.tensor(value))
+            assert found.tolist() == f(np.array(value)).tolist() and type(found.item()) is type(
+                f(np.array(value)).item()
+            )
+    mask = pb.tensor([[False, True], [True, True]])
+    assert np.argmax(mask) == 1 and np.argmin(mask, 0).tolist() == [0, 0]
+    assert np.any(pb.tensor([2.0, 0.0]), axis=()).tolist() == [True, False]

@@ -26,7 +26,6 @@ _OTHERS = {
     "torch._functorch.vmap": "pullback.func",
     "torch._vmap_internals": "pullback.functorch._vmap_internals",
     "torch._functorch.make_functional": "pullback.functorch",
-    "torch._tensor": "pullback",
     "torch.utils.data._utils.collate": "pullback.utils.data.collate",
     "safetensors.torch": "pullback.utils.safetensors",
     "functorch.compile": "pullback.compiler",

@@ -15,10 +15,25 @@ from typing import IO, Any
 
 from .. import _core
 from . import _names
+from ._options import DEFAULT_PROTOCOL as DEFAULT_PROTOCOL
+from ._options import LoadEndianness as LoadEndianness
+from ._options import SourceChangeWarning as SourceChangeWarning
+from ._options import default_restore_location as default_restore_location
+from ._options import get_crc32_options as get_crc32_options
+from ._options import get_default_load_endianness as get_default_load_endianness
+from ._options import get_default_mmap_options as get_default_mmap_options
+from ._options import is_safe
+from ._options import location_tag as location_tag
+from ._options import set_crc32_options as set_crc32_options
+from ._options import set_default_load_endianness as set_default_load_endianness
+from ._options import set_default_mmap_options as set_default_mmap_options
+from ._options import skip_data as skip_data
 
 __all__ = [
-    *("add_safe_globals", "clear_safe_globals", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load"),
-    *("safe_globals", "save"),
+    *("LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals", "default_restore_location"),
+    *("get_crc32_options", "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals"),
+    *("get_unsafe_globals_in_checkpoint", "load", "location_tag", "safe_globals", "save", "set_crc32_options"),
+    *("set_default_load_endianness", "set_default_mmap_options", "skip_data"),
 ]
 
 # What `map_location` takes, for annotations.
@@ -41,12 +56,14 @@ def save(
     Args:
         obj: tensors, numbers, strings, containers of them, state dicts; other objects are pickled.
         f: a path, or a file object with `write`.
-        pickle_module: None, or `pickle`.
+        pickle_module: None for `pickle`, or a module with a `Pickler`, such as `cloudpickle`, whose files this library
+            alone reads, by `load(pickle_module=…)`.
         pickle_protocol: the protocol of the pickle that describes the object; PyTorch reads 2 without a warning.
         _use_new_zipfile_serialization: False writes the format of PyTorch before 1.6.
 
     Raises:
         TypeError: if something in the object cannot be pickled.
+        ValueError: for a protocol that does not exist.
         AttributeError: if `f` is neither a path nor has `write`.
         RuntimeError: for values of a transform, and for views of the same memory as different dtypes.
 
@@ -64,21 +81,24 @@ def save(
     from ._saving import folder_of, save_legacy
     from ._saving import save as write
 
-    if pickle_module is not None and pickle_module is not pickle:
-        raise RuntimeError(f"save(): pickle_module must be None or pickle, got {pickle_module!r:.100}")
-    if not isinstance(pickle_protocol, int) or not 2 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
-        raise ValueError(f"save(): pickle_protocol must be 2 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol!r}")
+    if pickle_module is not None and not hasattr(pickle_module, "Pickler"):
+        raise AttributeError(
+            f"save(): pickle_module must be None or a module with a Pickler, got {pickle_module!r:.100}"
+        )
+    if not isinstance(pickle_protocol, int) or not 1 <= pickle_protocol <= pickle.HIGHEST_PROTOCOL:
+        raise ValueError(f"save(): pickle_protocol must be 1 to {pickle.HIGHEST_PROTOCOL}, got {pickle_protocol!r}")
+    how = (pickle if pickle_module is None else pickle_module), pickle_protocol
     if isinstance(f, str | os.PathLike):
         with open(f, "wb") as file:
             if _use_new_zipfile_serialization:
-                write(obj, file, folder_of(f), pickle_protocol)
+                write(obj, file, folder_of(f), *how)
             else:
-                save_legacy(obj, file, pickle_protocol)
+                save_legacy(obj, file, *how)
     elif hasattr(f, "write"):
         if _use_new_zipfile_serialization:
-            write(obj, f, "archive", pickle_protocol)
+            write(obj, f, "archive", *how)
         else:
-            save_legacy(obj, f, pickle_protocol)
+            save_legacy(obj, f, *how)
     else:
         raise AttributeError(
             f"save(): expected 'f' to be string, path, or a file-like object with a 'write' attribute, got "
@@ -106,7 +126,8 @@ def load(
         map_location: what becomes of tensors that were on other devices: `"cpu"`, a dict of devices, or a function of
             storage and device. `"meta"` reads no elements.
         pickle_module: for `weights_only=False`, a module with an `Unpickler`.
-        weights_only: True unless given.
+        weights_only: True unless given, or unless there is a `pickle_module`. The environment variables
+            `TORCH_FORCE_WEIGHTS_ONLY_LOAD` and `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` mean what they mean to PyTorch.
         mmap: if True, the tensors lie in the file, which must be a path, and are read when they are used.
 
     Raises:
@@ -123,7 +144,7 @@ def load(
     """
     from ._loading import load as read
 
-    only = weights_only is None or bool(weights_only)
+    only = is_safe(weights_only, pickle_module)
     if only and pickle_module is not None:
         raise RuntimeError(
             "load(): Can not safely load weights when explicit pickle_module is specified: with weights_only=True this "

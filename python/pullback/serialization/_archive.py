@@ -52,6 +52,11 @@ class Source:
             raise _damaged(f"it ends at byte {offset + len(found)} of {self.size}")
         return found
 
+    def leave(self, offset: int) -> None:
+        """Lets the file object stand behind what was read."""
+        if self.file is not None:
+            self.file.seek(self.start + offset)
+
     def read_into(self, offset: int, target: memoryview) -> None:
         """Fills `target`, without a copy in between where the file object can."""
         if offset < 0 or offset + len(target) > self.size:

@@ -99,12 +99,13 @@ def load_legacy(source: Source, map_location: Any, weights_only: bool, module: A
             file.seek(at)
             out = unpickler(module, file, reader.persistent, options).load()
             at = file.tell()
-    _fill(reader, data, at)
+    # Another object may follow, which the next call reads.
+    source.leave(_fill(reader, data, at))
     return out
 
 
-def _fill(reader: LegacyReader, data: bytes, at: int) -> None:
-    """Reads the elements of all storages, in the order of a list of their keys."""
+def _fill(reader: LegacyReader, data: bytes, at: int) -> int:
+    """Reads the elements of all storages, in the order of a list of their keys; gives where they end."""
     keys, at = unpickled(data, at, _nothing)
     if type(keys) is not list or any(type(k) is not str for k in keys) or sorted(keys) != sorted(reader.known):
         raise Damaged("load(): the list of storages in the file does not fit the storages that its tensors have")
@@ -123,6 +124,7 @@ def _fill(reader: LegacyReader, data: bytes, at: int) -> None:
             if reader.swap:
                 storage.base.copy_(swapped(storage.base.clone(), storage.dtype))
         at += 8 + size
+    return at
 
 
 def _nothing(pid: Any) -> Any:

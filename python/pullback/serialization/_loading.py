@@ -10,9 +10,11 @@ from typing import IO, Any
 
 from .. import _core
 from .._core import Tensor
+from ..storage import TypedStorage
 from . import _names
 from ._archive import Archive, Damaged, Source
 from ._machine import Machine
+from ._options import CHOSEN, LoadEndianness
 
 _MOST = 2**63 - 1
 # The bytes of a pickle that is compressed: a small file could hold one that fills the memory.
@@ -22,11 +24,18 @@ _MOST_UNPACKED = 2**24
 class Storage:
     """The elements of a storage in a file, of which tensors become views."""
 
-    __slots__ = ("base", "dtype", "memory", "numel")
+    __slots__ = ("base", "dtype", "memory", "numel", "typed")
 
     def __init__(self, base: Tensor, dtype: Any, numel: int) -> None:
         self.base, self.dtype, self.numel = base, dtype, numel
         self.memory = None if base.is_meta else base.untyped_storage()
+        self.typed: Any = None
+
+    def shown(self) -> Any:
+        """What stands for it in the object that is loaded."""
+        if self.typed is None:
+            self.typed = self if self.memory is None else TypedStorage(wrap_storage=self.memory, dtype=self.dtype)
+        return self.typed
 
     def of(self, dtype: Any) -> "Storage":
         """The same bytes as elements of another dtype."""
@@ -34,17 +43,21 @@ class Storage:
 
     def view(self, offset: Any, size: Any, stride: Any) -> Tensor:
         """The tensor that lies in the storage with this offset, these sizes and strides."""
-        for name, value in (("size", size), ("stride", stride)):
-            if not isinstance(value, tuple | list) or any(type(k) is not int or not 0 <= k <= _MOST for k in value):
-                raise Damaged(f"load(): the {name} of a tensor in the file is {value!r:.200}, not integers from 0 on")
+        _names.whole_numbers("size", size)
+        _names.whole_numbers("stride", stride)
         if type(offset) is not int or not 0 <= offset <= _MOST or len(size) != len(stride):
             raise Damaged("load(): a tensor in the file has strides that do not fit its sizes, or a wrong offset")
-        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else offset - 1
+        if not all(size):
+            # Without elements it may begin anywhere, as slices behind the end do.
+            offset = min(offset, self.numel)
+        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else -1
         if last >= self.numel:
             raise Damaged(
                 f"load(): a tensor in the file with sizes {list(size)}, strides {list(stride)} and offset {offset} "
                 f"does not fit into its storage of {self.numel} elements"
             )
+        if self.memory is None and last >= _names.MOST_ARRANGED:
+            return _names.on_meta(self.dtype, tuple(size), tuple(stride), True)
         if self.memory is None:
             view: Tensor = self.base.as_strided(tuple(size), tuple(stride), offset)
             return view
@@ -99,7 +112,7 @@ class Reader:
     def persistent(self, pid: Any) -> Any:
         """The object that stands for the storage which an id in the pickle names."""
         found = self.storage(pid)
-        out = found if found.memory is None else found.memory
+        out = found.shown()
         self.objects[id(out)] = found
         return out
 
@@ -158,7 +171,8 @@ class ArchiveReader(Reader):
     def __init__(self, archive: Archive, map_location: Any, mapping: Any) -> None:
         super().__init__(map_location)
         self.archive, self.mapping = archive, mapping
-        order = archive.content("byteorder") if "byteorder" in archive else b"little"
+        unsaid = b"big" if CHOSEN.endianness is LoadEndianness.BIG else b"little"
+        order = archive.content("byteorder") if "byteorder" in archive else unsaid
         if order not in (b"little", b"big"):
             raise Damaged(f"load(): Unknown endianness type: {order!r:.40}")
         self.swapped = order == b"big"
@@ -172,6 +186,8 @@ class ArchiveReader(Reader):
             )
         if location == "meta":
             return empty(dtype, numel, "meta")
+        if CHOSEN.skipped:
+            return empty(dtype, numel, "cpu").zero_()
         if record.method:
             target = empty(dtype, numel, "cpu")
             bytes_of(target)[:] = self.archive.content(f"data/{key}")[:needed]
@@ -295,7 +311,7 @@ def load(
         raise ValueError("load(): f must be a file path in order to use the mmap argument")
     try:
         if path:
-            with open(f, "rb", buffering=0) as file:
+            with open(f, "r+b" if use_mmap and CHOSEN.shared else "rb", buffering=0) as file:
                 return _load_open(file, map_location, weights_only, module, use_mmap, options)
         _check_file(f)
         return _load_open(f, map_location, weights_only, module, False, options)
@@ -351,7 +367,8 @@ def _load_open(file: Any, map_location: Any, weights_only: bool, module: Any, us
         if use_mmap:
             import mmap
 
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            access = mmap.ACCESS_WRITE if CHOSEN.shared else mmap.ACCESS_COPY
+            mapping = mmap.mmap(file.fileno(), 0, access=access)
         return load_archive(source, map_location, weights_only, module, mapping, options)
     if use_mmap:
         raise RuntimeError(

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from importlib import import_module
@@ -10,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
+from ._archive import Damaged
 from ._machine import check_keys
 
 # Storages of PyTorch by the dtype of their elements; None where no dtype of ours has such elements.
@@ -41,8 +43,6 @@ _FOREIGN_DTYPES = (
     "float8_e4m3fn",
     "float8_e5m2",
 )
-# Names that other versions of Python had.
-_PYTHON_2 = {("__builtin__", n): ("builtins", n) for n in ("set", "frozenset", "bytes", "bytearray", "complex")}
 # Nothing of these modules runs, whoever allows it.
 _BLOCKED = ("sys", "os", "posix", "nt")
 
@@ -79,13 +79,17 @@ class Rebuild:
         tensor: Tensor = READING.of(storage).view(offset, size, stride)
         if len(rest) > 3:
             raise UnpicklingError(f"a tensor has {len(rest) + 4} arguments")
-        metadata = rest[2] if len(rest) > 2 else None
+        return Rebuild.marked(tensor, rest[0] if rest else False, rest[2] if len(rest) > 2 else None)
+
+    @staticmethod
+    def marked(tensor: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
+        """A tensor that is conjugated, negated or requires grad as a file says."""
         if metadata:
             if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
                 raise UnpicklingError(f"a tensor has metadata that is not known: {metadata!r:.200}")
             tensor = tensor.conj() if metadata.get("conj") else tensor
-            tensor = tensor.neg() if metadata.get("neg") else tensor
-        return _requiring(tensor, rest[0] if rest else False)
+            tensor = _core.functions["_neg_view"](tensor) if metadata.get("neg") else tensor
+        return _requiring(tensor, requires_grad)
 
     @staticmethod
     def tensor_v3(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, dtype: Any,
@@ -105,9 +109,11 @@ class Rebuild:
 
     @staticmethod
     def meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
-        whole = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if all(size) else 0
-        empty = _core.functions["empty"](whole, dtype=dtype, device="meta")
-        return _requiring(_core.as_strided(empty, size, stride), requires_grad)
+        whole_numbers("size", size)
+        whole_numbers("stride", stride)
+        if len(size) != len(stride) or type(dtype) is not _core.dtype:
+            raise UnpicklingError("a tensor without elements is not described as one")
+        return on_meta(dtype, tuple(size), tuple(stride), bool(requires_grad))
 
     @staticmethod
     def device(type: Any, index: Any = None) -> Any:
@@ -126,6 +132,34 @@ class Rebuild:
         return text.encode(encoding)
 
 
+def whole_numbers(name: str, values: Any) -> None:
+    """An error unless sizes or strides in a file are integers from 0 on."""
+    if not isinstance(values, tuple | list) or any(type(k) is not int or not 0 <= k < 2**63 for k in values):
+        raise Damaged(f"load(): the {name} of a tensor in the file is {values!r:.200}, not integers from 0 on")
+
+
+# Elements up to which a tensor without memory is laid out as strides say that are not those of its sizes.
+MOST_ARRANGED = 2**16
+
+
+def on_meta(dtype: Any, size: tuple[int, ...], stride: tuple[int, ...], requires_grad: bool) -> Tensor:
+    """A tensor on `meta`. A file cannot make it take memory: views of a large one would, if they require grad."""
+    empty = _core.functions["empty"]
+    out: Tensor = empty(size, dtype=dtype, device="meta")
+    if out.stride() == stride or not out.numel():
+        return _requiring(out, requires_grad)
+    order = sorted(range(len(size)), key=lambda k: (-stride[k], size[k] == 1))
+    dense = empty([size[k] for k in order], dtype=dtype, device="meta").permute(
+        sorted(range(len(size)), key=order.__getitem__)
+    )
+    if dense.stride() == stride and not requires_grad:
+        return dense  # type: ignore[no-any-return]
+    if out.numel() <= MOST_ARRANGED:
+        whole = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+        out = _core.as_strided(empty(whole, dtype=dtype, device="meta"), size, stride)
+    return _requiring(out, requires_grad)
+
+
 def _requiring(tensor: Tensor, requires_grad: Any) -> Tensor:
     return tensor.requires_grad_() if requires_grad else tensor
 
@@ -142,7 +176,8 @@ def with_state(tensor: Any, state: Any) -> Any:
     for part in (found, slots):
         if part is not None and (type(part) not in (dict, OrderedDict) or any(type(k) is not str for k in part)):
             raise UnpicklingError("the attributes of a tensor are no dict of strings")
-    tensor.__dict__.update(found or {})
+    if found:
+        tensor.__dict__.update(found)
     for name, value in (slots or {}).items():
         setattr(tensor, name, value)
     return tensor
@@ -198,7 +233,6 @@ REBUILD: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_meta_tensor_no_storage": Rebuild.meta,
     "torch._tensor._rebuild_from_type_v2": from_type,
     "torch.serialization._get_layout": Rebuild.layout,
-    "torch.device": Rebuild.device,
 }
 # Classes: the object that stands for the name, and what makes an instance.
 _CLASSES: dict[str, tuple[Any, Callable[..., Any] | None]] = {
@@ -211,6 +245,7 @@ _CLASSES: dict[str, tuple[Any, Callable[..., Any] | None]] = {
     "builtins.complex": (complex, _plain((int, float), complex)),
     "_codecs.encode": (Rebuild.encoded, Rebuild.encoded),
     "torch.Size": (_core.Size, _core.Size),
+    "torch.device": (_core.device, Rebuild.device),
     "torch.Tensor": (Tensor, None),
 }
 SPARSE = ("_rebuild_sparse_tensor", "_rebuild_qtensor", "_rebuild_nested_tensor", "_rebuild_wrapper_subclass")
@@ -273,8 +308,8 @@ def is_allowed(value: Any) -> bool:
 
 
 def current(module: str, name: str) -> tuple[str, str]:
-    """A name as Python 3 has it."""
-    return _PYTHON_2.get((module, name), (module, name))
+    """A name as Python 3 has it: pickles of protocols below 3 have Python 2's."""
+    return NAME_MAPPING.get((module, name)) or (IMPORT_MAPPING.get(module, module), name)
 
 
 def is_known(path: str) -> bool:

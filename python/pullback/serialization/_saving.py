@@ -11,8 +11,11 @@ from typing import IO, Any
 
 from .. import _core
 from .._core import Tensor
+from .._pickling import attributes
+from ..utils.hooks import warn_if_has_hooks
 from . import _names
 from ._archive import Writer
+from ._options import CHOSEN
 
 
 class _Named:
@@ -20,6 +23,10 @@ class _Named:
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
+
+    def __reduce__(self) -> Any:
+        # Picklers of other modules write what stands for it here.
+        return _names.ours, (self.module, self.name)
 
 
 _V2 = _Named("torch._utils", "_rebuild_tensor_v2")
@@ -68,25 +75,33 @@ class _Pickler(_Base):  # type: ignore[misc]
             return obj.id
         if self.typed is not None and type(obj) is self.typed:
             return self.storage(obj.untyped(), obj.dtype).id
-        return self.storage(obj, None).id if type(obj) is _core.UntypedStorage else None
+        return self.storage(obj, _core.uint8, _UNTYPED).id if type(obj) is _core.UntypedStorage else None
 
     def reducer_override(self, obj: Any) -> Any:
         """Tensors of subclasses; everything else has its type in `dispatch`, or no type of ours."""
-        kind: Any = type(obj)
-        if not isinstance(obj, Tensor) or kind is Tensor:
+        if not isinstance(obj, Tensor) or type(obj) is Tensor:
             return self.module(obj) if self.modules is not None and isinstance(obj, self.modules) else NotImplemented
-        state: Any = dict(getattr(obj, "__dict__", None) or {})
-        args: tuple[Any, ...]
-        if kind is getattr(sys.modules.get("pullback.nn.parameter"), "Parameter", None):
-            args = (obj.data, obj.requires_grad, OrderedDict())
-            self.apply(obj, *((_PARAMETER_STATE, (*args, state)) if state else (_PARAMETER, args)))
-        elif kind.__reduce_ex__ is not Tensor.__reduce_ex__ or kind.__reduce__ is not Tensor.__reduce__:
+        made = self.made(obj)
+        if made is None:
             return NotImplemented
-        else:
-            state = obj.__getstate__() if "__getstate__" in kind.__dict__ else state
-            function, args = self.plain(obj)
-            self.apply(obj, _TYPE, (function, kind, args, state))
+        self.apply(obj, *made)
         return _DONE
+
+    def made(self, obj: Any) -> "tuple[_Named, tuple[Any, ...]] | None":
+        """The function of PyTorch that makes a tensor, and its arguments; None where the class has its own method."""
+        kind: Any = type(obj)
+        warn_if_has_hooks(obj)
+        state: Any = attributes(obj)
+        if kind is getattr(sys.modules.get("pullback.nn.parameter"), "Parameter", None):
+            args: tuple[Any, ...] = (obj.data, obj.requires_grad, OrderedDict())
+            return (_PARAMETER_STATE, (*args, state)) if state else (_PARAMETER, args)
+        if kind is Tensor:
+            function, parts = self.plain(obj)
+            return (_TYPE, (function, _TENSOR, parts, state)) if state else (function, parts)
+        if kind.__reduce_ex__ is not Tensor.__reduce_ex__ or kind.__reduce__ is not Tensor.__reduce__:
+            return None
+        function, parts = self.plain(obj)
+        return _TYPE, (function, kind, parts, obj.__getstate__() if "__getstate__" in kind.__dict__ else state)
 
     def module(self, obj: Any) -> Any:
         """A module with the attributes that PyTorch's have, so that it can be called there."""
@@ -117,11 +132,9 @@ class _Pickler(_Base):  # type: ignore[misc]
 
     # ------------------------------------------------------------ tensors
     def save_tensor(self, tensor: Tensor) -> None:
-        function, args = self.plain(tensor)
-        state = tensor.__dict__
-        if state:
-            function, args = _TYPE, (function, _TENSOR, args, dict(state))
-        self.apply(tensor, function, args)
+        made = self.made(tensor)
+        assert made is not None
+        self.apply(tensor, *made)
 
     def plain(self, tensor: Tensor) -> tuple[_Named, tuple[Any, ...]]:
         """What makes a tensor of its storage."""
@@ -145,7 +158,7 @@ class _Pickler(_Base):  # type: ignore[misc]
         place = tensor.storage_offset(), tuple(tensor.shape), tensor.stride()
         return _V2, (held, *place, requires_grad, OrderedDict(), *(({"conj": True},) if conjugated else ()))
 
-    def storage(self, storage: Any, dtype: Any) -> _Held:
+    def storage(self, storage: Any, dtype: Any, kind: Any = None) -> _Held:
         place = storage.data_ptr(), storage.nbytes()
         # Storages without bytes may share an address; the others are held, so that no two do.
         place = place if place[1] else (-1 - len(self.storages), 0)
@@ -155,9 +168,7 @@ class _Pickler(_Base):  # type: ignore[misc]
                 "save(): Cannot save multiple tensors or storages that view the same data as different types "
                 f"({known} and {dtype}): clone() one of them"
             )
-        if dtype is None:
-            return _Held(_UNTYPED, key, place[1], self.legacy)
-        return _Held(_STORAGES[dtype], key, place[1] // dtype.itemsize, self.legacy)
+        return _Held(kind or _STORAGES[dtype], key, place[1] // dtype.itemsize, self.legacy)
 
     # ------------------------------------------------------------ names
     def save_named(self, named: _Named) -> None:
@@ -209,10 +220,31 @@ def _public(path: str, name: str, obj: Any) -> str:
 _DONE = (_Held, ())
 
 
-def save(obj: Any, file: IO[bytes], folder: str, protocol: int) -> None:
+def _pickled(obj: Any, data: IO[bytes], module: Any, protocol: int, legacy: bool = False) -> _Pickler:
+    """Writes the pickle of an object; gives what knows its storages."""
+    ours = _Pickler(data, protocol, legacy)
+    if module is pickle:
+        ours.dump(obj)
+        return ours
+
+    class Pickler(module.Pickler):  # type: ignore[misc]
+        def persistent_id(self, obj: Any) -> Any:
+            return ours.persistent_id(obj)
+
+        def reducer_override(self, obj: Any) -> Any:
+            made = ours.made(obj) if isinstance(obj, Tensor) else None
+            if made is not None:
+                return _names.ours(made[0].module, made[0].name), made[1]
+            above = getattr(super(), "reducer_override", None)
+            return NotImplemented if above is None else above(obj)
+
+    Pickler(data, protocol=protocol).dump(obj)
+    return ours
+
+
+def save(obj: Any, file: IO[bytes], folder: str, module: Any, protocol: int) -> None:
     data = io.BytesIO()
-    pickler = _Pickler(data, protocol)
-    pickler.dump(obj)
+    pickler = _pickled(obj, data, module, protocol)
     writer = Writer(file, folder)
     writer.add("data.pkl", data.getbuffer())
     writer.add(".format_version", b"1")
@@ -224,32 +256,31 @@ def save(obj: Any, file: IO[bytes], folder: str, protocol: int) -> None:
     writer.finish()
 
 
-def save_legacy(obj: Any, file: IO[bytes], protocol: int) -> None:
+def save_legacy(obj: Any, file: IO[bytes], module: Any, protocol: int) -> None:
     """Writes the format of PyTorch before 1.6: pickles, and the elements of the storages behind them."""
     from ._legacy import HEAD
 
     data = io.BytesIO()
     for part in HEAD:
         pickle.dump(part, data, protocol)
-    pickler = _Pickler(data, protocol, legacy=True)
-    pickler.dump(obj)
+    pickler = _pickled(obj, data, module, protocol, legacy=True)
     storages = {key: (storage, dtype) for key, dtype, storage in pickler.storages.values()}
     pickle.dump(sorted(storages), data, protocol)
     file.write(data.getbuffer())
     for _, (storage, dtype) in sorted(storages.items()):
-        file.write(struct.pack("=q", storage.nbytes() // (1 if dtype is None else dtype.itemsize)))
+        file.write(struct.pack("=q", storage.nbytes() // dtype.itemsize))
         file.write(_bytes(storage))
 
 
 def _bytes(storage: Any) -> "memoryview | bytes":
     """The memory of a storage, which is held as long as this is used."""
     size = storage.nbytes()
-    if not size:
-        return b""
+    if not size or CHOSEN.skipped:
+        return bytes(size)
     try:
         return memoryview(_core.functions["empty"](0, dtype=_core.uint8).set_(storage, 0, (size,), (1,)))
-    except NotImplementedError:
-        # No tensor of bytes shows memory in another order, such as that of `channels_last`.
+    except RuntimeError:
+        # No tensor of bytes shows memory in another order, such as that of `channels_last`, or what lies before a part.
         from ctypes import c_ubyte
 
         return memoryview((c_ubyte * size).from_address(storage.data_ptr()))

@@ -69,9 +69,11 @@ def test_stack_dataset() -> None:
 def test_concatenation_and_subsets() -> None:
     d = Squares(3) + Squares(2)
     assert [d[k] for k in range(len(d))] == [0, 1, 4, 0, 1] and d[-1] == 1 and d[-5] == 0
-    for k in (5, -6):
-        with pytest.raises(ValueError, match="should not exceed dataset length 5"):
-            d[k]
+    assert list(d) == [0, 1, 4, 0, 1]
+    with pytest.raises(IndexError, match="list index out of range: 5"):
+        d[5]
+    with pytest.raises(ValueError, match="should not exceed dataset length 5"):
+        d[-6]
     with pytest.raises(AssertionError, match="not be an empty iterable"):
         data.ConcatDataset([])
     with pytest.raises(ValueError, match="does not support IterableDataset"):

@@ -13,7 +13,7 @@ import pytest
 
 import pullback as pb
 from pullback.utils import data
-from pullback.utils.data import DataLoader, TensorDataset
+from pullback.utils.data import DataLoader, Subset, TensorDataset
 
 
 class Slow(TensorDataset):
@@ -122,8 +122,33 @@ def test_iterable_data_sets() -> None:
     assert len(DataLoader(Count(5, 5), 2)) == 3 and len(DataLoader(Count(5, 5), 2, drop_last=True)) == 2
     with pytest.raises(TypeError, match="no length"):
         len(DataLoader(Count(5)))
+    loader = DataLoader(Count(3, 2))
+    # The length counts once a program has asked for it.
+    for _ in loader:
+        pass
+    assert len(loader) == 2
     with pytest.warns(UserWarning, match="was reported to be 2 .* but 3 samples have been fetched"):
-        list(DataLoader(Count(3, 2)))
+        list(loader)
+
+
+@pytest.mark.parametrize(
+    "samples", [range(6), TensorDataset(pb.arange(6)), Subset(TensorDataset(pb.arange(9)), range(6))]
+)
+@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_pass_draws_a_permutation_more_at_its_end(samples: Any, size: int, drop_last: bool) -> None:
+    """A generator of the user's is left as PyTorch leaves it, however the batches are made."""
+    own, same = pb.Generator().manual_seed(5), pb.Generator().manual_seed(5)
+    loader = DataLoader(samples, size, shuffle=True, generator=own, drop_last=drop_last)
+    for _ in range(2):
+        list(loader)
+        pb.empty((), dtype=pb.int64).random_(generator=same)
+        pb.randperm(6, generator=same), pb.randperm(6, generator=same)
+        assert (own.get_state() == same.get_state()).all()
+    next(iter(loader))
+    pb.empty((), dtype=pb.int64).random_(generator=same)
+    pb.randperm(6, generator=same)
+    assert (own.get_state() == same.get_state()).all()
 
 
 Pair = namedtuple("Pair", "a b")

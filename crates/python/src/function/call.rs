@@ -29,6 +29,7 @@ use pullback::skin::history;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use smallvec::SmallVec;
 use std::sync::{Arc, Mutex};
 
@@ -42,6 +43,8 @@ pub(super) struct Ran {
     pub(super) classic: Option<Classic>,
     /// `None` where no argument was returned or changed, as in most calls.
     pub(super) changes: Option<Box<Changes>>,
+    /// The classes of tensors that results had; `None` where none had one of its own.
+    classes: Option<Box<[Option<Py<PyType>>]>>,
 }
 
 /// What the forward did to its arguments.
@@ -66,12 +69,27 @@ impl Ran {
         ran?.changes.as_deref()
     }
 
+    /// The object of a result, in the class that the forward gave it.
+    pub(super) fn wrap<'py>(
+        ran: Option<&Ran>,
+        py: Python<'py>,
+        i: usize,
+        value: Tensor,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let class = ran.and_then(|r| r.classes.as_ref()?.get(i)?.as_ref());
+        Ok(match class {
+            Some(class) => tensor::wrap_as(class.bind(py), value)?.into_any(),
+            None => tensor::wrap(py, value)?.into_any(),
+        })
+    }
+
     pub(super) fn structure(ran: Option<&Ran>) -> &Structure {
         ran.and_then(|r| r.structure.as_ref()).unwrap_or(&TENSOR)
     }
 
     fn into_state(self) -> Option<Context> {
-        let any = self.structure.is_some() || self.classic.is_some() || self.changes.is_some();
+        let any =
+            self.structure.is_some() || self.classic.is_some() || self.changes.is_some() || self.classes.is_some();
         any.then(|| Arc::new(self) as Context)
     }
 }
@@ -184,11 +202,11 @@ impl Call {
         let outs = &run.outputs[..run.results()];
         let mut shown = shown.unwrap_or_default().into_iter();
         let mut objects = Objects::new();
-        for v in outs {
+        for (i, v) in outs.iter().enumerate() {
             objects.push(match shown.next() {
                 Some(o) if is_object_of(py, &o, v) => o.into_bound(py),
                 Some(o) => overrides::wrap_like(o.bind(py), v.clone())?,
-                None => tensor::wrap(py, v.clone())?.into_any(),
+                None => Ran::wrap(ran, py, i, v.clone())?,
             });
         }
         for &(index, out) in &run.dirty {
@@ -299,13 +317,16 @@ impl Call {
 
     /// What a forward gave.
     fn ran(parsed: Parsed<'_>, noted: Noted, classic: Option<Classic>) -> Forward {
+        let own = |o: &Bound<'_, PyAny>| overrides::has_say(o.py(), o.get_type_ptr()).then(|| o.get_type().unbind());
+        let any = parsed.objects.iter().any(|o| overrides::has_say(o.py(), o.get_type_ptr()));
+        let classes = any.then(|| parsed.objects.iter().map(own).collect());
         Forward {
             hidden: noted.hidden() + classic.as_ref().map_or(0, |c| c.hidden.len()),
             outputs: parsed.tensors,
             unseen: 0,
             dirty: noted.dirty,
             constant: Set::NONE,
-            state: Ran { structure: parsed.structure, classic, changes: noted.changes }.into_state(),
+            state: Ran { structure: parsed.structure, classic, changes: noted.changes, classes }.into_state(),
         }
     }
 

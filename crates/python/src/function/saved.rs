@@ -8,7 +8,6 @@ use super::outputs::{Parsed, Structure};
 use super::{Objects, value_of};
 use crate::door::vectorcall::invoke;
 use crate::process::gil;
-use crate::tensor;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::{Forward, Node, Outputs, Set, Tensor};
@@ -103,11 +102,11 @@ impl Call {
         let ctx = Ctx::make(py, self.inputs.needs(needs))?;
         let mut inputs = self.inputs.objects(py, ins, false)?;
         let mut outputs = Objects::new();
-        for v in &run.outputs {
-            outputs.push(tensor::wrap(py, v.clone())?.into_any());
-        }
         let state = run.state.clone();
         let ran = Ran::of(&state);
+        for (i, v) in run.outputs.iter().enumerate() {
+            outputs.push(Ran::wrap(ran, py, i, v.clone())?);
+        }
         let changes = Ran::changes(ran);
         for w in changes.iter().flat_map(|c| &c.written) {
             inputs[w.leaf] = outputs[w.output].clone();

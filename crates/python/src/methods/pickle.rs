@@ -18,7 +18,7 @@ use pullback::skin::{Cell, history};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple, PyType};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Only what a program made itself can be copied deeply: other tensors are parts of a graph.
@@ -61,6 +61,20 @@ fn check_outside(value: &Tensor) -> PyResult<()> {
 fn attributes<'py>(slf: Slf<'_, 'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let found = object::dict(slf.get()).map(|d| d.bind(slf.py()).clone());
     Ok(found.and_then(|d| d.cast_into::<PyDict>().ok()).filter(|d| !d.is_empty()))
+}
+
+/// What the `__slots__` of a subclass hold on the object: names and values.
+fn slots<'py>(slf: Slf<'_, 'py>) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let (py, class) = (slf.py(), slf.get_type());
+    if class.is(py.get_type::<PyTensor>()) {
+        return Ok(Vec::new());
+    }
+    let names = py.import("copyreg")?.getattr("_slotnames")?.call1((class,))?;
+    let names = names.try_iter()?.collect::<Result<Vec<_>, _>>()?;
+    Ok(names
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), slf.getattr(name.cast::<PyString>().ok()?).ok()?)))
+        .collect())
 }
 
 pub fn reduce<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
@@ -146,6 +160,9 @@ pub fn copy<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
     if let Some(d) = attributes(slf)? {
         out.setattr("__dict__", d.copy()?)?;
     }
+    for (name, value) in slots(slf)? {
+        out.setattr(name.cast::<PyString>()?, value)?;
+    }
     Ok(out.into_any())
 }
 
@@ -195,9 +212,12 @@ pub fn deepcopy<'py>(slf: Slf<'_, 'py>, memo: &Bound<'py, PyAny>) -> Out<'py> {
         let g = deepcopy(g.bind(py), memo)?;
         out.setattr("grad", g)?;
     }
+    let deep = |x| py.import("copy")?.getattr("deepcopy")?.call1((x, memo));
     if let Some(d) = attributes(slf)? {
-        let deep = py.import("copy")?.getattr("deepcopy")?.call1((d, memo))?;
-        out.setattr("__dict__", deep)?;
+        out.setattr("__dict__", deep(d.into_any())?)?;
+    }
+    for (name, value) in slots(slf)? {
+        out.setattr(name.cast::<PyString>()?, deep(value)?)?;
     }
     Ok(out.into_any())
 }

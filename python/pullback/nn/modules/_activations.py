@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor
+from ... import Tensor, sigmoid, tanh
 from ..._warnings import warn
 from .. import functional as F
 from .module import Module
@@ -66,7 +66,7 @@ class Sigmoid(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.sigmoid()
+        return sigmoid(input)
 
 
 class Tanh(Module):
@@ -78,7 +78,7 @@ class Tanh(Module):
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        return input.tanh()
+        return tanh(input)
 
 
 class SiLU(_InPlace):

@@ -159,7 +159,8 @@ class GroupNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         out = F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
-        return out if input.is_contiguous() else arranged(out, input)
+        # Objects that answer for tensors have no order in memory.
+        return arranged(out, input) if isinstance(input, Tensor) and not input.is_contiguous() else out
 
     def extra_repr(self) -> str:
         return (

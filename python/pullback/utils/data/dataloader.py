@@ -78,6 +78,7 @@ class DataLoader(Generic[T_co]):
     sampler: Any
     batch_sampler: Any
     _iterator: "_Workers | None" = None
+    _asked_length: int | None = None
     _made = False
 
     def __init__(
@@ -168,6 +169,7 @@ class DataLoader(Generic[T_co]):
         if not self._iterable:
             return len(self._indices())
         n: int = len(self.dataset)  # type: ignore[arg-type]
+        self._asked_length = n
         if self.batch_size is None:
             return n
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
@@ -176,21 +178,22 @@ class DataLoader(Generic[T_co]):
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def __iter__(self) -> Iterator[Any]:
+        kept = self._iterator if self.persistent_workers and self.num_workers else None
         # The seed is drawn with and without workers, so that a generator gives the same order in both cases.
-        seed = drawn_seed(self.generator)
+        seed = drawn_seed(self.generator) if kept is None else 0
         if not self.num_workers:
             whole = _whole(self)
             found: Iterator[Any] = _single(self) if whole is None else whole
-        elif self._iterator is not None and self.persistent_workers:
-            self._iterator.begin(self)
-            found = self._iterator
+        elif kept is not None:
+            kept.begin(self)
+            found = kept
         else:
             workers = _Workers(self, seed)
             if self.persistent_workers:
                 self._iterator = workers
             workers.begin(self)
             found = workers
-        return _Pass(self, _counted(self, found) if self._iterable else found)
+        return _Pass(self, _counted(self, found, self._asked_length) if self._iterable else found)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent: bool) -> None:
@@ -243,7 +246,7 @@ class _Pass:
         return next(self.batches)
 
     def __len__(self) -> int:
-        return len(self.loader)
+        return len(self.loader._indices())
 
 
 def _single(loader: DataLoader[Any]) -> Iterator[Any]:
@@ -272,7 +275,7 @@ def _whole(loader: DataLoader[Any]) -> Iterator[Any] | None:
     plain = type(data) is TensorDataset and type(batches) is BatchSampler and type(sampler) in _ORDERS
     if not plain or loader.collate_fn is not default_collate or batches.sampler is not sampler:
         return None
-    if len(sampler) > max(len(data), CHUNK):
+    if len(sampler) > (len(sampler.data_source) if _shares(sampler) else max(len(data), CHUNK)):
         return None
     if sampler.data_source is not loader.dataset or any(type(t) is not _core.Tensor for t in data.tensors):
         return None
@@ -280,6 +283,11 @@ def _whole(loader: DataLoader[Any]) -> Iterator[Any] | None:
 
 
 _ORDERS = (SequentialSampler, RandomSampler)
+
+
+def _shares(sampler: Any) -> bool:
+    """Whether a sampler draws from a generator of the user's, who may draw from it between two batches."""
+    return getattr(sampler, "generator", None) is not None
 
 
 def _parts(data: TensorDataset, sampler: Any, size: int, drop_last: bool, within: Any) -> Iterator[Any]:
@@ -291,24 +299,25 @@ def _parts(data: TensorDataset, sampler: Any, size: int, drop_last: bool, within
         order = indices if order is None else indices.index_select(0, order)
     for start in range(0, n, size):
         stop = min(start + size, n)
-        if drop_last and stop - start < size:
-            return
+        if stop - start < size:
+            if drop_last:
+                break
+            if not sequential:
+                sampler.end()
         if order is None:
             # Copies, as stacked samples are.
             yield [t[start:stop].clone() for t in tensors]
         else:
             at = order[start:stop]
             yield [t.index_select(0, at) for t in tensors]
+    if not sequential and (drop_last or n % size == 0):
+        sampler.end()
 
 
-def _counted(loader: DataLoader[Any], batches: Iterator[Any]) -> Iterator[Any]:
-    """Warns once if an iterable data set gives more than its length says."""
-    try:
-        expected: int | None = len(loader)
-    except (TypeError, NotImplementedError):
-        expected = None
+def _counted(loader: DataLoader[Any], batches: Iterator[Any], expected: int | None) -> Iterator[Any]:
+    """Warns if an iterable data set gives more batches than the length that the program has asked for."""
     for count, batch in enumerate(batches, 1):
-        if expected is not None and count == expected + 1:
+        if expected is not None and count > expected:
             warn(
                 f"Length of IterableDataset {loader.dataset} was reported to be {expected} (when accessing "
                 f"len(dataloader)), but {count} samples have been fetched. Each worker gives all samples of "

@@ -163,10 +163,13 @@ class ConcatDataset(Dataset[T_co]):
 
     def __getitem__(self, index: Any) -> T_co:
         n = len(self)
-        if not -n <= index < n:
+        if index < -n:
             raise ValueError(
                 f"ConcatDataset(): absolute value of index should not exceed dataset length {n}, got {index}"
             )
+        if index >= n:
+            # Loops over the data set end by it.
+            raise IndexError(f"ConcatDataset(): list index out of range: {index}, and there are {n} samples")
         index = index + n if index < 0 else index
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]

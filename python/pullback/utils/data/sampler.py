@@ -111,9 +111,16 @@ class RandomSampler(Sampler[int]):
                 yield _core.functions["randperm"](n, generator=generator)[:size]
             wanted -= size
 
+    def end(self) -> None:
+        """Leaves the user's generator as PyTorch leaves it where a pass ends: it draws one permutation more."""
+        n = len(self.data_source)
+        if self.generator is not None and not self.replacement and n and self.num_samples % n == 0:
+            _core.functions["randperm"](n, generator=self.generator)
+
     def __iter__(self) -> Iterator[int]:
         for drawn in self._draws():
             yield from drawn.tolist()
+        self.end()
 
     def __len__(self) -> int:
         return self.num_samples
