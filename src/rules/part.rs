@@ -2,11 +2,12 @@
 //! were written to.
 
 use super::{Joint, basis, batching, shapes};
-use crate::base::{Result, Shape};
+use crate::base::{Layout, Result, Shape};
 use crate::core::params::{fields, parameters};
 use crate::core::primitive::Saves;
 use crate::core::symbolic::Symbolic;
 use crate::core::{BatchArg, BatchInfo, BatchOut, Mask, Params, Prim, Primitive, Tangents, Tensor, call};
+use crate::dense::order;
 use crate::dense::region::{self, Region};
 use smallvec::smallvec;
 
@@ -115,7 +116,23 @@ pub fn show(base: &Tensor, region: &Region) -> Result<Tensor> {
     if base.dense().is_some() || !region.overlaps() {
         return read(base, region);
     }
-    // The derivative of each element must reach its place as often as it is shown.
+    let Some(layout) = region.evenly() else { return gathered(base, region) };
+    if let Some(d) = (0..layout.shape.rank()).find(|&d| layout.strides[d] == 0 && layout.shape[d] > 1) {
+        let once = Layout { shape: layout.shape.with(d, 1), ..layout.clone() };
+        return basis::expand(&show(base, &region.with(once))?, region.shape());
+    }
+    // The copy lies as copies of the view do, for its order in memory shows in what is made of it.
+    match order::of_strides(&layout.shape, &[layout.strides.clone()]) {
+        Some(order) => {
+            let copy = gathered(base, &region.with(layout.permute(&order)))?;
+            basis::permute(&copy, &order::inverse(&order))
+        }
+        None => gathered(base, region),
+    }
+}
+
+/// A copy of a region's elements: the derivative of each must reach its place as often as it is shown.
+fn gathered(base: &Tensor, region: &Region) -> Result<Tensor> {
     let at = Tensor::from_slice([region.shape().numel()], &region.positions()?)?;
     let flat = basis::reshape(base, &[base.numel()].into())?;
     basis::reshape(&super::index::take_rows(&flat, &at)?, region.shape())
