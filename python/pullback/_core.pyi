@@ -1690,7 +1690,7 @@ class Tensor:
     def random_(self, from_: builtins.int | None = None, to: builtins.int | None = None, *, generator: Generator | None = None) -> Self:
         """Fills with random integers in [from, to): by default all that the dtype represents exactly."""
     def ravel(self) -> Tensor:
-        """The same elements in one dimension."""
+        """The same elements in one dimension: a view of what is contiguous, and a copy of anything else."""
     @builtins.property
     def real(self) -> Tensor:
         """The real parts, a view; real tensors are their own."""
@@ -4395,7 +4395,7 @@ def randperm(n: builtins.int, *, generator: Generator | None = None, dtype: _dty
     tensor([0, 1, 2, 3])
     """
 
-def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
+def normal(mean: _Operand, std: _Operand = 1.0, size: _Ints | None = None, *, generator: Generator | None = None, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool | None = None, out: Tensor | None = None) -> Tensor:
     """Normal random numbers; mean and std are numbers or tensors. With two numbers, `size` is needed.
 
     >>> import pullback
@@ -4746,7 +4746,7 @@ def flatten(input: Tensor, start_dim: builtins.int = 0, end_dim: builtins.int = 
     """
 
 def ravel(input: Tensor) -> Tensor:
-    """The same elements in one dimension."""
+    """The same elements in one dimension: a view of what is contiguous, and a copy of anything else."""
 
 def broadcast_to(input: Tensor, *size: _Ints) -> Tensor:
     """Broadcast to a larger shape without copying.

@@ -100,7 +100,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: _Ints | None = None, *, out: Tensor 
             [1., 1.]])
     """
 
-def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1, out: Tensor | None = None) -> Tensor:
+def diagonal(A: Tensor, *, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
     """As `diagonal`, of the last two dimensions."""
 
 def cross(input: Tensor, other: Tensor, *, dim: builtins.int = -1, out: Tensor | None = None) -> Tensor:

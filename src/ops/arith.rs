@@ -6,6 +6,7 @@ use super::promote::{PromotionRule, binary, common_dtype, convert, fitting};
 use super::unary::{log, reciprocal};
 use super::value::{Operand, Value};
 use crate::base::dtype::Category;
+use crate::base::promote::with_number;
 use crate::base::{DType, ErrorKind, Result, Scalar};
 use crate::core::primitive::Saves;
 use crate::core::{Params, Prim, Tensor, call};
@@ -433,10 +434,7 @@ ops! { TABLE:
         if min.is_none() && max.is_none() {
             refuse!(Runtime, "at least one of 'min' or 'max' must not be None; give a bound");
         }
-        let mut dtype = input.dtype();
-        for bound in [min, max].into_iter().flatten() {
-            dtype = common_dtype(Operand::Tensor(&basis::cast(input, dtype)?), bound);
-        }
+        let dtype = limited_dtype(input, [min, max]);
         no_bools(ErrorKind::NotImplemented, dtype)?;
         let x = basis::cast(input, dtype)?;
         match (min, max) {
@@ -504,6 +502,19 @@ pub(super) fn interpolated(a: &Tensor, b: &Tensor, weight: Operand<'_>) -> Resul
         Operand::Number(n) => lerp(&Tensor::scalar(a.dtype(), fitting(HERE, "weight", n, a.dtype())?)),
         Operand::Tensor(w) => lerp(w),
     }
+}
+
+/// The dtype of a tensor and its bounds, tensors first: numbers count only if their category is higher.
+fn limited_dtype(input: &Tensor, bounds: [Option<Operand<'_>>; 2]) -> DType {
+    let mut tensors = vec![input];
+    tensors.extend(bounds.iter().flatten().filter_map(|b| match b {
+        Operand::Tensor(t) => Some(*t),
+        Operand::Number(_) => None,
+    }));
+    bounds.into_iter().flatten().fold(super::join::joint_dtype(&tensors), |dtype, b| match b {
+        Operand::Tensor(_) => dtype,
+        Operand::Number(n) => with_number(dtype, n),
+    })
 }
 
 /// A bound of `clamp`, which the dtype must have.

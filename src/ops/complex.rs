@@ -174,7 +174,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.conj_physical(pullback.tensor([1 + 2j]))
     /// tensor([1.-2.j])
-    fn conj_physical = "conj_physical" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION] {
+    fn conj_physical = "conj_physical" (input: &Tensor) -> Tensor [METHOD, INPLACE, INPLACE_FUNCTION, SAME_OBJECT] {
         basis::conj(input)
     }
 

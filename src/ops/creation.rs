@@ -319,7 +319,7 @@ ops! { TABLE:
 }
 
 /// The number in a 0-d tensor that no derivative or batch follows.
-fn constant(x: Operand<'_>) -> Result<Operand<'_>> {
+pub(super) fn constant(x: Operand<'_>) -> Result<Operand<'_>> {
     Ok(match x {
         Operand::Tensor(t) if t.rank() == 0 => t.dense().map(Array::item).transpose()?.map_or(x, Operand::Number),
         x => x,

@@ -136,7 +136,7 @@ ops! { TABLE:
     }
 
     /// As `diagonal`, of the last two dimensions.
-    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor | input; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [] of DIAGONAL {
+    fn linalg_diagonal = "linalg.diagonal" (A: &Tensor | input; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Tensor [VIEW] of DIAGONAL {
         diagonal(A, offset, dim1, dim2)
     }
 

@@ -325,7 +325,7 @@ ops! { TABLE:
         if !lead.is_some_and(fits) {
             refuse!(Runtime, "size {want} is not expandable to size {}; give the same sizes, or 1", input.shape());
         }
-        if &want == input.shape() {
+        if &want == input.shape() && (want.rank() > 0 || input.dtype().is_differentiable()) {
             return Ok(input.clone());
         }
         basis::unbroadcast(super::reduce::accumulated(input, None)?, &want)

@@ -34,8 +34,7 @@ const FEW: usize = 1 << 16;
 
 /// `√(|a|² + |b|² - 2 a·b)` of all pairs of rows; where it is 0 its derivative is 0.
 fn by_product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let last = [a.rank() - 1];
-    let squares = |x: &Tensor| basis::sum(&mul(x, x)?, &last, true);
+    let squares = |x: &Tensor| basis::sum(&mul(x, x)?, &[x.rank() - 1], true);
     let lengths = add(&squares(a)?, &swap_last(&squares(b)?)?)?;
     let square = at_least(&sub(&lengths, &scale(&basis::matmul(a, &swap_last(b)?)?, 2.0)?)?, 0.0)?;
     let none = eq(&square, 0.0)?;

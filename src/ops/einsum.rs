@@ -3,10 +3,10 @@
 use super::matmul::same_dtype;
 use super::value::Value;
 use crate::base::shape::wrap_arguments;
-use crate::base::{Result, Scalar, Shape};
+use crate::base::{ErrorKind, Result, Scalar, Shape};
 use crate::core::params::Dims;
 use crate::core::{Tensor, host};
-use crate::ops::signature::{HERE, aligned, ints_of};
+use crate::ops::signature::{HERE, aligned, ints_of, no_bools};
 use crate::rules::basis;
 use std::collections::{BTreeMap, HashMap};
 
@@ -147,7 +147,7 @@ impl Term {
     fn sum_out(&mut self, keep: impl Fn(u32) -> bool) -> Result<()> {
         let dims: Dims = (0..self.labels.len()).filter(|&d| !keep(self.labels[d])).collect();
         if !dims.is_empty() {
-            self.value = basis::sum(&self.value, &dims, false)?;
+            self.value = basis::sum(&super::reduce::accumulated(&self.value, None)?, &dims, false)?;
             self.labels.retain(|&l| keep(l));
         }
         Ok(())
@@ -190,6 +190,12 @@ fn contract(mut a: Term, mut b: Term, keep: impl Fn(u32) -> bool) -> Result<Term
     let (la, lb) = (a.labels.clone(), b.labels.clone());
     a.sum_out(|l| keep(l) || lb.contains(&l))?;
     b.sum_out(|l| keep(l) || la.contains(&l))?;
+    // A sum of integers is wider than what nothing was summed of.
+    if a.value.dtype() != b.value.dtype() {
+        a.value = super::reduce::accumulated(&a.value, None)?;
+        b.value = super::reduce::accumulated(&b.value, None)?;
+    }
+    no_bools(ErrorKind::NotImplemented, a.value.dtype())?;
     let shared = |t: &Term, l: u32| t.size(l).is_some_and(|n| n != 1);
     // A label of size 1 in one operand broadcasts: only labels that both really have are contracted.
     let batch: Labels = a.labels.iter().filter(|&&l| b.labels.contains(&l) && keep(l)).copied().collect();
@@ -228,7 +234,9 @@ fn evaluate(equation: &str, operands: &[&Tensor]) -> Result<Tensor> {
     let Some(first) = operands.first() else {
         refuse!(Runtime, "must provide at least one operand; give the tensors after the equation")
     };
-    same_dtype(operands)?;
+    if operands.iter().any(|t| t.dtype() != first.dtype()) {
+        same_dtype(operands)?;
+    }
     let ranks: Vec<usize> = operands.iter().map(|t| t.rank()).collect();
     let eq = parse(equation, &ranks)?;
     let mut terms: Vec<Term> =

@@ -53,7 +53,11 @@ pub(super) fn drawn(numbers: Tensor, from: &[&Tensor]) -> Result<Tensor> {
         Some(Payload::Taped { .. } | Payload::Dual { .. } | Payload::Batched { .. })
             if numbers.dtype().is_differentiable() =>
         {
-            drawn_by(&basis::cast(from, numbers.dtype())?, &numbers)
+            let from = basis::cast(from, numbers.dtype())?;
+            if numbers.dtype().is_complex() {
+                return basis::where_(&basis::full(numbers.shape(), DType::Bool, 0.0)?, &from, &numbers);
+            }
+            drawn_by(&from, &numbers)
         }
         _ => Ok(numbers),
     })
@@ -205,9 +209,10 @@ ops! { TABLE:
     /// pullback.Size([3])
     fn normal = "normal" (mean: super::value::Operand<'_>, std: super::value::Operand<'_> = 1.0.into(),
         size: Option<&[i64]> = None; generator: Source<'_> as GivenGenerator = None, dtype: Option<DType> = None,
-        device: Device = Device::None, requires_grad: bool as RequiresGrad = false) -> Tensor [CREATION, RANDOM] {
+        layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [CREATION, RANDOM] {
         use super::value::Operand::{Number, Tensor as T};
-        ignore!(device, requires_grad);
+        ignore!(layout, device, requires_grad, pin_memory);
         if let Number(s) = std
             && s.as_f64() < 0.0
         {

@@ -184,6 +184,7 @@ ops! { TABLE:
         no_bools(ErrorKind::NotImplemented, dtype)?;
         let wide = if dtype.is_complex() { DType::C128 } else { DType::F64 };
         // Bounds of integers are integers.
+        let [start, end] = [super::creation::constant(start)?, super::creation::constant(end)?];
         let [start, end] = [start, end].map(|o| match o {
             Operand::Number(n) if dtype.is_integer() => Operand::Number(Scalar::Float(n.as_f64().trunc())),
             o => o,

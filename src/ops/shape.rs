@@ -184,8 +184,8 @@ ops! { TABLE:
         basis::reshape(input, &shape)
     }
 
-    /// The same elements in one dimension.
-    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW, OR_COPY] {
+    /// The same elements in one dimension: a view of what is contiguous, and a copy of anything else.
+    fn ravel = "ravel" (input: &Tensor) -> Tensor [METHOD, VIEW, OR_COPY, ROW_MAJOR] {
         basis::reshape(input, &[input.numel()].into())
     }
 

@@ -325,3 +325,34 @@ def test_cuts_that_members_have_of_their_own() -> None:
     with pytest.raises(RuntimeError, match="are not known here"):
         pb.func.trace(lambda c: pb.tensor_split(pb.arange(5), c)[0])(pb.tensor(2))
     assert [p.tolist() for p in pb.arange(3).tensor_split(pb.tensor([1]))] == [[0], [1, 2]]
+
+
+def test_sums_of_integers_in_einsum_are_wide() -> None:
+    assert pb.einsum("ij->i", pb.full((3, 3), 100, dtype=pb.int8)).tolist() == [300] * 3
+    total = pb.einsum("ij,jk->", pb.ones(3, 3, dtype=pb.bool), pb.ones(3, 3, dtype=pb.bool))
+    assert total.dtype is pb.int64 and total == 27
+    assert pb.einsum("ij->ji", pb.ones(2, 3, dtype=pb.bool)).dtype is pb.bool
+    assert pb.tensor(3, dtype=pb.int8).sum_to_size(()).dtype is pb.int64
+
+
+def test_distances_of_batches_by_product() -> None:
+    a, b = pb.arange(900.0).reshape(30, 30).sin(), pb.arange(1800.0).reshape(2, 30, 30).cos()
+    want = pb.stack([pb.cdist(a, m, compute_mode="donot_use_mm_for_euclid_dist") for m in b])
+    pb.testing.assert_close(pb.cdist(a, b), want, rtol=1e-4, atol=1e-4)
+
+
+def test_bounds_promote_together() -> None:
+    assert pb.clamp(T(3), pb.ones(4), pb.ones(4, dtype=pb.float16)).dtype is pb.float32
+    assert pb.logspace(T(2), T(1.2), 2, dtype=pb.int32).tolist() == [100, 10]
+
+
+def test_writes_to_results_reach_what_they_show() -> None:
+    x = pb.ones(4, 4)
+    pb.linalg.diagonal(x).mul_(3)
+    assert x.sum() == 24
+    y = pb.ones(8, 4)
+    y[:, ::4].ravel().mul_(3)
+    assert y.sum() == 32 and y.ravel()._base is y
+    z = pb.ones(1, 4, 2, 2)
+    pb.nn.functional.pixel_shuffle(z, 1).mul_(3)
+    assert z.sum() == 16

@@ -48,7 +48,7 @@ pub unsafe fn finish(
                 return Ok(tensor::views::faced(&slf, entry, args, out)?.into_ptr());
             }
             let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));
-            if !(perhaps || strict) || shares(cell, before, &out) {
+            if !(perhaps || strict) || shares(entry, cell, before, &out) {
                 return Ok(views(&slf, entry, args, out)?.into_ptr());
             }
             if !perhaps {
@@ -129,8 +129,11 @@ fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
 
 /// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout of
 /// the base decides.
-fn shares(cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
+fn shares(entry: &Entry, cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
     let Value::Tensor(out) = out else { return false };
+    if entry.flags.has(Flags::ROW_MAJOR) && !cell.layout().is_ok_and(|l| l.is_contiguous()) {
+        return false;
+    }
     if before.is_abstract() {
         return true;
     }

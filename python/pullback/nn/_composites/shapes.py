@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _own(out: Tensor) -> Tensor:
+    """The tensor in memory of its own, where nothing was moved as well."""
+    return out if out._base is None else out.clone()
+
+
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """(*, C * r * r, H, W) to (*, C, H * r, W * r), r being `upscale_factor`.
 
@@ -45,7 +50,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels // (r * r), r, r, height, width)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return arranged(moved.reshape(*lead, channels // (r * r), height * r, width * r), input)
+    return _own(arranged(moved.reshape(*lead, channels // (r * r), height * r, width * r), input))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -70,7 +75,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     n = len(lead)
     split = input.reshape(*lead, channels, height // r, r, width // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return arranged(moved.reshape(*lead, channels * r * r, height // r, width // r), input)
+    return _own(arranged(moved.reshape(*lead, channels * r * r, height // r, width // r), input))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
