@@ -173,7 +173,8 @@ def test_schedules_continue_where_they_were_saved(schedule: Schedule, before: in
     np.testing.assert_allclose(run(other, resumed, after), run(optimiser, scheduler, after), 1e-12)
 
 
-@given(schedules(), schedules(without=("multiplicative",)), st.integers(1, 5), st.integers(1, 10))
+# CyclicLR leaves another learning rate to those behind it, as in PyTorch.
+@given(schedules(without=("triangles",)), schedules(without=("multiplicative",)), st.integers(1, 5), st.integers(1, 10))
 def test_schedules_in_sequence(first: Schedule, second: Schedule, milestone: int, count: int) -> None:
     """Up to the milestone the first, and from there the second as if it began."""
     optimiser = optimiser_with([0.5])

@@ -106,5 +106,7 @@ fn in_layout(l: &Layout, whole: &Layout) -> Option<Layout> {
         *s = *s / rows[d] * whole.strides[d];
     }
     let fits = dims().all(|d| (0..whole.shape[d] as isize).contains(&last[d]));
-    (fits && rest == 0).then(|| Layout { shape: l.shape.clone(), strides, offset: first as usize })
+    // Of a reversed array whose first element is counted as 0, the others lie before that.
+    let offset = usize::try_from(first).ok().filter(|_| fits && rest == 0)?;
+    Some(Layout { shape: l.shape.clone(), strides, offset })
 }

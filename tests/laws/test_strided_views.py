@@ -1,0 +1,57 @@
+"""`as_strided` under transforms shows what it shows outside, and lies in memory as there, whatever it repeats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pullback as pb
+from pullback.func import grad, jvp, vmap
+from support import strategies as s
+
+N = 24
+Strided = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+@st.composite
+def strided(draw: st.DrawFn) -> Strided:
+    """Sizes, strides and an offset within 24 elements, of which some may be there several times."""
+    sizes, strides, left = [], [], N - 1
+    for _ in range(draw(st.integers(0, 3))):
+        stride = draw(st.integers(0, 7))
+        n = draw(st.integers(1, min(4, left // stride + 1) if stride else 4))
+        left -= stride * (n - 1)
+        sizes.append(n)
+        strides.append(stride)
+    return tuple(sizes), tuple(strides), draw(st.integers(0, left))
+
+
+@given(strided(), strided(), s.seeds, st.booleans())
+def test_values_strides_and_derivatives(view: Strided, again: Strided, seed: int, reverses: bool) -> None:
+    x, v = (pb.tensor(s.numbers(seed + i, (4, 6))) for i in range(2))
+    last = min(again[2], int(np.prod(view[0])) - 1)
+    seen: list[list[int]] = []
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        shown = y.as_strided(*view)
+        made = shown * 3.0 + shown.sin()
+        seen.append([step for t in (shown, made) for step, n in zip(t.stride(), t.shape, strict=True) if n > 1])
+        if reverses:
+            y.cumsum_(0)
+        return made.as_strided((), (), last).square() + y.as_strided(*again).cos().sum()
+
+    def slope(x: Any) -> Any:
+        return jvp(f, (x,), (v,))[1]
+
+    along = (f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6
+    s.close(slope(x), along, "jvp", 1e-6, 1e-6)
+    s.close((grad(f)(x) * v).sum(), along, "grad", 1e-6, 1e-6)
+    leaf = x.clone().requires_grad_()
+    s.close((pb.autograd.grad(f(leaf), leaf)[0] * v).sum(), along, "backward", 1e-6, 1e-6)
+    s.close(vmap(f)(pb.stack([x, x])), pb.stack([f(x)] * 2), "vmap", 1e-12, 1e-12)
+    s.close((grad(slope)(x) * v).sum(), jvp(slope, (x,), (v,))[1], "second derivatives", 1e-9, 1e-9)
+    assert all(strides == seen[0] for strides in seen), seen
