@@ -5,7 +5,7 @@ use super::level::{self, LevelFlags, LevelId, LevelTag};
 use super::params::Params;
 use super::primitive::{Outputs, Point, Prim, only};
 use super::tensor::{Payload, Tensor};
-use super::{batch, custom, forward, host, meta, method_scope, shared, tape, trace};
+use super::{batch, custom, forward, host, meta, method_scope, shared, spoilt, tape, trace};
 use crate::base::Result;
 use smallvec::SmallVec;
 
@@ -67,7 +67,7 @@ pub(super) fn instead(
 #[cold]
 fn dead(top: LevelId, prim: Prim<'_>, args: &[&Tensor]) -> Result<method_scope::Instead> {
     if top == LevelId::SPOILT && !prim.is_constant() {
-        method_scope::check_spoilt(args)?;
+        spoilt::check(args)?;
     }
     if let Some(instead) = method_scope::revived(top, args) {
         return Ok(instead);

@@ -23,6 +23,7 @@ pub mod residual;
 pub mod saved_context;
 pub mod set;
 pub mod shared;
+pub mod spoilt;
 pub mod stop;
 pub mod symbolic;
 mod tape;

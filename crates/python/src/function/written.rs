@@ -9,7 +9,7 @@ use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
 use pullback::core::level::GradMode;
 use pullback::core::origin::at_here;
-use pullback::core::{Forward, Outputs, Tensor, level, method_scope};
+use pullback::core::{Forward, Outputs, Tensor, level, spoilt};
 use pullback::function;
 use pullback::skin::history;
 use pyo3::prelude::*;
@@ -153,7 +153,7 @@ impl Call {
                 written?;
             }
             if spoilt {
-                cell.adopt(method_scope::spoil(cell.value(), self.why_spoilt(w.leaf)))?;
+                cell.adopt(spoilt::spoil(cell.value(), self.why_spoilt(w.leaf)))?;
             }
         }
         Ok(())
