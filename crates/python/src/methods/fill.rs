@@ -47,7 +47,7 @@ fn fill<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> Result
     }
     let stop = |d: usize| is_shared(d).then_some(1);
     let items = (0..layout.shape.rank()).map(|d| IndexItem::Slice { start: None, stop: stop(d), step: None });
-    let apart = views::index(&slf, items.collect())?;
+    let apart = views::index(slf, items.collect())?;
     overwrite(apart.cast()?, op, source)?;
     Ok(slf.clone().into_any())
 }
