@@ -237,15 +237,15 @@ class ViewsAndWrites(RuleBasedStateMachine):
             )
         )
         on_tensor, on_values = vp.NEW[name]
-        made, order = len(self.tensors), []
+        made, orders = len(self.tensors), list[list[int]]()
 
         def on_model(model: vp.Model) -> None:
             x = model.value(i)
-            if not order:
+            if not orders:
                 # As the new tensor has them in memory; tests/ops/test_order.py holds that to PyTorch's rule.
                 stride = self.tensors[made].stride()
-                order.extend(sorted(range(len(stride)), key=lambda d: -stride[d]))
-            model.new(on_values(x, aligned(model.value(j), x.ndim)), order)
+                orders.append(sorted(range(len(stride)), key=lambda d: -stride[d]))
+            model.new(on_values(x, aligned(model.value(j), x.ndim)), orders[0])
 
         self.take(f"t{len(self.tensors)} = {name}(t{i}, t{j})", lambda ts: ts.append(on_tensor(ts[i], ts[j])), on_model)
 
