@@ -174,7 +174,6 @@ def test_errors_are_those_of_the_call() -> None:
         (lambda x: x[x > 0], NotImplementedError),
         (lambda x: pb.nonzero(x), NotImplementedError),
         (lambda x: HELD.copy_(x), NotImplementedError),
-        (lambda x: pickle.dumps(x), Exception),
     ],
 )
 def test_who_asks_for_data(ask: Any, error: Any) -> None:

@@ -274,6 +274,7 @@ UNREAD = {
     "autograd/_verify.py:need(s)": "one of several checks of one signature",
     "autograd/function.py:forward(history)": "part of a method's signature",
     "testing/compliance.py:_event(arg)": "part of the signature of a trace function",
+    "_utils.py:_rebuild_tensor_v2(backward_hooks)": "hooks are no part of what is loaded",
     "_attached.py:pin_memory(device)": "there is no device that memory would be pinned for",
     "_numpy_functions.py:_einsum(optimize)": "the order of products is chosen here",
     **dict.fromkeys(

@@ -7,10 +7,10 @@ use crate::pytree::{self, Leaves, TreeSpec};
 use crate::tensor;
 use crate::tensor::PyTensor;
 use crate::types::class::type_name;
-use crate::types::errors::{Fault, PyResult};
+use crate::types::errors::{self, Fault, PyResult};
 use pullback::core::origin::at_here;
 use pullback::core::{BatchInfo, Edge, LevelId, Randomness, Set, Tensor};
-use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyDeprecationWarning, PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -484,8 +484,7 @@ impl Ctx {
     /// The old name of `saved_tensors`; it warns.
     #[getter]
     fn saved_variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let category = py.get_type::<pyo3::exceptions::PyDeprecationWarning>();
-        PyErr::warn(py, &category, c"'saved_variables' is deprecated; use 'saved_tensors'", 1)?;
+        errors::warn::<PyDeprecationWarning>(py, "'saved_variables' is deprecated; use 'saved_tensors'")?;
         self.saved_tensors(py)
     }
     /// For each argument of the function, whether a gradient is asked for.
