@@ -234,3 +234,27 @@ def test_verify_reports_writes() -> None:
                 return g
 
         assert not Secret.verify(X.double(), quiet=True)
+
+
+def test_writes_before_the_call_are_no_writes_of_the_forward() -> None:
+    class Product(Function):
+        @staticmethod
+        def forward(x: Any, s: Any) -> Any:
+            s.data[0] = 7.0
+            return x * s
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_forward(inputs[1])
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any, _: Any) -> Any:
+            return t * ctx.saved_tensors[0]
+
+    s = pb.ones(3, requires_grad=True)
+    with pb.no_grad(), forward_ad.dual_level():
+        s.add_(1)
+        y = Product.apply(forward_ad.make_dual(X, pb.ones(3)), s)
+        same(forward_ad.unpack_dual(y).tangent, pb.tensor([7.0, 2.0, 2.0]))
+    (s * 2).sum().backward()
+    same(s.grad, pb.full((3,), 2.0))

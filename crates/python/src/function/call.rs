@@ -306,7 +306,7 @@ impl Call {
         own: bool,
     ) -> PyResult<Forward> {
         let objects = self.inputs.objects(py, values, own)?;
-        let before = self.writes(&objects);
+        let before = Call::writes(&objects);
         let _followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(forward, &[], &objects)?;
         let mut parsed = Structure::parse(&out)?;
@@ -333,7 +333,7 @@ impl Call {
     fn forward_classic(&self, py: Python<'_>, values: &[Tensor], own: bool) -> PyResult<Forward> {
         let ctx = Ctx::make(py, self.inputs.needs(&self.needs))?;
         let objects = self.inputs.objects(py, values, own)?;
-        let before = self.writes(&objects);
+        let before = Call::writes(&objects);
         let first = [ctx.clone().into_any()];
         let followed = self.inputs.followed(self, &objects);
         let out = self.inputs.call(self.methods.forward.bind(py), &first, &objects)?;

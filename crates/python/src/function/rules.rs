@@ -137,7 +137,7 @@ impl Given {
 
     fn run_parts(&self, py: Python<'_>, part: Part, args: &[Tensor], turn: Turn) -> PyResult<Primal> {
         let objects = self.call.inputs.objects(py, args, turn == Turn::First)?;
-        let before = self.call.writes(&objects);
+        let before = Call::writes(&objects);
         let tensors = PyList::new(py, &objects[1..])?;
         let found = self.object(py).call_method1(intern!(py, "evaluate"), (part == Part::Fwd, tensors))?;
         let (results, further, ran): (Vec<Bound<'_, PyAny>>, Vec<Bound<'_, PyAny>>, Bound<'_, PyAny>) =

@@ -44,9 +44,9 @@ pub(super) type Writes = SmallVec<[(u32, bool); 2]>;
 
 impl Call {
     /// What the writes of a forward to objects of the caller are told by.
-    pub(super) fn writes(&self, objects: &[Bound<'_, PyAny>]) -> Writes {
+    pub(super) fn writes(objects: &[Bound<'_, PyAny>]) -> Writes {
         let count = |o| tensor::cell(o).map_or((0, false), |cell| cell.with(|s| s.writes()));
-        if self.needs.is_empty() { Writes::new() } else { objects.iter().map(count).collect() }
+        objects.iter().map(count).collect()
     }
 
     /// Which leaves the forward changed. Showing the memory to NumPy counts as a write only if something was written.
