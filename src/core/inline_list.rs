@@ -13,15 +13,23 @@ pub enum InlineList<T> {
     Many(Box<[T]>),
 }
 
+impl<T> InlineList<T> {
+    #[inline]
+    pub fn three(items: [T; 3]) -> InlineList<T> {
+        InlineList::Many(Box::new(items))
+    }
+}
+
 impl<T> FromIterator<T> for InlineList<T> {
     #[inline]
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> InlineList<T> {
         let mut items = items.into_iter();
         let Some(a) = items.next() else { return InlineList::None };
         let Some(b) = items.next() else { return InlineList::One([a]) };
+        let Some(c) = items.next() else { return InlineList::Two([a, b]) };
         match items.next() {
-            None => InlineList::Two([a, b]),
-            Some(c) => InlineList::Many([a, b, c].into_iter().chain(items).collect()),
+            None => InlineList::three([a, b, c]),
+            Some(d) => InlineList::Many([a, b, c, d].into_iter().chain(items).collect()),
         }
     }
 }

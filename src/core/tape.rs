@@ -46,8 +46,8 @@ fn save_one_or_two(
         (_, 0, 0) => Residuals::None,
         (_, 0, 1) => Residuals::One([Residual::own(out.clone(), Link::Output(0))]),
         (_, 1, 0) => Residuals::One([input(0)]),
-        ([_, _], 2, 0) => Residuals::One([input(1)]),
-        ([_, _], 3, 0) => Residuals::Two([input(0), input(1)]),
+        ([_, _, ..], 2, 0) => Residuals::One([input(1)]),
+        ([_, _, ..], 3, 0) => Residuals::Two([input(0), input(1)]),
         _ => save(level, saves, values, std::slice::from_ref(out))?,
     })
 }
@@ -73,6 +73,11 @@ pub(super) fn one(
             let ((a, left), (b, right)) = (unwrap(level, a), unwrap(level, b));
             let needs = Mask::from(left.is_some()) | Mask::from(right.is_some()) << 1;
             call.one(&[a, b], needs, Edges::Two([left, right]))
+        }
+        [a, b, c] => {
+            let [(a, x), (b, y), (c, z)] = [a, b, c].map(|a| unwrap(level, a));
+            let needs = Mask::from(x.is_some()) | Mask::from(y.is_some()) << 1 | Mask::from(z.is_some()) << 2;
+            call.one(&[a, b, c], needs, Edges::three([x, y, z]))
         }
         _ => {
             let (values, needs, edges) = unwrap_all(level, args);

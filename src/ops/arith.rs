@@ -268,7 +268,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.add(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([2., 3.])
-    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None) -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::ADD {
+    fn add = "add" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None) -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::ADD
+        as Sum {
         match alpha {
             None => binary(&basis::ADD, PromotionRule::Wraps, input, other),
             Some(alpha) => plus_scaled(false, input, other, alpha),
@@ -281,7 +282,7 @@ ops! { TABLE:
     /// >>> pullback.sub(pullback.tensor([1.0, 2.0]), 1)
     /// tensor([0., 1.])
     fn sub = "sub" | "subtract" (input: Operand<'_>, other: Operand<'_>; alpha: Option<Scalar> as Option<Factor> = None)
-        -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::SUB {
+        -> Tensor [METHOD, INPLACE, OVERWRITES] of basis::SUB as Sum {
         let is_bool = |o: Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype() == DType::Bool,
             Operand::Number(n) => matches!(n, Scalar::Bool(_)),

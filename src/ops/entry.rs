@@ -177,7 +177,10 @@ impl Flags {
 pub enum Fast {
     No,
     Unary(fn(&Tensor) -> Result<Tensor>),
+    /// Of two operands, whatever other parameters there are having their defaults.
     Binary(fn(&Tensor, &Tensor) -> Result<Tensor>),
+    /// Of two matrices, perhaps with a summand.
+    Product(fn(&Tensor, &Tensor, Option<&Tensor>) -> Result<Tensor>),
 }
 
 /// An operator of the table.

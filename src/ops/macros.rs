@@ -11,7 +11,7 @@
 /// ```
 ///
 /// After `;` come keyword-only parameters. The bracket lists [`super::Flags`]; `of PRIMITIVE` may follow it, for an entry
-/// that checks and converts its arguments and runs this primitive. A parameter may declare what it must be: `dim: i64 as
+/// that checks and converts its arguments and runs this primitive; `as Product` names a shortcut (`__fast!`). A parameter may declare what it must be: `dim: i64 as
 /// Dim` is an integer to callers and a checked dimension to the body ([`super::signature`]). Other keywords for it follow:
 /// `A: &Tensor as Square | input`. An entry that gives a named tuple says which: `-> Named as sort(values, indices)`; its
 /// body gets that as `NAMED`.
@@ -23,7 +23,7 @@ macro_rules! ops {
         fn $name:ident = $path:literal $(| $alias:literal)*
             ( $($p:ident : $t:ty $(as $k:ty)? $(| $syn:ident)* $(= $d:expr)?),* $(,)?
               $(; $($kp:ident : $kt:ty $(as $kk:ty)? $(= $kd:expr)?),+ $(,)?)? )
-            -> $ret:ty $(as $class:ident($($field:ident),+))? [ $($flag:ident),* ] $(of $prim:path)? $body:block
+            -> $ret:ty $(as $class:ident($($field:ident),+))? [ $($flag:ident),* ] $(of $prim:path)? $(as $short:ident)? $body:block
     )*) => {
         $(
             $(#[doc = $doc])*
@@ -66,7 +66,7 @@ macro_rules! ops {
                     let _ = &slots;
                     self::$name( $($p,)* $($($kp,)+)? ).map($crate::ops::value::IntoValue::into_value)
                 },
-                fast: $crate::ops::entry::Fast::No,
+                fast: $crate::__fast!($name $($short)?),
             }
         ),*];
     };
@@ -187,6 +187,24 @@ macro_rules! __primitive {
     };
     ($prim:path) => {
         Some(&$prim)
+    };
+}
+
+/// The shortcut of an entry, by how its function takes tensors.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __fast {
+    ($name:ident) => {
+        $crate::ops::entry::Fast::No
+    };
+    ($name:ident Sum) => {
+        $crate::ops::entry::Fast::Binary(|a, b| $name(a.into(), b.into(), None))
+    };
+    ($name:ident Product) => {
+        $crate::ops::entry::Fast::Product(|a, b, _| $name(a, b))
+    };
+    ($name:ident Affine) => {
+        $crate::ops::entry::Fast::Product($name)
     };
 }
 

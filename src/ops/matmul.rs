@@ -178,7 +178,7 @@ ops! { TABLE:
     /// >>> pullback.matmul(pullback.ones(2, 3), pullback.ones(3)).shape
     /// pullback.Size([2])
     fn matmul = "matmul" | "linalg.matmul" (input: &Tensor as AtLeast<1>, other: &Tensor as AtLeast<1>)
-        -> Tensor [METHOD, PRODUCT, LOWERS] of basis::MATMUL {
+        -> Tensor [METHOD, PRODUCT, LOWERS] of basis::MATMUL as Product {
         same_dtype(&[input, other])?;
         let a = if input.rank() == 1 { basis::unsqueeze_dims(input, &[0])? } else { input.clone() };
         let b = if other.rank() == 1 { basis::unsqueeze_dims(other, &[1])? } else { other.clone() };
@@ -198,7 +198,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.mm(pullback.ones(2, 3), pullback.ones(3, 4)).shape
     /// pullback.Size([2, 4])
-    fn mm = "mm" (input: &Tensor as Ranked<2>, mat2: &Tensor as Ranked<2>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] {
+    fn mm = "mm" (input: &Tensor as Ranked<2>, mat2: &Tensor as Ranked<2>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] as Product {
         same_dtype(&[input, mat2])?;
         product(input, mat2)
     }
@@ -208,7 +208,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.bmm(pullback.ones(5, 2, 3), pullback.ones(5, 3, 4)).shape
     /// pullback.Size([5, 2, 4])
-    fn bmm = "bmm" (input: &Tensor as Ranked<3>, mat2: &Tensor as Ranked<3>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] {
+    fn bmm = "bmm" (input: &Tensor as Ranked<3>, mat2: &Tensor as Ranked<3>) -> Tensor [METHOD, EXACT_OUT, PRODUCT, LOWERS] as Product {
         same_dtype(&[input, mat2])?;
         let (x, y) = (input.shape(), mat2.shape());
         if x[0] != y[0] || x[2] != y[1] {
@@ -305,7 +305,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
     fn linear = "nn.functional.linear" (input: &Tensor as AtLeast<1>, weight: &Tensor as Ranks<1, 2>, bias: Option<&Tensor> = None)
-        -> Tensor [PRODUCT, NO_OUT, LOWERS] {
+        -> Tensor [PRODUCT, NO_OUT, LOWERS] as Affine {
         same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {

@@ -8,7 +8,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use smallvec::SmallVec;
-use std::ptr::null_mut;
 
 type Object = *mut ffi::PyObject;
 
@@ -36,17 +35,13 @@ unsafe extern "C" fn call(module: Object, args: *const Object, n: ffi::Py_ssize_
         unsafe {
             let hooked = attribute(module, intern!(py, "_hooked")).is_some_and(|h| h.as_ptr() == ffi::Py_True());
             let name = if hooked { intern!(py, "_call_hooked") } else { intern!(py, "forward") };
-            let f = match attribute(module, name) {
-                Some(f) => f,
-                None => Borrowed::<PyAny>::from_ptr(py, module).getattr(name)?,
-            };
             let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
             let mut all: SmallVec<[Object; 6]> = SmallVec::new();
-            // A spare slot, where a bound method puts its object.
-            all.push(null_mut());
+            all.push(module);
             all.extend((0..n + named).map(|i| *args.offset(i)));
-            let positional = n as usize | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
-            let out = ffi::PyObject_Vectorcall(f.as_ptr(), all.as_ptr().add(1), positional, names);
+            // The module's place is a spare slot for a method that is none of its class.
+            let positional = (n as usize + 1) | ffi::PY_VECTORCALL_ARGUMENTS_OFFSET;
+            let out = ffi::PyObject_VectorcallMethod(name.as_ptr(), all.as_ptr(), positional, names);
             if out.is_null() {
                 return Err(with_class(py, module).into());
             }

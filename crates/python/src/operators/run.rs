@@ -14,7 +14,7 @@ use pullback::ops::entry::Fast;
 use pullback::ops::value::Updated;
 use pullback::ops::{self, Entry, Flags, Value, autocast};
 use pullback::rules::basis;
-use pullback::skin::{read, write};
+use pullback::skin::{read, slot, write};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -192,8 +192,17 @@ fn fast(py: Python<'_>, b: &Bindable, slots: &Slots) -> Option<Result<Tensor>> {
         Fast::Binary(f) => {
             let x = cell(0)?.value();
             let y = cell(1)?.value();
-            (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y))
+            (slots[2].is_null() && !b.cost.is_long_of(&x, &y)).then(|| f(&x, &y))
         }
+        Fast::Product(f) if level::autocast().is_none() => {
+            let (x, y) = (cell(0)?.value(), cell(1)?.value());
+            // SAFETY: None is immortal.
+            let summand = !slots[2].is_null() && slots[2] != unsafe { ffi::Py_None() };
+            let z = if summand { Some(cell(2)?.value()) } else { None };
+            let settled = |out| if slot::is_row_major(&out) { Ok(out) } else { slot::settled(out, false) };
+            (!b.cost.is_long_of(&x, &y)).then(|| f(&x, &y, z.as_ref()).and_then(settled))
+        }
+        Fast::Product(_) => None,
     }
 }
 

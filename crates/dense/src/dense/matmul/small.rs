@@ -35,8 +35,15 @@ unsafe fn packed<V: Vector>(
         let mut b = b;
         if b.cs != 1 {
             let rows = tile.as_mut_ptr().cast::<V::T>();
+            let (quads, lines) = if b.rs == 1 { (k & !3, n & !3) } else { (0, 0) };
+            for j in (0..lines).step_by(4) {
+                for p in (0..quads).step_by(4) {
+                    V::T::interleave4(b.offset(p, j).ptr, b.cs, rows.add(p * MAX + j), MAX);
+                }
+            }
             for p in 0..k {
-                for j in 0..n {
+                let done = if p < quads { lines } else { 0 };
+                for j in done..n {
                     rows.add(p * MAX + j).write(b.at(p, j));
                 }
             }
