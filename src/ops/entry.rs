@@ -172,6 +172,11 @@ impl Flags {
     }
 }
 
+/// A doc comment as text, from the lines that the compiler gives.
+pub fn plain_text(lines: &str) -> String {
+    lines.lines().map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
+}
+
 /// Shortcuts past [`Value`]s for the commonest signatures.
 #[derive(Clone, Copy)]
 pub enum Fast {
@@ -196,7 +201,8 @@ pub struct Entry {
     pub returns: &'static str,
     /// The named tuple that it gives; `max` and `min` do where they reduce a dimension.
     pub named: Option<&'static NamedType>,
-    pub doc: &'static [&'static str],
+    /// Lines as the compiler gives them. One text has one address that is relocated when the library is loaded.
+    pub doc: &'static str,
     pub flags: Flags,
     pub run: fn(&[Value]) -> Result<Value>,
     pub fast: Fast,
@@ -220,7 +226,7 @@ impl Entry {
     }
     /// Doc comment as text.
     pub fn documentation(&self) -> String {
-        self.doc.iter().map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
+        plain_text(self.doc)
     }
     /// `name(input, dim=None, *, keepdim=False)`
     pub fn signature(&self, method: bool) -> String {

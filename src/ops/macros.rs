@@ -57,7 +57,7 @@ macro_rules! ops {
                 ],
                 returns: <$ret as $crate::ops::value::IntoValue>::RETURNS,
                 named: $crate::__class!($($class $($field)+)?),
-                doc: &[$($doc),*],
+                doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
                     let mut slots = values.iter();
@@ -356,7 +356,7 @@ macro_rules! __unary_entries {
                 params: &[$crate::__param!(input, &$crate::core::Tensor, [], [], false)],
                 returns: "Tensor",
                 named: None,
-                doc: &[$($doc),*],
+                doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
                     let mut slots = values.iter();
@@ -473,7 +473,7 @@ macro_rules! __binary_entries {
                 ],
                 returns: "Tensor",
                 named: None,
-                doc: &[$($doc),*],
+                doc: concat!($($doc, "\n"),*),
                 flags: $crate::ops::Flags::NONE $(.or($crate::ops::Flags::$flag))*,
                 run: |values| {
                     let mut slots = values.iter();

@@ -5,6 +5,7 @@ use crate::door::callable::{self, Access, Callable, Given};
 use crate::door::enter::enter;
 use crate::tensor::PyTensor;
 use crate::types::errors::PyResult;
+use pullback::ops::entry::plain_text;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -40,13 +41,13 @@ pub struct Signature {
 
 pub struct Method {
     pub signature: &'static Signature,
-    pub doc: &'static [&'static str],
+    pub doc: &'static str,
     pub call: FastCall,
 }
 
 pub struct Attribute {
     pub name: &'static str,
-    pub doc: &'static [&'static str],
+    pub doc: &'static str,
     pub get: ffi::getter,
     pub set: Option<ffi::setter>,
 }
@@ -267,7 +268,7 @@ macro_rules! descriptors {
                         |slf, [$($rest,)? $($p,)* $($($kp,)+)?]| $name(slf $(, $rest)? $(, $p)* $($(, $kp)+)?))
                 }
             }
-            $crate::door::descriptors::Method { signature: &SIGNATURE, doc: &[$($doc),*], call }
+            $crate::door::descriptors::Method { signature: &SIGNATURE, doc: concat!($($doc, "\n"),*), call }
         }),*];
         pub static $attributes: &[$crate::door::descriptors::Attribute] = &[$({
             unsafe extern "C" fn get(
@@ -278,7 +279,7 @@ macro_rules! descriptors {
             }
             $crate::door::descriptors::Attribute {
                 name: stringify!($attr),
-                doc: &[$($adoc),*],
+                doc: concat!($($adoc, "\n"),*),
                 get,
                 set: $crate::__descriptor_set!($attr $(, $sslf, $value, $set)?),
             }
@@ -331,10 +332,6 @@ fn leak(text: String) -> PyResult<*const c_char> {
     Ok(CString::new(text)?.into_raw())
 }
 
-fn documentation(lines: &[&str]) -> String {
-    lines.iter().map(|l| l.strip_prefix(' ').unwrap_or(l)).collect::<Vec<_>>().join("\n")
-}
-
 /// Puts methods and attributes on the class. Their definitions live as long as the process.
 pub fn install(class: &Bound<'_, PyType>, methods: &[Method], attributes: &[Attribute]) -> PyResult<()> {
     let py = class.py();
@@ -344,7 +341,7 @@ pub fn install(class: &Bound<'_, PyType>, methods: &[Method], attributes: &[Attr
             ml_name: leak(s.name.into())?,
             ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: m.call },
             ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
-            ml_doc: leak(format!("{}{}\n--\n\n{}", s.name, s.text("$self"), documentation(m.doc)))?,
+            ml_doc: leak(format!("{}{}\n--\n\n{}", s.name, s.text("$self"), plain_text(m.doc)))?,
         }));
         // SAFETY: the definition is never freed.
         let d = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyDescr_NewMethod(class.as_type_ptr(), def))? };
@@ -355,7 +352,7 @@ pub fn install(class: &Bound<'_, PyType>, methods: &[Method], attributes: &[Attr
             name: leak(a.name.into())?,
             get: Some(a.get),
             set: a.set,
-            doc: leak(documentation(a.doc))?,
+            doc: leak(plain_text(a.doc))?,
             closure: null_mut::<c_void>(),
         }));
         // SAFETY: the definition is never freed.

@@ -439,12 +439,12 @@ static SAVE_FOR_FORWARD: descriptors::Signature = saving("save_for_forward");
 static METHODS: &[descriptors::Method] = &[
     descriptors::Method {
         signature: &SAVE_FOR_BACKWARD,
-        doc: &["Keeps tensors (or None) for `backward`. A second call replaces the first."],
+        doc: "Keeps tensors (or None) for `backward`. A second call replaces the first.",
         call: save::<false>,
     },
     descriptors::Method {
         signature: &SAVE_FOR_FORWARD,
-        doc: &["Keeps tensors (or None) for `jvp`. A second call replaces the first."],
+        doc: "Keeps tensors (or None) for `jvp`. A second call replaces the first.",
         call: save::<true>,
     },
 ];
