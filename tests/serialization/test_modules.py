@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import warnings
 from importlib import import_module
@@ -134,3 +135,37 @@ def test_first_version_of_spectral_norms() -> None:
     sigma = (state["weight_u"] * (state["weight_orig"] @ other.weight_v)).sum()
     assert_close(sigma, (state["weight_orig"] / state["weight"]).mean())
     assert other.weight_v.shape == v.shape
+
+
+class Own(nn.Linear):
+    """Gives all its attributes as its state, as old programs do."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__
+
+
+@pytest.mark.parametrize("kind", [nn.Linear, nn.GRU, nn.MultiheadAttention, Own])
+def test_modules_load_with_weights_only_where_their_classes_are_named(kind: Any) -> None:
+    """What a module keeps its parameters in is no class of which `load` has to be told."""
+    net = nn.Sequential(kind(4, 2), nn.ModuleDict({"a": nn.BatchNorm1d(2)}))
+    file = io.BytesIO()
+    pb.save(net, file)
+    file.seek(0)
+    named = {type(m) for m in net.modules()}
+    with pb.serialization.safe_globals(list(named)):
+        loaded = pb.load(file)
+    assert {type(m) for m in loaded.modules()} == named
+    theirs, ours = loaded.state_dict(), net.state_dict()
+    assert list(theirs) == list(ours) and all(pb.equal(theirs[k], ours[k]) for k in ours)
+    loaded[0].register_parameter("more", nn.Parameter(pb.ones(1)))
+    assert loaded[0].more is dict(loaded[0].named_parameters())["more"] and not hasattr(net[0], "more")
+
+
+def test_copies_of_what_a_module_registers_are_plain() -> None:
+    net = nn.Linear(2, 3)
+    for copied in (copy.copy(net._parameters), copy.deepcopy(net._parameters), net._parameters.copy()):
+        assert type(copied) is dict and list(copied) == ["weight", "bias"]
+    assert (
+        copy.deepcopy(net._parameters)["weight"] is not net.weight
+        and copy.copy(net._parameters)["weight"] is net.weight
+    )

@@ -35,6 +35,18 @@ class _Switches(ModuleType):
         return nullcontext()
 
 
+class _Attention(_Switches):
+    _fastpath = True
+
+    def get_fastpath_enabled(self) -> bool:
+        """Whether a `TransformerEncoder` gives zeros for padding, in evaluation and without gradients."""
+        return self._fastpath
+
+    def set_fastpath_enabled(self, value: bool) -> None:
+        """Without it padding passes the layers as everything else."""
+        self._fastpath = value
+
+
 cudnn = _Switches("cudnn", enabled=False, benchmark=False, deterministic=True, allow_tf32=False, benchmark_limit=10)
 cuda = _Switches(
     "cuda",
@@ -55,7 +67,7 @@ cuda = _Switches(
 mps = _Switches("mps", is_macos_or_newer=lambda major, minor: False)
 mkl = _Switches("mkl")
 mkldnn = _Switches("mkldnn", enabled=False, deterministic=True, allow_tf32=False)
-mha = _Switches("mha", get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
+mha = _Attention("mha")
 openmp = _Switches("openmp")
 nnpack = _Switches("nnpack")
 opt_einsum = _Switches("opt_einsum", enabled=False, strategy=None)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from _weakref import ref
 from collections import OrderedDict
+from copy import deepcopy
 
 from ... import _core
 
@@ -86,8 +87,15 @@ class Registry(dict):  # type: ignore[type-arg]
     def copy(self) -> dict[Any, Any]:
         return dict(self)
 
+    def __copy__(self) -> dict[Any, Any]:
+        return dict(self)
+
+    def __deepcopy__(self, memo: Any) -> dict[Any, Any]:
+        return deepcopy(dict(self), memo)
+
     def __reduce_ex__(self, proto: Any) -> Any:
-        return dict, (dict(self),)
+        # In the state of a class that gives its own: of what is a dict, loading only weights knows this class.
+        return OrderedDict, (), None, None, iter(self.items())
 
 
 def registry_of(owner: object, items: Any = ()) -> Registry:

@@ -286,6 +286,8 @@ class Structure:
             for name, value in held.items():
                 if state.get(name) is value:
                     state.pop(name, None)
+            # A plain one is no global in a pickle, of which loading only weights knows few.
+            state[registry] = dict(held)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from ... import Tensor, full, triu
+from ... import Tensor, _core, full, is_autocast_enabled, is_grad_enabled, triu
+from ... import bool as bool_
 from .. import functional as F
 from .. import init
 from .activation import GELU, MultiheadAttention, ReLU
@@ -13,6 +14,8 @@ from .dropout import Dropout
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
+
+is_plain: Any = _core.autograd._is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -230,6 +233,18 @@ def _get_clones(module: Module, n: int) -> ModuleList:
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
 
+def _takes_members_of_any_length(layer: Any) -> bool:
+    if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first or not layer.self_attn.batch_first:
+        return False
+    attention = layer.self_attn
+    known = attention._qkv_same_embed_dim and attention.in_proj_bias is not None and layer.activation_relu_or_gelu != 0
+    return bool(known and layer.norm1.eps == layer.norm2.eps and attention.num_heads % 2 == 0)
+
+
+def _is_padding(mask: Tensor) -> Tensor:
+    return mask if mask.dtype is bool_ else mask != 0
+
+
 class TransformerEncoder(Module):
     """Copies of an encoder layer in a row, and a norm behind them.
 
@@ -254,6 +269,8 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        # Whether members of a batch may end where their padding begins.
+        self.use_nested_tensor = enable_nested_tensor and _takes_members_of_any_length(encoder_layer)
         self.mask_check = mask_check
 
     def forward(
@@ -268,7 +285,25 @@ class TransformerEncoder(Module):
         out = src
         for layer in self.layers:
             out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
+        if src_key_padding_mask is not None and mask is None and self._leaves_out(src, src_key_padding_mask):
+            out = out.masked_fill(_is_padding(src_key_padding_mask).unsqueeze(-1), 0.0)
         return out if self.norm is None else self.norm(out)
+
+    def _leaves_out(self, src: Tensor, padding: Tensor) -> bool:
+        """Whether the layers give zeros for padding, as in PyTorch, whose members end before it there: in evaluation,
+        without gradients, where padding is at the end."""
+        from ...backends import mha
+
+        if not (getattr(self, "use_nested_tensor", False) and src.dim() == 3 and mha.get_fastpath_enabled()):
+            return False
+        first: Any = self.layers[0]
+        plain = is_plain(src) and is_plain(padding) and type(src) is Tensor
+        if first.training or not plain or is_autocast_enabled():
+            return False
+        if is_grad_enabled() and (src.requires_grad or any(p.requires_grad for p in first.parameters())):
+            return False
+        hidden = _is_padding(padding)
+        return not self.mask_check or bool((hidden[:, 1:] >= hidden[:, :-1]).all())
 
 
 class TransformerDecoder(Module):
