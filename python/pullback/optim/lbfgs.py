@@ -15,8 +15,9 @@ __all__ = ["LBFGS"]
 #: What a step keeps for the next one, in the order of PyTorch's state.
 _KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
 
-#: A trial of the line search: step, value, gradient, slope along the direction. Steps and slopes may be tensors: what is
-#: computed of a slope is rounded to its dtype, as in PyTorch, which decides near the minimum.
+#: A trial of the line search: step, value, gradient, slope along the direction.
+#: Steps and slopes may be tensors: what is computed of a slope is rounded to its dtype, as in PyTorch, which decides
+#: near the minimum.
 Trial = tuple[Any, float, Tensor, Any]
 
 
