@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ... import Tensor, cat, linalg, no_grad, ones_like, rand_like, randperm
+from ... import Tensor, cat, linalg, no_grad, ones_like, rand, rand_like
 from ..parameter import Parameter
 from ._pruning_amounts import amount_to_prune, check_amount, check_dim
 
@@ -84,7 +84,8 @@ class BasePruningMethod(ABC):
             raise TypeError(
                 f"cannot prune '{name}' of {type(module).__name__}: expected a Parameter, got {type(original).__name__}"
             )
-        scores = original if importance_scores is None else importance_scores
+        # What is pruned already counts as zero.
+        scores = getattr(module, name) if importance_scores is None else importance_scores
         if scores.shape != original.shape:
             raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
         default = getattr(module, name + "_mask") if old is not None else ones_like(original.detach())
@@ -234,8 +235,11 @@ class RandomStructured(_Amount):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         _check_structured(t, self.dim)
-        size = t.shape[self.dim]
-        return _without(t, default_mask, self.dim, randperm(size)[: amount_to_prune(self.amount, size)])
+        count = amount_to_prune(self.amount, t.shape[self.dim])
+        if count == 0:
+            return default_mask
+        # Those that draw the smallest numbers.
+        return _without(t, default_mask, self.dim, rand(t.shape[self.dim]).topk(count, largest=False).indices)
 
 
 class LnStructured(_Amount):
