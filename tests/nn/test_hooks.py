@@ -219,3 +219,15 @@ def test_what_backward_hooks_may_give() -> None:
     m.register_full_backward_hook(lambda module, gi, go: 3)
     with pytest.raises(TypeError, match="hook should return None, or a tuple of grad_input"):
         m(x).sum().backward()
+
+
+@pytest.mark.parametrize("of", ["module", "all"])
+def test_a_hook_that_another_takes_away_runs_as_it_was_registered(of: str) -> None:
+    m, seen, handles = nn.Identity(), [], []
+    register: Any = m.register_forward_hook if of == "module" else of_all.register_module_forward_hook
+    handles.append(register(lambda *a: handles[1].remove()))
+    handles.append(register(lambda module, args, kwargs, out: seen.append(kwargs), with_kwargs=True))
+    with handles[0]:
+        m(pb.tensor(1.0))
+        m(pb.tensor(1.0))
+    assert seen == [{}]

@@ -105,8 +105,11 @@ class Called(Structure):
 
     def _before(self, call: list[Any]) -> None:
         own = self.__dict__
-        for number, hook in (*GLOBAL.forward_pre.items(), *own.get("_forward_pre_hooks", {}).items()):
-            if number in own.get("_forward_pre_hooks_with_kwargs", ()):
+        named = own.get("_forward_pre_hooks_with_kwargs", ())
+        hooks = (*GLOBAL.forward_pre.items(), *own.get("_forward_pre_hooks", {}).items())
+        # One that an earlier one takes away still runs, with what it was registered for.
+        for hook, with_kwargs in [(hook, number in named) for number, hook in hooks]:
+            if with_kwargs:
                 out = hook(self, call[0], call[1])
                 if out is None:
                     continue
@@ -122,29 +125,28 @@ class Called(Structure):
 
     def _after(self, call: list[Any], done: set[int]) -> None:
         own = self.__dict__
-        for number, hook in (*GLOBAL.forward.items(), *own.get("_forward_hooks", {}).items()):
+        named = own.get("_forward_hooks_with_kwargs", ())
+        hooks = (*GLOBAL.forward.items(), *own.get("_forward_hooks", {}).items())
+        of_all = GLOBAL.forward_with_kwargs
+        for number, hook, with_kwargs in [(n, hook, n in named or n in of_all) for n, hook in hooks]:
             done.add(number)
-            out = self._forward_hook(number, hook, call)
+            out = hook(self, call[0], call[1], call[2]) if with_kwargs else hook(self, call[0], call[2])
             if out is not None:
                 call[2] = out
-
-    def _forward_hook(self, number: int, hook: Callable[..., Any], call: list[Any]) -> Any:
-        args, kwargs, result = call
-        if number in self.__dict__.get("_forward_hooks_with_kwargs", ()) or number in GLOBAL.forward_with_kwargs:
-            return hook(self, args, kwargs, result)
-        return hook(self, args, result)
 
     def _run_always(self, call: list[Any], done: set[int]) -> None:
         """Hooks that are to run although the call has failed."""
         own = self.__dict__
         always = own.get("_forward_hooks_always_called", ())
+        named = own.get("_forward_hooks_with_kwargs", ())
         of_all = [(n, h) for n, h in GLOBAL.forward.items() if n in GLOBAL.forward_always]
         of_one = [(n, h) for n, h in own.get("_forward_hooks", {}).items() if n in always]
         for number, hook in (*of_all, *of_one):
             if number in done:
                 continue
             try:
-                out = self._forward_hook(number, hook, call)
+                with_kwargs = number in named or number in GLOBAL.forward_with_kwargs
+                out = hook(self, call[0], call[1], call[2]) if with_kwargs else hook(self, call[0], call[2])
                 call[2] = call[2] if out is None else out
             except Exception as error:
                 kind = "module" if number in always else "global module"
