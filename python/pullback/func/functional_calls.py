@@ -141,7 +141,8 @@ def _places(module: Any, given: Any, tie_weights: bool, strict: bool) -> dict[st
             place, own = _find(module, name, tensor, strict)
         if own is None:
             unknown.append(name)
-        elif tensor is not None and own.shape != tensor.shape:
+        # Its own may have no shape yet: the call of a lazy module gives it one.
+        elif tensor is not None and tensor is not own and own.shape != tensor.shape:
             _refuse_shape(name, own, tensor)
         places[name] = [place]
     if tie_weights:
