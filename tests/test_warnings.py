@@ -149,7 +149,7 @@ SAID_IN_PYTHON: dict[str, Callable[[], Any]] = {
     "init without underscore": lambda: nn.init.uniform(pb.ones(2)),
     "kaiming of nothing": lambda: nn.init.kaiming_uniform_(pb.ones(0, 2)),
     "clip_grad_norm": lambda: nn.utils.clip_grad_norm(nn.Parameter(pb.ones(1)), 1.0),
-    "clip_grad_norm of nothing": lambda: nn.utils.clip_grad_norm_(iter(()), 1.0),
+    "clip_grad_norm of nothing": lambda: nn.utils.clip_grad_norm_((p for p in ()), 1.0),
     "stateless": lambda: nn.utils.stateless.functional_call(nn.Identity(), {}, X),
     "unknown name": lambda: pb.func.functional_call(nn.Identity(), {"a": X}, X),
     "duplicate parameters": lambda: pb.optim.SGD([nn.Parameter(X)] * 2, lr=0.1),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -183,3 +185,64 @@ def test_a_recorded_backward_may_apply_a_function_whose_forward_differentiates()
     with pytest.raises(RuntimeError, match="computed gradients without recording how.*create_graph=True"):
         (g,) = pb.autograd.grad(cube(False).apply(x).sum(), x, create_graph=True)
         pb.autograd.grad(g.sum(), x)
+
+
+class Marked(pb.Tensor):
+    """A class of tensors."""
+
+
+def saving(make: Any, classic: bool) -> Any:
+    """x·y, whose backward shows what `make` gave and save_for_backward kept."""
+
+    class Product(Function):
+        kept: Any = None
+        shown: Any = None
+
+        @staticmethod
+        def keep(ctx: Any, x: Any) -> None:
+            Product.kept = make(x)
+            Product.kept.note = 5
+            ctx.save_for_backward(Product.kept)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (Product.shown,) = ctx.saved_tensors
+            return g * Product.shown.sum(), g
+
+    def forward(ctx: Any, x: Any, y: Any) -> Any:
+        Product.keep(ctx, x)
+        return x * y
+
+    if classic:
+        Product.forward = staticmethod(forward)
+    else:
+        Product.forward = staticmethod(lambda x, y: x * y)
+        Product.setup_context = staticmethod(lambda ctx, inputs, output: Product.keep(ctx, inputs[0]))
+    return Product
+
+
+@pytest.mark.parametrize("graph", [False, True])
+@pytest.mark.parametrize("classic", [True, False])
+def test_saved_tensors_keep_their_class(classic: bool, graph: bool) -> None:
+    constant = pb.ones(2).as_subclass(Marked)
+    for make, slope in ((lambda x: x * 2, 2.0), (lambda x: constant, 0.0), (lambda x: x[:1].clone(), None)):
+        product = saving(make, classic)
+        x = pb.ones(2).as_subclass(Marked).requires_grad_()
+        (grad,) = pb.autograd.grad(product.apply(x, pb.ones(2)).sum(), x, create_graph=graph)
+        assert type(product.shown) is Marked
+        if not graph and classic:
+            assert product.shown is product.kept and product.shown.note == 5
+        if graph and slope is not None:
+            (second,) = pb.autograd.grad(grad.sum() + 0 * x.sum(), x)
+            assert second.tolist() == [2 * slope] * 2
+
+
+def test_saved_objects_do_not_leak() -> None:
+    product = saving(lambda x: x * 2, True)
+    x = pb.ones(2).as_subclass(Marked).requires_grad_()
+    out = product.apply(x, pb.ones(2))
+    product.kept.note = out
+    gone = weakref.ref(product.kept)
+    product.kept = out = None
+    gc.collect()
+    assert gone() is None

@@ -150,3 +150,9 @@ def test_norms_in_training_under_transforms() -> None:
     assert jacobian.shape == (5, 3, 5, 3)
     assert pb.allclose(jacobian, pb.func.jacfwd(twin)(x[0]), atol=1e-5)
     assert pb.allclose(m.running_mean, 0.1 * x[0].mean(0)) and m.num_batches_tracked.item() == 1
+
+
+def test_a_lazy_module_with_its_own_parameters_gets_shapes() -> None:
+    m = nn.LazyLinear(3)
+    assert functional_call(m, dict(m.named_parameters()), (pb.ones(2, 5),)).shape == (2, 3)
+    assert type(m) is nn.Linear and m.weight.shape == (3, 5)

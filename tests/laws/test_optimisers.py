@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pullback as pb
-from pullback import nn, optim
+from pullback import func, nn, optim
 from pullback.optim import lr_scheduler as lr
 from support import strategies as s
 from support.optimisers import OPTIONS
@@ -204,3 +204,30 @@ def test_clipping_is_one_factor_for_all(arrays: list[np.ndarray], limit: float, 
     s.close([x.grad for x in params], [a * factor for a in arrays], "clipped")
     nn.utils.clip_grad_value_(params, 0.5, foreach=foreach)
     s.close([x.grad for x in params], [(a * factor).clip(-0.5, 0.5) for a in arrays], "clipped by value")
+
+
+@given(
+    st.sampled_from([c for c in CASES if c[0].lower() in optim.functional.__all__]),
+    s.arrays(st.just((2, 3))),
+    st.integers(1, 4),
+)
+def test_derivatives_of_runs_agree(case: Any, start: np.ndarray, count: int) -> None:
+    """By the start: forward, reverse and in batches. The gradients are those of a loss, so that all depends on it."""
+    (name, options), first = case, pb.tensor(start)
+    rule = getattr(optim.functional, name.lower())(**options)
+
+    def loss(w: Any) -> Any:
+        return (pb.tanh(w) * w + 0.1 * w**2).sum()
+
+    def run(w: Any) -> Any:
+        state = rule.init(w)
+        for _ in range(count):
+            w, state = rule.update(w, func.grad(loss)(w), state)
+        return loss(w)
+
+    along = pb.linspace(-1.0, 1.0, 6, dtype=pb.float64).view(2, 3)
+    slope = func.grad(run)(first)
+    s.close([func.jvp(run, (first,), (along,))[1]], [(slope * along).sum()], "forward", 1e-8, 1e-10)
+    batch = pb.stack([first, along, first + along])
+    s.close([func.vmap(run)(batch)], [pb.stack([run(w) for w in batch])], "a batch", 1e-8, 1e-10)
+    s.close([func.vmap(func.grad(run))(batch)[0]], [slope], "gradients of a batch", 1e-8, 1e-10)

@@ -180,3 +180,54 @@ def test_hooks_in_transforms() -> None:
     plain = m.weight.detach()[0]
     got = pb.func.grad(lambda x: m(x).sum())(pb.ones(2))
     assert pb.allclose(got, 6 * plain)
+
+
+def test_hooks_that_always_run_see_what_there_is() -> None:
+    """What hooks and the forward had made of arguments and result when the call failed."""
+    m, seen = nn.Identity(), []
+    m.register_forward_pre_hook(lambda module, args: (args[0] + 1,))
+
+    def fails(module: Any, args: Any, out: Any) -> None:
+        raise ValueError("here")
+
+    m.register_forward_hook(lambda module, args, out: out * 10)
+    m.register_forward_hook(fails)
+    m.register_forward_hook(lambda module, args, out: seen.append((args[0].item(), out.item())), always_call=True)
+    with pytest.raises(ValueError, match="here"):
+        m(pb.tensor(1.0))
+    assert seen == [(2.0, 20.0)]
+
+
+def test_hooks_that_the_call_registers_run_in_it() -> None:
+    m, seen = nn.Identity(), []
+    m.register_forward_pre_hook(
+        lambda module, args: module.register_forward_hook(lambda *a: seen.append("after")) and None
+    )
+    m(pb.tensor(1.0))
+    assert seen == ["after"]
+
+
+def test_what_backward_hooks_may_give() -> None:
+    x = pb.ones(2, 2, requires_grad=True)
+    for given, grad in (((None,), None), ([pb.full((2, 2), 3.0)], 3.0), (pb.full((2, 2), 4.0), 4.0)):
+        m = nn.Identity()
+        m.register_full_backward_hook(lambda module, gi, go, given=given: given)
+        x.grad = None
+        m(x).sum().backward()
+        assert x.grad is None if grad is None else x.grad is not None and x.grad.tolist() == [[grad] * 2] * 2
+    m = nn.Identity()
+    m.register_full_backward_hook(lambda module, gi, go: 3)
+    with pytest.raises(TypeError, match="hook should return None, or a tuple of grad_input"):
+        m(x).sum().backward()
+
+
+@pytest.mark.parametrize("of", ["module", "all"])
+def test_a_hook_that_another_takes_away_runs_as_it_was_registered(of: str) -> None:
+    m, seen, handles = nn.Identity(), [], []
+    register: Any = m.register_forward_hook if of == "module" else of_all.register_module_forward_hook
+    handles.append(register(lambda *a: handles[1].remove()))
+    handles.append(register(lambda module, args, kwargs, out: seen.append(kwargs), with_kwargs=True))
+    with handles[0]:
+        m(pb.tensor(1.0))
+        m(pb.tensor(1.0))
+    assert seen == [{}]

@@ -413,3 +413,13 @@ def test_explicit_super_getattr_of_registered() -> None:
     wrapper = Wrapper()
     assert wrapper.__getattr__("weight") is wrapper.weight
     assert wrapper.other == "missing"
+
+
+def test_gradients_stay_objects_where_a_module_is_cast() -> None:
+    m = nn.Linear(2, 2)
+    m(pb.ones(1, 2)).sum().backward()
+    grads = [p.grad for p in m.parameters()]
+    assert all(
+        p.grad is g and p.grad.dtype == p.dtype == pb.float64
+        for p, g in zip(m.double().parameters(), grads, strict=True)
+    )

@@ -237,3 +237,35 @@ def test_initial_values() -> None:
 def test_the_older_weight_norm_tells_of_the_newer() -> None:
     with pytest.warns(FutureWarning, match=r"in favor of `nn\.utils\.parametrizations\.weight_norm`"):
         nn.utils.weight_norm(nn.Linear(3, 2))
+
+
+def test_the_norm_of_mixed_dtypes_is_the_widest() -> None:
+    parts = [pb.zeros(2), pb.full((4,), 1 / 7, dtype=pb.float64)]
+    assert nn.utils.get_total_norm(parts).item() == pytest.approx(2 / 7, rel=1e-14)
+
+
+def test_only_generators_warn_of_nothing_to_clip() -> None:
+    assert nn.utils.clip_grad_norm_([], 1.0).item() == 0
+    with pytest.warns(UserWarning, match="empty generator"):
+        nn.utils.clip_grad_norm_((p for p in ()), 1.0)
+
+
+def test_what_cannot_be_pruned_stays_as_it_was() -> None:
+    m = nn.Linear(2, 2, bias=False)
+    m.weight_orig = 3
+    with pytest.raises(KeyError, match="weight_orig"):
+        prune.l1_unstructured(m, "weight", 0.5)
+    assert [name for name, _ in m.named_parameters()] == ["weight"]
+    with pytest.raises(TypeError, match="expected a Parameter, got NoneType"):
+        prune.l1_unstructured(m, "bias", 1)
+    with pytest.raises(TypeError, match="expected a Parameter"):
+        prune.l1_unstructured(nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), "weight", 1)
+
+
+def test_pruned_elements_count_as_zero_for_the_next_method() -> None:
+    m = nn.Linear(3, 2)
+    with pb.no_grad():
+        m.weight.copy_(pb.tensor([[9.0, 1.0, 2.0], [9.0, 2.0, 3.0]]))
+    prune.custom_from_mask(m, "weight", pb.tensor([[0, 1, 1], [0, 1, 1]]))
+    prune.ln_structured(m, "weight", 1, n=1, dim=0)
+    assert m.weight_mask.tolist() == [[0, 0, 0], [0, 1, 1]]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 from typing import Any
 
 import pytest
 
 import pullback as pb
+from pullback import nn
 from pullback.autograd import Function
 
 
@@ -131,3 +133,17 @@ def test_attributes_of_contexts_can_be_deleted(when: str) -> None:
     Keeping.apply(x).sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2, 2]
     assert pb.func.grad(lambda v: Keeping.apply(v).sum())(pb.ones(2)).tolist() == [2, 2]
+
+
+def test_views_without_data_take_no_memory() -> None:
+    """A byte for each element of these would be 2 GB."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for view in (lambda x: x.t(), lambda x: x.view(-1)[3:], lambda x: x[:, 1].unflatten(0, (2, -1)).mT):
+        x = view(pb.empty(10**9, 2, device="meta")).requires_grad_()
+        assert x.is_leaf and x.requires_grad and nn.Parameter(x).shape == x.shape
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
+def test_type_names_the_device_of_what_has_no_data() -> None:
+    assert pb.ones(1, device="meta", dtype=pb.complex64).type().endswith(".meta.ComplexFloatTensor")
+    assert not pb.ones(1).type().endswith("meta.FloatTensor")

@@ -96,3 +96,21 @@ def test_data_counts_by_itself() -> None:
     assert d.tolist() == [3, 5, 5] and d._version == 2 and x._version == 1
     x.data = pb.zeros(3)
     assert x._version == 1
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+@pytest.mark.parametrize("other", [pb.ones(2, dtype=pb.int32), pb.ones(2, dtype=pb.float64), pb.ones(3)])
+def test_data_of_another_kind_does_not_drop_a_history(leaf: bool, other: Any) -> None:
+    w = pb.ones(2, requires_grad=True)
+    x = w if leaf else w * 2
+    if leaf and other.is_floating_point():
+        x.data = other
+        x.sum().backward()
+        assert x.is_leaf and x.grad is not None and x.grad.dtype == other.dtype and x.grad.shape == other.shape
+        return
+    what = "must be floating point" if not other.is_floating_point() else "has a history"
+    with pytest.raises(RuntimeError, match=what):
+        x.data = other
+    assert x.requires_grad and x.dtype == pb.float32
+    x.sum().backward()
+    assert w.grad is not None and w.grad.tolist() == ([1, 1] if leaf else [2, 2])

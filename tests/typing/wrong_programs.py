@@ -76,6 +76,8 @@ nn.Linear(2, 3)("x")  # arg-type
 nn.Linear("2", 3)  # arg-type
 nn.Linear(2, 3).weight.grad.sum()  # union-attr
 functional_call(net, [3], (x,))  # list-item
+functional_call(loss, {}, (x,))  # arg-type
+out_of_call: str = functional_call(net, {}, (x,))  # assignment
 
 # Transforms keep signatures.
 grad(loss)(x)  # call-overload

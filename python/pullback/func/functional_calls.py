@@ -7,10 +7,22 @@ from .._warnings import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Protocol, TypeVar
 
     from ..nn import Module
+
+    _R = TypeVar("_R")
+    _Result = TypeVar("_Result", covariant=True)
+
+    class _ModuleOf(Protocol[_Result]):
+        """A module whose `forward` gives this."""
+
+        _buffers: dict[str, Any]
+
+        @property
+        def forward(self) -> Callable[..., _Result]: ...
+
 
 __all__ = ["functional_call", "stack_module_state"]
 
@@ -20,14 +32,14 @@ _NOTHING = object()
 
 
 def functional_call(
-    module: Module,
+    module: _ModuleOf[_R],
     parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
     *,
     tie_weights: bool = True,
     strict: bool = False,
-) -> Any:
+) -> _R:
     """Calls a module with these tensors in the place of its parameters and buffers; returns what `forward` returns.
 
     Args:
@@ -68,7 +80,8 @@ def functional_call(
             for registry, leaf in held:
                 undo.append((registry, leaf, registry.get(leaf, _NOTHING)))
                 registry[leaf] = given[name]
-        return module(*args, **(kwargs or {}))
+        result: _R = module(*args, **(kwargs or {}))
+        return result
     finally:
         _write_back(given, places)
         for registry, leaf, tensor in reversed(undo):
@@ -128,7 +141,8 @@ def _places(module: Any, given: Any, tie_weights: bool, strict: bool) -> dict[st
             place, own = _find(module, name, tensor, strict)
         if own is None:
             unknown.append(name)
-        elif tensor is not None and own.shape != tensor.shape:
+        # Its own may have no shape yet: the call of a lazy module gives it one.
+        elif tensor is not None and tensor is not own and own.shape != tensor.shape:
             _refuse_shape(name, own, tensor)
         places[name] = [place]
     if tie_weights:

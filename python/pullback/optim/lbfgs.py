@@ -12,20 +12,25 @@ from .optimizer import Closure, Group, Optimizer, ParamsT
 
 __all__ = ["LBFGS"]
 
+#: What a step keeps for the next one, in the order of PyTorch's state.
+_KEPT = ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss")
+
 #: A trial of the line search: step, value, gradient, slope along the direction.
-Trial = tuple[float, float, Tensor, float]
+#: Steps and slopes may be tensors: what is computed of a slope is rounded to its dtype, as in PyTorch, which decides
+#: near the minimum.
+Trial = tuple[Any, float, Tensor, Any]
 
 
-def _cubic(a: Trial, b: Trial, bounds: tuple[float, float] | None = None) -> float:
+def _cubic(a: Trial, b: Trial, bounds: tuple[Any, Any] | None = None) -> Any:
     """The minimum of the cubic through two trials, within the bounds (Nocedal and Wright, equation 3.59)."""
     (x1, f1, _, g1), (x2, f2, _, g2) = a, b
-    low, high = bounds or (min(x1, x2), max(x1, x2))
-    d1 = g1 + g2 - 3 * _divided(f1 - f2, x1 - x2)
+    low, high = bounds or ((x1, x2) if x1 <= x2 else (x2, x1))
+    d1 = g1 + g2 - _divided(3 * (f1 - f2), x1 - x2)
     square = d1**2 - g1 * g2
     # Also false for NaN.
     if not square >= 0:
         return (low + high) / 2.0
-    d2 = math.sqrt(square)
+    d2 = square.sqrt() if isinstance(square, Tensor) else math.sqrt(square)
     if x1 <= x2:
         best = x2 - (x2 - x1) * _divided(g2 + d2 - d1, g2 - g1 + 2 * d2)
     else:
@@ -33,9 +38,9 @@ def _cubic(a: Trial, b: Trial, bounds: tuple[float, float] | None = None) -> flo
     return min(max(best, low), high)
 
 
-def _divided(a: float, b: float) -> float:
+def _divided(a: Any, b: Any) -> Any:
     """As floating point arithmetic has it: nothing raises."""
-    if b == 0:
+    if not isinstance(a, Tensor) and not isinstance(b, Tensor) and b == 0:
         return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a)
     return a / b
 
@@ -45,27 +50,27 @@ class _Search:
 
     C1, C2 = 1e-4, 0.9
 
-    def __init__(self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, start: Trial) -> None:
+    def __init__(self, evaluate: Callable[[Any], tuple[float, Tensor]], direction: Tensor, start: Trial) -> None:
         self.evaluate, self.direction, self.start = evaluate, direction, start
         self.calls = 0
 
-    def trial(self, t: float) -> Trial:
+    def trial(self, t: Any) -> Trial:
         value, gradient = self.evaluate(t)
         self.calls += 1
-        return t, value, gradient, float(gradient.dot(self.direction))
+        return t, value, gradient, gradient.dot(self.direction)
 
     def is_too_high(self, x: Trial) -> bool:
         _, value, _, slope = self.start
-        return x[1] > value + self.C1 * x[0] * slope
+        return bool(x[1] > value + self.C1 * x[0] * slope)
 
     def is_flat(self, x: Trial) -> bool:
-        return abs(x[3]) <= -self.C2 * self.start[3]
+        return bool(abs(x[3]) <= -self.C2 * self.start[3])
 
-    def run(self, t: float, smallest: float, limit: int) -> Trial:
+    def run(self, t: Any, smallest: float, limit: int) -> Trial:
         bracket, done, left = self._bracket(t, limit)
         return bracket[0] if done else self._zoom(bracket, smallest, left)
 
-    def _bracket(self, t: float, limit: int) -> tuple[list[Trial], bool, int]:
+    def _bracket(self, t: Any, limit: int) -> tuple[list[Trial], bool, int]:
         """Two trials with a good step between them, or a good one; and how many more there may be."""
         before, now = self.start, self.trial(t)
         for i in range(limit):
@@ -82,7 +87,7 @@ class _Search:
 
     def _zoom(self, bracket: list[Trial], smallest: float, left: int) -> Trial:
         """A good step between two trials."""
-        size = float(self.direction.abs().max())
+        size = self.direction.abs().max()
         low, high = (0, 1) if bracket[0][1] <= bracket[1][1] else (1, 0)
         stuck = False
         for _ in range(left):
@@ -103,7 +108,7 @@ class _Search:
         return bracket[low]
 
     @staticmethod
-    def _between(bracket: list[Trial], stuck: bool) -> tuple[float, bool]:
+    def _between(bracket: list[Trial], stuck: bool) -> tuple[Any, bool]:
         """The next step to try: away from the ends if the last one was at one too."""
         t = _cubic(bracket[0], bracket[1])
         first, last = min(bracket[0][0], bracket[1][0]), max(bracket[0][0], bracket[1][0])
@@ -119,14 +124,13 @@ def _cubic_interpolate(
     x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bounds: tuple[float, float] | None = None
 ) -> float:
     """The minimum of a cubic by two values and slopes: a name that line searches of other packages use."""
-    a, b = ((float(x), float(f), zeros(0), float(g)) for x, f, g in ((x1, f1, g1), (x2, f2, g2)))
-    return _cubic(a, b, bounds)
+    return float(_cubic((x1, f1, zeros(0), g1), (x2, f2, zeros(0), g2), bounds))
 
 
 def _strong_wolfe(
-    obj_func: Callable[[Any, float, Tensor], tuple[Any, Tensor]],
+    obj_func: Callable[[Any, Any, Tensor], tuple[Any, Tensor]],
     x: Any,
-    t: float,
+    t: Any,
     d: Tensor,
     f: Any,
     g: Tensor,
@@ -135,16 +139,16 @@ def _strong_wolfe(
     c2: float = 0.9,
     tolerance_change: float = 1e-9,
     max_ls: int = 25,
-) -> tuple[float, Tensor, float, int]:
+) -> tuple[float, Tensor, Any, int]:
     """The line search for the objective of another package: value, gradient, step and number of evaluations."""
 
-    def evaluate(step: float) -> tuple[float, Tensor]:
+    def evaluate(step: Any) -> tuple[float, Tensor]:
         value, gradient = obj_func(x, step, d)
         return float(value), gradient.clone()
 
-    search = _Search(evaluate, d, (0.0, float(f), g, float(gtd)))
+    search = _Search(evaluate, d, (0, float(f), g, gtd))
     search.C1, search.C2 = c1, c2
-    step, value, gradient, _ = search.run(float(t), tolerance_change, max_ls)
+    step, value, gradient, _ = search.run(t, tolerance_change, max_ls)
     return value, gradient, step, search.calls
 
 
@@ -207,15 +211,15 @@ class LBFGS(Optimizer):
             parts.append((view_as_real(g) if is_complex(g) else g).reshape(-1))
         return cat(parts, 0)
 
-    def _add_grad(self, step_size: float, update: Tensor) -> None:
-        at = 0
+    def _add_grad(self, step_size: Any, update: Tensor) -> None:
+        at, step_size = 0, float(step_size)
         for p in self._params:
             real = view_as_real(p) if is_complex(p) else p
             n = real.numel()
             real.add_(update[at : at + n].reshape(real.shape), alpha=step_size)
             at += n
 
-    def _evaluated_at(self, closure: Closure, start: list[Tensor], t: float, d: Tensor) -> tuple[float, Tensor]:
+    def _evaluated_at(self, closure: Closure, start: list[Tensor], t: Any, d: Tensor) -> tuple[float, Tensor]:
         self._add_grad(t, d)
         value = float(closure())
         gradient = self._gather_flat_grad()
@@ -230,11 +234,15 @@ class LBFGS(Optimizer):
 
         Raises:
             TypeError: without a closure.
+        AssertionError: if a group was added.
         """
         if closure is None:
             raise TypeError("LBFGS.step() needs a closure that computes the loss and its gradients again")
+        if len(self.param_groups) != 1:
+            raise AssertionError(f"Expected exactly one param_group, but got {len(self.param_groups)}")
         evaluate = enable_grad()(closure)
         group = self.param_groups[0]
+        limit, flat, least = group["max_iter"], group["tolerance_grad"], group["tolerance_change"]
         # It belongs to the first parameter, so that it is saved with its dtype.
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
@@ -243,40 +251,40 @@ class LBFGS(Optimizer):
         loss, calls = float(first), 1
         state["func_evals"] += 1
         g = self._gather_flat_grad()
-        if float(g.abs().max()) <= group["tolerance_grad"]:
+        if float(g.abs().max()) <= flat:
             return first
-        for i in range(1, group["max_iter"] + 1):
+        # Saved at the end: what a closure raises leaves the state of the last step.
+        run = {name: state.get(name) for name in _KEPT}
+        for i in range(1, limit + 1):
             state["n_iter"] += 1
-            self._turn(state, g, group["history_size"])
-            before, state["prev_loss"] = loss, loss
-            d = state["d"]
-            t = float(group["lr"])
+            self._turn(state, run, g, group["history_size"])
+            before, run["prev_loss"] = loss, loss
+            d = run["d"]
+            run["t"] = group["lr"].item() if isinstance(group["lr"], Tensor) else group["lr"]
             if state["n_iter"] == 1:
-                t *= min(1.0, 1.0 / float(g.abs().sum()))
-            state["t"] = t
-            slope = float(g.dot(d))
-            if slope > -group["tolerance_change"]:
+                run["t"] *= min(1.0, 1.0 / g.abs().sum())
+            slope = g.dot(d)
+            if slope > -least:
                 break
-            last = i == group["max_iter"]
-            t, loss, g, made = self._move(evaluate, (t, loss, g, slope), d, group["max_eval"] - calls, last)
-            state["t"] = t
+            last = i == limit
+            t, loss, g, made = self._move(evaluate, (run["t"], loss, g, slope), d, group["max_eval"] - calls, last)
+            run["t"] = t
             calls += made
             state["func_evals"] += made
-            if last or calls >= group["max_eval"] or float(g.abs().max()) <= group["tolerance_grad"]:
+            if last or calls >= group["max_eval"] or float(g.abs().max()) <= flat:
                 break
-            if float((d * t).abs().max()) <= group["tolerance_change"]:
+            if float((d * t).abs().max()) <= least or abs(loss - before) < least:
                 break
-            if abs(loss - before) < group["tolerance_change"]:
-                break
+        state.update(run)
         return first
 
-    def _turn(self, state: dict[str, Any], g: Tensor, history_size: int) -> None:
-        """The next direction, in `state["d"]`."""
+    def _turn(self, state: dict[str, Any], run: dict[str, Any], g: Tensor, history_size: int) -> None:
+        """The next direction, in `run["d"]`."""
         if state["n_iter"] == 1:
-            state.update(d=-g, old_dirs=[], old_stps=[], ro=[], H_diag=1, prev_flat_grad=g.clone())
+            run.update(d=-g, old_dirs=[], old_stps=[], ro=[], H_diag=1, prev_flat_grad=g.clone())
             return
-        ys, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
-        y, s = g - state["prev_flat_grad"], state["d"] * state["t"]
+        ys, steps, ro = run["old_dirs"], run["old_stps"], run["ro"]
+        y, s = g - run["prev_flat_grad"], run["d"] * run["t"]
         product = y.dot(s)
         if product > 1e-10:
             if len(ys) == history_size:
@@ -285,19 +293,19 @@ class LBFGS(Optimizer):
             ys.append(y)
             steps.append(s)
             ro.append(1.0 / product)
-            state["H_diag"] = product / y.dot(y)
+            run["H_diag"] = product / y.dot(y)
         al = state.setdefault("al", [None] * history_size)
         q = -g
         for i in reversed(range(len(ys))):
             al[i] = steps[i].dot(q) * ro[i]
             q = q - ys[i] * al[i]
-        d = q * state["H_diag"]
+        d = q * run["H_diag"]
         for i in range(len(ys)):
             d = d + steps[i] * (al[i] - ys[i].dot(d) * ro[i])
-        state["d"] = d
-        state["prev_flat_grad"] = g.clone()
+        run["d"] = d
+        run["prev_flat_grad"] = g.clone()
 
-    def _move(self, closure: Closure, at: Trial, d: Tensor, room: int, last: bool) -> tuple[float, float, Tensor, int]:
+    def _move(self, closure: Closure, at: Trial, d: Tensor, room: int, last: bool) -> tuple[Any, float, Tensor, int]:
         """Changes the parameters. Step size, loss and gradient there, and how often the closure was called."""
         t, loss, g, slope = at
         group = self.param_groups[0]
@@ -309,7 +317,7 @@ class LBFGS(Optimizer):
         if group["line_search_fn"] != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported as line_search_fn")
         start = [p.clone() for p in self._params]
-        search = _Search(lambda t: self._evaluated_at(closure, start, t, d), d, (0.0, loss, g, slope))
+        search = _Search(lambda t: self._evaluated_at(closure, start, t, d), d, (0, loss, g, slope))
         t, loss, g, _ = search.run(t, group["tolerance_change"], room)
         self._add_grad(t, d)
         return t, loss, g, search.calls

@@ -143,8 +143,7 @@ pub(super) fn whole(value: &Tensor) -> Region {
 /// An array of this layout whose elements mean nothing.
 pub(super) fn in_memory(l: &Layout) -> Result<Array> {
     let n = l.needed().unwrap_or(0);
-    let buffer = Array::zeros(DType::U8, [n].into())?.to_buffer()?;
-    buffer.view(|_| l.clone())
+    Array::places(n)?.view(|_| l.clone())
 }
 
 /// The same view, of the root itself.

@@ -189,6 +189,13 @@ impl Array {
         })
     }
 
+    /// `n` bytes that mean nothing: for who needs places in memory, and looks at none of them. What nobody touches takes no
+    /// memory.
+    pub fn places(n: usize) -> Result<Array> {
+        // SAFETY: bytes are valid whatever they hold, and these are the system's zeros or what an array left behind.
+        Array::build_buffer(DType::U8, [n].into(), |_, _| unsafe { Written::all() })
+    }
+
     /// `rows` × `cols` zeros with `count` ones on the diagonal that starts at (`row`, `col`).
     pub fn unit_rows(dtype: DType, rows: usize, cols: usize, row: isize, col: usize, count: usize) -> Result<Array> {
         let one = Array::scalar(dtype, Scalar::Int(1));

@@ -423,6 +423,7 @@ fn legacy_name(d: DType) -> &'static str {
 }
 
 fn legacy_type<'py>(slf: Slf<'_, 'py>) -> Out<'py> {
-    let name = legacy_name(slf.get().value().dtype());
-    Ok(format!("{}{name}Tensor", library::prefix()).into_pyobject(slf.py())?.into_any())
+    let value = slf.get().value();
+    let (name, place) = (legacy_name(value.dtype()), if value.is_abstract() { "meta." } else { "" });
+    Ok(format!("{}{place}{name}Tensor", library::prefix()).into_pyobject(slf.py())?.into_any())
 }

@@ -6,7 +6,7 @@ use super::inputs::{Inputs, Leaf};
 use super::method::Method;
 use super::methods::Methods;
 use super::outputs::{Parsed, Structure, TENSOR, pair};
-use super::saved::{Classic, SavedPlace, Sorter};
+use super::saved::{Classic, SavedPlace, Sorter, kept};
 use super::written::{Writes, Written};
 use super::{Objects, optional, reach};
 use crate::door::overrides;
@@ -353,12 +353,15 @@ impl Call {
         let adopted = taken.adopted.iter().enumerate();
         let adopted = adopted.map(|(k, o)| sorter.origin(o.bind(py), SavedPlace::Adopted(k))).collect();
         let spoilt = sorter.spoilt;
+        let (recorded, hidden) = (sorter.recorded, sorter.hidden);
+        let saved = taken.backward.iter().chain(&taken.forward).flatten();
         let classic = Classic {
+            kept: kept(py, saved, [&objects, &parsed.objects]),
             backward,
             forward,
             adopted,
-            recorded: sorter.recorded,
-            hidden: sorter.hidden,
+            recorded,
+            hidden,
             constant,
             ctx: ctx.unbind(),
         };

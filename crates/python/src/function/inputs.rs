@@ -45,7 +45,7 @@ fn is_followed(value: &Tensor, quiet: bool) -> bool {
 }
 
 /// The array below the ambient tape; `None` if a transform follows the value.
-fn untaped(t: &Tensor) -> Option<&Tensor> {
+pub fn untaped(t: &Tensor) -> Option<&Tensor> {
     match t.level() {
         LevelId::DENSE => Some(t),
         LevelId::AMBIENT => t.below().filter(|below| below.level() == LevelId::DENSE),
@@ -64,7 +64,7 @@ fn is_own(object: &Bound<'_, PyAny>, given: &Tensor, value: &Tensor) -> bool {
 }
 
 /// Whether an object has this value now; `views` says whether views may.
-fn has(object: &Bound<'_, PyAny>, value: &Tensor, views: bool) -> bool {
+pub fn has(object: &Bound<'_, PyAny>, value: &Tensor, views: bool) -> bool {
     let Some(cell) = tensor::cell(object) else { return false };
     let is_view = || cell.shared_cell().is_some_and(|c| c.is_view());
     match cell.with(|s| s.quick().map(|now| now.same(value))) {

@@ -31,6 +31,7 @@ use std::sync::Arc;
 pub struct Method<'a> {
     call: &'a Call,
     ctx: &'a Ctx,
+    context: &'a Context,
     setup: &'a Setup,
     cotangents: &'a [Option<Tensor>],
     /// Whether the method is recorded, where a tape follows what it gets.
@@ -114,7 +115,7 @@ fn unhung(value: Tensor, level: LevelId) -> Tensor {
 impl<'a> Method<'a> {
     pub fn new(call: &'a Call, context: &'a Context, setup: &'a Setup, cotangents: &'a [Option<Tensor>]) -> Method<'a> {
         let recorded = level::grad_enabled();
-        Method { call, ctx: context.ctx.get(), setup, cotangents, recorded, state: RefCell::new(None) }
+        Method { call, ctx: context.ctx.get(), context, setup, cotangents, recorded, state: RefCell::new(None) }
     }
 
     /// The method reads what its forward recorded for itself, which does not lead to the arguments.
@@ -324,7 +325,8 @@ pub fn argument<'py>(py: Python<'py>, ctx: &Ctx, value: &Tensor) -> Option<Bound
     running(|m| {
         // Under transforms saved values get places on a tape of the method's own, where the caller's objects are not.
         let ambient = m.setup.history.as_ref().is_none_or(History::is_ambient) && tape::is_outside();
-        (ambient && std::ptr::eq(m.ctx, ctx)).then(|| m.call.inputs.object_of(py, value))
+        let found = || m.call.inputs.object_of(py, value).or_else(|| m.context.kept(py, value));
+        (ambient && std::ptr::eq(m.ctx, ctx)).then(found)
     })
     .flatten()
     .flatten()

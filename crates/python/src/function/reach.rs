@@ -21,11 +21,13 @@ pub fn call(call: &Call, reach: &mut Reach<'_>) {
 pub fn context(context: &function::Context, reach: &mut Reach<'_>) {
     if let Some(context) = context.downcast_ref::<Context>() {
         reach.host(&context.ctx);
+        context.objects().iter().for_each(|o| reach.host(o));
         if let (Some(state), Some(ran)) = (&context.state, context.ran())
             && let Some(classic) = &ran.classic
             && reach.owns(state)
         {
             reach.host(&classic.ctx);
+            classic.kept.iter().for_each(|o| reach.host(o));
         }
     }
 }

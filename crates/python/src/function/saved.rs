@@ -3,11 +3,12 @@
 use super::call::{Call, Changes, Noted, Ran, python};
 use super::captured;
 use super::ctx::{Ctx, Needs, Shown, Taken};
-use super::inputs::Leaf;
+use super::inputs::{Leaf, has, untaped};
 use super::outputs::{Parsed, Structure};
 use super::{Objects, value_of};
 use crate::door::vectorcall::invoke;
-use crate::process::gil;
+use crate::process::{gil, object};
+use crate::tensor::{self, PyTensor};
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Result};
 use pullback::core::{Forward, Node, Outputs, Set, Tensor};
@@ -46,6 +47,23 @@ pub struct Classic {
     /// Whether some of it is what the forward recorded itself, under `enable_grad`.
     pub recorded: bool,
     pub constant: Set,
+    /// See [`kept`].
+    pub kept: Vec<Py<PyAny>>,
+}
+
+/// Saved objects that `backward` gets again, since another would not be the same to a program: those with a class or
+/// attributes of their own. Arguments are asked first, and results have nodes by then.
+pub fn kept<'a, 'py>(
+    py: Python<'py>,
+    saved: impl Iterator<Item = &'a Option<Py<PyAny>>>,
+    others: [&[Bound<'py, PyAny>]; 2],
+) -> Vec<Py<PyAny>> {
+    let is_plain = |o: &Bound<'py, PyAny>| match o.cast::<PyTensor>() {
+        Ok(t) => t.get_type().as_ptr() == tensor::type_object().cast() && !object::has_dict(t),
+        Err(_) => true,
+    };
+    let known = |o: &Bound<'py, PyAny>| others.iter().any(|list| list.iter().any(|x| x.is(o)));
+    saved.flatten().filter(|o| !is_plain(o.bind(py)) && !known(o.bind(py))).map(|o| o.clone_ref(py)).collect()
 }
 
 /// What the rules of one level read.
@@ -55,6 +73,8 @@ pub struct Context {
     pub state: Option<function::Context>,
     /// Which saved entries are tensors; the adopted ones follow.
     present: SmallVec<[bool; 8]>,
+    /// See [`kept`].
+    kept: Vec<Py<PyAny>>,
 }
 
 impl Context {
@@ -62,9 +82,32 @@ impl Context {
         Ran::of(&self.state)
     }
 
+    /// The saved object of this value, if it is kept and nobody has written to it since; where a tape follows the value,
+    /// another of the same class.
+    pub(super) fn kept<'py>(&self, py: Python<'py>, value: &Tensor) -> Option<Bound<'py, PyAny>> {
+        let of_forward = self.ran().and_then(|r| r.classic.as_ref()).map_or(&[][..], |c| &c.kept);
+        if self.kept.is_empty() && of_forward.is_empty() {
+            return None;
+        }
+        let plain = untaped(value)?;
+        let is_it =
+            |o: &&Bound<'py, PyAny>| value_of(o).is_some_and(|now| untaped(&now).is_some_and(|t| t.same(plain)));
+        let found = self.kept.iter().chain(of_forward).map(|o| o.bind(py)).find(is_it)?;
+        if has(found, value, true) {
+            return Some(found.clone());
+        }
+        let made = super::optional(py, Some(value.clone())).ok()?.cast_into().ok()?;
+        Some(tensor::as_class(made, &found.get_type()).ok()?.into_any())
+    }
+
+    /// What it keeps, for the collector.
+    pub(super) fn objects(&self) -> &[Py<PyAny>] {
+        &self.kept
+    }
+
     /// For values that are all saved tensors.
     pub(super) fn of(ctx: &Bound<'_, Ctx>, saved: usize) -> Context {
-        Context { ctx: ctx.clone().unbind(), state: None, present: SmallVec::from_elem(true, saved) }
+        Context { ctx: ctx.clone().unbind(), state: None, present: SmallVec::from_elem(true, saved), kept: Vec::new() }
     }
 
     pub(super) fn shown(&self, setup: &Setup) -> Shown {
@@ -123,6 +166,7 @@ impl Call {
         }
         let taken = Ctx::take(&ctx)?;
         let constant = taken.constants(&outputs);
+        let own = kept(py, taken.backward.iter().chain(&taken.forward).flatten(), [&inputs, &outputs]);
         let mut shown = outputs.into_iter().map(Bound::unbind).collect();
         if !taken.dirty.is_empty() {
             run.dirty = self.marked(changes, &taken, &inputs)?;
@@ -139,7 +183,8 @@ impl Call {
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(|o| value_of(o.bind(py))));
         let adopted = taken.adopted.iter().filter_map(|o| value_of(o.bind(py)));
-        Ok(setup_from((&ctx, state), saved, adopted, constant, taken.materialize))
+        let source = Source { ctx: &ctx, state, kept: own };
+        Ok(setup_from(source, saved, adopted, constant, taken.materialize))
     }
 
     /// The arguments that were changed, which setup_context has to say, and the outputs that they are.
@@ -178,7 +223,7 @@ impl Call {
         let beside = classic.recorded.then_some(ins).into_iter().flatten().cloned();
         let adopted = classic.adopted.iter().filter_map(value).chain(beside);
         let ctx = classic.ctx.bind(py);
-        let source = (ctx, run.state.clone());
+        let source = Source { ctx, state: run.state.clone(), kept: Vec::new() };
         Ok(setup_from(source, saved, adopted, classic.constant.clone(), ctx.get().materialize()))
     }
 
@@ -223,7 +268,7 @@ impl Call {
         };
         let list = self.chosen(needs, taken.backward, taken.forward).unwrap_or_default();
         let saved = list.iter().map(|o| o.as_ref().and_then(value));
-        let source = (&ctx, run.state.clone());
+        let source = Source { ctx: &ctx, state: run.state.clone(), kept: Vec::new() };
         Ok(setup_from(source, saved, taken.adopted.iter().filter_map(value), constant, taken.materialize))
     }
 
@@ -280,8 +325,15 @@ pub fn attribute<'py>(py: Python<'py>, node: &Arc<Node>, name: &str) -> PyResult
     Ok(found?)
 }
 
+/// What a context is made of.
+struct Source<'a, 'py> {
+    ctx: &'a Bound<'py, Ctx>,
+    state: Option<function::Context>,
+    kept: Vec<Py<PyAny>>,
+}
+
 fn setup_from(
-    (ctx, state): (&Bound<'_, Ctx>, Option<function::Context>),
+    source: Source<'_, '_>,
     given: impl Iterator<Item = Option<Tensor>>,
     adopted: impl Iterator<Item = Tensor>,
     non_differentiable: Set,
@@ -295,7 +347,8 @@ fn setup_from(
         }
     }
     saved.extend(adopted);
-    let context = Arc::new(Context { ctx: ctx.clone().unbind(), state, present });
+    let Source { ctx, state, kept } = source;
+    let context = Arc::new(Context { ctx: ctx.clone().unbind(), state, present, kept });
     Setup { context, saved, non_differentiable, materialize, history: None }
 }
 

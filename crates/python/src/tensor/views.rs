@@ -13,7 +13,7 @@ use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, Entry, Value, indexing};
 use pullback::rules::basis;
 use pullback::skin::lens::Lens;
-use pullback::skin::{Cell, index, numbers, write};
+use pullback::skin::{Cell, index, numbers, tape, write};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -131,8 +131,31 @@ pub fn show(slf: &Bound<'_, PyTensor>, op: &str, data: Arc<Cell>) -> PyResult<()
         slf.get().refer(shown);
         return Ok(());
     }
+    check_kept(op, &old, &new)?;
     slf.get().refer(data);
     history::retain_leaf(slf, &old)
+}
+
+/// Whether a tensor can be what it was, a leaf or none, with data of another shape or dtype.
+fn check_kept(op: &str, old: &Tensor, new: &Tensor) -> Result<()> {
+    if !tape::requires_grad(old) {
+        return Ok(());
+    }
+    let (from, to) = (old.dtype(), new.dtype());
+    if !(to.is_float() || to.is_complex()) {
+        return Err(Error::runtime(format!(
+            "{op}(): data set to a tensor that requires gradients must be floating point or complex dtype, got {to}"
+        )));
+    }
+    if tape::is_leaf(old) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "{op}(): the tensor has a history, whose gradients have shape {} and dtype {from}, and the data that is assigned \
+         has shape {} and dtype {to}; make a new tensor, or detach() this one first",
+        old.shape(),
+        new.shape()
+    )))
 }
 
 /// The result of an entry that shows other numbers as a view of `slf`; `slf` itself where they are the same.

@@ -95,11 +95,8 @@ class BackwardHook:
         grad_input = _spread(places, grads, self.count)
         for hook in self.hooks:
             out = hook(self.module, grad_input, self.grad_outputs)
-            if out is None or (isinstance(out, tuple) and all(g is None for g in out)):
-                continue
-            out = out if isinstance(out, tuple) else (out,)
-            _check_count("hook", "grad_input", out, grad_input)
-            grad_input = out
+            if out is not None:
+                grad_input = _checked("hook", "grad_input", out, grad_input)
         self.grad_outputs = None
         return tuple(grad_input[i] for i in places)
 
@@ -110,9 +107,7 @@ class BackwardHook:
             out = hook(self.module, grad_outputs)
             if out is None:
                 continue
-            out = out if isinstance(out, tuple) else (out,)
-            _check_count("pre hook", "grad_output", out, grad_outputs)
-            grad_outputs, changed = out, True
+            grad_outputs, changed = _checked("pre hook", "grad_output", out, grad_outputs), True
         self.grad_outputs = grad_outputs
         if self.places is None:
             self._run_without_inputs(grad_outputs)
@@ -142,11 +137,20 @@ def _spread(places: Sequence[int], values: Sequence[Any], count: int) -> tuple[A
     return tuple(out)
 
 
-def _check_count(kind: str, what: str, got: tuple[Any, ...], expected: tuple[Any, ...]) -> None:
-    if len(got) != len(expected):
-        raise RuntimeError(
-            f"Backward {kind} returned an invalid number of {what}, got {len(got)}, but expected {len(expected)}"
+def _checked(kind: str, what: str, given: Any, expected: Any) -> Any:
+    """What a hook gave in the place of gradients: one for each; a tensor stands for the only one."""
+    if isinstance(given, Tensor):
+        given = (given,)
+    elif not isinstance(given, (tuple, list)):
+        raise TypeError(
+            f"Backward {kind} should return None, or a tuple of {what} with a tensor or None for each of the "
+            f"{len(expected)}, but got {type(given).__name__}"
         )
+    if len(given) != len(expected):
+        raise RuntimeError(
+            f"Backward {kind} returned an invalid number of {what}, got {len(given)}, but expected {len(expected)}"
+        )
+    return given
 
 
 def register_on_result(module: Any, hooks: Sequence[Any], args: Any, result: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from ... import Tensor, _core
 from ..._warnings import warn
 from ...utils.hooks import RemovableHandle
@@ -63,107 +61,98 @@ class Called(Structure):
     _wrapped_call_impl = _call_impl
 
     def _call_hooked(self, *args: Any, **kwargs: Any) -> Any:
-        own = self.__dict__
-        if not (own.get("_forward_hooks") or GLOBAL.forward):
-            return self._call_with_backward_hooks(*self._before(args, kwargs))
+        # Arguments and result as hooks have left them so far: those that always run get what there is.
+        call: list[Any] = [args, kwargs, None]
         done: set[int] = set()
-        result = None
         try:
-            args, kwargs = self._before(args, kwargs)
-            result = self._call_with_backward_hooks(args, kwargs, done)
+            return self._call_with_hooks(call, done)
         except Exception:
-            self._run_always(args, kwargs, result, done)
+            self._run_always(call, done)
             raise
-        return result
 
-    def _before(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        own = self.__dict__
-        with_kwargs = own.get("_forward_pre_hooks_with_kwargs", ())
-        hooks = own.get("_forward_pre_hooks") or {}
-        for number, hook in (*GLOBAL.forward_pre.items(), *hooks.items()):
-            if number in with_kwargs:
-                out = hook(self, args, kwargs)
-                if out is None:
-                    continue
-                if not (isinstance(out, tuple) and len(out) == 2):
-                    raise RuntimeError(
-                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {out}."
-                    )
-                args, kwargs = out
-            else:
-                out = hook(self, args)
-                if out is not None:
-                    args = out if isinstance(out, tuple) else (out,)
-        return args, kwargs
-
-    def _call_with_backward_hooks(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], done: set[int] | None = None
-    ) -> Any:
+    def _call_with_hooks(self, call: list[Any], done: set[int]) -> Any:
         own = self.__dict__
         full: list[Any] = []
         old: list[Any] = []
         if own.get("_backward_hooks") or GLOBAL.backward:
             full, old = self._get_backward_hooks()
         pre = self._get_backward_pre_hooks() if own.get("_backward_pre_hooks") or GLOBAL.backward_pre else []
+        if own.get("_forward_pre_hooks") or GLOBAL.forward_pre:
+            self._before(call)
         around: Any = None
         if full or pre:
             from ._backward_hooks import BackwardHook
 
             around = BackwardHook(self, full, pre)
-            args = around.setup_input_hook(args)
-        result = self.forward(*args, **kwargs)
-        if done is not None:
-            result = self._after(args, kwargs, result, done)
+            call[0] = around.setup_input_hook(call[0])
+        call[2] = self.forward(*call[0], **call[1])
+        # Asked here: the forward and the hooks before it may have registered some.
+        if own.get("_forward_hooks") or GLOBAL.forward:
+            self._after(call, done)
+        result = call[2]
         if around is not None:
             if not isinstance(result, (Tensor, tuple)):
                 warn(
                     "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                    "received "
-                    f"{type(result)}"
+                    f"received {type(result)}"
                 )
             result = around.setup_output_hook(result)
         if old:
             from ._backward_hooks import register_on_result
 
-            register_on_result(self, old, args, result)
+            register_on_result(self, old, call[0], result)
         return result
 
-    def _after(self, args: Any, kwargs: Any, result: Any, done: set[int]) -> Any:
+    def _before(self, call: list[Any]) -> None:
         own = self.__dict__
-        with_kwargs = own.get("_forward_hooks_with_kwargs", ())
-        hooks = own.get("_forward_hooks") or {}
-        for number, hook in (*GLOBAL.forward.items(), *hooks.items()):
-            done.add(number)
-            if number in with_kwargs or number in GLOBAL.forward_with_kwargs:
-                out = hook(self, args, kwargs, result)
+        named = own.get("_forward_pre_hooks_with_kwargs", ())
+        hooks = (*GLOBAL.forward_pre.items(), *own.get("_forward_pre_hooks", {}).items())
+        # One that an earlier one takes away still runs, with what it was registered for.
+        for hook, with_kwargs in [(hook, number in named) for number, hook in hooks]:
+            if with_kwargs:
+                out = hook(self, call[0], call[1])
+                if out is None:
+                    continue
+                if not (isinstance(out, tuple) and len(out) == 2):
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {out}."
+                    )
+                call[0], call[1] = out
             else:
-                out = hook(self, args, result)
-            if out is not None:
-                result = out
-        return result
+                out = hook(self, call[0])
+                if out is not None:
+                    call[0] = out if isinstance(out, tuple) else (out,)
 
-    def _run_always(self, args: Any, kwargs: Any, result: Any, done: set[int]) -> None:
+    def _after(self, call: list[Any], done: set[int]) -> None:
+        own = self.__dict__
+        named = own.get("_forward_hooks_with_kwargs", ())
+        hooks = (*GLOBAL.forward.items(), *own.get("_forward_hooks", {}).items())
+        of_all = GLOBAL.forward_with_kwargs
+        for number, hook, with_kwargs in [(n, hook, n in named or n in of_all) for n, hook in hooks]:
+            done.add(number)
+            out = hook(self, call[0], call[1], call[2]) if with_kwargs else hook(self, call[0], call[2])
+            if out is not None:
+                call[2] = out
+
+    def _run_always(self, call: list[Any], done: set[int]) -> None:
         """Hooks that are to run although the call has failed."""
         own = self.__dict__
         always = own.get("_forward_hooks_always_called", ())
-        with_kwargs = own.get("_forward_hooks_with_kwargs", ())
-        all_of_one = [(n, h) for n, h in (own.get("_forward_hooks") or {}).items() if n in always]
-        all_of_all = [(n, h) for n, h in GLOBAL.forward.items() if n in GLOBAL.forward_always]
-        for number, hook in chain(all_of_all, all_of_one):
+        named = own.get("_forward_hooks_with_kwargs", ())
+        of_all = [(n, h) for n, h in GLOBAL.forward.items() if n in GLOBAL.forward_always]
+        of_one = [(n, h) for n, h in own.get("_forward_hooks", {}).items() if n in always]
+        for number, hook in (*of_all, *of_one):
             if number in done:
                 continue
             try:
-                if number in with_kwargs or number in GLOBAL.forward_with_kwargs:
-                    out = hook(self, args, kwargs, result)
-                else:
-                    out = hook(self, args, result)
-                result = result if out is None else out
+                with_kwargs = number in named or number in GLOBAL.forward_with_kwargs
+                out = hook(self, call[0], call[1], call[2]) if with_kwargs else hook(self, call[0], call[2])
+                call[2] = call[2] if out is None else out
             except Exception as error:
                 kind = "module" if number in always else "global module"
                 warn(
                     f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another "
-                    "error "
-                    f"was raised in forward: {error}"
+                    f"error was raised in forward: {error}"
                 )
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:

@@ -140,9 +140,8 @@ class ParameterDict(Module):
         setattr(self, name, _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
-        name = self._key_to_attr(key)
-        del self._keys[name]
-        delattr(self, name)
+        del self._keys[key]
+        delattr(self, self._key_to_attr(key))
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -179,7 +178,9 @@ class ParameterDict(Module):
 
     def popitem(self) -> tuple[str, Any]:
         """Takes the last value out and gives it with its key."""
-        key = list(self._keys)[-1]
+        if not self._keys:
+            raise KeyError("popitem(): the ParameterDict is empty")
+        key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:

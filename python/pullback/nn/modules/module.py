@@ -197,10 +197,15 @@ class Module(Stateful):
                 self._parameters[name] = kept
             if is_lazy(param) or param.grad is None:
                 continue
+            held = param.grad
             with no_grad():
-                grad = fn(param.grad)
-            if grad is not param.grad:
-                kept.grad = grad.requires_grad_(param.grad.requires_grad)
+                grad = fn(held)
+            if grad is held:
+                kept.grad = held
+            elif kept is param and _keeps_object(held, grad):
+                held.data = grad
+            else:
+                kept.grad = grad.requires_grad_(held.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

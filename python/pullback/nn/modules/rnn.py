@@ -147,7 +147,12 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Raises RuntimeError for an input whose dimensions do not fit."""
+        """Raises RuntimeError for an input whose dimensions do not fit, and ValueError for one of another dtype."""
+        dtype = getattr(self, self._flat_weights_names[0]).dtype
+        if input.dtype != dtype and _core._autocast() is None:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}); convert one of them with .to()"
+            )
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
             raise RuntimeError(
@@ -191,11 +196,6 @@ class RNNBase(Module):
             which = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
             self.check_hidden_size(state, shape, f"Expected {which} size {{}}, got {{}}")
         weights = self._flat_weights
-        if x.dtype != weights[0].dtype and _core._autocast() is None:
-            raise ValueError(
-                f"RNN input dtype ({x.dtype}) does not match weight dtype ({weights[0].dtype}); convert one of them "
-                "with .to()"
-            )
         out, *ends = LAYERS[self.mode](
             *(x, states if self.mode == "LSTM" else states[0], weights, self.bias, self.num_layers, self.dropout),
             *(self.training, self.bidirectional, self.batch_first),

@@ -1,4 +1,4 @@
-"""Orthogonal matrices as functions of any matrix."""
+"""_Orthogonal matrices as functions of any matrix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _make_orthogonal(a: Tensor) -> Tensor:
     return q * r.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
-class Orthogonal(Module):
+class _Orthogonal(Module):
     """Matrices with orthonormal rows or columns: `kind` is "matrix_exp", "cayley" or "householder"."""
 
     base: Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 from ... import Tensor, linalg, no_grad, stack, tensor
 from ..._warnings import warn
 
@@ -33,7 +35,7 @@ def get_total_norm(
     with no_grad():
         if not parts:
             return tensor(0.0)
-        norms = stack([linalg.vector_norm(t, norm_type).to(parts[0].dtype) for t in parts])
+        norms = stack([linalg.vector_norm(t, norm_type) for t in parts])
         total = linalg.vector_norm(norms, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -70,12 +72,9 @@ def clip_grad_norm_(
 
     Raises RuntimeError for a norm that is not finite, if `error_if_nonfinite`.
     """
-    found: Any = parameters
-    if not isinstance(parameters, Tensor):
-        found = list(parameters)
-        if not found:
-            warn("`parameters` is an empty generator, no gradient clipping will occur.")
-    found = _list(found)
+    found = _list(parameters)
+    if not found and isinstance(parameters, Generator):
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
     grads = [p.grad for p in found if p.grad is not None]
     total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
     clip_grads_with_norm_(found, max_norm, total, foreach)

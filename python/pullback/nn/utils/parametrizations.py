@@ -7,7 +7,7 @@ from .. import functional as F
 from ..modules.module import Module
 from ..parameter import is_lazy
 from ._norms import norm_except_dim
-from ._orthogonal import Orthogonal as _Orthogonal
+from ._orthogonal import _Orthogonal as _Orthogonal
 from .parametrize import register_parametrization
 
 TYPE_CHECKING = False

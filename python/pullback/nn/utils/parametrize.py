@@ -247,7 +247,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
             _check_next(getattr(module, tensor_name), parametrization)
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
-    elif tensor_name in module._buffers or tensor_name in module._parameters:
+    elif module._parameters.get(tensor_name, module._buffers.get(tensor_name)) is not None:
         original = getattr(module, tensor_name)
         functions = ParametrizationList([parametrization], original, unsafe=unsafe)
         delattr(module, tensor_name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from ... import Tensor, cat, linalg, no_grad, ones_like, rand_like, randperm
+from ... import Tensor, cat, linalg, no_grad, ones_like, rand, rand_like
+from ..parameter import Parameter
 from ._pruning_amounts import amount_to_prune, check_amount, check_dim
 
 TYPE_CHECKING = False
@@ -67,7 +68,7 @@ class BasePruningMethod(ABC):
     def apply(cls, module: Any, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
         """Prunes a parameter of a module, behind what was pruned before.
 
-        Raises AssertionError for scores of another shape.
+        Raises TypeError if it is no parameter, and AssertionError for scores of another shape.
         """
         method = cls(*args, **kwargs)
         method._tensor_name = name
@@ -79,14 +80,19 @@ class BasePruningMethod(ABC):
             container.add_pruning_method(method)
             method = container
         original = getattr(module, name + "_orig") if old is not None else getattr(module, name)
-        scores = original if importance_scores is None else importance_scores
+        if not isinstance(original, Parameter):
+            raise TypeError(
+                f"cannot prune '{name}' of {type(module).__name__}: expected a Parameter, got {type(original).__name__}"
+            )
+        # What is pruned already counts as zero.
+        scores = getattr(module, name) if importance_scores is None else importance_scores
         if scores.shape != original.shape:
             raise AssertionError(f"importance_scores should have the same shape as parameter {name} of {module}")
         default = getattr(module, name + "_mask") if old is not None else ones_like(original.detach())
         mask = method.compute_mask(scores.detach(), default)
         if old is None:
-            del module._parameters[name]
             module.register_parameter(name + "_orig", original)
+            del module._parameters[name]
         module.register_buffer(name + "_mask", mask)
         setattr(module, name, method.apply_mask(module))
         module.register_forward_pre_hook(method)
@@ -229,8 +235,11 @@ class RandomStructured(_Amount):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         _check_structured(t, self.dim)
-        size = t.shape[self.dim]
-        return _without(t, default_mask, self.dim, randperm(size)[: amount_to_prune(self.amount, size)])
+        count = amount_to_prune(self.amount, t.shape[self.dim])
+        if count == 0:
+            return default_mask
+        # Those that draw the smallest numbers.
+        return _without(t, default_mask, self.dim, rand(t.shape[self.dim]).topk(count, largest=False).indices)
 
 
 class LnStructured(_Amount):

@@ -33,6 +33,7 @@ class _OfSchedulers(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
+        del state["_schedulers"]  # the last key in PyTorch's
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 

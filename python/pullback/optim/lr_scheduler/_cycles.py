@@ -136,7 +136,7 @@ class CyclicLR(_WithMomentum):
         """
         state = super().state_dict()
         state.pop("_scale_fn_ref", None)
-        scale = state["_scale_fn_custom"]
+        scale = state.pop("_scale_fn_custom")  # the last key in PyTorch's
         plain = scale is None or isinstance(scale, types.FunctionType)
         state["_scale_fn_custom"] = None if plain else scale.__dict__.copy()
         return state

@@ -34,6 +34,7 @@ class _WithFunctions(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
+        del state["lr_lambdas"]  # the last key in PyTorch's
         state["lr_lambdas"] = [
             None if isinstance(f, types.FunctionType) else f.__dict__.copy() for f in self.lr_lambdas
         ]
