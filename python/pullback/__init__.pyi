@@ -22,6 +22,7 @@ from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import functorch as functorch
+from . import futures as futures
 from . import hub as hub
 from . import jit as jit
 from . import library as library
@@ -496,6 +497,7 @@ __all__ = [
     "func",
     "functional",
     "functorch",
+    "futures",
     "gather",
     "gcd",
     "gcd_",

@@ -35,7 +35,6 @@ REASONS: "dict[str, str]" = {
     "_C": "it is the inside of PyTorch",
     "_inductor": "programs are not compiled",
     "classes": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
-    "futures": "use concurrent.futures of the standard library",
     "monitor": "use logging of the standard library",
     "quasirandom": "scipy.stats.qmc has low-discrepancy sequences",
 }

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 SUBMODULES = (
     *"accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions fft func".split(),
-    *"functional functorch hub jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
-    *"random return_types serialization special storage testing types utils version xpu".split(),
+    *"functional functorch futures hub jit library linalg mps multiprocessing nn onnx ops optim overrides".split(),
+    *"profiler random return_types serialization special storage testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
 _HOMES = {
@@ -52,7 +52,7 @@ _HOMES = {
     "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
 }
 CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
-_load = lazily("pullback", (*SUBMODULES, "_C", "_utils", "__config__"), CONTENTS)
+_load = lazily("pullback", (*SUBMODULES, "_C", "_VF", "_tensor_str", "_utils", "__config__"), CONTENTS)
 _HAS = ("has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp")
 # The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"members", "bool", "float", "int"}

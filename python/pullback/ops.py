@@ -1,4 +1,4 @@
-"""Operators made by `pullback.library.custom_op`: `pullback.ops.namespace.name`."""
+"""Operators made by `library.custom_op` under their namespaces, and those of the table as `ops.aten`."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,96 @@ class _Namespace:
         return f"<module 'pullback.ops.{self._name}'>"
 
 
+# What PyTorch calls the forms of an operator that differ in their arguments; here one function takes all of them.
+_FORMS = frozenset(
+    "default Tensor Scalar int float dim dim_IntList Tensor_Scalar Scalar_Tensor Tensor_Tensor Tensor_Scalar_out "
+    "ScalarSelf ScalarOther self other using_ints correction names out Tensor_mode Scalar_mode start start_step "
+    "Tensor_out Scalar_out vec sizes values indices dimname bool complex".split()
+)
+
+# Functions of `nn.functional` whose arguments are those of the inner operator; losses, say, have other ones.
+_FUNCTIONAL = frozenset(
+    "gelu glu hardsigmoid hardswish linear mish relu6 scaled_dot_product_attention silu softplus".split()
+)
+
+
+class _Form:
+    """An operator of the table under the name of one of its forms."""
+
+    def __init__(self, packet: "_Packet", form: "str") -> None:
+        self.overloadpacket = packet
+        self.__name__ = f"{packet.__name__}.{form}"
+        self._overloadname = form
+        self._call = packet._call
+
+    def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
+        return self._call(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='aten.{self.overloadpacket.__name__}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+
+class _Packet:
+    """An operator of the table, whose forms are its attributes."""
+
+    def __init__(self, name: "str", call: "Any") -> None:
+        self.__name__, self._qualified_op_name, self._call = name, f"aten::{name}", call
+
+    def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
+        return self._call(*args, **kwargs)
+
+    def __getattr__(self, form: "str") -> "Any":
+        if form not in _FORMS:
+            raise AttributeError(f"The underlying op of 'aten.{self.__name__}' has no overload name '{form}'")
+        made = self.__dict__[form] = _Form(self, form)
+        return made
+
+    def overloads(self) -> "list[str]":
+        """The one form that every operator has."""
+        return ["default"]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"aten.{self.__name__}"
+
+
+class _Aten(_Namespace):
+    """The operators of the table as PyTorch calls them inside."""
+
+    def __getattr__(self, name: "str") -> "Any":
+        if name.startswith("__"):
+            raise AttributeError(f"module '{self!r}' has no attribute {name!r}")
+        call = _of_table(name)
+        if call is None:
+            return super().__getattr__(name)
+        made = self.__dict__[name] = _Packet(name, call)
+        return made
+
+
+def _of_table(name: "str") -> "Any":
+    """The function or method that takes an inner operator's arguments in their order, or None."""
+    import pullback
+
+    from . import _core
+
+    part, _, rest = name.partition("_")
+    if part in ("linalg", "special", "fft") and rest:
+        return _core.functions.get(f"{part}.{rest}")
+    found = _core.functions.get(name)
+    if found is None and name in _FUNCTIONAL:
+        found = getattr(pullback.nn.functional, name)
+    if found is None:
+        found = getattr(pullback, name, None)
+        if not callable(found) or isinstance(found, type):
+            found = getattr(_core.Tensor, name, None)
+    return found
+
+
 def load_library(path: "Any") -> None:
     """Raises OSError, as for a file that is not there: operators in C++ are out of scope.
 
@@ -47,4 +137,7 @@ def load_library(path: "Any") -> None:
 def __getattr__(name: "str") -> "Any":
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "aten":
+        made = globals()[name] = _Aten(name)
+        return made
     return _Namespace(name)

@@ -68,6 +68,17 @@ class _Memory:
         """A copy."""
         raise NotImplementedError
 
+    def resize_(self, size: int) -> Any:
+        """The storage itself, if it has this size. Raises NotImplementedError for others: memory keeps its size."""
+        have = self._elements().numel()
+        if size != have:
+            raise NotImplementedError(
+                f"resize_(): the memory of tensors keeps its size, which is {have} here, and {size} was asked for; "
+                "to free it, let go of the tensors or write `x.data = torch.empty(0)`; x.resize_(...) makes a tensor "
+                "larger"
+            )
+        return self
+
     def is_shared(self) -> bool:
         """Whether other processes see the memory, after `Tensor.share_memory_()`."""
         return self._elements().is_shared()

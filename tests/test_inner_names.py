@@ -1,0 +1,170 @@
+"""Names of PyTorch's inside that programs use: modules that its own Python code is made of."""
+
+from __future__ import annotations
+
+from threading import Thread
+from typing import Any
+
+import pytest
+
+import pullback as pb
+from pullback.func import grad, vmap
+from pullback.functorch.einops import rearrange
+from pullback.futures import Future, collect_all, wait_all
+from pullback.nn import _reduction
+from pullback.utils import collect_env
+
+same = pb.testing.assert_close
+X = pb.arange(24.0).reshape(2, 3, 4)
+
+
+def test_words_of_reductions() -> None:
+    assert [_reduction.get_enum(word) for word in ("none", "mean", "sum")] == [0, 1, 2]
+    assert pb.nn._reduction is _reduction
+    with pytest.raises(ValueError, match="elements is not a valid value for reduction"):
+        _reduction.get_enum("elements")
+    for flags, word in [
+        ((None, None), "mean"),
+        ((False, None), "sum"),
+        ((True, False), "none"),
+        ((None, True), "mean"),
+    ]:
+        assert _reduction.legacy_get_string(*flags, emit_warning=False) == word
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead") as caught:
+        assert _reduction.legacy_get_enum(False, True) == 2
+    assert caught[0].filename == __file__
+
+
+def test_switches_of_printing() -> None:
+    options: Any = pb._tensor_str.PRINT_OPTS
+    x = pb.tensor([1.23456])
+    with pb._tensor_str.printoptions(precision=2):
+        assert options.precision == 2 and repr(x) == "tensor([1.23])"
+    assert options.precision == 4 and pb._tensor_str._str(x) == repr(x) == "tensor([1.2346])"
+    try:
+        options.precision = 1
+        assert repr(x) == "tensor([1.2])" and "precision=1" in repr(options)
+    finally:
+        options.precision = 4
+    with pytest.raises(AttributeError, match="no option 'width'; it has precision"):
+        _ = options.width
+    double = pb.ones(2, dtype=pb.float64)
+    assert pb._tensor_str._str(double, tensor_contents="...") == "tensor(..., dtype=pullback.float64)"
+
+
+def test_functions_of_the_inside() -> None:
+    assert pb._VF.tanh(pb.zeros(1)).item() == 0 and pb._VF.dropout(pb.ones(2), 0.0, True).tolist() == [1, 1]
+    with pytest.raises(AttributeError, match="no_such"):
+        _ = pb._VF.no_such
+
+
+def test_environment() -> None:
+    assert collect_env.get_env_info().torch_version == pb.version.TORCH
+    assert "is cuda available: False" in collect_env.get_pretty_env_info()
+
+
+def test_futures_give_what_is_set_and_call_back() -> None:
+    later: Future[int] = Future()
+    seen: list[int] = []
+    later.add_done_callback(lambda f: seen.append(f.value()))
+    chained = later.then(lambda f: f.wait() + 1).then(lambda f: 2 * f.value())
+    with pytest.raises(RuntimeError, match="not there yet"):
+        later.value()
+    thread = Thread(target=lambda: later.set_result(1))
+    thread.start()
+    assert chained.wait() == 4 and later.done() and seen == [1]
+    thread.join()
+    with pytest.raises(RuntimeError, match="already completed"):
+        later.set_result(2)
+    failing: Future[int] = Future()
+    failing.set_exception(KeyError("k"))
+    for get in (
+        failing.wait,
+        failing.value,
+        failing.then(lambda f: f.value()).wait,
+        lambda: wait_all([later, failing]),
+    ):
+        with pytest.raises(KeyError, match="k"):
+            get()
+    with pytest.raises(AssertionError, match="not an Exception"):
+        Future().set_exception(3)  # type: ignore[arg-type]
+
+
+def test_futures_together() -> None:
+    parts: list[Future[int]] = [Future() for _ in range(3)]
+    together = collect_all(parts)
+    for k, part in enumerate(parts):
+        assert not together.done()
+        part.set_result(k)
+    assert wait_all(parts) == [0, 1, 2] and together.wait() == parts and collect_all([]).wait() == []
+
+
+PATTERNS: dict[str, tuple[dict[str, int], Any]] = {
+    "a b c -> c b a": ({}, lambda x: x.permute(2, 1, 0)),
+    "a b c -> a (c b)": ({}, lambda x: x.transpose(1, 2).flatten(1)),
+    "a b (x y) -> y a b x": ({"x": 2}, lambda x: x.reshape(2, 3, 2, 2).permute(3, 0, 1, 2)),
+    "... c -> c ...": ({}, lambda x: x.permute(2, 0, 1)),
+    "a ... -> (...) a": ({}, lambda x: x.permute(1, 2, 0).flatten(0, 1)),
+    "a b c -> a 1 b () c": ({}, lambda x: x[:, None, :, None]),
+    "... -> (...)": ({}, lambda x: x.flatten()),
+    "(a 1) b c -> b a c": ({}, lambda x: x.transpose(0, 1)),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_rearrange(pattern: str) -> None:
+    lengths, expected = PATTERNS[pattern]
+    same(rearrange(X, pattern, **lengths), expected(X))
+    batch = pb.stack([X, 2 * X])
+    same(vmap(lambda x: rearrange(x, pattern, **lengths))(batch), vmap(expected)(batch))
+    same(grad(lambda x: (rearrange(x, pattern, **lengths) ** 2).sum())(X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lengths", "match"),
+    [
+        ("a b c", {}, "a single '->'"),
+        ("a b -> b a", {}, "has 2 dimensions on the left, and the tensor 3"),
+        ("a b c -> a b", {}, r"\['c'\] on one side"),
+        ("a b c -> a a b c", {}, "stands twice"),
+        ("a b (x y) -> a b x y", {}, "give the lengths of all but one"),
+        ("a b (x y) -> a b x y", {"x": 3}, "has size 4, which 3 does not fit"),
+        ("a b 4 -> a b 4", {}, "unnamed axes can only be of size 1"),
+        ("(... x) c -> x ... c", {"x": 2}, "in parentheses on the left side"),
+        ("a b c -> a b c", {"d": 2}, r"\['d'\] have lengths"),
+        ("a (b c -> a b c", {}, "imbalanced parentheses"),
+        ("a _b c -> a c _b", {}, "is no name of an axis"),
+    ],
+)
+def test_patterns_that_do_not_fit(pattern: str, lengths: dict[str, int], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        rearrange(X, pattern, **lengths)
+
+
+def test_a_sequence_is_stacked() -> None:
+    same(rearrange([X[0], X[1]], "l a b -> a l b"), X.transpose(0, 1))
+
+
+def test_inner_operators() -> None:
+    aten, x = pb.ops.aten, X[0]
+    assert aten.add is aten.add and aten.add.Tensor is aten.add.Tensor and str(aten.add.Tensor) == "aten.add.Tensor"
+    assert aten.add.Tensor.overloadpacket is aten.add and aten.add._qualified_op_name == "aten::add"
+    same(aten.add.Tensor(x, x, alpha=2), 3 * x)
+    same(aten.mm.default(x, x.t()), x @ x.t())
+    same(aten.sum.dim_IntList(x, [1]), x.sum(1))
+    same(aten.view.default(x, [4, 3]), x.view(4, 3))
+    same(aten._softmax.default(x, 1, False), x.softmax(1))
+    same(aten.linear(x, x), x @ x.t())
+    same(aten.linalg_det(x[:, :3]), pb.linalg.det(x[:, :3]))
+    same(vmap(aten.relu.default)(x - 5), (x - 5).relu())
+    for missing in (lambda: aten.no_such, lambda: aten.mse_loss, lambda: aten.add.no_such):
+        with pytest.raises(AttributeError):
+            missing()
+
+
+def test_storages_keep_their_size() -> None:
+    x = pb.ones(3)
+    for memory, size in ((x.untyped_storage(), 12), (x.storage(), 3)):
+        assert memory.resize_(size) is memory
+        with pytest.raises(NotImplementedError, match=rf"keeps its size, which is {size} here, and 0 was asked for"):
+            memory.resize_(0)
