@@ -471,7 +471,7 @@ def test_distributions_have_their_modules(torch: Any) -> None:
 
 def test_modules_that_do_not_exist(torch: Any) -> None:
     for name, match in (
-        ("torch._inductor.config", "out of scope: programs are not compiled"),
+        ("torch._inductor.utils", "out of scope: programs are not compiled"),
         ("torch.no_such_module", "pullback has no module of this name"),
     ):
         with pytest.raises(ModuleNotFoundError, match=match):

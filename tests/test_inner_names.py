@@ -168,3 +168,35 @@ def test_storages_keep_their_size() -> None:
         assert memory.resize_(size) is memory
         with pytest.raises(NotImplementedError, match=rf"keeps its size, which is {size} here, and 0 was asked for"):
             memory.resize_(0)
+
+
+def test_old_names_of_tensors() -> None:
+    x = pb.arange(4.0, requires_grad=True)
+    for other in (lambda: x.resize(2, 2), lambda: x.resize((2, 2)), lambda: x.resize_as(pb.ones(2, 2))):
+        with pytest.warns(UserWarning, match="non-inplace resize") as caught:
+            y = other()
+        assert caught[0].filename == __file__
+        same(y, x.reshape(2, 2))
+        (gradient,) = pb.autograd.grad(y.square().sum(), x)
+        same(gradient, 2 * x.detach())
+    with pytest.warns(UserWarning), pytest.raises(RuntimeError, match=r"3 elements in total.*resize_ changes"):
+        x.resize(3)
+    assert pb._cast_Long(pb.ones(2)).dtype is pb.int64 and pb._cast_Half(pb.ones(2)).dtype is pb.float16
+    same(pb.spmm(X[0], X[0].t()), X[0] @ X[0].t())
+
+
+def test_switches_of_a_compiler_can_be_set() -> None:
+    with pb.as_torch.install():
+        import torch._inductor.config  # type: ignore[import-not-found]
+
+        torch._dynamo.config.suppress_errors = True
+        torch._inductor.config.triton.unique_kernel_names = True
+        assert torch._inductor.config.triton.unique_kernel_names and not torch._dynamo.config.verbose
+
+        @torch._dynamo.config.patch(cache_size_limit=1)  # type: ignore[untyped-decorator]
+        def doubled(x: Any) -> Any:
+            return 2 * x
+
+        assert doubled(1) == 2
+        with torch._dynamo.config.patch("verbose", True):
+            assert issubclass(torch.Future, object)

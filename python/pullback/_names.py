@@ -28,8 +28,8 @@ _HOMES = {
     "threshold_ triplet_margin_loss",
     "_conditions": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
     "_check_type _check_value _check_with cond",
-    "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
-    "zero_",
+    "_forms": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short as_strided_ "
+    "detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg spmm zero_",
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_mapped_file": "from_file",
@@ -47,6 +47,7 @@ _HOMES = {
     "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "cuda": "AcceleratorError OutOfMemoryError",
     "compiler": "compile",
+    "futures": "Future",
     "serialization": "load save",
     "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
     "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
