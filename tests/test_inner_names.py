@@ -12,6 +12,7 @@ from pullback.func import grad, vmap
 from pullback.functorch.einops import rearrange
 from pullback.futures import Future, collect_all, wait_all
 from pullback.nn import _reduction
+from pullback.nn.utils._per_sample_grad import call_for_per_sample_grads
 from pullback.utils import collect_env
 
 same = pb.testing.assert_close
@@ -162,12 +163,13 @@ def test_inner_operators() -> None:
             missing()
 
 
-def test_storages_keep_their_size() -> None:
+def test_storages_keep_their_memory() -> None:
     x = pb.ones(3)
     for memory, size in ((x.untyped_storage(), 12), (x.storage(), 3)):
-        assert memory.resize_(size) is memory
-        with pytest.raises(NotImplementedError, match=rf"keeps its size, which is {size} here, and 0 was asked for"):
-            memory.resize_(0)
+        assert memory.resize_(0) is memory and memory.resize_(size) is memory
+        with pytest.raises(NotImplementedError, match=rf"has {size} elements here and 20 were asked for"):
+            memory.resize_(20)
+    assert x.tolist() == [1, 1, 1]
 
 
 def test_old_names_of_tensors() -> None:
@@ -200,3 +202,51 @@ def test_switches_of_a_compiler_can_be_set() -> None:
         assert doubled(1) == 2
         with torch._dynamo.config.patch("verbose", True):
             assert issubclass(torch.Future, object)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+def test_gradients_of_each_sample(reduction: str) -> None:
+    pb.manual_seed(0)
+    module = pb.nn.Sequential(pb.nn.Conv1d(2, 3, 2), pb.nn.Tanh(), pb.nn.Flatten(), pb.nn.Linear(9, 2))
+    module[3].bias.requires_grad_(False)
+    x = pb.randn(5, 2, 4)
+    out = call_for_per_sample_grads(module, loss_reduction=reduction)(x)
+    same(out, module(x))
+    getattr(out.square().sum(1), reduction)().backward()
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            assert not hasattr(parameter, "grad_sample")
+            continue
+        assert parameter.grad is None
+        each = [pb.autograd.grad(module(sample[None]).square().sum(), parameter)[0] for sample in x]
+        same(parameter.grad_sample, pb.stack(each), msg=name)
+    with pytest.raises(RuntimeError, match="gradients of an earlier pass"):
+        call_for_per_sample_grads(module)
+
+
+def test_gradients_of_each_sample_along_the_second_dimension() -> None:
+    layer, x = pb.nn.Linear(3, 2), pb.randn(4, 5, 3)
+    out = call_for_per_sample_grads(layer, batch_first=False)(x)
+    same(out, layer(x))
+    out.square().sum().backward()
+    grad_sample: Any = layer.weight.grad_sample
+    for k in range(5):
+        same(grad_sample[k], pb.autograd.grad(layer(x[:, k]).square().sum(), layer.weight)[0])
+
+
+def test_what_is_no_batch() -> None:
+    layer = pb.nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="to be sum or mean, got max"):
+        call_for_per_sample_grads(layer, loss_reduction="max")
+    with pytest.raises(RuntimeError, match="must be nn.Module, got int"):
+        call_for_per_sample_grads(3)  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="Batch size must be positive"):
+        call_for_per_sample_grads(layer, batch_size=0)
+    with pytest.raises(RuntimeError, match="batch size 2 and one with batch size 3"):
+        call_for_per_sample_grads(layer)(pb.ones(2, 2), pb.ones(3, 2))
+    with pytest.raises(RuntimeError, match="Unable to find a tensor"):
+        call_for_per_sample_grads(layer)(1)
+
+
+def test_old_checkpoints_ask_whether_they_may_differentiate() -> None:
+    assert pb.autograd._is_checkpoint_valid()

@@ -69,13 +69,15 @@ class _Memory:
         raise NotImplementedError
 
     def resize_(self, size: int) -> Any:
-        """The storage itself, if it has this size. Raises NotImplementedError for others: memory keeps its size."""
+        """The storage itself, whose memory stays as it is until its tensors are gone, also for a smaller size.
+
+        Raises NotImplementedError for a larger one than it has.
+        """
         have = self._elements().numel()
-        if size != have:
+        if size > have:
             raise NotImplementedError(
-                f"resize_(): the memory of tensors keeps its size, which is {have} here, and {size} was asked for; "
-                "to free it, let go of the tensors or write `x.data = torch.empty(0)`; x.resize_(...) makes a tensor "
-                "larger"
+                f"resize_(): the memory of tensors does not grow, it has {have} elements here and {size} were asked "
+                "for; x.resize_(...) makes a tensor larger"
             )
         return self
 
