@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+from collections import OrderedDict, deque, namedtuple
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pullback as pb
@@ -250,3 +253,58 @@ def test_what_is_no_batch() -> None:
 
 def test_old_checkpoints_ask_whether_they_may_differentiate() -> None:
     assert pb.autograd._is_checkpoint_valid()
+
+
+def test_records_of_a_file() -> None:
+    file = io.BytesIO()
+    pb.save({"w": pb.tensor([1.0, 2.0])}, file)
+    reader = pb.PyTorchFileReader(file)
+    assert {"data.pkl", "data/0", "version"} <= set(reader.get_all_records()) and not reader.has_record("data/1")
+    assert np.frombuffer(reader.get_record("data/0"), "f4").tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="failed locating file data/1"):
+        reader.get_record("data/1")
+
+
+def test_nodes_of_trees_can_be_taken_apart_by_their_class() -> None:
+    from pullback.utils import _pytree
+
+    Pair = namedtuple("Pair", "a b")
+    for tree in ([1, 2], (1, 2), {"a": 1, "b": 2}, Pair(1, 2), OrderedDict(b=1, a=2), deque([1, 2], 3)):
+        node = _pytree.SUPPORTED_NODES[_pytree._get_node_type(tree)]
+        children, context = node.flatten_fn(tree)
+        assert list(children) == [1, 2] and node.unflatten_fn(children, context) == tree
+
+    class Box:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+    _pytree._register_pytree_node(Box, lambda box: ([box.x], None), lambda xs, _: Box(*xs))
+    assert _pytree.SUPPORTED_NODES[Box].flatten_fn(Box(3)) == ([3], None)
+
+
+def test_iterators_of_loaders_are_of_known_classes() -> None:
+    from pullback.utils.data import DataLoader, dataloader
+
+    loader = DataLoader([1, 2])
+    assert isinstance(iter(loader), dataloader._BaseDataLoaderIter)
+    kept: Any = DataLoader([1, 2], num_workers=1, persistent_workers=True)
+    assert [x.item() for x in kept] == [1, 2]
+    assert isinstance(kept._iterator, dataloader._MultiProcessingDataLoaderIter)
+    kept._iterator._shutdown_workers()
+    kept._iterator = None
+    assert [x.item() for x in kept] == [1, 2]
+
+
+def test_operations_are_not_counted() -> None:
+    from pullback.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {"Global": {}}
+    with pytest.raises(NotImplementedError, match="operations are not counted"), counter:
+        pass
+
+
+def test_what_compile_gives_is_no_class_of_its_own() -> None:
+    layer = pb.nn.Linear(1, 1)
+    assert not isinstance(pb.compile(layer), pb.compiler.OptimizedModule)
+    assert issubclass(pb.nn.Linear, pb.ScriptModule)

@@ -71,6 +71,9 @@ from ._tensor_types import IntTensor as IntTensor
 from .storage import LongStorage as LongStorage
 from ._tensor_types import LongTensor as LongTensor
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .serialization._reader import PyTorchFileReader as PyTorchFileReader
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from .storage import ShortStorage as ShortStorage
 from ._tensor_types import ShortTensor as ShortTensor
 from .storage import Storage as Storage
@@ -248,6 +251,9 @@ __all__ = [
     "LongStorage",
     "LongTensor",
     "OutOfMemoryError",
+    "PyTorchFileReader",
+    "ScriptFunction",
+    "ScriptModule",
     "ShortStorage",
     "ShortTensor",
     "Size",

@@ -48,7 +48,9 @@ _HOMES = {
     "cuda": "AcceleratorError OutOfMemoryError",
     "compiler": "compile",
     "futures": "Future",
+    "jit": "ScriptFunction ScriptModule",
     "serialization": "load save",
+    "serialization._reader": "PyTorchFileReader",
     "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
     "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
 }

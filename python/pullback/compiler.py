@@ -136,6 +136,10 @@ def reset() -> None:
     """Does nothing: there are no compiled programs to forget."""
 
 
+class OptimizedModule:
+    """The class of what `compile` makes of a module in PyTorch. Here it gives the module back, so nothing is one."""
+
+
 class _Switches(ModuleType):
     """Switches of a compiler that is not there: all can be set, and what was not set is one more set of them, false."""
 
