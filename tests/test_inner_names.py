@@ -161,6 +161,14 @@ def test_inner_operators() -> None:
     same(aten.linear(x, x), x @ x.t())
     same(aten.linalg_det(x[:, :3]), pb.linalg.det(x[:, :3]))
     same(vmap(aten.relu.default)(x - 5), (x - 5).relu())
+    same(aten._unsafe_view.default(x, [4, 3]), x.reshape(4, 3))
+    copy = aten._to_copy.default(x, dtype=pb.float64)
+    assert copy.dtype is pb.float64 and aten._to_copy(x) is not x
+    signal, kernel = x.reshape(1, 3, 4), pb.ones(2, 3, 2)
+    conv, back = pb.nn.functional.conv1d, pb.nn.functional.conv_transpose1d
+    same(aten.convolution.default(signal, kernel, None, [1], [1], [1], False, [0], 1), conv(signal, kernel, padding=1))
+    kernel = kernel.transpose(0, 1)
+    same(aten.convolution(signal, kernel, None, [2], [0], [1], True, [1], 1), back(signal, kernel, None, 2, 0, 1))
     for missing in (lambda: aten.no_such, lambda: aten.mse_loss, lambda: aten.add.no_such):
         with pytest.raises(AttributeError):
             missing()

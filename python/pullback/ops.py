@@ -102,12 +102,36 @@ class _Aten(_Namespace):
         return made
 
 
+def _convolution(
+    input: "Any", weight: "Any", bias: "Any", stride: "Any", padding: "Any", dilation: "Any", transposed: "bool",
+    output_padding: "Any", groups: "int",
+) -> "Any":  # fmt: skip
+    """A convolution by as many dimensions as there are strides."""
+    from .nn import functional as F
+
+    kind = len(stride)
+    if transposed:
+        run = getattr(F, f"conv_transpose{kind}d")
+        return run(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(F, f"conv{kind}d")(input, weight, bias, stride, padding, dilation, groups)
+
+
+# Inner operators whose names or arguments are not those of a function or method.
+_INNER: "dict[str, Any]" = {
+    "convolution": _convolution,
+    "_unsafe_view": lambda self, size: self.reshape(size),
+    "_to_copy": lambda self, *, dtype=None, **options: self.to(dtype or self.dtype, copy=True),
+}
+
+
 def _of_table(name: "str") -> "Any":
     """The function or method that takes an inner operator's arguments in their order, or None."""
     import pullback
 
     from . import _core
 
+    if name in _INNER:
+        return _INNER[name]
     part, _, rest = name.partition("_")
     if part in ("linalg", "special", "fft") and rest:
         return _core.functions.get(f"{part}.{rest}")
