@@ -52,19 +52,17 @@ def test_switches_of_printing() -> None:
         options.precision = 4
     with pytest.raises(AttributeError, match="no option 'width'; it has precision"):
         _ = options.width
-    double = pb.ones(2, dtype=pb.float64)
-    assert pb._tensor_str._str(double, tensor_contents="...") == "tensor(..., dtype=pullback.float64)"
 
 
 def test_functions_of_the_inside() -> None:
-    assert pb._VF.tanh(pb.zeros(1)).item() == 0 and pb._VF.dropout(pb.ones(2), 0.0, True).tolist() == [1, 1]
-    with pytest.raises(AttributeError, match="no_such"):
-        _ = pb._VF.no_such
+    with pb.as_torch.install():
+        from torch import _VF  # type: ignore[attr-defined]
+
+        assert _VF.tanh(pb.zeros(1)).item() == 0 and _VF.dropout(pb.ones(2), 0.0, True).tolist() == [1, 1]
 
 
 def test_environment() -> None:
-    assert collect_env.get_env_info().torch_version == pb.version.TORCH
-    assert "is cuda available: False" in collect_env.get_pretty_env_info()
+    assert f"PyTorch version: {pb.version.TORCH}" in collect_env.get_pretty_env_info()
 
 
 def test_futures_give_what_is_set_and_call_back() -> None:
@@ -133,11 +131,11 @@ def test_rearrange(pattern: str) -> None:
         ("a b c -> a a b c", {}, "stands twice"),
         ("a b (x y) -> a b x y", {}, "give the lengths of all but one"),
         ("a b (x y) -> a b x y", {"x": 3}, "has size 4, which 3 does not fit"),
-        ("a b 4 -> a b 4", {}, "unnamed axes can only be of size 1"),
+        ("a b 4 -> a b 4", {}, "is neither a name nor 1"),
         ("(... x) c -> x ... c", {"x": 2}, "in parentheses on the left side"),
         ("a b c -> a b c", {"d": 2}, r"\['d'\] have lengths"),
         ("a (b c -> a b c", {}, "imbalanced parentheses"),
-        ("a _b c -> a c _b", {}, "is no name of an axis"),
+        ("a _b c -> a c _b", {}, "is neither a name nor 1"),
     ],
 )
 def test_patterns_that_do_not_fit(pattern: str, lengths: dict[str, int], match: str) -> None:
@@ -231,7 +229,7 @@ def test_gradients_of_each_sample(reduction: str) -> None:
         assert parameter.grad is None
         each = [pb.autograd.grad(module(sample[None]).square().sum(), parameter)[0] for sample in x]
         same(parameter.grad_sample, pb.stack(each), msg=name)
-    with pytest.raises(RuntimeError, match="gradients of an earlier pass"):
+    with pytest.raises(RuntimeError, match="grad_sample is there from an earlier pass"):
         call_for_per_sample_grads(module)
 
 
@@ -251,11 +249,9 @@ def test_what_is_no_batch() -> None:
         call_for_per_sample_grads(layer, loss_reduction="max")
     with pytest.raises(RuntimeError, match="must be nn.Module, got int"):
         call_for_per_sample_grads(3)  # type: ignore[arg-type]
-    with pytest.raises(RuntimeError, match="Batch size must be positive"):
-        call_for_per_sample_grads(layer, batch_size=0)
-    with pytest.raises(RuntimeError, match="batch size 2 and one with batch size 3"):
+    with pytest.raises(RuntimeError, match=r"batches of sizes \[2, 3\]"):
         call_for_per_sample_grads(layer)(pb.ones(2, 2), pb.ones(3, 2))
-    with pytest.raises(RuntimeError, match="Unable to find a tensor"):
+    with pytest.raises(RuntimeError, match=r"batches of sizes \[\]"):
         call_for_per_sample_grads(layer)(1)
 
 
@@ -304,7 +300,7 @@ def test_iterators_of_loaders_are_of_known_classes() -> None:
 
 
 def test_operations_are_not_counted() -> None:
-    from pullback.utils.flop_counter import FlopCounterMode
+    from pullback.compiler import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
     assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {"Global": {}}

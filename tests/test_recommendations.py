@@ -73,8 +73,6 @@ PLACEHOLDERS = {
     "Squares": "a class of an example",
     "Twice": "a class of an example",
     "Net": "a module of the user",
-    "doubled.wait": "a method of a future of the user",
-    "both.done": "a method of a future of the user",
     "wait": "a method of futures",
     "Symmetric": "a parametrization of the user",
 }

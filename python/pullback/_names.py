@@ -55,7 +55,7 @@ _HOMES = {
     "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
 }
 CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
-_load = lazily("pullback", (*SUBMODULES, "_C", "_VF", "_tensor_str", "_utils", "__config__"), CONTENTS)
+_load = lazily("pullback", (*SUBMODULES, "_C", "_tensor_str", "_utils", "__config__"), CONTENTS)
 _HAS = ("has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp")
 # The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"members", "bool", "float", "int"}

@@ -44,15 +44,6 @@ def printoptions(**options: Any) -> Iterator[None]:
         set_printoptions(**before)
 
 
-def _str(self: Any, *, tensor_contents: str | None = None) -> str:
-    """The text of a tensor, or that text around other contents."""
-    text = repr(self)
-    if tensor_contents is None:
-        return text
-    start, inner = text.index("(") + 1, text[:-1]
-    suffixes = [
-        at
-        for mark in (", size=", ", device=", ", dtype=", ", grad_fn=", ", requires_grad=")
-        if (at := inner.rfind(mark)) >= 0
-    ]
-    return text[:start] + tensor_contents + inner[min(suffixes, default=len(inner)) :] + ")"
+def _str(self: Any, *, tensor_contents: Any = None) -> str:
+    """The text of a tensor."""
+    return repr(self)

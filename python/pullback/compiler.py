@@ -140,6 +140,27 @@ class OptimizedModule:
     """The class of what `compile` makes of a module in PyTorch. Here it gives the module back, so nothing is one."""
 
 
+class FlopCounterMode:
+    """Counts operations in PyTorch; here it can be made, with no counts."""
+
+    def __init__(self, *args: Any, **options: Any) -> None: ...
+
+    def get_total_flops(self) -> int:
+        """0: nothing was counted."""
+        return 0
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """No counts."""
+        return {"Global": {}}
+
+    def __enter__(self) -> None:
+        raise NotImplementedError(
+            "FlopCounterMode: operations are not counted; profiler.profile measures how long operators take"
+        )
+
+    def __exit__(self, *error: object) -> None: ...
+
+
 class _Switches(ModuleType):
     """Switches of a compiler that is not there: all can be set, and what was not set is one more set of them, false."""
 

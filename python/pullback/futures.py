@@ -16,18 +16,7 @@ S = TypeVar("S")
 
 
 class Future(Generic[T]):
-    """A value that some thread sets once, and that others wait for.
-
-    >>> from pullback.futures import Future
-    >>> later = Future()
-    >>> doubled = later.then(lambda f: 2 * f.value())
-    >>> later.set_result(3)
-    >>> doubled.wait()
-    6
-
-    Args:
-        devices: where the value lies; nothing depends on it.
-    """
+    """A value that some thread sets once, and that others wait for; nothing depends on `devices`."""
 
     def __init__(self, *, devices: list[Any] | None = None) -> None:
         self._changed = Condition()
@@ -41,7 +30,7 @@ class Future(Generic[T]):
         return self._done
 
     def wait(self) -> T:
-        """The value, as soon as it is there; an error that was set instead is raised."""
+        """The value, as soon as it is there. Raises the error that was set instead."""
         with self._changed:
             self._changed.wait_for(self.done)
         return self.value()
@@ -97,26 +86,16 @@ class Future(Generic[T]):
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
-    """A future of all of them, which is done when they are.
-
-    >>> from pullback.futures import Future, collect_all
-    >>> one = Future()
-    >>> both = collect_all([one])
-    >>> one.set_result(1)
-    >>> both.done()
-    True
-    """
+    """A future of all of them, which is done when they are."""
     futures = list(futures)
     together: Future[list[Future[Any]]] = Future()
-    waiting = len(futures)
-    lock = Condition()
+    # Taking from a list is one step for all threads.
+    others = futures[1:]
 
     def count(_: Any) -> None:
-        nonlocal waiting
-        with lock:
-            waiting -= 1
-            last = waiting == 0
-        if last:
+        try:
+            others.pop()
+        except IndexError:
             together.set_result(futures)
 
     if not futures:

@@ -44,48 +44,23 @@ _FUNCTIONAL = frozenset(
 )
 
 
-class _Form:
-    """An operator of the table under the name of one of its forms."""
+class _Inner:
+    """An operator of the table, or one of its forms, which are attributes."""
 
-    def __init__(self, packet: "_Packet", form: "str") -> None:
-        self.overloadpacket = packet
-        self.__name__ = f"{packet.__name__}.{form}"
-        self._overloadname = form
-        self._call = packet._call
-
-    def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
-        return self._call(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.overloadpacket.__name__}', overload='{self._overloadname}')>"
-
-    def __str__(self) -> str:
-        return f"aten.{self.__name__}"
-
-
-class _Packet:
-    """An operator of the table, whose forms are its attributes."""
-
-    def __init__(self, name: "str", call: "Any") -> None:
-        self.__name__, self._qualified_op_name, self._call = name, f"aten::{name}", call
+    def __init__(self, name: "str", call: "Any", packet: "Any" = None) -> None:
+        self.__name__, self._call, self.overloadpacket = name, call, packet
+        self._qualified_op_name = f"aten::{name}"
 
     def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
         return self._call(*args, **kwargs)
 
     def __getattr__(self, form: "str") -> "Any":
-        if form not in _FORMS:
-            raise AttributeError(f"The underlying op of 'aten.{self.__name__}' has no overload name '{form}'")
-        made = self.__dict__[form] = _Form(self, form)
+        if self.overloadpacket is not None or form not in _FORMS:
+            raise AttributeError(f"'{self}' has no overload name '{form}'")
+        made = self.__dict__[form] = _Inner(f"{self.__name__}.{form}", self._call, self)
         return made
 
-    def overloads(self) -> "list[str]":
-        """The one form that every operator has."""
-        return ["default"]
-
     def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
-
-    def __str__(self) -> str:
         return f"aten.{self.__name__}"
 
 
@@ -98,7 +73,7 @@ class _Aten(_Namespace):
         call = _of_table(name)
         if call is None:
             return super().__getattr__(name)
-        made = self.__dict__[name] = _Packet(name, call)
+        made = self.__dict__[name] = _Inner(name, call)
         return made
 
 

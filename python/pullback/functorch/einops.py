@@ -25,18 +25,13 @@ def rearrange(tensor: Tensor | Sequence[Tensor], pattern: str, **axes_lengths: i
     >>> rearrange(pullback.ones(2, 6), "a (b c) -> c b a", b=2).shape
     pullback.Size([3, 2, 2])
 
-    Args:
-        tensor: of as many dimensions as the left side has parts; a sequence of tensors is stacked first.
-        pattern: "left -> right", of names, 1, `...`, and groups of them in parentheses, which are one dimension.
-        axes_lengths: sizes of names; one name of a group may be left out.
-
-    Raises:
-        ValueError: the pattern is none, has other names on the right, or does not fit the tensor's dimensions.
+    The pattern is "left -> right", of names, 1, `...`, and groups of them in parentheses, which are one dimension; a
+    name of a group may have no length. Raises ValueError for a pattern that is none or does not fit.
     """
     whole: Tensor = tensor if isinstance(tensor, Tensor) else _core.functions["stack"](list(tensor))
     sides = pattern.split("->")
     if len(sides) != 2:
-        raise ValueError(f"rearrange(): the pattern must contain a single '->' separator, got {pattern!r}")
+        raise ValueError(f"rearrange(): a pattern has a single '->', got {pattern!r}")
     left, right = (_groups(side) for side in sides)
     _check(left, right, axes_lengths, pattern)
     sizes, rest = _sizes(left, whole, axes_lengths, pattern)
@@ -61,39 +56,31 @@ def _groups(side: str) -> list[list[str]]:
     for token in re.findall(r"\(|\)|\.\.\.|[^()\s]+", side):
         if token in "()":
             if inside is (token == "("):
-                raise ValueError(f"rearrange(): imbalanced parentheses in expression: {side!r}")
+                raise ValueError(f"rearrange(): imbalanced parentheses in {side!r}")
             inside = token == "("
             groups += [[]] if inside else []
             continue
-        if token.isdecimal() and token != "1":
-            raise ValueError(
-                f"rearrange(): unnamed axes can only be of size 1, got {token} in {side!r}; give it a name"
-            )
         if token not in (_REST, "1") and (not token.isidentifier() or token[0] == "_" or token[-1] == "_"):
-            raise ValueError(
-                f"rearrange(): {token!r} is no name of an axis: letters, digits and inner underscores make one"
-            )
+            raise ValueError(f"rearrange(): {token!r} is neither a name nor 1")
         names = [] if token == "1" else [_REST_IN_GROUP if inside and token == _REST else token]
         if inside:
             groups[-1] += names
         else:
             groups.append(names)
     if inside:
-        raise ValueError(f"rearrange(): imbalanced parentheses in expression: {side!r}")
+        raise ValueError(f"rearrange(): imbalanced parentheses in {side!r}")
     return groups
 
 
 def _check(left: list[list[str]], right: list[list[str]], lengths: dict[str, int], pattern: str) -> None:
     names = [[_REST if n == _REST_IN_GROUP else n for group in side for n in group] for side in (left, right)]
-    for side in names:
-        twice = sorted({name for name in side if side.count(name) > 1})
-        if twice:
-            raise ValueError(f"rearrange(): {twice[0]!r} stands twice on a side of {pattern!r}")
     differ = sorted(set(names[0]) ^ set(names[1]))
     if differ:
-        raise ValueError(f"rearrange(): {differ} on one side of {pattern!r} only; names belong on both")
+        raise ValueError(f"rearrange(): {differ} on one side of {pattern!r} only")
+    if any(len(set(side)) < len(side) for side in names):
+        raise ValueError(f"rearrange(): a name stands twice on a side of {pattern!r}")
     if any(_REST_IN_GROUP in group for group in left):
-        raise ValueError(f"rearrange(): '...' in parentheses on the left side of {pattern!r}; name what it stands for")
+        raise ValueError(f"rearrange(): '...' in parentheses on the left side of {pattern!r}")
     unknown = sorted(set(lengths) - set(names[0]))
     if unknown:
         raise ValueError(f"rearrange(): {unknown} have lengths and are not in {pattern!r}")

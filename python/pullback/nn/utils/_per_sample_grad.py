@@ -28,29 +28,17 @@ def call_for_per_sample_grads(
     >>> layer.weight.grad_sample.shape, layer.weight.grad is None
     (pullback.Size([4, 3, 2]), True)
 
-    Args:
-        batch_size: the size of the batch; that of the tensors among the arguments by default.
-        loss_reduction: how the loss joins the samples, "sum" or "mean".
-        batch_first: whether samples lie along the first dimension of the arguments, or along the second.
-
-    Raises:
-        RuntimeError: an argument is none of these, the tensors have batches of several sizes, or a parameter has the
-            gradients of an earlier pass.
+    `loss_reduction` says how the loss joins the samples, "sum" or "mean". Samples lie along the first dimension of the
+    arguments, or along the second. Raises RuntimeError for batches of several sizes, unless `batch_size` says which.
     """
     if loss_reduction not in ("sum", "mean"):
         raise RuntimeError(f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}")
     if not isinstance(module, Module):
         raise RuntimeError(f"Module passed must be nn.Module, got {type(module).__name__}")
-    if batch_size is not None and not isinstance(batch_size, int):
-        raise RuntimeError(f"Batch size passed must be None or an integer, got {type(batch_size).__name__}")
-    if batch_size is not None and batch_size < 1:
-        raise RuntimeError(f"Batch size must be positive, got {batch_size}")
-    for name, weight in module.named_parameters():
-        if getattr(weight, "grad_sample", None) is not None:
-            raise RuntimeError(
-                f"call_for_per_sample_grads(): parameter {name} has the gradients of an earlier pass; set its "
-                "grad_sample to None first"
-            )
+    if any(getattr(p, "grad_sample", None) is not None for p in module.parameters()):
+        raise RuntimeError(
+            "call_for_per_sample_grads(): grad_sample is there from an earlier pass; set it to None first"
+        )
     dim = 0 if batch_first else 1
 
     @functools.wraps(module.forward)
@@ -63,15 +51,9 @@ def call_for_per_sample_grads(
 
 def _size(dim: int, args: Any, kwargs: Any) -> int:
     sizes = {x.shape[dim] for x in pytree.tree_leaves((args, kwargs)) if isinstance(x, Tensor)}
-    if not sizes:
+    if len(sizes) != 1:
         raise RuntimeError(
-            "Unable to find a tensor in the passed args and kwargs; please specify the batch size explicitly"
-        )
-    if len(sizes) > 1:
-        first, second = sorted(sizes)[:2]
-        raise RuntimeError(
-            f"When computing batch size, found at least one input with batch size {first} and one with batch size "
-            f"{second}. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads"
+            f"call_for_per_sample_grads(): the arguments have batches of sizes {sorted(sizes)}; give batch_size"
         )
     return int(sizes.pop())
 
