@@ -354,10 +354,10 @@ def test_names_that_do_not_exist(path: str, match: str, torch: Any) -> None:
 def test_annotations_that_name_what_is_out_of_scope(torch: Any) -> None:
     """They are made where a program starts, which may be with parameters in brackets."""
     from torch._C import _TensorMeta
-    from torch.futures import Future
+    from torch.fx import Node
     from torch.serialization import MAP_LOCATION
 
-    assert isinstance(torch.ones(1), Future[torch.Tensor] | torch.Tensor)
+    assert isinstance(torch.ones(1), Node[torch.Tensor] | torch.Tensor)
     assert isinstance(torch.Tensor, _TensorMeta)
     assert MAP_LOCATION is not None
 
@@ -471,7 +471,7 @@ def test_distributions_have_their_modules(torch: Any) -> None:
 
 def test_modules_that_do_not_exist(torch: Any) -> None:
     for name, match in (
-        ("torch._inductor.config", "out of scope: programs are not compiled"),
+        ("torch._inductor.utils", "out of scope: programs are not compiled"),
         ("torch.no_such_module", "pullback has no module of this name"),
     ):
         with pytest.raises(ModuleNotFoundError, match=match):

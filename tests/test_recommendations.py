@@ -34,7 +34,7 @@ MODULES = [
     *(pb.autograd.anomaly_mode, pb.autograd.gradcheck, pb.utils, pb.utils.checkpoint, pb.utils.hooks, pb.utils.pytree),
     *(pb.library, pb.testing, pb.nn.functional, pb.linalg, pb.special, pb.fft, pb.random, pb.func.custom_derivatives),
     *(pb.distributions, pb.utils.data, pb.utils.safetensors, pb.cuda, pb.as_torch, pb.serialization),
-    *(pb.nn, pb.nn.init, pb.nn.utils, pb.nn.utils.parametrize, pb.nn.utils.prune, pb.functorch),
+    *(pb.nn, pb.nn.init, pb.nn.utils, pb.nn.utils.parametrize, pb.nn.utils.prune, pb.functorch, pb.futures),
     *(pb._core, builtins, np),
 ]
 CLASSES = [
@@ -48,7 +48,13 @@ CLASSES = [
     ),
     *(pb.autograd.graph.Node, pb.func.custom_vjp, pb.func.custom_jvp, dict, list, tuple, str),
     *(bytes, types.ModuleType, pb.amp.GradScaler, pb.nn.Module, pb.optim.Optimizer, pb.optim.lr_scheduler.LRScheduler),
-    *(pb.profiler.profile, pb.distributions, pb.distributions.constraints.Constraint, pb.distributions.Normal),
+    *(
+        pb.futures.Future,
+        pb.profiler.profile,
+        pb.distributions,
+        pb.distributions.constraints.Constraint,
+        pb.distributions.Normal,
+    ),
 ]
 # Names that stand for something of the user's, or of a place that says what they are.
 PLACEHOLDERS = {
@@ -67,6 +73,7 @@ PLACEHOLDERS = {
     "Squares": "a class of an example",
     "Twice": "a class of an example",
     "Net": "a module of the user",
+    "wait": "a method of futures",
     "Symmetric": "a parametrization of the user",
 }
 # Modules of Python that messages send people to.

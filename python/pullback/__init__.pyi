@@ -22,6 +22,7 @@ from . import fft as fft
 from . import func as func
 from . import functional as functional
 from . import functorch as functorch
+from . import futures as futures
 from . import hub as hub
 from . import jit as jit
 from . import library as library
@@ -61,6 +62,7 @@ from .storage import DoubleStorage as DoubleStorage
 from ._tensor_types import DoubleTensor as DoubleTensor
 from .storage import FloatStorage as FloatStorage
 from ._tensor_types import FloatTensor as FloatTensor
+from .futures import Future as Future
 from .amp import GradScaler as GradScaler
 from .storage import HalfStorage as HalfStorage
 from ._tensor_types import HalfTensor as HalfTensor
@@ -69,6 +71,9 @@ from ._tensor_types import IntTensor as IntTensor
 from .storage import LongStorage as LongStorage
 from ._tensor_types import LongTensor as LongTensor
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .serialization._reader import PyTorchFileReader as PyTorchFileReader
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from .storage import ShortStorage as ShortStorage
 from ._tensor_types import ShortTensor as ShortTensor
 from .storage import Storage as Storage
@@ -78,6 +83,14 @@ from ._symbols import SymInt as SymInt
 from .storage import TypedStorage as TypedStorage
 from ._conditions import _assert as _assert
 from ._conditions import _assert_async as _assert_async
+from ._forms import _cast_Byte as _cast_Byte
+from ._forms import _cast_Char as _cast_Char
+from ._forms import _cast_Double as _cast_Double
+from ._forms import _cast_Float as _cast_Float
+from ._forms import _cast_Half as _cast_Half
+from ._forms import _cast_Int as _cast_Int
+from ._forms import _cast_Long as _cast_Long
+from ._forms import _cast_Short as _cast_Short
 from ._conditions import _check as _check
 from ._conditions import _check_index as _check_index
 from ._conditions import _check_is_size as _check_is_size
@@ -185,6 +198,7 @@ from ._settings import set_flush_denormal as set_flush_denormal
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._settings import set_warn_always as set_warn_always
 from ._removed import solve as solve
+from ._forms import spmm as spmm
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbols import sym_float as sym_float
 from ._symbols import sym_int as sym_int
@@ -226,6 +240,7 @@ __all__ = [
     "FloatTensor",
     "FunctionApply",
     "FunctionCtx",
+    "Future",
     "Generator",
     "GradScaler",
     "HalfStorage",
@@ -236,6 +251,9 @@ __all__ = [
     "LongStorage",
     "LongTensor",
     "OutOfMemoryError",
+    "PyTorchFileReader",
+    "ScriptFunction",
+    "ScriptModule",
     "ShortStorage",
     "ShortTensor",
     "Size",
@@ -496,6 +514,7 @@ __all__ = [
     "func",
     "functional",
     "functorch",
+    "futures",
     "gather",
     "gcd",
     "gcd_",
@@ -817,6 +836,7 @@ __all__ = [
     "special",
     "split",
     "split_with_sizes",
+    "spmm",
     "sqrt",
     "sqrt_",
     "square",

@@ -43,7 +43,6 @@ REASONS: "dict[str, str]" = {
     **dict.fromkeys(("qint8", "quint8", "qint32", "quint4x2", "quint2x4"), "tensors have no quantized dtypes"),
     "_inductor": "programs are not compiled",
     "classes": "operators in C++ are out of scope; library.custom_op makes one of a Python function",
-    "futures": "use concurrent.futures of the standard library",
     "monitor": "use logging of the standard library",
     "quasirandom": "scipy.stats.qmc has low-discrepancy sequences",
 }

@@ -48,6 +48,7 @@ _REDUCTIONS = {
     **{"add": "sum", "multiply": "prod", "maximum": "amax", "minimum": "amin"},
     **{"logical_and": "all", "logical_or": "any"},
 }
+_COMPARISONS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"})
 _ACCUMULATIONS = {"add": "cumsum", "multiply": "cumprod"}
 
 # Dtypes of arrays that tensors do not have, and one that holds their values.
@@ -78,6 +79,8 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dic
         operands = [_operand(x) for x in inputs] if symbol is not None else []
         # Operators never come here with tensors and Python's numbers alone: the program calls NumPy's function.
         numpys = symbol is None or any(x is _UNKNOWN for x in operands) or all(_is_numpys(x) for x in inputs)
+        # `tensor op array` is NumPy's operator in PyTorch, with its dtypes.
+        numpys = numpys or (_is_arithmetic(function, inputs) and all(_is_numpys(x) for x in operands))
         if symbol is None or numpys or (function is np.matmul and _differ(*operands)):
             return _by_numpy(function, method, inputs, options)
         return symbol(*operands)
@@ -100,7 +103,8 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], options: dic
             f"{name}(): no operator of pullback does this{' with ' + ', '.join(options) if options else ''}, and the "
             f"tensor requires grad or is followed by a transform. {_USE_DETACH}"
         )
-    return found(*(operands if symbol is not None else _as_numpy_computes(function, inputs, operands)))
+    as_ours = symbol is not None and not _is_arithmetic(function, inputs)
+    return found(*(operands if as_ours else _as_numpy_computes(function, inputs, operands)))
 
 
 _USE_DETACH = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
@@ -123,6 +127,15 @@ def _differ(a: Any, b: Any) -> bool:
 def _is_numpys(x: Any) -> bool:
     """Whether NumPy promotes an operand as it is: a tensor of a dtype that it has, or a number of Python."""
     return x.dtype is not _core.bfloat16 if isinstance(x, Tensor) else type(x) in (bool, int, float, complex)
+
+
+def _is_arithmetic(function: np.ufunc, inputs: tuple[Any, ...]) -> bool:
+    """Whether an elementwise operator that is no comparison has an array among its operands."""
+    return (
+        function.signature is None
+        and function.__name__ not in _COMPARISONS
+        and any(isinstance(x, np.ndarray) for x in inputs)
+    )
 
 
 def _operand(x: Any) -> Any:
@@ -179,7 +192,7 @@ def _reduced(name: str, a: Tensor, axis: Any, keepdims: bool) -> Tensor:
 def _as_numpy_computes(function: np.ufunc, inputs: tuple[Any, ...], operands: list[Any]) -> list[Any]:
     """Operands in the dtypes in which NumPy computes, so that `vmap` gives what a loop over plain members gives."""
     kinds = [_numpy_dtype(x, y) for x, y in zip(inputs, operands, strict=True)]
-    if None in kinds or not hasattr(function, "resolve_dtypes") or function.signature is not None:
+    if any(k is None for k in kinds) or not hasattr(function, "resolve_dtypes") or function.signature is not None:
         return operands
     try:
         dtypes = function.resolve_dtypes((*kinds, *[None] * function.nout))

@@ -92,6 +92,37 @@ def storage(self: Tensor) -> "Any":
     return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self.dtype)
 
 
+@_attach_asking
+def resize(self: Tensor, *sizes: "Any") -> Tensor:
+    """The elements in another shape of as many, with a warning: it is the old name of `reshape`.
+
+    >>> import pullback
+    >>> pullback.arange(4).resize(2, 2).shape  # doctest: +SKIP
+    pullback.Size([2, 2])
+    """
+    return _resized(self, "resize", sizes[0] if len(sizes) == 1 and not hasattr(sizes[0], "__index__") else sizes)
+
+
+@_attach_asking
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """`resize` to the shape of another tensor."""
+    return _resized(self, "resize_as", tensor.shape)
+
+
+def _resized(self: Tensor, name: "str", sizes: "Any") -> Tensor:
+    from math import prod
+
+    from ._warnings import warn
+
+    warn(f"non-inplace {name} is deprecated")
+    if prod(sizes) != self.numel():
+        raise RuntimeError(
+            f"requested {name} to {tuple(sizes)} ({prod(sizes)} elements in total), but the given tensor has a size of "
+            f"{tuple(self.shape)} ({self.numel()} elements); {name}_ changes their number"
+        )
+    return self.reshape(sizes)
+
+
 def _of_storage(self: UntypedStorage, name: "str") -> "Any":
     """Attributes of storages that are written in Python, which come when the first of them is looked for."""
     if name[:2] != "__" and not hasattr(UntypedStorage, "clone"):

@@ -1731,6 +1731,13 @@ class Tensor:
         """The same elements in another shape; one size may be -1. Shares the elements if the layout allows it."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor."""
+    def resize(self, *sizes: Any) -> Any:
+        """The elements in another shape of as many, with a warning: it is the old name of `reshape`.
+
+            >>> import pullback
+            >>> pullback.arange(4).resize(2, 2).shape  # doctest: +SKIP
+            pullback.Size([2, 2])
+        """
     def resize_(self, *size: _Ints, memory_format: _memory_format | None = None) -> Self:
         """Changes the shape, and with it the number of elements: the first ones, in row-major order, stay, and what is new is
         zero. Views go on to share their elements. Memory that became too large is kept, so that growing again finds it.
@@ -1743,6 +1750,8 @@ class Tensor:
         tensor([[0, 1, 2],
                 [3, 0, 0]])
         """
+    def resize_as(self, tensor: Any) -> Any:
+        """`resize` to the shape of another tensor."""
     def resize_as_(self, the_template: Tensor, *, memory_format: _memory_format | None = None) -> Self:
         """`resize_` to the shape of `the_template`.
 

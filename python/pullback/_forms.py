@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("as_strided_", "detach_", "fill", "fill_", "is_conj", "is_distributed", "is_neg", "numel", "resize_as_"),
-    *("resolve_conj", "resolve_neg", "zero_"),
+    *("resolve_conj", "resolve_neg", "spmm", "zero_"),
 ]
+_CASTS = {"Byte": "uint8", "Char": "int8", "Double": "float64", "Float": "float32"}
+_CASTS |= {"Half": "float16", "Int": "int32", "Long": "int64", "Short": "int16"}
 
 
 _like: Any = _core.functions["empty_like"]
@@ -113,4 +115,28 @@ def as_strided_(input: Tensor, size: Sequence[int], stride: Sequence[int], stora
     return out
 
 
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices: `mm`, under the name that it has for sparse ones.
+
+    >>> import pullback
+    >>> pullback.spmm(pullback.eye(2), pullback.ones(2, 1)).tolist()
+    [[1.0], [1.0]]
+    """
+    out: Tensor = _of("mm", input)(mat2)
+    return out
+
+
+def _cast(name: str, kind: str) -> Any:
+    def cast(input: Tensor, non_blocking: bool = False) -> Tensor:
+        out: Tensor = _of("to", input)(getattr(_core, kind))
+        return out
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"The tensor in {kind}."
+    return cast
+
+
+_cast_Byte, _cast_Char, _cast_Double, _cast_Float, _cast_Half, _cast_Int, _cast_Long, _cast_Short = (
+    _cast(f"_cast_{word}", kind) for word, kind in _CASTS.items()
+)
 globals().update({name: shown(globals()[name]) for name in __all__})

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 SUBMODULES = (
     *"accelerator amp as_torch autograd backends compiler cpu cuda distributed distributions fft func".split(),
-    *"functional functorch hub jit library linalg mps multiprocessing nn onnx ops optim overrides profiler".split(),
-    *"random return_types serialization special storage testing types utils version xpu".split(),
+    *"functional functorch futures hub jit library linalg mps multiprocessing nn onnx ops optim overrides".split(),
+    *"profiler random return_types serialization special storage testing types utils version xpu".split(),
 )
 # Names whose module is loaded when they are first used.
 _HOMES = {
@@ -28,8 +28,8 @@ _HOMES = {
     "threshold_ triplet_margin_loss",
     "_conditions": "_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all "
     "_check_type _check_value _check_with cond",
-    "_forms": "as_strided_ detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg "
-    "zero_",
+    "_forms": "_cast_Byte _cast_Char _cast_Double _cast_Float _cast_Half _cast_Int _cast_Long _cast_Short as_strided_ "
+    "detach_ fill fill_ is_conj is_distributed is_neg numel resize_as_ resolve_conj resolve_neg spmm zero_",
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_mapped_file": "from_file",
@@ -47,12 +47,15 @@ _HOMES = {
     "set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype",
     "cuda": "AcceleratorError OutOfMemoryError",
     "compiler": "compile",
+    "futures": "Future",
+    "jit": "ScriptFunction ScriptModule",
     "serialization": "load save",
+    "serialization._reader": "PyTorchFileReader",
     "storage": "BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage "
     "DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage",
 }
 CONTENTS = {name: home for home, names in _HOMES.items() for name in names.split() if name not in _core.functions}
-_load = lazily("pullback", (*SUBMODULES, "_C", "_utils", "__config__"), CONTENTS)
+_load = lazily("pullback", (*SUBMODULES, "_C", "_tensor_str", "_utils", "__config__"), CONTENTS)
 _HAS = ("has_cuda", "has_cudnn", "has_mkl", "has_mkldnn", "has_mps", "has_openmp")
 # The helpers of the package's own file, and the dtypes that would hide builtins behind `import *`.
 _HIDDEN = {"members", "bool", "float", "int"}

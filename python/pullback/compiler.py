@@ -1,6 +1,7 @@
 """The compiler of PyTorch, which is not here: functions run as they are, operator by operator."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
 from ._absent import absent
@@ -135,4 +136,48 @@ def reset() -> None:
     """Does nothing: there are no compiled programs to forget."""
 
 
+class OptimizedModule:
+    """The class of what `compile` makes of a module in PyTorch. Here it gives the module back, so nothing is one."""
+
+
+class FlopCounterMode:
+    """Counts operations in PyTorch; here it can be made, with no counts."""
+
+    def __init__(self, *args: Any, **options: Any) -> None: ...
+
+    def get_total_flops(self) -> int:
+        """0: nothing was counted."""
+        return 0
+
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """No counts."""
+        return {"Global": {}}
+
+    def __enter__(self) -> None:
+        raise NotImplementedError(
+            "FlopCounterMode: operations are not counted; profiler.profile measures how long operators take"
+        )
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+class _Switches(ModuleType):
+    """Switches of a compiler that is not there: all can be set, and what was not set is one more set of them, false."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"{self.__name__} has no attribute {name!r}")
+        made = _Switches(f"{self.__name__}.{name}")
+        setattr(self, name, made)
+        return made
+
+    def __bool__(self) -> bool:
+        return False
+
+    def patch(self, *args: Any, **options: Any) -> set_stance:
+        """Does nothing, as a context manager and as a decorator."""
+        return set_stance()
+
+
+config = _Switches("torch._dynamo.config")
 __getattr__ = absent("torch.compiler", __all__)

@@ -68,6 +68,19 @@ class _Memory:
         """A copy."""
         raise NotImplementedError
 
+    def resize_(self, size: int) -> Any:
+        """The storage itself, whose memory stays as it is until its tensors are gone, also for a smaller size.
+
+        Raises NotImplementedError for a larger one than it has.
+        """
+        have = self._elements().numel()
+        if size > have:
+            raise NotImplementedError(
+                f"resize_(): the memory of tensors does not grow, it has {have} elements here and {size} were asked "
+                "for; x.resize_(...) makes a tensor larger"
+            )
+        return self
+
     def is_shared(self) -> bool:
         """Whether other processes see the memory, after `Tensor.share_memory_()`."""
         return self._elements().is_shared()

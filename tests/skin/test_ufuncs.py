@@ -134,12 +134,38 @@ def attempt(f: Callable[[], Any]) -> Any:
         return type(e)
 
 
+def arithmetic_is_numpys(symbol: Any, t: pb.Tensor, a: Any) -> None:
+    """As in PyTorch, also in a batch and where a gradient follows."""
+    one = np.asarray(t)
+    for of, expected in [
+        (lambda t: symbol(t, a), lambda: symbol(one, a)),
+        (lambda t: symbol(a, t), lambda: symbol(a, one)),
+    ]:
+        out = attempt(expected)
+        got = attempt(lambda of=of: of(t))
+        if isinstance(out, type):
+            assert got is out
+            continue
+        assert type(got) is pb.Tensor
+        same(got, pb.from_numpy(np.array(out, dtype=out.dtype.newbyteorder("="))), equal_nan=True)
+        member = attempt(lambda of=of: vmap(of)(t[None]))
+        if not isinstance(member, type):
+            same(member[0], got, equal_nan=True)
+        if t.is_floating_point() and a.dtype.kind in "biuf":
+            followed = attempt(lambda of=of: of(t.clone().requires_grad_()))
+            assert isinstance(followed, type) or followed.dtype is got.dtype
+
+
 @pytest.mark.parametrize("symbol", SYMBOLS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("kind", OPERANDS)
 @pytest.mark.parametrize("dtype", [pb.float32, pb.int64, pb.bool, pb.bfloat16])
-def test_symbols_promote_as_tensors_do(symbol: Any, kind: str, dtype: Any) -> None:
+def test_symbols_promote_as_numpy_does_or_tensors(symbol: Any, kind: str, dtype: Any) -> None:
     a = OPERANDS[kind]
     t = pb.tensor([1, 2]).to(dtype)
+    if dtype is not pb.bfloat16 and symbol in SYMBOLS[:7] + SYMBOLS[8:13]:
+        with np.errstate(all="ignore"):
+            arithmetic_is_numpys(symbol, t, a)
+        return
     of_array = pb.tensor(np.array(a, dtype=a.dtype.newbyteorder("=")))
     for x, y, u, v in [(t, a, t, of_array), (a, t, of_array, t)]:
         got, expected = attempt(lambda x=x, y=y: symbol(x, y)), attempt(lambda u=u, v=v: symbol(u, v))

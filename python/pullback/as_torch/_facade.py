@@ -14,12 +14,17 @@ from ._standins import is_loaded, is_part, module_like, stand_in, stands
 
 # Modules that have another name here, or a class of names.
 _OTHERS = {
+    "torch._VF": "pullback",
     "torch._dynamo": "pullback.compiler",
+    "torch.utils.flop_counter": "pullback.compiler",
     "torch.autograd.profiler_util": "pullback.autograd.profiler",
     "torch.profiler.profiler": "pullback.profiler",
     "torch.multiprocessing.spawn": "pullback.multiprocessing",
     "torch.amp.autocast_mode": "pullback.amp",
     "torch.amp.grad_scaler": "pullback.amp",
+    "torch.cuda.amp.autocast_mode": "pullback.cuda.amp",
+    "torch.cuda.amp.grad_scaler": "pullback.cuda.amp",
+    "torch.utils.tensorboard.writer": "pullback.utils.tensorboard",
     "torch._functorch": "pullback.func",
     "torch._functorch.apis": "pullback.func",
     "torch._functorch.eager_transforms": "pullback.func",
@@ -189,7 +194,22 @@ def _logging() -> ModuleType:
     return module
 
 
+def _inductor() -> ModuleType:
+    module = ModuleType("torch._inductor", "A compiler that is not here; programs set its switches.")
+    module.__dict__["config"] = import_module("torch._inductor.config")
+    return module
+
+
+def _config() -> Any:
+    """Switches of the compiler."""
+    return import_module("pullback.compiler").config
+
+
 _MADE = {
+    "torch._dynamo.config": _config,
+    "torch._functorch.config": _config,
+    "torch._inductor": _inductor,
+    "torch._inductor.config": _config,
     "torch": Torch,
     "functorch": Functorch,
     "torch.version": _version,

@@ -14,7 +14,7 @@ _AT_ONCE = frozenset({"_C", "_inductor"})
 # Classes of these parts that programs write in annotations.
 _NAMED = frozenset({"_C.Graph", "_C.Node", "_C.ScriptFunction", "_C.ScriptModule", "_C.Value"})
 # Whole parts that PyTorch loads by itself, so that programs name what is in them without importing them.
-_LOADED = frozenset("ao classes export futures fx masked monitor nested package quantization sparse".split())
+_LOADED = frozenset("ao classes export fx masked monitor nested package quantization sparse".split())
 # Decorators that tell a part something of a function, and leave it as it is.
 _MARKS = frozenset({("fx", "wrap")})
 # The stand-ins that modules of this package hold: module and name.

@@ -33,9 +33,10 @@ _CONTENTS = {
     **dict.fromkeys(("is_multithreading_enabled", "is_view_replay_enabled", "kineto_available"), "_flags"),
     "set_multithreading_enabled": "_flags",
 }
+_INNER = {"_is_checkpoint_valid": "_flags"}
 _CHECKS = ("GradcheckError", "detect_anomaly", "gradcheck", "gradgradcheck", "set_detect_anomaly")
 
 globals().update(members("autograd"))
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, (*_SUBMODULES, "profiler", "variable"), _CONTENTS)
+    __getattr__ = lazily(__name__, (*_SUBMODULES, "profiler", "variable"), {**_CONTENTS, **_INNER})
 __all__ = [*sorted(members("autograd")), *_CHECKS, "Function", *_CONTENTS, "explain", *_SUBMODULES]

@@ -50,7 +50,7 @@ __all__ = sorted([*_SUBMODULES, *CONTENTS])
 if not TYPE_CHECKING:
 
     def __getattr__(name: "str") -> "Any":
-        holder = name if name in _SUBMODULES else CONTENTS.get(name)
+        holder = name if name in _SUBMODULES or name == "_reduction" else CONTENTS.get(name)
         if holder is None:
             from .._members import missing
 
@@ -58,7 +58,7 @@ if not TYPE_CHECKING:
         from importlib import import_module
 
         found: Any = import_module(f"{__name__}.{holder}")
-        if name not in _SUBMODULES:
+        if name != holder:
             found = globals()[name] = getattr(found, name)
         return found
 

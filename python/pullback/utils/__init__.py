@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from . import _pytree as _pytree
     from . import checkpoint as checkpoint
+    from . import collect_env as collect_env
     from . import data as data
     from . import dlpack as dlpack
     from . import einops as einops
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
     __getattr__ = lazily(
-        __name__, ("checkpoint", "data", "dlpack", "einops", "hooks", "model_zoo", "pytree", "safetensors", "_pytree")
+        __name__,
+        (
+            "checkpoint",
+            "collect_env",
+            "data",
+            "dlpack",
+            "einops",
+            "hooks",
+            "model_zoo",
+            "pytree",
+            "safetensors",
+            "_pytree",
+        ),
     )
 __all__ = ["checkpoint", "data", "hooks", "pytree", "safetensors", "swap_tensors"]
 

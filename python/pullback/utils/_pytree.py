@@ -47,6 +47,13 @@ def arg_tree_leaves(*args: "Any", **kwargs: "Any") -> "list[Any]":
     return [leaf for arg in (*args, *kwargs.values()) for leaf in tree_leaves(arg)]
 
 
+class NodeDef:
+    """How a class of containers is taken apart and put together."""
+
+    def __init__(self, type: "Any", flatten_fn: "FlattenFunc", unflatten_fn: "UnflattenFunc") -> None:
+        self.type, self.flatten_fn, self.unflatten_fn = type, flatten_fn, unflatten_fn
+
+
 def _register_pytree_node(
     cls: "type[Any]",
     flatten_fn: "FlattenFunc",
@@ -58,6 +65,27 @@ def _register_pytree_node(
     """The older name of `register_pytree_node`; functions that write structures as text are not asked."""
     del to_str_fn, maybe_from_str_fn
     register_pytree_node(cls, flatten_fn, unflatten_fn, **options)
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
+
+
+def _get_node_type(tree: "Any") -> "Any":
+    """The class of a container; that of all named tuples is the function that makes them."""
+    from collections import namedtuple
+
+    return namedtuple if is_namedtuple_class(type(tree)) else type(tree)
+
+
+def _supported() -> "dict[Any, NodeDef]":
+    """The containers of Python."""
+    from collections import OrderedDict, defaultdict, deque, namedtuple
+
+    ways: Any = {
+        **{tuple: (_tuple_flatten, _tuple_unflatten), list: (_list_flatten, _list_unflatten)},
+        **{dict: (_dict_flatten, _dict_unflatten), namedtuple: (_namedtuple_flatten, _namedtuple_unflatten)},
+        **{OrderedDict: (_ordereddict_flatten, _ordereddict_unflatten), deque: (_deque_flatten, _deque_unflatten)},
+        **{defaultdict: (_defaultdict_flatten, _defaultdict_unflatten)},
+    }
+    return {kind: NodeDef(kind, *way) for kind, way in ways.items()}
 
 
 _private_register_pytree_node = register_pytree_node
@@ -125,3 +153,8 @@ def _deque_unflatten(values: "Iterable[Any]", context: "Any") -> "deque[Any]":
     from collections import deque
 
     return deque(values, maxlen=context)
+
+
+PyTree = object
+# Those of Python, and what is registered by the names of this module.
+SUPPORTED_NODES = _supported()

@@ -21,14 +21,20 @@ def no_reduction(word: str) -> str:
     return f"{word!r} is not a valid value for reduction; use 'none', 'mean' or 'sum'"
 
 
+def word_of(size_average: bool | None, reduce: bool | None) -> str:
+    """The reduction that two flags of old say, which are true where they are None."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction that the arguments of old say, or the new one.
 
     Raises ValueError for a name that is none.
     """
     if size_average is not None or reduce is not None:
-        both = (True if size_average is None else size_average, True if reduce is None else reduce)
-        reduction = "none" if not both[1] else "mean" if both[0] else "sum"
+        reduction = word_of(size_average, reduce)
         warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(no_reduction(reduction))

@@ -458,3 +458,9 @@ class _Workers:
     def __del__(self) -> None:
         if getattr(self, "processes", None):
             self.close()
+
+    _shutdown_workers = close
+
+
+# What programs ask the iterators of loaders to be.
+_BaseDataLoaderIter, _MultiProcessingDataLoaderIter = _Pass, _Workers
