@@ -29,7 +29,7 @@ mod writing;
 
 pub use copying::{Copies, deep_copy};
 pub use lift::{Companion, Face};
-pub use physical::{Delayed, own_layout};
+pub use physical::{Delayed, own_layout, seen};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
