@@ -227,6 +227,7 @@ impl Cell {
         self.replace(Some(value), |s| {
             s.version = s.version.wrapping_add(1);
             s.moves = s.moves.wrapping_add(1);
+            s.placed = true;
         });
         made
     }
