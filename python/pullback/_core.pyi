@@ -4159,7 +4159,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
     tensor([[2.]])
     """
 
-def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> Any:
     """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`.
 
     >>> import pullback
