@@ -257,7 +257,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tile(pullback.tensor([1, 2]), (2,))
     /// tensor([1, 2, 1, 2])
-    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS] {
+    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS, ROW_MAJOR] {
         let lead = input.rank().saturating_sub(dims.len());
         let all: Vec<i64> = std::iter::repeat_n(1, lead).chain(dims.iter().copied()).collect();
         super::join::repeat(input, &all)
@@ -421,7 +421,7 @@ ops! { TABLE:
             1 => basis::swap_dims(&reversed(input, j)?, i, j),
             2 => reversed(&reversed(input, i)?, j),
             3 => basis::swap_dims(&reversed(input, i)?, i, j),
-            _ => Ok(input.clone()),
+            _ => basis::copy(input),
         }
     }
 
@@ -519,7 +519,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.narrow_copy(pullback.tensor([1, 2, 3]), 0, 1, 2)
     /// tensor([2, 3])
-    fn narrow_copy = "narrow_copy" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD] {
+    fn narrow_copy = "narrow_copy" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, ROW_MAJOR] {
         super::shape::narrow(input, dim as i64, start, length).map_err(|e| e.of("narrow", HERE))
     }
 

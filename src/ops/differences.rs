@@ -238,7 +238,7 @@ ops! { TABLE:
             }
         }
         if n == 0 {
-            return basis::copy(input);
+            return basis::copy_in_order(input);
         }
         let mut x = input.clone();
         if prepend.is_some() || append.is_some() {
