@@ -109,6 +109,7 @@ from ._functions import alpha_dropout as alpha_dropout
 from ._functions import alpha_dropout_ as alpha_dropout_
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._forms import as_strided_ as as_strided_
+from ._pieces import as_strided_scatter as as_strided_scatter
 from .amp import autocast as autocast
 from ._functions import batch_norm as batch_norm
 from ._functions import batch_norm_update_stats as batch_norm_update_stats
@@ -211,6 +212,9 @@ from ._symbols import sym_sum as sym_sum
 from ._removed import symeig as symeig
 from ._functions import triplet_margin_loss as triplet_margin_loss
 from ._settings import typename as typename
+from ._pieces import unsafe_chunk as unsafe_chunk
+from ._pieces import unsafe_split as unsafe_split
+from ._pieces import unsafe_split_with_sizes as unsafe_split_with_sizes
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from ._forms import zero_ as zero_
 
@@ -900,6 +904,9 @@ __all__ = [
     "unique",
     "unique_consecutive",
     "unravel_index",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
     "unsqueeze",
     "use_deterministic_algorithms",
     "utils",

@@ -269,6 +269,20 @@ def storage_type(self: Tensor) -> "Any":
     return TypedStorage
 
 
+def _piece(name: "str") -> "Any":
+    def method(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
+        from . import _pieces as pieces
+
+        return getattr(pieces, name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"`pullback.{name}` of this tensor."
+    return method
+
+
+for _name in ("as_strided_scatter", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
+    _attach(_piece(_name))
+
+
 def _removed(name: "str") -> "Any":
     def method(self: Tensor, *args: "Any", **kwargs: "Any") -> "Any":
         from . import _removed as removed

@@ -97,7 +97,6 @@ __all__ = [
     "argsort",
     "argwhere",
     "as_strided",
-    "as_strided_scatter",
     "as_tensor",
     "asarray",
     "asin",
@@ -856,8 +855,8 @@ class Tensor:
         tensor([[0, 2],
                 [1, 3]])
         """
-    def as_strided_scatter(self, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None) -> Tensor:
-        """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order."""
+    def as_strided_scatter(self, *args: Any, **kwargs: Any) -> Any:
+        """`pullback.as_strided_scatter` of this tensor."""
     def as_subclass(self, cls: builtins.type[_S]) -> _S:
         """A view of the tensor as an object of a subclass of `Tensor`."""
     def asin(self) -> Tensor:
@@ -2031,6 +2030,12 @@ class Tensor:
     def unique_consecutive(self, return_inverse: Literal[True], return_counts: Literal[True], dim: builtins.int | None = None) -> builtins.tuple[Tensor, Tensor, Tensor]: ...
     @overload
     def unique_consecutive(self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any: ...
+    def unsafe_chunk(self, *args: Any, **kwargs: Any) -> Any:
+        """`pullback.unsafe_chunk` of this tensor."""
+    def unsafe_split(self, *args: Any, **kwargs: Any) -> Any:
+        """`pullback.unsafe_split` of this tensor."""
+    def unsafe_split_with_sizes(self, *args: Any, **kwargs: Any) -> Any:
+        """`pullback.unsafe_split_with_sizes` of this tensor."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """With a dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Self:
@@ -2923,7 +2928,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
             [2, 4]])
     """
 
-def atleast_1d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+def atleast_1d(*tensors: Any) -> Any:
     """The tensor with one dimension at least; several tensors give a tuple.
 
     >>> import pullback
@@ -2931,7 +2936,7 @@ def atleast_1d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
     tensor([1])
     """
 
-def atleast_2d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+def atleast_2d(*tensors: Any) -> Any:
     """The tensor with two dimensions at least; vectors are rows, and several tensors give a tuple.
 
     >>> import pullback
@@ -2939,7 +2944,7 @@ def atleast_2d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
     tensor([[1, 2]])
     """
 
-def atleast_3d(tensors: Any = None, *others: Tensor | Sequence[Tensor]) -> Any:
+def atleast_3d(*tensors: Any) -> Any:
     """The tensor with three dimensions at least; several tensors give a tuple.
 
     >>> import pullback
@@ -3617,7 +3622,7 @@ def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.in
             [-1]])
     """
 
-def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor], out: Tensor | None = None) -> Tensor:
+def einsum(equation: builtins.str, *operands: Tensor | Sequence[Tensor]) -> Tensor:
     """Sum of products over labelled dimensions, in Einstein's convention.
 
     >>> import pullback
@@ -4163,7 +4168,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: builtins.bool = True, transpos
     tensor([[2.]])
     """
 
-def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False, *, out: Sequence[Tensor] | None = None) -> Any:
     """The factors of `A = P L U` in one matrix, and the row exchanges; also which pivot is the first zero, if `get_infos`.
 
     >>> import pullback
@@ -5914,15 +5919,6 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: builtins.int = 0, dim1:
     >>> pullback.diagonal_scatter(pullback.zeros(2, 2), pullback.ones(2))
     tensor([[1., 0.],
             [0., 1.]])
-    """
-
-def as_strided_scatter(input: Tensor, src: Tensor, size: _Ints, stride: _Ints, storage_offset: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order.
-
-    >>> import pullback
-    >>> pullback.as_strided_scatter(pullback.zeros(2, 3), pullback.ones(2), (2,), (4,))
-    tensor([[1., 0., 0.],
-            [0., 1., 0.]])
     """
 
 def index_fill(input: Tensor, dim: builtins.int, index: Tensor, value: _Operand, *, out: Tensor | None = None) -> Tensor:

@@ -110,7 +110,7 @@ def one_hot(tensor: Tensor, num_classes: builtins.int = -1) -> Tensor:
             [1, 0]])
     """
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input @ weight.T + bias`.
 
     >>> import pullback
@@ -172,7 +172,7 @@ def silu(input: Tensor, inplace: builtins.bool = False) -> Tensor:
     tensor([0.])
     """
 
-def gelu(input: Tensor, *, approximate: builtins.str = 'none') -> Tensor:
+def gelu(input: Tensor, *, approximate: builtins.str = 'none', out: Tensor | None = None) -> Tensor:
     """`x Φ(x)` of each element, Φ the normal distribution function; 'tanh' approximates it (Hendrycks, Gimpel 2016).
 
     >>> import pullback
@@ -418,7 +418,7 @@ def avg_pool1d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
     tensor([[2., 1.]])
     """
 
-def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of the last two dimensions.
 
     >>> import pullback
@@ -427,7 +427,7 @@ def avg_pool2d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, p
              [1., 1.]]])
     """
 
-def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None) -> Tensor:
+def avg_pool3d(input: Tensor, kernel_size: _Ints, stride: _Ints | None = None, padding: _Ints = 0, ceil_mode: builtins.bool = False, count_include_pad: builtins.bool = True, divisor_override: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The average of each window of the last three dimensions.
 
     >>> import pullback

@@ -33,6 +33,7 @@ _HOMES = {
     "_lobpcg": "lobpcg",
     "_lowrank": "pca_lowrank svd_lowrank",
     "_mapped_file": "from_file",
+    "_pieces": "as_strided_scatter unsafe_chunk unsafe_split unsafe_split_with_sizes",
     "_removed": "eig lstsq matrix_rank solve symeig",
     "_settings": "are_deterministic_algorithms_enabled get_default_device get_deterministic_debug_mode "
     "get_float32_matmul_precision get_num_interop_threads is_deterministic_algorithms_warn_only_enabled "

@@ -39,15 +39,15 @@ def _rebuild_tensor_v2(
 
 
 def _flatten_dense_tensors(tensors: Any) -> Tensor:
-    """The elements of all tensors, one after the other.
+    """The elements of all tensors, one after the other; of a single one a view, if it is contiguous.
 
     >>> import pullback
     >>> from pullback._utils import _flatten_dense_tensors
     >>> _flatten_dense_tensors([pullback.ones(2), pullback.zeros(1, 1)])
     tensor([1., 1., 0.])
     """
-    flat: Tensor = functions["cat"]([t.contiguous().view(-1) for t in tensors])
-    return flat
+    parts: list[Tensor] = [t.contiguous().view(-1) for t in tensors]
+    return parts[0] if len(parts) == 1 else functions["cat"](parts)
 
 
 def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:

@@ -383,6 +383,11 @@ impl Tensor {
         self.has_only(1, 0)
     }
 
+    /// As [`Tensor::is_exclusive`], with so many handles on the value itself.
+    pub(crate) fn is_held_by(&self, handles: usize) -> bool {
+        self.has_only(handles, 0)
+    }
+
     /// Whether there are only so many handles, and below only those of the wrappers; `nests` above hold the base too.
     fn has_only(&self, handles: usize, nests: usize) -> bool {
         Arc::strong_count(&self.0) == handles

@@ -356,8 +356,14 @@ ops! { TABLE:
             if n.category() == Category::Integer && n.as_f64() < 0.0 && !x.dtype().is_differentiable() {
                 refuse!(Runtime, "integers to negative integer powers are not allowed; convert the input with .float()");
             }
-            let is_two = n.as_complex() == num_complex::Complex::new(2.0, 0.0);
-            if is_two && (x.dtype().is_differentiable() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
+            let is = |power: f64| n.as_complex() == num_complex::Complex::new(power, 0.0);
+            if x.dtype().is_complex() && is(1.0) {
+                return basis::copy_in_order(&convert(input, common_dtype(input, exponent))?);
+            }
+            if x.dtype().is_complex() && is(3.0) {
+                return times(&super::unary::square(x)?, x);
+            }
+            if is(2.0) && (x.dtype().is_differentiable() || (x.dtype().is_integer() && matches!(n, Scalar::Int(_)))) {
                 return super::unary::square(x);
             }
         }

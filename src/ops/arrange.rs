@@ -160,20 +160,15 @@ fn padded(x: &Tensor, rank: usize) -> Result<Tensor> {
 }
 
 /// One tensor or a tuple of them, as they were given.
-fn each_padded(tensors: &Value, others: Option<Vec<&Tensor>>, rank: usize) -> Result<Value> {
+fn each_padded(tensors: &Value, rank: usize) -> Result<Value> {
     let one = |v: &Value| match v {
         Value::Tensor(t) => padded(t, rank).map(Value::Tensor),
         other => refuse!(Type, "expected tensors, but got {}; make one with tensor()", other.type_name()),
     };
-    match (tensors, others) {
-        (v, None) if !matches!(v, Value::Tuple(_) | Value::List(_) | Value::None | Value::Missing) => one(v),
-        (Value::Tuple(all) | Value::List(all), None) => Ok(Value::Tuple(all.iter().map(one).collect::<Result<_>>()?)),
-        (Value::None | Value::Missing, None) => Ok(Value::Tuple(Vec::new())),
-        (first, Some(rest)) => {
-            let rest = rest.into_iter().map(|t| padded(t, rank).map(Value::Tensor));
-            Ok(Value::Tuple(std::iter::once(one(first)).chain(rest).collect::<Result<_>>()?))
-        }
-        _ => refuse!(Internal, "arguments of no kind"),
+    match tensors {
+        Value::Tuple(all) | Value::List(all) => Ok(Value::Tuple(all.iter().map(one).collect::<Result<_>>()?)),
+        Value::None | Value::Missing => Ok(Value::Tuple(Vec::new())),
+        tensor => one(tensor),
     }
 }
 
@@ -262,7 +257,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.tile(pullback.tensor([1, 2]), (2,))
     /// tensor([1, 2, 1, 2])
-    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS] {
+    fn tile = "tile" (input: &Tensor, dims: &[i64]) -> Tensor [METHOD, VARIADIC, REPEATS, ROW_MAJOR] {
         let lead = input.rank().saturating_sub(dims.len());
         let all: Vec<i64> = std::iter::repeat_n(1, lead).chain(dims.iter().copied()).collect();
         super::join::repeat(input, &all)
@@ -363,8 +358,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_1d(pullback.tensor(1))
     /// tensor([1])
-    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
-        each_padded(tensors, others, 1)
+    fn atleast_1d = "atleast_1d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+        each_padded(tensors, 1)
     }
 
     /// The tensor with two dimensions at least; vectors are rows, and several tensors give a tuple.
@@ -372,8 +367,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_2d(pullback.tensor([1, 2]))
     /// tensor([[1, 2]])
-    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
-        each_padded(tensors, others, 2)
+    fn atleast_2d = "atleast_2d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+        each_padded(tensors, 2)
     }
 
     /// The tensor with three dimensions at least; several tensors give a tuple.
@@ -381,8 +376,8 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.atleast_3d(pullback.tensor([1, 2])).shape
     /// pullback.Size([1, 2, 1])
-    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None, others: Option<Vec<&Tensor>> = None) -> Value [VARIADIC, NO_OUT, SAME_OBJECT] {
-        each_padded(tensors, others, 3)
+    fn atleast_3d = "atleast_3d" (tensors: &Value = &Value::None) -> Value [VARIADIC, VIEW, SAME_OBJECT] {
+        each_padded(tensors, 3)
     }
 
     /// The columns in reverse order.
@@ -426,7 +421,7 @@ ops! { TABLE:
             1 => basis::swap_dims(&reversed(input, j)?, i, j),
             2 => reversed(&reversed(input, i)?, j),
             3 => basis::swap_dims(&reversed(input, i)?, i, j),
-            _ => Ok(input.clone()),
+            _ => basis::copy(input),
         }
     }
 
@@ -487,7 +482,7 @@ ops! { TABLE:
     ///         [1, 4],
     ///         [2, 3],
     ///         [2, 4]])
-    fn cartesian_prod = "cartesian_prod" (tensors: Vec<&Tensor>) -> Tensor [VARIADIC, NO_OUT] {
+    fn cartesian_prod = "cartesian_prod" (tensors: Vec<&Tensor>) -> Tensor [VARIADIC, NO_OUT, SAME_OBJECT] {
         if let Some(t) = tensors.iter().find(|t| t.rank() != 1) {
             refuse!(Runtime, "Expect a 1D vector, but got shape {}; flatten() it", t.shape());
         }
@@ -524,7 +519,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.narrow_copy(pullback.tensor([1, 2, 3]), 0, 1, 2)
     /// tensor([2, 3])
-    fn narrow_copy = "narrow_copy" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD] {
+    fn narrow_copy = "narrow_copy" (input: &Tensor, dim: i64 as Dim, start: i64, length: i64) -> Tensor [METHOD, ROW_MAJOR] {
         super::shape::narrow(input, dim as i64, start, length).map_err(|e| e.of("narrow", HERE))
     }
 

@@ -132,7 +132,7 @@ ops! { TABLE:
             if left & 1 == 1 {
                 power = Some(match power {
                     Some(p) => product(&p, &square)?,
-                    None => square.clone(),
+                    None => super::nn::formats::by_rows(&square)?,
                 });
             }
             left >>= 1;

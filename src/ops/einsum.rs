@@ -322,12 +322,17 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.einsum("ij,j->i", pullback.ones(2, 3), pullback.ones(3))
     /// tensor([3., 3.])
-    fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT] {
+    fn einsum = "einsum" (equation: &str, operands: Vec<&Tensor>) -> Tensor [VARIADIC, PRODUCT, VIEW, OR_COPY] {
         evaluate(equation, &operands)
     }
 
+    /// What `einsum` makes of its only operand, as a view of it.
+    fn einsum_member = "einsum:member" (input: &Tensor, equation: &str) -> Tensor [INTERNAL, PRODUCT, VIEW] {
+        evaluate(equation, &[input])
+    }
+
     /// `einsum` with lists of numbers for subscripts: `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
-    fn einsum_lists = "einsum:lists" (first: &Tensor, rest: &Value) -> Tensor [INTERNAL, PRODUCT] {
+    fn einsum_lists = "einsum:lists" (first: &Tensor, rest: &Value) -> Tensor [INTERNAL, PRODUCT, VIEW, OR_COPY] {
         let (equation, operands) = of_lists(first, rest)?;
         evaluate(&equation, &operands)
     }

@@ -124,7 +124,8 @@ impl Flags {
     pub const REPEATS: Flags = Flags(1 << 22);
     /// The result is in row-major order, though its rule moves dimensions.
     pub const ROW_MAJOR: Flags = Flags(1 << 26);
-    /// Results of the first argument's shape lie in memory as it does.
+    /// Results of the first argument's shape lie in memory as it does; with [`Flags::CREATION`], a new tensor lies in its
+    /// memory as it was made, with gaps and elements that share a place.
     pub const KEEPS_ORDER: Flags = Flags(1 << 35);
     /// The first argument serves for nothing but a copy in which some elements change: `name_` may change them in place.
     pub const OVERWRITES: Flags = Flags(1 << 31);

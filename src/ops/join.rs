@@ -51,7 +51,7 @@ pub(super) fn concatenate(tensors: &[&Tensor], d: usize) -> Result<Tensor> {
     };
     let cast: Vec<Tensor> = parts.iter().enumerate().map(cast).collect::<Result<_>>()?;
     if let [only] = &cast[..] {
-        return Ok(only.clone());
+        return super::nn::formats::by_format(only);
     }
     basis::cat(&cast.iter().collect::<Vec<_>>(), d)
 }
@@ -87,7 +87,7 @@ ops! { TABLE:
     }
 
     /// The tensor repeated along its dimensions, new ones in front.
-    fn repeat = "Tensor.repeat" (input: &Tensor, repeats: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, REPEATS] {
+    fn repeat = "Tensor.repeat" (input: &Tensor, repeats: &[i64]) -> Tensor [METHOD, NOT_FUNCTION, VARIADIC, REPEATS, ROW_MAJOR] {
         let times = super::shape::sizes(HERE, repeats)?;
         let Some(lead) = times.rank().checked_sub(input.rank()) else {
             refuse!(Runtime, "number of dimensions of repeat dims ({}) can not be smaller than number of \

@@ -108,7 +108,7 @@ ops! { TABLE:
     /// >>> pullback.lu(pullback.tensor([[2.0]]))[0]
     /// tensor([[2.]])
     fn lu = "lu" (A: &Tensor as Matrices | input, pivot: bool = true, get_infos: bool = false)
-        -> Value as _lu_with_info(LU, pivots, info) [METHOD, CUBIC, NO_OUT] {
+        -> Value as _lu_with_info(LU, pivots, info) [METHOD, CUBIC] {
         crate::warn_once!("lu(): deprecated in favor of linalg.lu_factor, which PyTorch will keep; call that")?;
         let [packed, pivots, info] = parts(lu_factor_ex(A, pivot, false)?)?;
         Ok(match get_infos {

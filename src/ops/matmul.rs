@@ -305,7 +305,7 @@ ops! { TABLE:
     /// >>> pullback.nn.functional.linear(pullback.ones(5, 3), pullback.ones(2, 3)).shape
     /// pullback.Size([5, 2])
     fn linear = "nn.functional.linear" (input: &Tensor as AtLeast<1>, weight: &Tensor as Ranks<1, 2>, bias: Option<&Tensor> = None)
-        -> Tensor [PRODUCT, NO_OUT, LOWERS] as Affine {
+        -> Tensor [PRODUCT, LOWERS] as Affine {
         same_dtype(&[input, weight])?;
         let (k, k2) = (input.shape()[input.rank() - 1], weight.shape()[weight.rank() - 1]);
         if k != k2 {

@@ -265,7 +265,7 @@ ops! { TABLE:
     /// (1, 2)
     fn empty_strided = "empty_strided" (size: &[i64], stride: &[i64]; dtype: Option<DType> = None, layout: Layout = Layout::None,
         device: Device = Device::None, requires_grad: bool as RequiresGrad = false, pin_memory: PinMemory = PinMemory::None)
-        -> Tensor [CREATION, NO_OUT] {
+        -> Tensor [CREATION, NO_OUT, KEEPS_ORDER] {
         let _ = (layout, device, requires_grad, pin_memory);
         strided(size, stride, dtype.unwrap_or_else(default_float))
     }
@@ -273,7 +273,7 @@ ops! { TABLE:
     /// As `empty_strided`, of the same dtype.
     fn new_empty_strided = "Tensor.new_empty_strided" (input: &Tensor, size: &[i64], stride: &[i64]; dtype: Option<DType> = None,
         layout: Layout = Layout::None, device: Device = Device::None, requires_grad: bool as RequiresGrad = false,
-        pin_memory: PinMemory = PinMemory::None) -> Tensor [METHOD, NOT_FUNCTION, CREATION] {
+        pin_memory: PinMemory = PinMemory::None) -> Tensor [METHOD, NOT_FUNCTION, CREATION, KEEPS_ORDER] {
         let _ = (layout, device, requires_grad, pin_memory);
         strided(size, stride, dtype.unwrap_or(input.dtype()))
     }

@@ -11,13 +11,12 @@ use crate::core::{Params, Prim, Primitive, Tensor, call, host};
 use crate::dense::Array;
 use crate::dense::index::arange;
 use crate::dense::memory::list;
-use crate::dense::region::Region;
 use crate::ops::signature::{
-    AtLeast, Dim, FilledMembers, HERE, IndexVector, Mask, Positive, SameDType, Single, aligned, inside, ints_of,
-    of_shape, other_shape, positive,
+    AtLeast, Dim, FilledMembers, HERE, IndexVector, Mask, Positive, SameDType, Single, inside, ints_of, of_shape,
+    other_shape, positive,
 };
 use crate::rules::index::{Bounds, check_index};
-use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, part, shapes};
+use crate::rules::{Batching, Linear, Opaque, OpaqueBatch, basis, batching, shapes};
 use smallvec::smallvec;
 
 /// Windows along a dimension.
@@ -187,31 +186,6 @@ fn check_part(part: &Shape, src: &Tensor) -> Result<()> {
     of_shape(ErrorKind::Runtime, "src", src, part).map(drop)
 }
 
-/// The elements of `input` that sizes, strides and an offset name.
-fn strided(input: &Tensor, size: &[i64], stride: &[i64], offset: i64) -> Result<Region> {
-    let shape = shape::sizes(HERE, size)?;
-    aligned(("size", size.len()), ("stride", stride.len()))?;
-    if offset < 0 || stride.iter().any(|s| *s < 0) {
-        refuse!(
-            Runtime,
-            "Negative strides and offsets are not supported, got {stride:?} and {offset}; flip() the \
-            result"
-        );
-    }
-    let layout = Layout::strided(HERE, shape, stride, offset)?;
-    layout.require_room(HERE, input.numel(), 0)?;
-    let region = Region::Strided(layout);
-    if region.overlaps() {
-        refuse!(
-            Runtime,
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory \
-             location: sizes {}, strides {stride:?}; clone() the view first",
-            region.shape()
-        );
-    }
-    Ok(region)
-}
-
 ops! { TABLE:
     /// All windows of `size` neighbours along a dimension, `step` apart, in a new last dimension.
     ///
@@ -315,19 +289,6 @@ ops! { TABLE:
         let flat = |t: &Tensor| basis::reshape(t, &[t.numel()].into());
         let out = indexing::put(&flat(input)?, &[IndexItem::Tensor(flat(&at)?)], &flat(src)?)?;
         basis::reshape(&out, input.shape())
-    }
-
-    /// A copy of `input` with `src` where sizes, strides and an offset say, which count its elements in row-major order.
-    ///
-    /// >>> import pullback
-    /// >>> pullback.as_strided_scatter(pullback.zeros(2, 3), pullback.ones(2), (2,), (4,))
-    /// tensor([[1., 0., 0.],
-    ///         [0., 1., 0.]])
-    fn as_strided_scatter = "as_strided_scatter" (input: &Tensor, src: &Tensor, size: &[i64], stride: &[i64],
-        storage_offset: Option<i64> = None) -> Tensor [METHOD] {
-        let region = strided(input, size, stride, storage_offset.unwrap_or(0))?;
-        check_part(region.shape(), src)?;
-        part::write(input, &region, &basis::cast(src, input.dtype())?, false)
     }
 
     /// A copy of `input` with a number in the members of a dimension that a vector of indices names.

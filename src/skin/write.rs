@@ -132,11 +132,11 @@ fn loses_history(old: &Tensor, new: &Tensor) -> bool {
 }
 
 /// The value of a cell after a write: `new` with the history that it must have, its elements in the memory of `old`
-/// where others see that. Shape and dtype fit already.
-pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tensor> {
+/// where others see that, or know its address and only `handles` handles hold the value. Shape and dtype fit already.
+pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor, handles: usize) -> Result<Tensor> {
+    let stays = handles > 0 && old.is_held_by(handles) && innermost(old).is_some_and(is_apart);
     if let (Some(from), Some(to)) = (old.dense(), new.dense())
-        && !from.is_exported()
-        && !to.is_exported()
+        && !(stays || from.is_exported() || to.is_exported())
     {
         return if is_in_order(from, to) { Ok(new) } else { Ok(to.laid_as(&from.layout())?.into()) };
     }
@@ -144,7 +144,7 @@ pub fn merge(op: &str, old: &Tensor, birth: LevelId, new: Tensor) -> Result<Tens
     check_capture(op, old, birth, &new)?;
     // A write that does not depend on the old value is recorded all the same: the tensor still requires grad.
     let new = if loses_history(old, &new) { part::write(old, &Region::whole(old.shape()), &new, false)? } else { new };
-    let new = place(old, carry(old, &new)?)?;
+    let new = place(old, carry(old, &new)?, stays)?;
     match (innermost(old), innermost(&new)) {
         (Some(from), Some(to)) if from.shape() == to.shape() && !is_in_order(from, to) => {
             Ok(history::with_array(&new, &to.laid_as(&from.layout())?))
@@ -180,10 +180,16 @@ pub fn check_data(op: &str, old: &Tensor, new: &Tensor) -> Result<()> {
     )))
 }
 
-/// The value with its elements in the memory of `old`, if that is visible outside; otherwise in memory that is not.
-fn place(old: &Tensor, new: Tensor) -> Result<Tensor> {
+/// Whether no other array lies in the memory of this one.
+fn is_apart(array: &Array) -> bool {
+    array.buffer().is_some_and(|b| Arc::strong_count(b) == 1)
+}
+
+/// The value with its elements in the memory of `old`, if that is visible outside, or to stay; otherwise in memory that is
+/// not visible.
+fn place(old: &Tensor, new: Tensor, stays: bool) -> Result<Tensor> {
     let (Some(from), Some(to)) = (innermost(&new), innermost(old)) else { return Ok(new) };
-    if to.is_exported() && to.shape() == from.shape() {
+    if (stays || to.is_exported()) && to.shape() == from.shape() {
         region::overwrite(to, from)?;
         return Ok(history::with_array(&new, to));
     }
@@ -299,7 +305,7 @@ pub fn merge_region(
     let donate = may_donate(&old) && !innermost(&old).is_some_and(|a| a.is_exported());
     let written = part::write(&old, region, &value, donate).and_then(|new| {
         let new = if has_history(&old) { carry(&old, &new)? } else { new };
-        place(&old, new)
+        place(&old, new, false)
     });
     match written {
         Ok(new) => Ok(new),

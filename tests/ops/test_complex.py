@@ -91,6 +91,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "sum": (lambda a: a.sum(0), (z,)),
     "mean": (lambda a: a.mean(1), (z,)),
     "prod": (lambda a: a.prod(), (z[0],)),
+    "cube": (lambda a: a**3, (z,)),
+    "rms_norm": (lambda a, w: pb.nn.functional.rms_norm(a, (3,), w), (z, w[0])),
     "matmul": (lambda a, b: a @ b, (z, complex_numbers(3, 2))),
     "matmul_vector": (lambda a, b: a @ b, (z, w[0])),
     "where": (lambda a, b: pb.where(MASK, a, b), (z, x)),
@@ -388,3 +390,13 @@ def test_conversions() -> None:
         pb.lt(pb.tensor([1j]), pb.tensor([1j]))
     assert (pb.tensor([2.0]) ** (2 + 1j)).dtype == pb.complex64
     np.testing.assert_allclose((pb.tensor([2.0]) ** (2 + 1j)).numpy(), np.array([2.0]) ** (2 + 1j), rtol=1e-6)
+
+
+def test_small_powers_are_exact() -> None:
+    x = pb.arange(100.0).to(pb.complex64) - 3j
+    assert pb.equal(x**1, x) and pb.equal(pb.pow(x, 1.0), x) and (x**1) is not x
+    assert pb.equal(x**3, x * x * x)
+    assert (pb.ones(2, dtype=pb.complex64) ** 1).dtype is pb.complex64
+    y = x.clone()
+    y.pow_(1).mul_(0)
+    assert (x != 0).all()

@@ -1,13 +1,15 @@
-"""In-place operators that change elements where they are: nobody else may see it."""
+"""In-place operators that change elements where they are: nobody else may see it, and who shares the memory does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import pullback as pb
 from pullback import Tensor
+from support import samples
 
 ROWS, COLUMNS = 1200, 1000  # Above the size from which all elements are changed where they are.
 
@@ -162,3 +164,66 @@ def test_exported_memory_keeps_its_place() -> None:
     set_rows(x)
     x += 1
     assert shown[3, 2] == x[3, 2] and (shown == x.numpy()).all()
+
+
+IN_PLACE = [name for name, entry in samples.table().items() if entry["flags"]["inplace"] and not entry["flags"]["view"]]
+# What shares the memory of a tensor.
+SHARED: dict[str, Callable[[Tensor], object]] = {
+    "numpy": lambda x: x.numpy(),
+    "dlpack": lambda x: np.from_dlpack(x) if x.dtype is not pb.bool else x.numpy(),
+    "data": lambda x: x.data,
+    "detach": lambda x: x.detach(),
+    "view": lambda x: x.view(x.shape),
+    "storage": lambda x: pb.empty(0, dtype=x.dtype).set_(x.untyped_storage(), 0, x.shape, x.stride()),
+}
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_who_shares_the_memory_sees_it(name: str) -> None:
+    """A write keeps the address that a program has asked for, and reaches all that lies there."""
+    tried = 0
+    for sample in samples.build(name, 0):
+        first, *others = sample.args
+        write = getattr(pb.Tensor, name.rpartition(".")[2] + "_", None)
+        if not isinstance(first, pb.Tensor) or write is None:
+            continue
+        try:
+            write(first.detach().clone(), *others, **sample.kwargs)
+        except RuntimeError:
+            continue  # Of another shape, or dtype.
+        for how, share in SHARED.items():
+            x = first.detach().clone(memory_format=pb.contiguous_format)
+            shown = share(x)
+            assert write(x, *others, **sample.kwargs) is x
+            assert np.array_equal(np.asarray(shown), x.numpy(), equal_nan=x.dtype.is_floating_point), how
+            tried += 1
+        memory = np.array(first.detach().numpy(), order="C")
+        x = pb.from_numpy(memory)
+        write(x, *others, **sample.kwargs)
+        assert np.array_equal(memory, x.numpy(), equal_nan=x.dtype.is_floating_point)
+        x = first.detach().clone()
+        place = x.data_ptr()
+        write(x, *others, **sample.kwargs)
+        assert x.data_ptr() == place
+    assert tried
+
+
+@pytest.mark.parametrize("size", [3, 3000])
+def test_known_addresses_are_no_saved_values(size: int) -> None:
+    x, w = pb.arange(1.0, size + 1), pb.tensor(2.0, requires_grad=True)
+    place = x.data_ptr()
+    product, copy, tangent = (x * w).sum(), x.clone(), pb.func.jvp(lambda v: v, (w,), (w,))[1]
+    kept = x * 1
+    x.exp_().sub_(x)
+    product.backward()
+    assert w.grad == copy.sum() and pb.equal(kept, copy) and tangent == 2
+    leaf = pb.nn.Parameter(pb.ones(size))
+    place, square = leaf.data_ptr(), (leaf * leaf).sum()
+    with pb.no_grad():
+        leaf.mul_(3)
+    square.backward()
+    assert leaf.grad is not None and leaf.grad.tolist() == [2.0] * size
+    place = leaf.data_ptr()
+    with pb.no_grad():
+        leaf.sigmoid_()
+    assert leaf.data_ptr() == place and leaf.is_leaf

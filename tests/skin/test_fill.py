@@ -47,3 +47,21 @@ def test_other_writes_are_refused(write: Any) -> None:
     with pytest.raises(RuntimeError, match=r"unsupported operation: more than one element .* clone\(\) the tensor"):
         write(x.expand(2, 3))
     same(x, pb.tensor([[1.0], [2.0]]))
+
+
+@pytest.mark.parametrize("size", [6, 40])
+def test_places_that_elements_share_are_filled(size: int) -> None:
+    for show in (
+        lambda t: t.unfold(0, 3, 2),
+        lambda t: t[1:].unfold(0, 2, 1).unfold(0, 2, 1),
+        lambda t: t.as_strided((2, 2, 2), (1, 2, 1)),
+        lambda t: t.expand(3, size).detach(),
+        lambda t: t.view(2, -1)[:, 1:].expand(2, 2, size // 2 - 1),
+        lambda t: t.view(2, -1).t().unfold(0, 2, 1),
+    ):
+        x = pb.arange(float(size))
+        at = show(pb.arange(size)).flatten()
+        want = pb.arange(float(size)).index_fill(0, at, -1.0)
+        view = show(x)
+        assert view.fill_(-1) is view and (view == -1).all()
+        same(x, want)

@@ -115,3 +115,28 @@ def test_recorded_writes_keep_the_strides(columns: bool) -> None:
     assert y.stride() == strides
     (y * y).sum().backward()
     assert x.grad is not None and x.grad[0].tolist() == [4.0] + [2.0] * 5 + [0.0] * 6
+
+
+@pytest.mark.parametrize("size", [2, 20])
+@pytest.mark.parametrize("method", [False, True])
+def test_strides_with_gaps(size: int, method: bool) -> None:
+    make = pb.ones(1, dtype=pb.float64).new_empty_strided if method else pb.empty_strided
+    for shape, strides in (((size, 3), (8, 2)), ((size, 3), (0, 1)), ((size, 2), (1, 1)), ((size,), (9,))):
+        x = make(shape, strides)
+        room = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+        assert x.stride() == strides and x.is_leaf and x._base is None and not x._is_view()
+        assert x.untyped_storage().nbytes() == room * x.element_size()
+        memory = x.as_strided((room,), (1,))
+        memory.copy_(pb.arange(room))
+        at = pb.arange(room).as_strided(shape, strides)
+        assert x.tolist() == at.tolist() == pb.from_numpy(x.numpy()).tolist()
+        assert x.fill_(-1) is x and (x == -1).all() and (memory[at] == -1).all()
+        assert (memory == -1).sum() == at.unique().numel()
+        assert (x * 2).is_contiguous() and x.clone().is_contiguous()
+    x = pb.empty_strided((size, 3), (8, 2), requires_grad=True)
+    with pb.no_grad():
+        x.fill_(2.0)
+    (x * x).sum().backward()
+    assert x.is_leaf and x.stride() == (8, 2) and x.grad is not None and x.grad.tolist() == [[4.0] * 3] * size
+    out = pb.func.grad(lambda v: pb.empty_strided((3,), (2,)).copy_(v).mul_(v).sum())(pb.arange(3.0))
+    assert out.tolist() == [0, 2, 4]

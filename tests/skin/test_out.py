@@ -34,6 +34,35 @@ def test_strided_targets() -> None:
     same(m[0], pb.tensor([2.0, 2.0, -2.0]))
 
 
+F: Any = pb.nn.functional
+LAYERS: dict[str, Any] = {
+    "gelu": lambda **o: F.gelu(pb.arange(4.0), approximate="tanh", **o),
+    "hardshrink": lambda **o: F.hardshrink(pb.arange(4.0), 1.5, **o),
+    "softshrink": lambda **o: F.softshrink(pb.arange(4.0), **o),
+    "linear": lambda **o: F.linear(pb.ones(2, 3), pb.arange(6.0).view(2, 3), pb.ones(2), **o),
+    "avg_pool2d": lambda **o: F.avg_pool2d(pb.arange(16.0).view(1, 4, 4), 2, **o),
+    "avg_pool3d": lambda **o: F.avg_pool3d(pb.arange(64.0).view(1, 4, 4, 4), 2, **o),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name: str) -> None:
+    want = LAYERS[name]()
+    out = pb.zeros_like(want)
+    assert LAYERS[name](out=out) is out
+    same(out, want)
+    with pytest.raises(RuntimeError, match="out=... arguments don't support automatic differentiation"):
+        LAYERS[name](out=pb.zeros_like(want).requires_grad_())
+
+
+@pytest.mark.filterwarnings("ignore:lu")
+def test_factors_and_pivots() -> None:
+    x, pivots = pb.empty(2, 2), pb.empty(2, dtype=pb.int32)
+    out: Any = pb.lu(pb.tensor([[1.0, 2.0], [4.0, 8.0]]), out=(x, pivots))
+    assert out[0] is x and out[1] is pivots
+    same((x, pivots), (pb.tensor([[4.0, 8.0], [0.25, 0.0]]), pb.tensor([2, 2], dtype=pb.int32)))
+
+
 def test_several_results() -> None:
     x = pb.tensor([[1.0, 5.0], [7.0, 2.0]])
     values, indices = pb.empty(2), pb.empty(2, dtype=pb.int64)

@@ -207,7 +207,41 @@ def test_scatter_by_strides() -> None:
         ((2, 2), (1, 1), "more than one element"),
         ((2,), (9,), "out of bounds for storage of 9 elements"),
         ((3,), (1,), "argument 'src' must have the shape"),
-        ((2,), (1, 1), "arguments 'size' and 'stride' must have the same length"),
+        ((2,), (1, 1), "mismatch in length of strides"),
     ):
         with pytest.raises(RuntimeError, match=rf"as_strided_scatter\(\): .*{message}"):
             pb.as_strided_scatter(x, pb.ones(2), sizes, strides)
+
+
+@pytest.mark.parametrize("size", [3, 30])
+def test_scatter_counts_in_memory(size: int) -> None:
+    x = pb.arange(2.0 * size)
+    ones = pb.ones(2)
+    turned = x.view(size, 2).t()
+    want = turned.clone()
+    want[:, 0] = 1
+    out = pb.as_strided_scatter(turned, ones, (2,), (1,))
+    assert pb.equal(out, want) and out.stride() == turned.stride()
+    assert turned.as_strided_scatter(turned, turned.shape, turned.stride()).equal(turned)
+    assert x[1:].as_strided_scatter(ones, (2,), (1,), 2)[:4].tolist() == [1, 1, 1, 4]
+    assert x[::2].as_strided_scatter(pb.tensor([-1.0, -2, -3]), (3,), (1,)).tolist()[:3] == [-1, -3, 4]
+    slopes = pb.func.grad(lambda v: pb.as_strided_scatter(v.t(), ones, (2,), (2,)).sum())(pb.ones(size, 2))
+    assert slopes.flatten().tolist() == [0, 1, 0] + [1] * (2 * size - 3)
+    with pytest.raises(RuntimeError, match="before the tensor's own"):
+        x[1:].as_strided_scatter(ones, (2,), (1,), 0)
+
+
+@pytest.mark.parametrize("size", [3, 30])
+def test_sizes_that_stay(size: int) -> None:
+    x = pb.arange(4.0 * size)
+    for y in (
+        x.view(-1, 2).t(),
+        x[::2],
+        x.expand(2, 4 * size),
+        x.view(2, 2, 1, size).to(memory_format=pb.channels_last),
+    ):
+        before, strides = y.clone(), y.stride()
+        assert y.resize_(y.shape) is y and pb.equal(y, before) and y.stride() == strides
+        assert y.resize_as_(pb.empty(y.shape)) is y and pb.equal(y, before)
+    y = x.view(-1, 2).t()
+    assert pb.equal(y.resize_(y.shape, memory_format=pb.contiguous_format), x.view(2, -1))

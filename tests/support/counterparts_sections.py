@@ -42,14 +42,6 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return out
 
 
-def as_strided_scatter(x: Any, src: Any, size: Any, stride: Any, offset: int = 0) -> Any:
-    out = np.array(x)
-    flat = out.reshape(-1)
-    for index in np.ndindex(*size):
-        flat[offset + sum(i * s for i, s in zip(index, stride, strict=True))] = src[index]
-    return out
-
-
 SECTIONS = {
     "Tensor.unfold": lambda x, *args: unfold(np.atleast_1d(x), *args)[0] if np.ndim(x) == 0 else unfold(x, *args),
     "unflatten": unflatten,
@@ -60,7 +52,6 @@ SECTIONS = {
     "select_scatter": lambda x, src, dim, i: assigned(x, along(x, dim, i), src),
     "slice_scatter": lambda x, src, dim=0, a=None, b=None, step=1: assigned(x, along(x, dim, slice(a, b, step)), src),
     "diagonal_scatter": diagonal_scatter,
-    "as_strided_scatter": as_strided_scatter,
     "index_fill": lambda x, dim, i, value: assigned(x, along(x, dim, i), value),
     "index_copy": lambda x, dim, i, source: assigned(x, along(x, dim, i), source),
     "masked_scatter": masked_scatter,

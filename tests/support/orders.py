@@ -141,6 +141,19 @@ def rearranging(torch: Any) -> dict[str, Program]:
         "renorm": lambda x: torch.renorm(x, 2, 0, 1.0),
         "soft_margin_loss": lambda x: F.soft_margin_loss(x, x.contiguous(), reduction="none"),
         "einsum": lambda x: torch.einsum("...i->...i", x) * 1,
+        "cat of one": lambda x: torch.cat([x]),
+        "narrow_copy": lambda x: torch.narrow_copy(x, 0, 0, x.size(0)),
+        "tile that repeats nothing": lambda x: torch.tile(x, (1,)),
+        "repeat that repeats nothing": lambda x: x.repeat(*[1] * x.dim()),
+        "roll by 0": lambda x: x.roll(0, 0),
+        "rot90 by 0": lambda x: torch.rot90(x, 0),
+        "diff of order 0": lambda x: torch.diff(x, n=0),
+        "pad by 0": lambda x: F.pad(x, (0, 0)),
+        "pad that cuts": lambda x: F.pad(x, (*[0] * (2 * x.dim() - 1), -1)),
+        "resolve_conj": lambda x: torch.complex(x, x).conj().resolve_conj(),
+        "resolve_neg": lambda x: torch.complex(x, x).conj().imag.resolve_neg(),
+        "tensor of a tensor": lambda x: x.new_tensor(x),
+        "asarray": lambda x: torch.asarray(x, copy=True),
     }
 
 

@@ -57,7 +57,7 @@ def stacks(m: Maker) -> Iterator[Sample]:
 
 
 def each(f: Any) -> Any:
-    return lambda x, others=(): [f(v) for v in (x if isinstance(x, list) else [x])] + [f(v) for v in others]
+    return lambda x, *others: [f(v) for v in (x if isinstance(x, list) else [x])] + [f(v) for v in others]
 
 
 @of("atleast_1d", like=each(np.atleast_1d))
@@ -67,7 +67,7 @@ def padded(m: Maker) -> Iterator[Sample]:
     yield from (S(m(*shape)) for shape in [(), (0,), (3,), (2, 3), (1, 2, 3, 1)])
     yield S([m(), m(2, 3)])
     yield S([m(2)])
-    yield S(m(), [m(2, 3), m(1)])
+    yield S(m(), m(2, 3), m(1))
 
 
 @of("fliplr", like=np.fliplr)

@@ -70,14 +70,6 @@ def diagonal_scatter(m: Maker) -> Iterator[Sample]:
     yield S(m(2, 3, 2), m(3, 2), 0, 0, 2)
 
 
-@of("as_strided_scatter")
-def as_strided_scatter(m: Maker) -> Iterator[Sample]:
-    yield S(m(4), m(4), (4,), (1,))
-    yield S(m(2, 3), m(2), (2,), (4,))
-    yield S(m(3, 4), m(2, 2), (2, 2), (1, 5), 2)
-    yield S(m(3), m(), (), (), 1)
-
-
 @of("index_fill")
 def index_fill(m: Maker) -> Iterator[Sample]:
     yield S(m(4), 0, pb.tensor([0, 2]), 1.5)

@@ -69,7 +69,7 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.gelu(pullback.tensor([0.0]))
     /// tensor([0.])
-    fn gelu = "nn.functional.gelu" (input: &Tensor as Floats; approximate: &str as Chosen<Approximation> = "none") -> Tensor [TRANSCENDENTAL, NO_OUT] of crate::ops::unary::GELU {
+    fn gelu = "nn.functional.gelu" (input: &Tensor as Floats; approximate: &str as Chosen<Approximation> = "none") -> Tensor [TRANSCENDENTAL] of crate::ops::unary::GELU {
         match approximate {
             Approximation::None => gelu_erf(input),
             Approximation::Tanh => gelu_tanh(input),

@@ -217,18 +217,24 @@ ops! { TABLE:
             refuse!(Runtime, "mode '{mode}' is not implemented for {dtype}; convert the input to floating point");
         }
         let weighed = dtype.is_float() || !nearest;
+        let is_image = dtype == DType::U8 && weighed && input.rank() == 4;
         let mut out = match dtype {
             DType::F32 | DType::F64 => input.clone(),
-            _ if weighed => cast(input, DType::F32)?,
+            _ if weighed && !is_image => cast(input, DType::F32)?,
             _ => input.clone(),
         };
         let how = (filter, align_corners == Some(true));
-        for d in order(input, &sizes) {
+        // As PyTorch has it: images of bytes from columns to rows, few channels only where the size changes.
+        let few = is_image && input.shape()[1] <= 4;
+        for d in if is_image { vec![1, 0] } else { order(input, &sizes) } {
+            if few && sizes[d] == input.shape()[d + 2] {
+                continue;
+            }
             if let Some(r) = resample(input, d, sizes[d], factors[d], how) {
                 out = call(Prim::Static(&ALONG), &Params::other(r), &[&out])?;
             }
         }
-        if dtype == DType::U8 && weighed {
+        if dtype == DType::U8 && weighed && !is_image {
             // Halves go up.
             out = clamp(&floor(&basis::add(&out, &basis::number(&out, 0.5))?)?, Some(0.into()), Some(255.into()))?;
         }

@@ -5,7 +5,7 @@ use crate::base::{ErrorKind, Result, Shape};
 use crate::core::Tensor;
 use crate::ops::promote::single;
 use crate::ops::reduce::mean_over;
-use crate::ops::signature::{Floats, Positive, of_channels, of_rank, of_shape};
+use crate::ops::signature::{Floats, Inexact, Positive, of_channels, of_rank, of_shape};
 use crate::ops::unary::rsqrt;
 use crate::rules::basis::{self, add, mul, shift, sub};
 
@@ -157,12 +157,12 @@ ops! { TABLE:
     /// >>> import pullback
     /// >>> pullback.nn.functional.rms_norm(pullback.tensor([3.0, 3.0]), (2,))
     /// tensor([1., 1.])
-    fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor as Floats, normalized_shape: &[i64],
+    fn rms_norm = "nn.functional.rms_norm" | "rms_norm" (input: &Tensor as Inexact, normalized_shape: &[i64],
         weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Tensor [NO_OUT] {
         let dims = trailing(input, normalized_shape)?;
         check_parameter("weight", weight, normalized_shape)?;
         let eps = eps.unwrap_or(match input.dtype() {
-            crate::DType::F64 => f64::EPSILON,
+            crate::DType::F64 | crate::DType::C128 => f64::EPSILON,
             _ => f32::EPSILON as f64,
         });
         let x = single(input)?;

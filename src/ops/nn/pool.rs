@@ -323,7 +323,7 @@ ops! { AVG_TABLE:
     ///          [1., 1.]]])
     fn avg_pool2d = "nn.functional.avg_pool2d" (input: &Tensor, kernel_size: &[i64] as Spatial<2, 1>, stride: Option<&[i64]> as Strides<2> = None,
         padding: &[i64] as Spatial<2, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT] {
+        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg(2, input, sizes, divisor_override)
     }
@@ -335,7 +335,7 @@ ops! { AVG_TABLE:
     /// pullback.Size([1, 2, 2, 2])
     fn avg_pool3d = "nn.functional.avg_pool3d" (input: &Tensor, kernel_size: &[i64] as Spatial<3, 1>, stride: Option<&[i64]> as Strides<3> = None,
         padding: &[i64] as Spatial<3, 0> = &[0], ceil_mode: bool = false, count_include_pad: bool = true,
-        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, NO_OUT, IN_SINGLE] {
+        divisor_override: Option<i64> as Option<NonZero> = None) -> Tensor [WINDOW, IN_SINGLE] {
         let sizes = avg_sizes!(kernel_size, stride, padding, ceil_mode, count_include_pad);
         avg(3, input, sizes, divisor_override)
     }

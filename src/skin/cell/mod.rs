@@ -29,7 +29,7 @@ mod writing;
 
 pub use copying::{Copies, deep_copy};
 pub use lift::{Companion, Face};
-pub use physical::{Delayed, own_layout};
+pub use physical::{Delayed, own_layout, seen};
 
 use super::history::{self, strip};
 use super::lens::{Lens, region_in_memory};
@@ -63,6 +63,8 @@ struct State {
     apart: bool,
     /// Whether the memory was shown to others, who may have written to it.
     shown: bool,
+    /// Whether programs know the address of the memory.
+    placed: bool,
     /// The version of the root or parent that the value was made from.
     seen: u32,
     /// Cells whose values share memory with this one.
@@ -106,6 +108,7 @@ impl Cell {
             beside: 0,
             apart: false,
             shown: false,
+            placed: false,
             seen,
             dependents: Vec::new(),
             successor: None,
@@ -283,6 +286,7 @@ impl Cell {
                 let data = {
                     let mut s = self.state();
                     let data = Cell::root(plain, s.birth, s.version);
+                    data.state().placed = s.placed;
                     s.link = ViewLink::Alias { parent: data.clone(), region: None };
                     s.seen = s.version;
                     data
@@ -325,7 +329,8 @@ impl Cell {
     }
     /// The memory is shown to others, for writing too.
     pub fn show(&self) {
-        self.state().shown = true;
+        let mut s = self.state();
+        (s.shown, s.placed) = (true, true);
     }
 
     /// What changes with each write that this cell's dependents must see.

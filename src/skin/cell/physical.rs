@@ -61,8 +61,8 @@ fn share_memory(a: &Tensor, b: &Tensor) -> bool {
     matches!((buffer(a), buffer(b)), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
 }
 
-/// What a view does to a layout.
-fn seen(lens: &Lens, layout: &Layout) -> Result<Option<Layout>> {
+/// What a view does to a layout; None if what it gives is a copy.
+pub fn seen(lens: &Lens, layout: &Layout) -> Result<Option<Layout>> {
     if let Some(part) = lens.part() {
         return part(layout).map(Some);
     }
@@ -227,6 +227,7 @@ impl Cell {
         self.replace(Some(value), |s| {
             s.version = s.version.wrapping_add(1);
             s.moves = s.moves.wrapping_add(1);
+            s.placed = true;
         });
         made
     }

@@ -188,8 +188,11 @@ impl Cell {
 
     fn write_whole(self: &Arc<Cell>, op: &str, new: Tensor) -> Result<()> {
         let (old, birth) = (self.read()?, self.birth());
-        let new = merge(op, &old, birth, new)?;
         self.drop_dependents();
+        // The cell holds the value, and this function does.
+        let handles = if self.state().placed { 2 } else { 0 };
+        let new = merge(op, &old, birth, new, handles)?;
+        drop(old);
         self.install(op, new)
     }
 
@@ -258,10 +261,18 @@ impl Cell {
         };
         let beside = if let ViewLink::Lift { face, .. } = &link { face.stamp() } else { 0 };
         let seen = parent.map_or(0, |p| p.stamp().wrapping_add(beside));
-        self.replace(Some(new), |s| {
+        // Elements that stayed in the parent's memory are read from there.
+        let around = match &link {
+            ViewLink::Alias { parent, .. } if parent.state().placed => Some(history::shell(&new)),
+            _ => None,
+        };
+        self.replace(if around.is_some() { None } else { Some(new) }, |s| {
             s.version += 1;
             s.seen = seen;
         });
+        if around.is_some() {
+            self.state().shell = around;
+        }
         if let Some(parent) = parent {
             self.depends(parent);
         }
@@ -281,8 +292,9 @@ impl Cell {
         let taken = self.state().value.take();
         drop((old, taken));
         let _off = GradMode::set(false);
+        let handles = usize::from(self.state().placed);
         let written = match region {
-            None => merge(op, &plain, birth, data.clone()).map_err(|e| (plain, e)),
+            None => merge(op, &plain, birth, data.clone(), handles).map_err(|e| (plain, e)),
             Some(region) => merge_region(op, plain, birth, region, data),
         };
         let around = |data: Tensor| shell.as_ref().map_or_else(|| Ok(data.clone()), |s| rewrap(s, &data));

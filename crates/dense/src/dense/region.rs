@@ -305,11 +305,11 @@ fn change(
     }
 }
 
-/// Writes into memory that others see: `dst` keeps its place and gets the elements of `src`.
+/// Writes into memory that others see, or that `dst` alone holds: `dst` keeps its place and gets the elements of `src`.
 pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
     let Some(buffer) = dst.buffer() else { bail!(Internal, "an array without a buffer has no memory in common") };
-    if !buffer.is_exported() {
-        bail!(Internal, "memory that nobody else sees is not written in place");
+    if !buffer.is_exported() && Arc::strong_count(buffer) != 1 {
+        bail!(Internal, "memory that other values hold is not written in place");
     }
     if !buffer.is_writable() {
         bail!(Runtime, "the memory of this tensor is read-only; clone() it before writing to it");
@@ -321,8 +321,8 @@ pub fn overwrite(dst: &Array, src: &Array) -> Result<()> {
     let src = if shares { copy::gather(src)? } else { src.clone() };
     let mut layout = dst.layout();
     layout.offset = 0;
-    // SAFETY: `dst` lies in its buffer, which may be written; its owner expects writes by us at any time, and `src` is
-    // elsewhere.
+    // SAFETY: `dst` lies in its buffer, which may be written; its owner expects writes by us at any time, or it is ours
+    // alone and given up, and `src` is elsewhere.
     unsafe { copy::scatter_array(dst.ptr().cast_mut(), &layout, &src)? };
     buffer.bump_version();
     Ok(())

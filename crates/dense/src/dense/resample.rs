@@ -2,6 +2,7 @@
 
 use super::Array;
 use super::array::Written;
+use super::cast::cast;
 use super::matmul::simd::per_isa;
 use super::memory;
 use super::parallel::{self, Shared};
@@ -79,6 +80,30 @@ impl Taps {
 
     fn row(&self, to: usize) -> std::ops::Range<usize> {
         self.starts[to]..self.starts[to + 1]
+    }
+
+    /// With weights that are multiples of a power of two, of 16 bits as PyTorch has them for images of bytes.
+    fn in_steps(&self) -> Taps {
+        let mut taps = Taps { starts: vec![0], at: Vec::new(), weight: Vec::new() };
+        let mut most = 0.0f64;
+        for to in 0..self.starts.len() - 1 {
+            let first = taps.at.len();
+            for k in self.row(to) {
+                // Places beyond an edge are one place, whose weights are rounded together.
+                if taps.at.len() > first && taps.at.last() == Some(&self.at[k]) {
+                    taps.weight.last_mut().into_iter().for_each(|w| *w += self.weight[k]);
+                } else {
+                    taps.at.push(self.at[k]);
+                    taps.weight.push(self.weight[k]);
+                }
+                most = taps.weight.last().copied().unwrap_or(0.0).max(most);
+            }
+            taps.starts.push(taps.at.len());
+        }
+        let fits = |bits: &i32| (0.5 + most * f64::from(1 << (bits + 1))).trunc() < f64::from(1 << 15);
+        let one = f64::from(1 << (0..22).take_while(fits).count());
+        taps.weight.iter_mut().for_each(|w| *w = (*w * one).round() / one);
+        taps
     }
 }
 
@@ -167,7 +192,7 @@ impl Resample {
 pub fn resampled_shape(x: TypedShape<'_>, r: &Resample, back: bool) -> Result<Shape> {
     let (from, to) = if back { (r.output, r.input) } else { (r.input, r.output) };
     // What is repeated may be anything.
-    let computes = matches!(x.0, DType::F32 | DType::F64) || (r.repeats() && !back);
+    let computes = matches!(x.0, DType::F32 | DType::F64) || ((r.repeats() || x.0 == DType::U8) && !back);
     if r.dim >= x.1.rank() || x.1[r.dim] != from || r.input == 0 || !computes {
         bail!(Internal, "interpolate(): dimension {} of {} {} for sizes {from} and {to}", r.dim, x.0, x.1);
     }
@@ -200,8 +225,21 @@ pub fn resample(x: &Array, r: &Resample, back: bool) -> Result<Array> {
     let taps = if back { taps.transposed(r.input) } else { taps };
     match x.dtype() {
         DType::F32 => along::<f32>(&x, r.dim, &taps),
+        DType::U8 => to_bytes(&along::<f64>(&cast(&x, DType::F64)?, r.dim, &taps.in_steps())?),
         _ => along::<f64>(&x, r.dim, &taps),
     }
+}
+
+/// The nearest bytes; halves go up.
+fn to_bytes(x: &Array) -> Result<Array> {
+    let values: &[f64] = x.as_slice().unwrap_or(&[]);
+    Array::build_typed::<u8>(x.shape().clone(), |out, n| {
+        // SAFETY: the new array has n elements, as the old one has.
+        let out = unsafe { std::slice::from_raw_parts_mut(out, n) };
+        out.iter_mut().zip(values).for_each(|(y, v)| *y = (v + 0.5).floor() as u8);
+        // SAFETY: every element was written.
+        unsafe { Written::all() }
+    })
 }
 
 /// Elements of any dtype where they are wanted.

@@ -295,6 +295,11 @@ fn converted<'py>(slf: Slf<'_, 'py>, target: &Target) -> Out<'py> {
         return moved(slf, &value, target);
     }
     if let Some(order) = &target.order {
+        let changes = target.copy || target.dtype.is_some_and(|d| d != value.dtype());
+        let lies = slf.get().layout()?;
+        if !changes && order.is_that_of(&lies) && !lies.is_contiguous() {
+            return Ok(slf.clone().into_any());
+        }
         let new = basis::cast(&value, target.dtype.unwrap_or(value.dtype()))?;
         return Ok(tensor::wrap(py, order.arrange("to", &new)?)?.into_any());
     }

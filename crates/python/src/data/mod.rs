@@ -66,7 +66,7 @@ fn from_data(op: &str, o: Any<'_, '_>, dtype: Option<DType>) -> Result<Tensor> {
 
 /// The values of a tensor without its history; under `vmap` still one for each member.
 fn detached_copy(t: &Tensor, dtype: Option<DType>) -> Result<Tensor> {
-    basis::copy(&basis::cast(&pullback::ops::shape::detach(t)?, dtype.unwrap_or(t.dtype()))?)
+    basis::copy_in_order(&basis::cast(&pullback::ops::shape::detach(t)?, dtype.unwrap_or(t.dtype()))?)
 }
 
 /// What `__array__` gives, for objects of other libraries.

@@ -121,14 +121,14 @@ descriptors! { METHODS, ATTRIBUTES:
         if !slf.get().delayed().conjugated {
             return Ok(slf.clone().into_any());
         }
-        Ok(tensor::wrap(slf.py(), basis::copy(&slf.get().value())?)?.into_any())
+        Ok(tensor::wrap(slf.py(), basis::copy_in_order(&slf.get().value())?)?.into_any())
     }
     /// The numbers in memory of their own, where they are the negatives of what is in memory; otherwise the tensor itself.
     fn resolve_neg(slf) {
         if !slf.get().delayed().negated {
             return Ok(slf.clone().into_any());
         }
-        Ok(tensor::wrap(slf.py(), basis::copy(&slf.get().value())?)?.into_any())
+        Ok(tensor::wrap(slf.py(), basis::copy_in_order(&slf.get().value())?)?.into_any())
     }
     /// Whether this is a view that shows the conjugates of what is in memory.
     fn is_conj(slf) { truth(slf.py(), slf.get().delayed().conjugated) }

@@ -3,13 +3,12 @@
 use crate::data::marshal;
 use crate::descriptors;
 use crate::door::descriptors::{Arg, Out, Slf};
-use crate::tensor::{self, views};
+use crate::tensor;
 use crate::types::class;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::Tensor;
 use pullback::dense::region::Region;
 use pullback::ops::promote;
-use pullback::ops::value::IndexItem;
 use pullback::rules::{basis, part};
 
 /// Replaces all elements. Recorded like an operator of the old value, so that the tensor keeps requiring grad.
@@ -41,15 +40,35 @@ fn overwrite<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> R
 fn fill<'py>(slf: Slf<'_, 'py>, op: &str, source: impl FnOnce(&Tensor) -> Result<Tensor>) -> Out<'py> {
     let Some(cell) = slf.get().shared_cell() else { return overwrite(slf, op, source) };
     let layout = cell.layout()?;
-    let is_shared = |d: usize| layout.strides[d] == 0 && layout.shape[d] > 1;
-    if !(0..layout.shape.rank()).any(is_shared) {
-        return overwrite(slf, op, source);
-    }
-    let stop = |d: usize| is_shared(d).then_some(1);
-    let items = (0..layout.shape.rank()).map(|d| IndexItem::Slice { start: None, stop: stop(d), step: None });
-    let apart = views::index(slf, items.collect())?;
-    overwrite(apart.cast()?, op, source)?;
+    let Some(places) = places(&layout) else { return overwrite(slf, op, source) };
+    let (shape, strides): (Vec<usize>, Vec<i64>) = places.into_iter().map(|(step, n)| (n, step as i64)).unzip();
+    let apart = cell.as_strided((&shape[..]).into(), &strides, Some(layout.offset))?;
+    overwrite(&tensor::wrap_cell(slf, apart)?, op, source)?;
     Ok(slf.clone().into_any())
+}
+
+/// The places that elements share, each once, as steps and counts; None if there are none, or they are no even ones.
+fn places(layout: &Layout) -> Option<Vec<(isize, usize)>> {
+    let mut dims: Vec<(isize, usize)> =
+        layout.strides.iter().zip(layout.shape.iter()).filter(|(_, n)| **n != 1).map(|(&s, &n)| (s, n)).collect();
+    if dims.iter().any(|&(s, n)| s < 0 || n == 0) {
+        return None;
+    }
+    dims.sort_unstable();
+    let mut places: Vec<(isize, usize)> = Vec::with_capacity(dims.len());
+    let mut are_shared = false;
+    for (step, n) in dims {
+        match places.last_mut() {
+            _ if step == 0 => are_shared = true,
+            // Steps that stay within, or go on from, those of the dimension before.
+            Some((least, count)) if step % *least == 0 && step / *least < *count as isize => {
+                are_shared = true;
+                *count += (n - 1) * (step / *least) as usize;
+            }
+            _ => places.push((step, n)),
+        }
+    }
+    are_shared.then_some(places)
 }
 
 /// The main diagonal of a matrix, or of a tensor whose dimensions are equal; with `wrap`, a tall matrix' one goes on.

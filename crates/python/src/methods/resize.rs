@@ -70,7 +70,8 @@ fn given_sizes(op: &str, size: Arg<'_, '_>) -> PyResult<Shape> {
     Ok(sizes(op, &integers(op, "size", &only)?)?)
 }
 
-fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape) -> PyResult<()> {
+/// With `in_rows`, elements that lie otherwise are counted anew in row-major order even if the shape stays.
+fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape, in_rows: bool) -> PyResult<()> {
     let t = slf.get();
     let value = t.value();
     // What is made and resized in inference mode has no derivative, whatever it says.
@@ -80,7 +81,7 @@ fn resize(slf: Slf<'_, '_>, op: &str, shape: Shape) -> PyResult<()> {
     } else {
         check_resizable(op, &value)?;
     }
-    if value.shape() == &shape && t.layout()?.is_contiguous() {
+    if value.shape() == &shape && (!in_rows || t.layout()?.is_contiguous()) {
         return Ok(());
     }
     let kept = free.then(|| value.clone());
@@ -181,10 +182,11 @@ fn named(
     Ok(memory.laid_out("set_", part)?)
 }
 
-/// An error for another order in memory.
-fn row_major(op: &str, memory_format: Arg<'_, '_>) -> PyResult<()> {
+/// Whether row-major order is asked for: that there is no other order is an error.
+fn row_major(op: &str, memory_format: Arg<'_, '_>) -> PyResult<bool> {
+    let is_given = memory_format.is_some_and(|f| !f.is_none());
     match memory_format.map(|f| crate::types::options::memory_format(op, &f)).transpose()?.flatten() {
-        None => Ok(()),
+        None => Ok(is_given),
         Some(_) => Err(Error::not_implemented(format!(
             "{op}(): elements stay in row-major order; call contiguous(memory_format=…) on the result"
         ))
@@ -204,8 +206,8 @@ descriptors! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1, 2],
     ///         [3, 0, 0]])
     fn resize_(slf, *size; memory_format = None) {
-        row_major("resize_", memory_format)?;
-        resize(slf, "resize_", given_sizes("resize_", size)?)?;
+        let in_rows = row_major("resize_", memory_format)?;
+        resize(slf, "resize_", given_sizes("resize_", size)?, in_rows)?;
         Ok(slf.clone().into_any())
     }
     /// `resize_` to the shape of `the_template`.
@@ -215,11 +217,11 @@ descriptors! { METHODS, ATTRIBUTES:
     /// tensor([[0, 1],
     ///         [2, 3]])
     fn resize_as_(slf, the_template; memory_format = None) {
-        row_major("resize_as_", memory_format)?;
+        let in_rows = row_major("resize_as_", memory_format)?;
         let Some(like) = the_template.as_ref().and_then(|o| tensor::cell(o)) else {
             return Err(Error::type_("resize_as_(): argument 'the_template' must be Tensor").into());
         };
-        resize(slf, "resize_as_", like.value().shape().clone())?;
+        resize(slf, "resize_as_", like.value().shape().clone(), in_rows)?;
         Ok(slf.clone().into_any())
     }
     /// Makes this tensor show the elements of `source`, a tensor of the same dtype or a storage, and share them. With an

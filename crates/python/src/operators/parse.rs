@@ -137,7 +137,8 @@ impl Bindable {
         operands.is_empty()
     }
 
-    /// The last positional parameter takes one sequence, or all arguments that are left.
+    /// The last positional parameter takes one sequence, or all arguments that are left; one that takes any object also
+    /// a single one.
     ///
     /// # Safety
     /// As for [`Bindable::parse`].
@@ -154,7 +155,8 @@ impl Bindable {
         unsafe {
             let first = *args.add(direct);
             let sequence = ffi::PyTuple_Check(first) != 0 || ffi::PyList_Check(first) != 0;
-            if n == direct + 1 && (sequence || first == ffi::Py_None()) {
+            let any = self.entry.params[last].kind == ArgKind::Any;
+            if n == direct + 1 && (sequence || any || first == ffi::Py_None()) {
                 slots[last] = first;
                 return Ok(None);
             }

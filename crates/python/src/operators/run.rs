@@ -123,8 +123,10 @@ fn complete(py: Python<'_>, b: &Bindable, slots: &Slots, values: Vec<Value>, out
     }
     let out = if b.memory_format.is_some() { arranged(py, b, slots, &values, out)? } else { out };
     let out = if let Value::Updated(u) = out { updated(py, b, slots, &values, *u)? } else { out };
+    // What is shown is the first argument, or the second behind an equation.
+    let at = usize::from(matches!(values.first(), Some(Value::Str(_))));
     // SAFETY: as in `run`, whose arguments the slots are.
-    unsafe { crate::operators::views::finish(py, b.entry, slots[0], values, out) }
+    unsafe { crate::operators::views::finish(py, b.entry, (at, slots[at]), values, out) }
 }
 
 /// The result of an operator that updates arguments, after it has.

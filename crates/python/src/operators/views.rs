@@ -11,8 +11,8 @@ use crate::types::errors::PyResult;
 use pullback::base::{DType, Error, Result};
 use pullback::core::{Tensor, host};
 use pullback::ops::signature::{KindOf, RequiresGrad};
-use pullback::ops::{ArgKind, Entry, Flags, Param, Value, bits};
-use pullback::skin::cell::Face;
+use pullback::ops::{ArgKind, Cost, Entry, Flags, Param, Value, bits};
+use pullback::skin::cell::{Face, seen};
 use pullback::skin::lens::{self};
 use pullback::skin::{history, read, slot};
 use pyo3::ffi;
@@ -23,11 +23,11 @@ use std::sync::Arc;
 /// The result of a function or method as an object.
 ///
 /// # Safety
-/// `base` is null, or the first argument, which the caller's frame keeps alive.
+/// `base` is null, or the argument at place `at`, which the caller's frame keeps alive.
 pub unsafe fn finish(
     py: Python<'_>,
     entry: &'static Entry,
-    base: *mut ffi::PyObject,
+    (at, base): (usize, *mut ffi::PyObject),
     args: Vec<Value>,
     out: Value,
 ) -> PyResult<*mut ffi::PyObject> {
@@ -48,7 +48,12 @@ pub unsafe fn finish(
                 return Ok(tensor::views::faced(&slf, entry, args, out)?.into_ptr());
             }
             let (perhaps, strict) = (entry.flags.has(Flags::OR_COPY), entry.flags.has(Flags::OR_ERROR));
-            if !(perhaps || strict) || shares(entry, cell, before, &out) {
+            let is_shown = !(perhaps || strict)
+                || match &out {
+                    Value::Tensor(out) => shares(entry, cell, before, out, &args),
+                    _ => false,
+                };
+            if is_shown {
                 return Ok(views(&slf, entry, args, out)?.into_ptr());
             }
             if !perhaps {
@@ -56,15 +61,30 @@ pub unsafe fn finish(
             }
         }
     }
-    if entry.flags.has(Flags::VIEW) && !base.is_null() && matches!(args.first(), Some(Value::List(_) | Value::Tuple(_)))
-    {
+    let may_show = entry.flags.has(Flags::VIEW) || entry.flags.has(Flags::SAME_OBJECT);
+    if may_show && !base.is_null() && matches!(args.get(at), Some(Value::List(_) | Value::Tuple(_))) {
         // SAFETY: by the contract.
         let list = unsafe { Bound::from_borrowed_ptr(py, base) };
-        return Ok(members(&list, entry, &args, out)?.into_ptr());
+        if let Some(object) = members(&list, entry, at, &args, &out)? {
+            return Ok(object.into_ptr());
+        }
     }
+    made(py, entry, args, out)
+}
+
+/// New tensors as objects, in memory as the entry's flags say.
+fn made(py: Python<'_>, entry: &'static Entry, args: Vec<Value>, out: Value) -> PyResult<*mut ffi::PyObject> {
     let out = others(out, &args)?;
     let leaf = asks_for_gradient(entry, &args);
     let out = match &out {
+        Value::Tensor(t) if entry.flags.has(Flags::KEEPS_ORDER.or(Flags::CREATION)) => {
+            if let Some(array) = t.dense().filter(|a| !a.layout().is_dense()) {
+                let object = tensor::views::spread(py, array)?;
+                autograd::set_requires_grad(&object, leaf)?;
+                return Ok(object.into_ptr());
+            }
+            out
+        }
         _ if entry.flags.has(Flags::KEEPS_ORDER) => match args.first() {
             Some(Value::Tensor(x)) => each(out, &|t| slot::laid_as(t, x))?,
             _ => out,
@@ -127,19 +147,22 @@ fn asks_for_gradient(entry: &Entry, args: &[Value]) -> bool {
     entry.flags.has(Flags::CREATION) && entry.params.iter().zip(args).any(asked)
 }
 
-/// Whether a reshaped value shows the elements of its base. Small values have no memory to compare: there the layout of
-/// the base decides.
-fn shares(entry: &Entry, cell: &PyTensor, before: &Tensor, out: &Value) -> bool {
-    let Value::Tensor(out) = out else { return false };
+/// Whether a value shows the elements of its base. Small values have no memory to compare: there the layout of the base
+/// decides.
+fn shares(entry: &'static Entry, cell: &PyTensor, before: &Tensor, out: &Tensor, args: &[Value]) -> bool {
     if entry.flags.has(Flags::ROW_MAJOR) && !cell.layout().is_ok_and(|l| l.is_contiguous()) {
         return false;
     }
-    if before.is_abstract() {
+    if before.is_abstract() && entry.flags.cost() != Cost::Product {
         return true;
     }
     let (Some(a), Some(b)) = (read::innermost(before), read::innermost(out)) else { return false };
     match (a.buffer(), b.buffer()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, _) if entry.flags.cost() == Cost::Product => {
+            let lens = lens::lenses(entry, args.to_vec(), 1, false).next();
+            lens.zip(cell.layout().ok()).is_some_and(|(lens, l)| seen(&lens, &l).is_ok_and(|part| part.is_some()))
+        }
         (None, _) => cell.layout().is_ok_and(|l| l.reshape(out.shape()).is_some()),
         (Some(_), None) => false,
     }
@@ -172,29 +195,51 @@ fn views<'py>(slf: Slf<'_, 'py>, entry: &'static Entry, args: Vec<Value>, out: V
 }
 
 /// Each tensor of a result as a view of the tensor at its place in a list: by the entry `name:member`, which takes that
-/// tensor, its place and the shape in front of the other arguments.
-fn members<'py>(list: &Bound<'py, PyAny>, entry: &'static Entry, args: &[Value], out: Value) -> Out<'py> {
+/// tensor in front of the other arguments, with its place and the shape if it has more parameters, or else by the entry
+/// itself, which takes one tensor too. None if the result shows none of them.
+fn members<'py>(
+    list: &Bound<'py, PyAny>,
+    entry: &'static Entry,
+    at: usize,
+    args: &[Value],
+    out: &Value,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let py = list.py();
-    let Some(member) = pullback::ops::part_of(entry, "member") else {
-        return Err(Error::internal(format!("{}(): views without an entry for one of them", entry.name)).into());
-    };
     let bases = list.try_iter()?.collect::<pyo3::PyResult<Vec<_>>>()?;
-    let (Value::Tuple(items) | Value::List(items)) = out else { return marshal::to_python(py, out) };
-    let object = |(i, (base, v)): (usize, (Bound<'py, PyAny>, Value))| -> Out<'py> {
+    let member = pullback::ops::part_of(entry, "member").unwrap_or(entry);
+    let says_where = member.params.len() > args.len();
+    let object = |i: usize, base: &Bound<'py, PyAny>, v: &Value| -> PyResult<Option<Bound<'py, PyAny>>> {
         host::turn(i)?;
-        let (Ok(base), Value::Tensor(t)) = (base.cast::<PyTensor>(), &v) else { return marshal::to_python(py, v) };
-        if entry.flags.has(Flags::SAME_OBJECT) && t.same(&base.get().value()) {
-            return Ok(base.clone().into_any());
+        let (Ok(base), Value::Tensor(t)) = (base.cast::<PyTensor>(), v) else { return Ok(None) };
+        let before = base.get().value();
+        if entry.flags.has(Flags::SAME_OBJECT) && t.same(&before) {
+            return Ok(Some(base.clone().into_any()));
         }
-        let size = t.shape().iter().map(|&n| n as i64).collect();
-        let own = [Value::Missing, Value::Int(i as i64), Value::Ints(size)];
-        let own = own.into_iter().chain(args[1..].iter().cloned()).collect();
+        let size = || Value::Ints(t.shape().iter().map(|&n| n as i64).collect());
+        let place = if says_where { vec![Value::Int(i as i64), size()] } else { Vec::new() };
+        let others = args.iter().enumerate().filter(|(j, _)| *j != at).map(|(_, v)| v.clone());
+        let own: Vec<Value> = std::iter::once(Value::Missing).chain(place).chain(others).collect();
+        if !entry.flags.has(Flags::VIEW)
+            || (entry.flags.has(Flags::OR_COPY) && !shares(member, base.get(), &before, t, &own))
+        {
+            return Ok(None);
+        }
         let lens =
             lens::lenses(member, own, 1, false).next().ok_or_else(|| Error::internal("a view without a lens"))?;
-        Ok(tensor::views::made(base, &tensor::views::base(base), lens, t.clone())?.into_any())
+        Ok(Some(tensor::views::made(base, &tensor::views::base(base), lens, t.clone())?.into_any()))
     };
-    let items = bases.into_iter().zip(items).enumerate().map(object).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyTuple::new(py, items)?.into_any())
+    match (out, &bases[..]) {
+        (Value::Tuple(items) | Value::List(items), _) => {
+            let one = |(i, (base, v))| match object(i, base, v)? {
+                Some(object) => Ok(object),
+                None => marshal::to_python(py, v.clone()),
+            };
+            let items = bases.iter().zip(items).enumerate().map(one).collect::<PyResult<Vec<_>>>()?;
+            Ok(Some(PyTuple::new(py, items)?.into_any()))
+        }
+        (one, [base]) => object(0, base, one),
+        _ => Ok(None),
+    }
 }
 
 fn item<'py>(py: Python<'py>, i: usize, v: Value, make: &mut dyn FnMut(Tensor) -> Out<'py>) -> Out<'py> {
@@ -229,7 +274,8 @@ pub unsafe fn other_form<'py>(
         let any = |o: &Bound<'py, PyAny>| marshal::from_python(ArgKind::Any, false, o);
         let values = [any(&slf)?, any(&argument)?];
         let out = super::run::call(py, other, &values)?;
-        return marshal::to_python(py, others(out, &values)?);
+        // SAFETY: by the contract.
+        return unsafe { Ok(Bound::from_owned_ptr(py, finish(py, other, (0, slf.as_ptr()), values.into(), out)?)) };
     }
     if !entry.flags.has(Flags::TAKES_DTYPE) {
         return Err(error.into());

@@ -218,7 +218,9 @@ impl PyTensor {
         }
         match self.alone() {
             Some((old, birth)) => {
-                let new = write::merge(op, &old, birth, write::fit(op, &old, new)?)?;
+                // The slot holds the value, and this function does.
+                let handles = if self.with(|s| s.writes().1) { 2 } else { 0 };
+                let new = write::merge(op, &old, birth, write::fit(op, &old, new)?, handles)?;
                 let replaced = self.with(|s| s.put(new, true));
                 drop((old, replaced));
                 Ok(())

@@ -7,7 +7,8 @@ use crate::types::class;
 use crate::types::errors::PyResult;
 use pullback::base::{Error, Layout, Result};
 use pullback::core::level::GradMode;
-use pullback::core::{LevelId, Tensor};
+use pullback::core::{LevelId, Tensor, level};
+use pullback::dense::Array;
 use pullback::dense::region::Region;
 use pullback::ops::value::IndexItem;
 use pullback::ops::{Cost, Entry, Value, indexing};
@@ -39,6 +40,17 @@ pub fn made<'py>(
 ) -> PyResult<Bound<'py, PyTensor>> {
     let _mode = slf.get().is_inference().then(|| GradMode::set(false));
     tensor::wrap_cell(slf, base.view(lens, value)?)
+}
+
+/// A new tensor with the elements of an array, in a memory that has others too: all of them can be named by `as_strided`.
+pub fn spread<'py>(py: Python<'py>, array: &Array) -> PyResult<Bound<'py, PyTensor>> {
+    let (layout, own) = (array.layout(), array.to_buffer()?);
+    let Some(buffer) = own.buffer() else { return Err(Error::internal("a memory without a buffer").into()) };
+    let room = layout.needed().unwrap_or(0);
+    let whole = Array::from_buffer(buffer.clone(), array.dtype(), Layout::contiguous([room].into()))?;
+    let strides: Vec<i64> = layout.strides.iter().map(|&s| s as i64).collect();
+    let cell = Cell::root(whole.into(), level::current(), 0).as_strided(layout.shape, &strides, Some(0))?;
+    tensor::of_cell(py, cell.detached()?)
 }
 
 /// The same elements, as contents of another object.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Tensor, _rrelu_slopes, bfloat16, empty_like, finfo, float16, float32, where
+from ... import Tensor, _rrelu_slopes, bfloat16, clone, empty_like, finfo, float16, float32, where
 from ..._casting import lowers
 from .. import functional as F
 
@@ -91,12 +91,17 @@ def rrelu(
     return _inplace(input, out.contiguous(), inplace)
 
 
-def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def _into(target: Tensor | None, result: Tensor) -> Tensor:
+    """The result, in the tensor that was given for it, if one was."""
+    return result if target is None else clone(result, out=target)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x where its magnitude is above `lambd`, 0 elsewhere; NaN stays."""
-    return where((input >= -lambd) & (input <= lambd), 0.0, input)
+    return _into(out, where((input >= -lambd) & (input <= lambd), 0.0, input))
 
 
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """x moved by `lambd` towards 0, and 0 where its magnitude is not above it.
 
     Raises RuntimeError if `lambd` is negative, or larger than numbers of the dtype are.
@@ -113,7 +118,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     if x is not input:
         # The derivative asks on which side of the bound x is as numbers of 16 bits say.
         x = where(input.abs() <= lambd, x.detach(), x)
-    return _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0)))
+    return _into(out, _inplace(input, where(x > lambd, x - lambd, where(x < -lambd, x + lambd, x * 0.0))))
 
 
 def tanhshrink(input: Tensor) -> Tensor:

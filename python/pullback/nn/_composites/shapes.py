@@ -94,7 +94,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             "divisor"
         )
     moved = input.reshape(batch, groups, channels // groups, *rest).transpose(1, 2)
-    return arranged(moved.reshape(input.shape), input)
+    # Where nothing moves, the result has memory of its own all the same.
+    dealt = moved.reshape(input.shape) if 1 < groups < channels else input.clone()
+    return arranged(dealt, input)
 
 
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
