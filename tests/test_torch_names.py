@@ -70,6 +70,8 @@ def test_settings() -> None:
     assert pb.get_num_interop_threads() == 2
     with pytest.raises(RuntimeError, match="positive integer"):
         pb.set_num_interop_threads(0)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        pb.set_num_interop_threads(2**65)
     pb.set_default_device("cpu")
     assert pb.get_default_device() == pb.device("cpu") and not pb.is_autocast_enabled()
 

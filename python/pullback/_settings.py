@@ -95,6 +95,8 @@ def set_num_interop_threads(num_threads: int) -> None:
     """Remembers a number: operators run one after the other. `set_num_threads` is for the threads of one operator."""
     if not isinstance(num_threads, int) or num_threads < 1:
         raise RuntimeError(f"set_num_interop_threads(): expects a positive integer, got {num_threads!r}")
+    if num_threads >= 2**63:
+        raise ValueError("set_num_interop_threads(): Overflow when unpacking long long: give a smaller number")
     _State.interop = num_threads
 
 

@@ -41,7 +41,7 @@ class _Type(str):
     dtype: Any
     __name__: str
     __qualname__: str
-    is_cuda = is_sparse = False
+    is_cuda = is_sparse = is_xpu = False
     __module__ = "pullback"
 
     def __new__(cls, name: str, dtype: Any) -> "_Type":

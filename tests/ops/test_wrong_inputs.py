@@ -205,3 +205,12 @@ def test_ends_of_slices_may_be_large() -> None:
     x = pb.arange(4)
     assert x[:HUGE].tolist() == x[-HUGE:].tolist() == [0, 1, 2, 3]
     assert x[HUGE:].tolist() == x[: -(HUGE**40)].tolist() == [] and x[1::HUGE].tolist() == [1]
+
+
+def test_sizes_leave_sums_to_who_defines_them() -> None:
+    class Right:
+        def __radd__(self, other: Any) -> Any:
+            return other
+
+    size: Any = pb.Size([1, 2])
+    assert size + Right() is size
